@@ -1,0 +1,203 @@
+import { ANIMATION, INBOUND_REACTION, INBOUND_STICKER, VOICE } from './metadata.ts';
+import { checkAgainst, isObject, type FromSchema, type ObjectSchema } from './schema.ts';
+
+export const SUBPROTOCOL = 'footbridge.v1';
+export const MAX_FRAME_BYTES = 256 * 1024;
+/** UTF-16 units of text in one frame, footer included. */
+export const MAX_TEXT_UNITS = 100_000;
+export const MAX_ATTACHMENTS = 20;
+
+const seq = { type: 'integer', minimum: 0 } as const;
+const guid = { type: 'string', minLength: 1, maxLength: 256 } as const;
+const requestId = { type: 'string', minLength: 1, maxLength: 128 } as const;
+const locationId = { type: 'string', minLength: 1, maxLength: 256 } as const;
+const messageId = { type: ['string', 'null'], minLength: 1, maxLength: 256 } as const;
+const label = { type: 'string', maxLength: 128 } as const;
+const handle = { type: 'string', minLength: 1, maxLength: 320 } as const;
+const attachments = {
+  type: 'array',
+  items: { type: 'string', minLength: 1, maxLength: 2048, format: 'uri' },
+  maxItems: MAX_ATTACHMENTS,
+} as const;
+
+/** What a Mac says to the service. */
+const MAC_FRAMES = {
+  register: {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: ['register'] },
+      locationId,
+      agent: { type: 'object', properties: { version: label }, required: ['version'] },
+      os: { type: 'object', properties: { name: label, version: label }, required: ['name', 'version'] },
+      capabilities: { type: 'array', items: label, maxItems: 64 },
+    },
+    required: ['type', 'locationId', 'agent', 'os', 'capabilities'],
+  },
+  message_status: {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: ['message_status'] },
+      seq,
+      requestId,
+      messageId,
+      status: { type: 'string', enum: ['delivered', 'failed'] },
+      error: {
+        type: 'object',
+        properties: {
+          code: { type: 'string', minLength: 1, maxLength: 64 },
+          message: { type: 'string', maxLength: 2000 },
+        },
+        required: ['code', 'message'],
+      },
+      guid,
+    },
+    required: ['type', 'seq', 'requestId', 'messageId', 'status'],
+  },
+  message_received: {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: ['message_received'] },
+      seq,
+      guid,
+      sender: handle,
+      service: { type: 'string', enum: ['iMessage', 'SMS', 'RCS'] },
+      text: { type: 'string', maxLength: MAX_TEXT_UNITS },
+      sentAt: { type: 'string', maxLength: 40, format: 'date-time' },
+      chat: {
+        type: 'object',
+        properties: {
+          id: { type: 'integer' },
+          isGroup: { type: 'boolean' },
+          recipients: { type: 'array', items: handle, maxItems: 64 },
+        },
+        required: ['id', 'isGroup', 'recipients'],
+      },
+      attachments,
+      reaction: INBOUND_REACTION,
+      sticker: INBOUND_STICKER,
+      voice: VOICE,
+      animation: ANIMATION,
+      replyTo: { type: 'object', properties: { guid }, required: ['guid'] },
+    },
+    required: ['type', 'seq', 'guid', 'sender', 'service', 'text', 'sentAt', 'chat', 'attachments'],
+  },
+} as const;
+
+/** What the service says to a Mac. */
+const SERVICE_FRAMES = {
+  registered: {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: ['registered'] },
+      locationId,
+      sessionId: { type: 'string', minLength: 1, maxLength: 128 },
+      window: { type: 'integer', minimum: 1 },
+    },
+    required: ['type', 'locationId', 'sessionId', 'window'],
+  },
+  send: {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: ['send'] },
+      requestId,
+      messageId,
+      contactId: { type: 'string', minLength: 1, maxLength: 1024 },
+      phone: { type: 'string', minLength: 1, maxLength: 64 },
+      message: { type: ['string', 'null'], maxLength: MAX_TEXT_UNITS },
+      attachments,
+      channel: { type: 'string', enum: ['imessage', 'sms'] },
+    },
+    required: ['type', 'requestId', 'messageId', 'contactId', 'phone', 'message', 'attachments', 'channel'],
+  },
+  redeliver: {
+    type: 'object',
+    properties: { type: { type: 'string', enum: ['redeliver'] }, seq },
+    required: ['type', 'seq'],
+  },
+  ack: {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: ['ack'] },
+      seq,
+      outcome: { type: 'string', enum: ['delivered', 'skipped', 'rejected'] },
+      reason: { type: 'string', maxLength: 500 },
+    },
+    required: ['type', 'seq', 'outcome'],
+  },
+} as const;
+
+/** Every frame as JSON Schema, by direction and type: the source of the types below and of the published document. */
+export const FRAME_SHAPES = { mac: MAC_FRAMES, service: SERVICE_FRAMES } as const;
+
+export type RegisterFrame = FromSchema<typeof MAC_FRAMES.register>;
+export type MessageStatusFrame = FromSchema<typeof MAC_FRAMES.message_status>;
+export type MessageReceivedFrame = FromSchema<typeof MAC_FRAMES.message_received>;
+export type MacFrame = RegisterFrame | MessageStatusFrame | MessageReceivedFrame;
+
+export type RegisteredFrame = FromSchema<typeof SERVICE_FRAMES.registered>;
+export type SendFrame = FromSchema<typeof SERVICE_FRAMES.send>;
+export type RedeliverFrame = FromSchema<typeof SERVICE_FRAMES.redeliver>;
+export type AckFrame = FromSchema<typeof SERVICE_FRAMES.ack>;
+export type ServiceFrame = RegisteredFrame | SendFrame | RedeliverFrame | AckFrame;
+
+/**
+ * `unknown`: a type of a later version, to be ignored and counted. `invalid`: the sender broke the protocol; `seq` is
+ * there when it could be read, so that the frame can still be named. The reason never holds a value of the frame.
+ */
+export type Parsed<F> =
+  | { readonly kind: 'frame'; readonly frame: F }
+  | { readonly kind: 'unknown'; readonly type: string }
+  | { readonly kind: 'invalid'; readonly reason: string; readonly seq?: number };
+
+/** Reads what a Mac sent. Unknown fields are left behind. */
+export function parseMacFrame(text: string): Parsed<MacFrame> {
+  const parsed = parse<MacFrame>(MAC_FRAMES, text);
+  const fault = parsed.kind === 'frame' ? crossFieldFault(parsed.frame) : undefined;
+  return fault === undefined || parsed.kind !== 'frame' ? parsed : invalid(fault, parsed.frame);
+}
+
+/** Reads what the service sent. Unknown fields are left behind. */
+export function parseServiceFrame(text: string): Parsed<ServiceFrame> {
+  return parse<ServiceFrame>(SERVICE_FRAMES, text);
+}
+
+export function writeFrame(frame: MacFrame | ServiceFrame): string {
+  return JSON.stringify(frame);
+}
+
+function parse<F>(shapes: Readonly<Record<string, ObjectSchema>>, text: string): Parsed<F> {
+  const json = readJson(text);
+  if (!isObject(json)) return { kind: 'invalid', reason: 'a frame must be one JSON object' };
+  if (typeof json['type'] !== 'string') return invalid('type must be a string', json);
+  const shape = Object.hasOwn(shapes, json['type']) ? shapes[json['type']] : undefined;
+  if (!shape) return { kind: 'unknown', type: json['type'].slice(0, 64).toWellFormed() };
+  const checked = checkAgainst(shape, json);
+  return checked.ok
+    ? { kind: 'frame', frame: checked.value as F }
+    : invalid(`${json['type']}: ${checked.reason}`, json);
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function invalid(reason: string, frame: object): { kind: 'invalid'; reason: string; seq?: number } {
+  const number = checkAgainst(seq, 'seq' in frame ? frame.seq : undefined);
+  return number.ok ? { kind: 'invalid', reason, seq: number.value } : { kind: 'invalid', reason };
+}
+
+const CONTENTS = ['reaction', 'sticker', 'voice', 'animation'] as const;
+
+function crossFieldFault(frame: MacFrame): string | undefined {
+  if (frame.type === 'message_status' && frame.status === 'failed' && !frame.error) {
+    return 'message_status: error must be present when status is failed';
+  }
+  if (frame.type === 'message_received' && CONTENTS.filter((name) => frame[name]).length > 1) {
+    return `message_received: at most one of ${CONTENTS.join(', ')} may be present`;
+  }
+  return undefined;
+}
