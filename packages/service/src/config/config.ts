@@ -1,0 +1,231 @@
+import { join } from 'node:path';
+
+import { StartError } from '../errors.ts';
+import { readSettings } from './read-settings.ts';
+import type { Settings } from './read-settings.ts';
+
+export type DatabaseConfig = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
+
+export type OAuthConfig =
+  | { state: 'disabled' }
+  | { state: 'incomplete'; missing: readonly string[] }
+  | {
+      state: 'ready';
+      clientId: string;
+      clientSecret: string;
+      tokenUrl: string;
+      encryptionKeys: readonly Buffer[];
+      refreshThresholdSec: number;
+      database: DatabaseConfig;
+    };
+
+export type AssetsConfig =
+  | { engine: 'disk'; folder: string }
+  | { engine: 's3'; endpoint: string; region: string; accessKeyId: string; secretAccessKey: string };
+
+export interface Config {
+  readonly listeners: {
+    readonly public: { host: string; port: number };
+    readonly operator: { host: string; port: number };
+    readonly baseUrl: string | undefined;
+    readonly trustProxy: false | number | string[];
+  };
+  readonly operatorToken: string | undefined;
+  readonly dataDir: string;
+  readonly database: DatabaseConfig;
+  readonly cluster: { engine: 'memory' } | { engine: 'redis'; url: string; nodeSecret: string };
+  readonly retentionDays: number;
+  readonly crm: {
+    readonly host: string;
+    readonly publicKey: string | undefined;
+    readonly legacyPublicKey: string | undefined;
+    readonly keysFile: string | undefined;
+    readonly conversationProviderId: string | undefined;
+    readonly inboundType: string;
+    readonly createContacts: boolean;
+    readonly uploadAttachments: boolean;
+    readonly footerOnPlainText: boolean;
+    readonly onUncertain: 'retry' | 'park';
+  };
+  readonly oauth: OAuthConfig;
+  readonly privateTokens: {
+    readonly single: string | undefined;
+    readonly byLocation: ReadonlyMap<string, string>;
+    /** Encrypts tokens the operator sets per location; the same keys as OAuth's. */
+    readonly encryptionKeys: readonly Buffer[];
+  };
+  readonly limits: {
+    readonly messageMaxLength: number;
+    readonly phoneDefaultCountry: string;
+    readonly webhookPerMinute: number;
+    readonly validateLocationId: boolean;
+    readonly unsignedPerMinute: number;
+    readonly oauthPerMinute: number;
+    readonly healthPerMinute: number;
+    readonly healthProbePerMinute: number;
+    readonly enrolmentPerMinute: number;
+    readonly socketPerMinute: number;
+  };
+  readonly macs: { readonly heartbeatSec: number; readonly locationClaim: 'first' | 'operator' };
+  readonly assets: AssetsConfig & { readonly retentionDays: number; readonly quotaBytes: number };
+  readonly logLevel: string;
+  readonly failpoints: string | undefined;
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly warnings: readonly string[];
+  /** Name → value for the log at start; secrets only as "set". */
+  readonly summary: Readonly<Record<string, string>>;
+}
+
+/** The one place where the environment is read. All faults are reported together, by name; the exit code is 3. */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): LoadedConfig {
+  const { settings, origin, faults, warnings } = readSettings(env);
+  const all = [...faults, ...contradictions(settings)];
+  if (all.length > 0) throw new StartError(all, 3);
+  const config = build(settings);
+  const summary: Record<string, string> = {};
+  for (const [name, from] of origin) {
+    if (from === 'set' || from === 'file') summary[name] = from;
+  }
+  return { config, warnings, summary };
+}
+
+function contradictions(settings: Settings): string[] {
+  const faults: string[] = [];
+  if (settings.redisUrl !== undefined && settings.nodeSecret === undefined)
+    faults.push(
+      'NODE_SECRET is required with REDIS_URL: give all nodes the same secret of at least 16 characters',
+    );
+  if (settings.redisUrl !== undefined && !isPostgres(settings.databaseUrl))
+    faults.push('DATABASE_URL must be a PostgreSQL address with REDIS_URL: several nodes need one database');
+  if (settings.assetStore === 's3') {
+    const needed = {
+      s3Endpoint: 'ASSET_S3_ENDPOINT',
+      s3AccessKeyId: 'ASSET_S3_ACCESS_KEY_ID',
+      s3SecretAccessKey: 'ASSET_S3_SECRET_ACCESS_KEY',
+    } as const;
+    for (const key of ['s3Endpoint', 's3AccessKeyId', 's3SecretAccessKey'] as const)
+      if (settings[key] === undefined) faults.push(`${needed[key]} is required with ASSET_STORE=s3`);
+  }
+  return faults;
+}
+
+const isPostgres = (url: string | undefined) => url !== undefined && url.startsWith('postgres');
+
+function build(settings: Settings): Config {
+  // Settings with a default are never undefined after a faultless read.
+  const value = <T>(given: T | undefined): T => {
+    if (given === undefined) throw new Error('a setting with a default was not read');
+    return given;
+  };
+  const dataDir = value(settings.dataDir);
+  const database = databaseOf(settings.databaseUrl, dataDir);
+  return {
+    listeners: {
+      public: { host: value(settings.host), port: value(settings.port) },
+      operator: { host: value(settings.adminHost), port: value(settings.adminPort) },
+      baseUrl: settings.baseUrl,
+      trustProxy: value(settings.trustProxy),
+    },
+    operatorToken: settings.operatorToken,
+    dataDir,
+    database,
+    cluster:
+      settings.redisUrl === undefined
+        ? { engine: 'memory' }
+        : { engine: 'redis', url: settings.redisUrl, nodeSecret: value(settings.nodeSecret) },
+    retentionDays: value(settings.journalRetentionDays),
+    crm: {
+      host: value(settings.crmHost),
+      publicKey: settings.crmPublicKey,
+      legacyPublicKey: settings.crmLegacyPublicKey,
+      keysFile: settings.crmKeysFile,
+      conversationProviderId: settings.conversationProviderId,
+      inboundType: value(settings.inboundType),
+      createContacts: value(settings.createContacts),
+      uploadAttachments: value(settings.uploadAttachments),
+      footerOnPlainText: value(settings.footerOnPlainText),
+      onUncertain: value(settings.onUncertain),
+    },
+    oauth: oauthOf(settings, database, dataDir),
+    privateTokens: {
+      single: settings.pitToken,
+      byLocation: settings.pitTokens ?? new Map(),
+      encryptionKeys: settings.oauthEncryptionKeys ?? [],
+    },
+    limits: {
+      messageMaxLength: value(settings.messageMaxLength),
+      phoneDefaultCountry: value(settings.phoneDefaultCountry),
+      webhookPerMinute: value(settings.webhookPerMinute),
+      validateLocationId: value(settings.validateLocationId),
+      unsignedPerMinute: value(settings.unsignedPerMinute),
+      oauthPerMinute: value(settings.oauthPerMinute),
+      healthPerMinute: value(settings.healthPerMinute),
+      healthProbePerMinute: value(settings.healthProbePerMinute),
+      enrolmentPerMinute: value(settings.enrolmentPerMinute),
+      socketPerMinute: value(settings.socketPerMinute),
+    },
+    macs: { heartbeatSec: value(settings.heartbeatSec), locationClaim: value(settings.locationClaim) },
+    assets: {
+      ...assetsOf(settings, dataDir),
+      retentionDays: value(settings.assetRetentionDays),
+      quotaBytes: value(settings.assetQuotaMb) * 1_000_000,
+    },
+    logLevel: value(settings.logLevel),
+    failpoints: settings.failpoints,
+  };
+}
+
+function databaseOf(url: string | undefined, dataDir: string): DatabaseConfig {
+  if (url === undefined) return { engine: 'sqlite', file: join(dataDir, 'footbridge.sqlite') };
+  if (isPostgres(url)) return { engine: 'postgres', url };
+  return { engine: 'sqlite', file: url.replace(/^(sqlite|file):(\/\/)?/, '') };
+}
+
+function assetsOf(settings: Settings, dataDir: string): AssetsConfig {
+  const { s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey } = settings;
+  if (settings.assetStore !== 's3' || !s3Endpoint || !s3AccessKeyId || !s3SecretAccessKey)
+    return { engine: 'disk', folder: join(dataDir, 'assets') };
+  return {
+    engine: 's3',
+    endpoint: s3Endpoint,
+    region: s3Region ?? 'auto',
+    accessKeyId: s3AccessKeyId,
+    secretAccessKey: s3SecretAccessKey,
+  };
+}
+
+function oauthOf(settings: Settings, database: DatabaseConfig, dataDir: string): OAuthConfig {
+  if (settings.oauthEnabled !== true) return { state: 'disabled' };
+  const { oauthClientId, oauthClientSecret, oauthTokenUrl, oauthEncryptionKeys, oauthRefreshThresholdSec } =
+    settings;
+  if (
+    oauthClientId === undefined ||
+    oauthClientSecret === undefined ||
+    oauthTokenUrl === undefined ||
+    oauthEncryptionKeys === undefined ||
+    oauthRefreshThresholdSec === undefined
+  ) {
+    const missing = [
+      oauthClientId === undefined && 'CRM_OAUTH_CLIENT_ID',
+      oauthClientSecret === undefined && 'CRM_OAUTH_CLIENT_SECRET',
+      oauthTokenUrl === undefined && 'CRM_OAUTH_TOKEN_URL',
+      oauthEncryptionKeys === undefined && 'CRM_OAUTH_ENCRYPTION_KEY',
+      oauthRefreshThresholdSec === undefined && 'CRM_OAUTH_REFRESH_THRESHOLD_SEC',
+    ].filter((name) => name !== false);
+    return { state: 'incomplete', missing };
+  }
+  return {
+    state: 'ready',
+    clientId: oauthClientId,
+    clientSecret: oauthClientSecret,
+    tokenUrl: oauthTokenUrl,
+    encryptionKeys: oauthEncryptionKeys,
+    refreshThresholdSec: oauthRefreshThresholdSec,
+    // CRM_OAUTH_DATABASE_URL falls back to DATABASE_URL, which falls back to the file in DATA_DIR (O3).
+    database:
+      settings.oauthDatabaseUrl === undefined ? database : databaseOf(settings.oauthDatabaseUrl, dataDir),
+  };
+}

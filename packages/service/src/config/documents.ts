@@ -1,0 +1,31 @@
+import { takesFile } from './read-settings.ts';
+import { SETTINGS } from './settings.ts';
+import type { Setting } from './settings.ts';
+
+const groups = (): Map<string, Setting[]> =>
+  Map.groupBy(Object.values(SETTINGS), (setting: Setting) => setting.group);
+
+/** The text of `.env.example`: every setting, commented out, with its default. */
+export function envExample(): string {
+  const blocks = [...groups()].map(([group, settings]) =>
+    [
+      `# ${group}`,
+      ...settings.flatMap((setting) => [`# ${setting.about}`, `#${setting.name}=${setting.fallback ?? ''}`]),
+    ].join('\n'),
+  );
+  return `# Settings of the service, with their defaults. Secrets and keys may also be given as NAME_FILE with the path of a file.\n\n${blocks.join('\n\n')}\n`;
+}
+
+/** The text of `docs/configuration.md`. */
+export function configurationPage(): string {
+  const tables = [...groups()].map(([group, settings]) => {
+    const rows = settings.map((setting) => {
+      const shown = setting.fallback === undefined ? '' : `\`${setting.fallback}\``;
+      const marks = setting.secret ? ' Secret.' : '';
+      const file = takesFile(setting) ? ` Also \`${setting.name}_FILE\`.` : '';
+      return `| \`${setting.name}\` | ${shown} | ${setting.about}${marks}${file} |`;
+    });
+    return `## ${group}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
+  });
+  return `# Configuration\n\n<!-- Made from packages/service/src/config/settings.ts by \`npm run check -- --write\`. -->\n\nThe service reads its settings from the environment, once, at the start. Wrong values stop it with exit code 3 and one line per fault; a name that looks like a setting and is none is warned about. An empty value counts as not set.\n\n${tables.join('\n')}`;
+}

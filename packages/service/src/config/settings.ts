@@ -1,0 +1,488 @@
+/**
+ * Every setting of the service, once. Parsing, `.env.example`, `docs/configuration.md` and `footbridge config` are made from this table.
+ */
+export interface Setting<T = unknown> {
+  readonly name: string;
+  readonly group: string;
+  readonly about: string;
+  /** What stands in the environment when nobody set it; `undefined` means the setting is optional. */
+  readonly fallback: string | undefined;
+  readonly secret: boolean;
+  readonly parse: (value: string) => T;
+}
+
+/** Thrown by a parser; the text completes the sentence "NAME …". */
+export class SettingFault extends Error {}
+
+const fail = (expected: string): never => {
+  throw new SettingFault(expected);
+};
+
+const text = (value: string) => value;
+
+const wholeNumber = (minimum: number, maximum: number) => (value: string) => {
+  const number = /^\d{1,12}$/.test(value) ? Number(value) : Number.NaN;
+  return number >= minimum && number <= maximum
+    ? number
+    : fail(`must be a whole number from ${minimum} to ${maximum}`);
+};
+
+const flag = (value: string) => {
+  if (value === 'true') return true;
+  if (value === 'false') return false;
+  return fail('must be true or false');
+};
+
+/** The source's rule for two of its settings: exactly one word counts, anything else is the other case. */
+const exactly = (word: string) => (value: string) => value === word;
+
+const choice =
+  <const T extends readonly string[]>(...choices: T) =>
+  (value: string): T[number] =>
+    choices.find((one) => one === value) ?? fail(`must be one of ${choices.join(', ')}`);
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?(\/|$)/;
+
+const webAddress = (value: string) => {
+  const full = /^https?:\/\//.test(value) ? value : `${LOOPBACK.test(value) ? 'http' : 'https'}://${value}`;
+  if (!URL.canParse(full)) return fail('must be a host name or an http(s) address');
+  const url = new URL(full);
+  if (url.username !== '' || url.search !== '' || url.hash !== '')
+    return fail('must be an address without credentials, query or fragment');
+  return url.href.replace(/\/$/, '');
+};
+
+const matching = (pattern: RegExp, expected: string) => (value: string) =>
+  pattern.test(value) ? value : fail(expected);
+
+/** `false`, a number of proxies, or a list of addresses and networks (L7). */
+const trustProxy = (value: string): false | number | string[] => {
+  if (value === 'false' || value === '0') return false;
+  if (/^\d$/.test(value)) return Number(value);
+  const list = value.split(',').map((part) => part.trim());
+  const known = /^(loopback|linklocal|uniquelocal|[\da-fA-F.:]+(\/\d{1,3})?)$/;
+  return list.every((part) => known.test(part) && part !== '')
+    ? list
+    : fail(
+        'must be false, a number of proxies from 1 to 9, or a list of addresses and networks such as 10.0.0.0/8',
+      );
+};
+
+/** 32 bytes as 64 hex digits, base64, or 32 plain characters; several, newest first, separated by commas (O6). */
+const encryptionKeys = (value: string): Buffer[] =>
+  value.split(',').map((part) => {
+    const one = part.trim();
+    if (/^[\da-fA-F]{64}$/.test(one)) return Buffer.from(one, 'hex');
+    const decoded = /^[A-Za-z0-9+/]{43}=$|^[A-Za-z0-9_-]{43}=?$/.test(one)
+      ? Buffer.from(one, 'base64')
+      : undefined;
+    if (decoded?.length === 32) return decoded;
+    const plain = Buffer.from(one, 'utf8');
+    return plain.length === 32
+      ? plain
+      : fail(
+          `must be 32 bytes (64 hex digits, base64, or 32 characters); a key of ${plain.length} characters was given`,
+        );
+  });
+
+/** `{"location": "pit-…"}` as JSON, or `location=pit-…,location=pit-…` (O10). */
+const tokenMap = (value: string): ReadonlyMap<string, string> => {
+  const refused = 'must be a JSON object from location to token, or a list such as loc1=pit-…,loc2=pit-…';
+  if (value.trimStart().startsWith('{')) {
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(value);
+    } catch {
+      return fail(refused);
+    }
+    const entries = Object.entries(parsed ?? {});
+    return entries.every(([, token]) => typeof token === 'string' && token !== '')
+      ? new Map(entries)
+      : fail(refused);
+  }
+  const pairs = value.split(',').map((pair) => pair.trim().split('='));
+  return pairs.every(([location, token, ...rest]) => location && token && rest.length === 0)
+    ? new Map(pairs.map(([location = '', token = '']) => [location, token]))
+    : fail(refused);
+};
+
+/** PEM in an environment variable often arrives with `\n` written out, or without its line breaks. */
+const pem = (value: string) => {
+  const unfolded = value.replaceAll('\\n', '\n').trim();
+  return unfolded.includes('-----BEGIN ') ? unfolded : fail('must be a public key in PEM form');
+};
+
+const databaseUrl = (value: string) =>
+  /^(postgres(ql)?:\/\/|sqlite:|file:)/.test(value)
+    ? value
+    : fail('must start with postgres://, or with sqlite: and a file name');
+
+const define = <T>(
+  group: string,
+  name: string,
+  fallback: string | undefined,
+  parse: (value: string) => T,
+  about: string,
+  secret = false,
+): Setting<T> => ({ name, group, about, fallback, secret, parse });
+
+const SECRET = true;
+
+export const SETTINGS = {
+  port: define(
+    'Listeners',
+    'PORT',
+    '4600',
+    wholeNumber(0, 65_535),
+    'Port of the public listener: CRM, OAuth, Macs, assets, health.',
+  ),
+  host: define('Listeners', 'HOST', '0.0.0.0', text, 'Address the public listener binds to.'),
+  adminPort: define(
+    'Listeners',
+    'ADMIN_PORT',
+    '4610',
+    wholeNumber(0, 65_535),
+    'Port of the operator listener: API, metrics, probes, documents.',
+  ),
+  adminHost: define(
+    'Listeners',
+    'ADMIN_HOST',
+    '127.0.0.1',
+    text,
+    'Address the operator listener binds to. Keep it private.',
+  ),
+  baseUrl: define(
+    'Listeners',
+    'BASE_URL',
+    undefined,
+    webAddress,
+    'Public address of this service, used for the links to assets given to the CRM. Default: http://127.0.0.1 and the port.',
+  ),
+  trustProxy: define(
+    'Listeners',
+    'TRUST_PROXY',
+    'false',
+    trustProxy,
+    'Whose X-Forwarded-For counts: false, a number of proxies, or addresses and networks.',
+  ),
+  operatorToken: define(
+    'Listeners',
+    'OPERATOR_TOKEN',
+    undefined,
+    matching(/^\S{16,}$/, 'must have at least 16 characters and no spaces'),
+    'Bearer token of the operator API. Default: made at the first start and kept in DATA_DIR/operator-token.',
+    SECRET,
+  ),
+
+  dataDir: define(
+    'Storage',
+    'DATA_DIR',
+    './data',
+    text,
+    'Folder for the SQLite file, assets and the operator token.',
+  ),
+  databaseUrl: define(
+    'Storage',
+    'DATABASE_URL',
+    undefined,
+    databaseUrl,
+    'PostgreSQL address, or sqlite: and a file name. Default: a SQLite file in DATA_DIR.',
+    SECRET,
+  ),
+  redisUrl: define(
+    'Storage',
+    'REDIS_URL',
+    undefined,
+    matching(/^rediss?:\/\//, 'must start with redis:// or rediss://'),
+    'Redis or Valkey, needed when several nodes run together. Default: everything in memory, one node.',
+    SECRET,
+  ),
+  nodeSecret: define(
+    'Storage',
+    'NODE_SECRET',
+    undefined,
+    matching(/^.{16,}$/, 'must have at least 16 characters'),
+    'Secret shared by all nodes; authenticates what they tell each other through Redis. Required with REDIS_URL.',
+    SECRET,
+  ),
+  journalRetentionDays: define(
+    'Storage',
+    'JOURNAL_RETENTION_DAYS',
+    '30',
+    wholeNumber(1, 3650),
+    'How long the journal (metadata, never text) and the memory of inbound messages are kept.',
+  ),
+
+  crmHost: define(
+    'CRM',
+    'CRM_HOSTNAME',
+    'https://services.leadconnectorhq.com',
+    webAddress,
+    'The CRM API this service calls: a host name or an address.',
+  ),
+  crmPublicKey: define(
+    'CRM',
+    'CRM_PUBLIC_KEY',
+    undefined,
+    pem,
+    'One Ed25519 public key (PEM) trusted under X-CRM-Signature. More keys: footbridge keys add.',
+  ),
+  crmLegacyPublicKey: define(
+    'CRM',
+    'CRM_LEGACY_PUBLIC_KEY',
+    undefined,
+    pem,
+    'One RSA public key (PEM) trusted under X-WH-Signature.',
+  ),
+  crmKeysFile: define(
+    'CRM',
+    'CRM_KEYS_FILE',
+    undefined,
+    text,
+    'JSON file with a list of keys: label, scheme, header, publicKey and optionally locations.',
+  ),
+  conversationProviderId: define(
+    'CRM',
+    'CRM_CONVERSATION_PROVIDER_ID',
+    undefined,
+    text,
+    'Sent as conversationProviderId with inbound messages, for a provider that is an added channel.',
+  ),
+  inboundType: define(
+    'CRM',
+    'CRM_INBOUND_TYPE',
+    'SMS',
+    matching(/^[A-Za-z_]{2,32}$/, 'must be a message type such as SMS or Custom'),
+    'The type of inbound messages; an added channel wants Custom.',
+  ),
+  createContacts: define(
+    'CRM',
+    'CRM_CREATE_CONTACTS',
+    'true',
+    flag,
+    'Create a contact for an unknown sender. false: such messages stay on the Mac and can be delivered later.',
+  ),
+  uploadAttachments: define(
+    'CRM',
+    'CRM_UPLOAD_ATTACHMENTS',
+    'false',
+    flag,
+    "Hand attachments over to the CRM's own storage, where it shows previews; falls back to our address.",
+  ),
+  footerOnPlainText: define(
+    'CRM',
+    'FOOTER_ON_PLAIN_TEXT',
+    'false',
+    flag,
+    'End plain one-to-one texts with the metadata footer too.',
+  ),
+  onUncertain: define(
+    'CRM',
+    'INBOUND_ON_UNCERTAIN',
+    'retry',
+    choice('retry', 'park'),
+    'What to do with an inbound message whose first delivery was cut off by a crash: send it again under the same key, or park it.',
+  ),
+
+  oauthEnabled: define(
+    'OAuth',
+    'CRM_OAUTH_ENABLED',
+    'false',
+    exactly('true'),
+    'Exactly true switches OAuth on: status callbacks and per-location tokens.',
+  ),
+  oauthClientId: define('OAuth', 'CRM_OAUTH_CLIENT_ID', undefined, text, 'Client id of the marketplace app.'),
+  oauthClientSecret: define(
+    'OAuth',
+    'CRM_OAUTH_CLIENT_SECRET',
+    undefined,
+    text,
+    'Client secret of the marketplace app.',
+    SECRET,
+  ),
+  oauthTokenUrl: define('OAuth', 'CRM_OAUTH_TOKEN_URL', undefined, webAddress, 'Token endpoint of the CRM.'),
+  oauthEncryptionKeys: define(
+    'OAuth',
+    'CRM_OAUTH_ENCRYPTION_KEY',
+    undefined,
+    encryptionKeys,
+    'Key of 32 bytes for tokens at rest (64 hex digits, base64 or 32 characters). Several, newest first, separated by commas, to rotate.',
+    SECRET,
+  ),
+  oauthDatabaseUrl: define(
+    'OAuth',
+    'CRM_OAUTH_DATABASE_URL',
+    undefined,
+    databaseUrl,
+    'Database for the tokens. Default: the database of everything else.',
+    SECRET,
+  ),
+  oauthRefreshThresholdSec: define(
+    'OAuth',
+    'CRM_OAUTH_REFRESH_THRESHOLD_SEC',
+    undefined,
+    // Not a fault: a threshold that is not numeric makes the callback answer OAUTH_NOT_CONFIGURED (O3).
+    (value) => (/^\d{1,7}$/.test(value) ? Number(value) : undefined),
+    'Refresh a token this many seconds before it expires.',
+  ),
+  pitToken: define(
+    'OAuth',
+    'CRM_PIT_TOKEN',
+    undefined,
+    text,
+    'One private integration token; serves only while a single location is known.',
+    SECRET,
+  ),
+  pitTokens: define(
+    'OAuth',
+    'CRM_PIT_TOKENS',
+    undefined,
+    tokenMap,
+    'Private integration tokens by location: JSON, or loc1=pit-…,loc2=pit-….',
+    SECRET,
+  ),
+
+  messageMaxLength: define(
+    'Limits',
+    'MESSAGE_BODY_MAX_LENGTH_CHARS',
+    '20000',
+    wholeNumber(1, 200_000),
+    'Longest message, in UTF-16 code units, footer included.',
+  ),
+  phoneDefaultCountry: define(
+    'Limits',
+    'PHONE_DEFAULT_COUNTRY',
+    'US',
+    matching(/^[A-Z]{2}$/, 'must be a two-letter country code'),
+    'Country of phone numbers written without a country code.',
+  ),
+  webhookPerMinute: define(
+    'Limits',
+    'RATE_LIMIT_CRM_WEBHOOK',
+    '60',
+    wholeNumber(1, 1_000_000),
+    'Webhooks per minute and location.',
+  ),
+  validateLocationId: define(
+    'Limits',
+    'RATE_LIMIT_VALIDATE_LOCATION_ID',
+    'true',
+    (value) => value !== 'false',
+    'Exactly false lets any locationId be a limiter key; otherwise odd ones are counted by address.',
+  ),
+  unsignedPerMinute: define(
+    'Limits',
+    'RATE_LIMIT_UNSIGNED',
+    '600',
+    wholeNumber(1, 1_000_000),
+    'Webhooks with a bad signature per minute and address; more are answered without looking at the signature.',
+  ),
+  oauthPerMinute: define(
+    'Limits',
+    'RATE_LIMIT_OAUTH_CALLBACK',
+    '20',
+    wholeNumber(1, 1_000_000),
+    'OAuth callbacks per minute and address.',
+  ),
+  healthPerMinute: define(
+    'Limits',
+    'RATE_LIMIT_HEALTH',
+    '30',
+    wholeNumber(1, 1_000_000),
+    'GET /health per minute and address.',
+  ),
+  healthProbePerMinute: define(
+    'Limits',
+    'RATE_LIMIT_HEALTH_PROBE',
+    '15',
+    wholeNumber(1, 1_000_000),
+    'GET /health?pm2= per minute and address.',
+  ),
+  enrolmentPerMinute: define(
+    'Limits',
+    'RATE_LIMIT_ENROLMENT',
+    '60',
+    wholeNumber(1, 1_000_000),
+    'Mac activations per minute and address; wrong keys lock the address out much sooner.',
+  ),
+  socketPerMinute: define(
+    'Limits',
+    'RATE_LIMIT_MAC_SOCKET',
+    '30000',
+    wholeNumber(1, 10_000_000),
+    'Mac connection attempts per minute and address.',
+  ),
+
+  heartbeatSec: define(
+    'Macs',
+    'MAC_HEARTBEAT_SEC',
+    '15',
+    wholeNumber(1, 300),
+    'Seconds between pings to a Mac; two unanswered ones end its session.',
+  ),
+  locationClaim: define(
+    'Macs',
+    'LOCATION_CLAIM',
+    'first',
+    choice('first', 'operator'),
+    'Who gets an unassigned location: the first license that binds it, or only the one the operator assigned.',
+  ),
+
+  assetStore: define(
+    'Assets',
+    'ASSET_STORE',
+    'disk',
+    choice('disk', 's3'),
+    'Where attachments are kept: in DATA_DIR, or in an S3-compatible bucket.',
+  ),
+  assetRetentionDays: define(
+    'Assets',
+    'ASSET_RETENTION_DAYS',
+    '90',
+    wholeNumber(1, 3650),
+    'How long attachments are kept.',
+  ),
+  assetQuotaMb: define(
+    'Assets',
+    'ASSET_QUOTA_MB',
+    '10240',
+    wholeNumber(1, 100_000_000),
+    'Most megabytes of attachments per location.',
+  ),
+  s3Endpoint: define(
+    'Assets',
+    'ASSET_S3_ENDPOINT',
+    undefined,
+    webAddress,
+    'Address of the bucket, bucket name included.',
+  ),
+  s3Region: define('Assets', 'ASSET_S3_REGION', 'auto', text, 'Region of the bucket.'),
+  s3AccessKeyId: define('Assets', 'ASSET_S3_ACCESS_KEY_ID', undefined, text, 'Access key of the bucket.'),
+  s3SecretAccessKey: define(
+    'Assets',
+    'ASSET_S3_SECRET_ACCESS_KEY',
+    undefined,
+    text,
+    'Secret of that access key.',
+    SECRET,
+  ),
+
+  logLevel: define(
+    'Process',
+    'LOG_LEVEL',
+    'info',
+    choice('debug', 'info', 'warn', 'error', 'silent'),
+    'Least level that is logged.',
+  ),
+  failpoints: define(
+    'Process',
+    'FAILPOINTS',
+    undefined,
+    text,
+    'For tests of crashes only: where the process dies, pauses or throws.',
+  ),
+} as const;
+
+export type SettingName = keyof typeof SETTINGS;
+export type SettingValue<Name extends SettingName> =
+  (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never;

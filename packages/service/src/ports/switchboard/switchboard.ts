@@ -1,0 +1,65 @@
+import type { SendFrame } from '@footbridge/protocol/frames';
+import type { LocationId } from '@footbridge/protocol/ids';
+
+/** The socket of a Mac as the switchboard uses it. Lives on this node. */
+export interface Line {
+  readonly sessionId: string;
+  readonly deviceId: string;
+  /** Puts the frame on the socket at once, or says that the Mac reads too slowly. Must not throw. */
+  write(frame: SendFrame, epoch: number): 'written' | 'overloaded';
+  /** This line lost the location. Called at most once, after which `write` is never called again. */
+  cut(reason: CutReason): void;
+}
+
+/** `displaced`: another Mac took the location. `resumed`: the same device came back on a new line. `fenced`: the lease could not be kept. `closed`: the operator said so. */
+export type CutReason = 'displaced' | 'resumed' | 'fenced' | 'closed';
+
+/** Proof of owning a location. Whatever acts for the location carries it; the newest epoch wins. */
+export interface Lease {
+  readonly locationId: LocationId;
+  readonly deviceId: string;
+  readonly sessionId: string;
+  readonly epoch: number;
+}
+
+export type BindOutcome =
+  | { readonly kind: 'bound'; readonly lease: Lease; readonly displaced: boolean }
+  /** More than three displacements within 60 s: the challenger waits, the incumbent stays. */
+  | { readonly kind: 'contended'; readonly waitSec: number };
+
+export type SendOutcome = 'written' | 'not_connected';
+
+export interface Occupant {
+  readonly locationId: LocationId;
+  readonly deviceId: string;
+  readonly sessionId: string;
+  readonly epoch: number;
+  readonly since: number;
+  /** The node that holds the socket. */
+  readonly node: string;
+}
+
+/**
+ * One owner per location, by number.
+ *
+ * - `bind` takes the location for a line. Epochs of a location only grow, also over restarts of the engine. The former line is cut
+ *   (`displaced`, or `resumed` when the device is the same), but nothing depends on that notice arriving: its epoch is stale at once.
+ * - `send` answers `written` only when the frame is on the socket of the current owner; `not_connected` when there is no owner or it could not take the frame.
+ *   A frame is written at most once and never queued.
+ * - `isCurrent` tells whether a lease is still the newest, as far as this node can know without asking; `confirm` asks the engine.
+ * - `release` gives the location up if the lease is still current; harmless otherwise.
+ * - When the engine is down, `bind` and `send` reject with EngineError; a line that cannot be kept is cut with `fenced`.
+ */
+export interface Switchboard {
+  bind(locationId: LocationId, line: Line): Promise<BindOutcome>;
+  send(locationId: LocationId, frame: SendFrame): Promise<SendOutcome>;
+  isCurrent(lease: Lease): boolean;
+  confirm(lease: Lease): Promise<boolean>;
+  release(lease: Lease): Promise<void>;
+  /** Cuts whoever holds the location, on any node. */
+  disconnect(locationId: LocationId): Promise<void>;
+  /** Who is connected, over all nodes. */
+  occupants(): Promise<Occupant[]>;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,154 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+const first: Migration = {
+  async up(db: Kysely<unknown>) {
+    const table = (name: string) => db.schema.createTable(name);
+    await table('licenses')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('label', 'text', (c) => c.notNull())
+      .addColumn('key_hash', 'text', (c) => c.notNull().unique())
+      .addColumn('key_hint', 'text', (c) => c.notNull())
+      .addColumn('max_seats', 'integer', (c) => c.notNull())
+      .addColumn('status', 'text', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await table('devices')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('license_id', 'text', (c) => c.notNull().references('licenses.id'))
+      .addColumn('device_id', 'text', (c) => c.notNull())
+      .addColumn('name', 'text', (c) => c.notNull())
+      .addColumn('os_version', 'text', (c) => c.notNull())
+      .addColumn('app_version', 'text', (c) => c.notNull())
+      .addColumn('token_hash', 'text', (c) => c.notNull().unique())
+      .addColumn('status', 'text', (c) => c.notNull())
+      .addColumn('activated_at', 'bigint', (c) => c.notNull())
+      .addColumn('last_seen_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .addUniqueConstraint('devices_license_device', ['license_id', 'device_id'])
+      .execute();
+    await table('locations')
+      .addColumn('location_id', 'text', (c) => c.primaryKey())
+      .addColumn('license_id', 'text', (c) => c.references('licenses.id'))
+      .addColumn('state', 'text', (c) => c.notNull())
+      .addColumn('device_row', 'text')
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await table('crm_keys')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('label', 'text', (c) => c.notNull())
+      .addColumn('scheme', 'text', (c) => c.notNull())
+      .addColumn('header', 'text', (c) => c.notNull())
+      .addColumn('public_key', 'text', (c) => c.notNull())
+      .addColumn('fingerprint', 'text', (c) => c.notNull())
+      .addColumn('locations', 'text')
+      .addColumn('enabled', 'integer', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await table('oauth_grants')
+      .addColumn('kind', 'text', (c) => c.notNull())
+      .addColumn('owner_id', 'text', (c) => c.notNull())
+      .addColumn('company_id', 'text')
+      .addColumn('access_token', 'text', (c) => c.notNull())
+      .addColumn('refresh_token', 'text')
+      .addColumn('expires_at', 'bigint', (c) => c.notNull())
+      .addColumn('state', 'text', (c) => c.notNull())
+      .addColumn('last_error', 'text')
+      .addColumn('refreshed_at', 'bigint', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .addPrimaryKeyConstraint('oauth_grants_key', ['kind', 'owner_id'])
+      .execute();
+    await table('private_tokens')
+      .addColumn('location_id', 'text', (c) => c.primaryKey())
+      .addColumn('token', 'text', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await table('inbound_guids')
+      .addColumn('location_id', 'text', (c) => c.notNull())
+      .addColumn('guid', 'text', (c) => c.notNull())
+      .addColumn('state', 'text', (c) => c.notNull())
+      .addColumn('owner', 'text', (c) => c.notNull())
+      .addColumn('epoch', 'bigint', (c) => c.notNull())
+      .addColumn('uncertain', 'integer', (c) => c.notNull())
+      .addColumn('crm_message_id', 'text')
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .addPrimaryKeyConstraint('inbound_guids_key', ['location_id', 'guid'])
+      .execute();
+    await db.schema.createIndex('inbound_guids_age').on('inbound_guids').column('updated_at').execute();
+    await table('messages')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('direction', 'text', (c) => c.notNull())
+      .addColumn('location_id', 'text', (c) => c.notNull())
+      .addColumn('message_id', 'text')
+      .addColumn('kind', 'text', (c) => c.notNull())
+      .addColumn('status', 'text', (c) => c.notNull())
+      .addColumn('code', 'text')
+      .addColumn('phone_masked', 'text')
+      .addColumn('length', 'integer', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await db.schema.createIndex('messages_age').on('messages').columns(['created_at', 'id']).execute();
+    await db.schema
+      .createIndex('messages_location')
+      .on('messages')
+      .columns(['location_id', 'created_at'])
+      .execute();
+    await db.schema.createIndex('messages_message').on('messages').column('message_id').execute();
+    await table('message_steps')
+      .addColumn('message_id', 'text', (c) => c.notNull())
+      .addColumn('seq', 'integer', (c) => c.notNull())
+      .addColumn('at', 'bigint', (c) => c.notNull())
+      .addColumn('step', 'text', (c) => c.notNull())
+      .addColumn('detail', 'text')
+      .execute();
+    await db.schema
+      .createIndex('message_steps_message')
+      .on('message_steps')
+      .columns(['message_id', 'at', 'seq'])
+      .execute();
+    await table('assets')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('location_id', 'text', (c) => c.notNull())
+      .addColumn('name', 'text', (c) => c.notNull())
+      .addColumn('content_type', 'text', (c) => c.notNull())
+      .addColumn('size', 'bigint', (c) => c.notNull())
+      .addColumn('sha256', 'text', (c) => c.notNull())
+      .addColumn('original_id', 'text')
+      .addColumn('note', 'text')
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('expires_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await db.schema.createIndex('assets_expiry').on('assets').column('expires_at').execute();
+    await db.schema.createIndex('assets_location').on('assets').column('location_id').execute();
+    await table('audit')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('at', 'bigint', (c) => c.notNull())
+      .addColumn('actor', 'text', (c) => c.notNull())
+      .addColumn('action', 'text', (c) => c.notNull())
+      .addColumn('target', 'text', (c) => c.notNull())
+      .addColumn('detail', 'text')
+      .execute();
+    await sql.raw(CHANGES[dialectOf(db)]).execute(db);
+  },
+};
+
+// The growing number is the one thing the two dialects spell differently.
+const CHANGES = {
+  sqlite:
+    'CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, subject TEXT NOT NULL, at INTEGER NOT NULL)',
+  postgres:
+    'CREATE TABLE changes (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, topic TEXT NOT NULL, subject TEXT NOT NULL, at BIGINT NOT NULL)',
+};
+
+const dialectOf = (db: Kysely<unknown>): 'sqlite' | 'postgres' =>
+  db.getExecutor().adapter.constructor.name.includes('Postgres') ? 'postgres' : 'sqlite';
+
+/** Applied in order of their names, each once, under a lock. A released migration is never edited. */
+export const MIGRATIONS: Record<string, Migration> = { '0001-first': first };

@@ -1,0 +1,97 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import pg from 'pg';
+
+import { EngineError, StartError } from '../errors.ts';
+import { MIGRATIONS } from './migrations.ts';
+import type { Schema } from './schema.ts';
+import { openSqlite, sqliteDialect } from './sqlite-dialect.ts';
+
+export type Database = Kysely<Schema>;
+
+export interface OpenDatabase {
+  readonly db: Database;
+  readonly engine: 'sqlite' | 'postgres';
+  /** One cheap question, for health checks; rejects when the engine does not answer within a second. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Choice = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
+
+/** Opens and migrates. Faults come as one clear line each, never as a stack. */
+export async function openDatabase(
+  choice: Choice,
+  onIdleError: (error: Error) => void,
+): Promise<OpenDatabase> {
+  const db = choice.engine === 'sqlite' ? openFile(choice.file) : openServer(choice.url, onIdleError);
+  try {
+    await migrate(db);
+  } catch (error) {
+    await db.destroy().catch(() => {});
+    throw new StartError([`the database cannot be used: ${reason(error)}`], 1, error);
+  }
+  return {
+    db,
+    engine: choice.engine,
+    async ping() {
+      const late = AbortSignal.timeout(1000);
+      const { promise, reject } = Promise.withResolvers<never>();
+      late.addEventListener('abort', () =>
+        reject(new EngineError('sql', 'the database did not answer within a second')),
+      );
+      await Promise.race([sql`select 1`.execute(db), promise]);
+    },
+    close: () => db.destroy(),
+  };
+}
+
+function openFile(file: string): Database {
+  try {
+    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+    return new Kysely<Schema>({ dialect: sqliteDialect(openSqlite(file)) });
+  } catch (error) {
+    throw new StartError([`the database file ${file} cannot be opened: ${reason(error)}`], 1, error);
+  }
+}
+
+// 64-bit numbers arrive as strings by default; all of ours are below 2^53.
+const INT8 = 20;
+
+function openServer(url: string, onIdleError: (error: Error) => void): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: 5000,
+    statement_timeout: 30_000,
+    lock_timeout: 30_000,
+    keepAlive: true,
+    types: {
+      getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+        oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
+    } as pg.CustomTypesConfig,
+  });
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', onIdleError);
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+}
+
+async function migrate(db: Database): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason';
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === 'ECONNREFUSED') return 'nothing listens at its address; is PostgreSQL running?';
+  if (/not a database|malformed/.test(error.message))
+    return 'the file is not a SQLite database, or it is damaged; restore a backup or move it away';
+  if (/locked|busy/.test(error.message))
+    return 'another process holds it; is a second Footbridge running on the same DATA_DIR?';
+  return error.message.split('\n')[0] ?? 'unknown reason';
+}
