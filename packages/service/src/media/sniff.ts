@@ -97,7 +97,7 @@ function sound(bytes: Buffer): MediaTypeName | undefined {
 }
 
 function container(bytes: Buffer): MediaTypeName | undefined {
-  if (startsWith(bytes, 'OggS')) return bytes.includes('\x80theora') ? 'video/ogg' : 'audio/ogg';
+  if (startsWith(bytes, 'OggS')) return bytes.includes('\x80theora', 0, 'latin1') ? 'video/ogg' : 'audio/ogg';
   if (startsWith(bytes, '\x1aE\xdf\xa3'))
     return bytes.subarray(0, 64).includes('webm') ? 'video/webm' : undefined;
   if (startsWith(bytes, 'PK\x03\x04')) return zip(bytes);
