@@ -1,0 +1,118 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
+
+export interface Hardening {
+  /** Requests one socket may have under way; a client that pipelines more is cut off. */
+  readonly perSocket: number;
+  /** Requests under way in total; further ones are answered 503. */
+  readonly total: number;
+  readonly connections: number;
+  /** A body must be complete within this time, unless `slowBody` says the path takes uploads. */
+  readonly bodyMs: number;
+  readonly slowBody: (url: string) => boolean;
+}
+
+export const HARDENING: Hardening = {
+  perSocket: 32,
+  total: 1000,
+  connections: 25_000,
+  bodyMs: 12_000,
+  slowBody: () => false,
+};
+
+const HEADERS_MS = 10_000;
+const UPLOAD_MS = 600_000;
+const SWEEP_MS = 1000;
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * An HTTP server for hostile networks: slow senders are cut off, pipelining is bounded, and what Node lets pass although
+ * two parsers may read it differently (two Hosts, an odd Transfer-Encoding) is refused before any handler sees it.
+ */
+export function createHardenedServer(handler: Handler, hardening: Hardening = HARDENING): Server {
+  const underWay = new Map<IncomingMessage, number>();
+  const perSocket = new WeakMap<Duplex, number>();
+
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: UPLOAD_MS,
+      connectionsCheckingInterval: SWEEP_MS,
+      keepAliveTimeout: 65_000,
+      maxHeaderSize: 16_384,
+      noDelay: true,
+    },
+    (request, response) => {
+      const { socket } = request;
+      const siblings = (perSocket.get(socket) ?? 0) + 1;
+      if (siblings > hardening.perSocket) return void socket.destroy();
+      if (underWay.size >= hardening.total)
+        return refuse(response, 503, 'Service busy', { 'Retry-After': '1' });
+      if (isAmbiguous(request)) return refuse(response, 400, 'Bad request');
+      perSocket.set(socket, siblings);
+      underWay.set(request, performance.now());
+      response.once('close', () => {
+        underWay.delete(request);
+        perSocket.set(socket, (perSocket.get(socket) ?? 1) - 1);
+      });
+      handler(request, response);
+    },
+  );
+  server.maxHeadersCount = 100;
+  server.maxConnections = hardening.connections;
+  server.on('clientError', answerUnparsable);
+
+  const sweep = setInterval(() => {
+    const oldest = performance.now() - hardening.bodyMs;
+    for (const [request, since] of underWay) {
+      if (since > oldest) break;
+      if (!request.complete && !hardening.slowBody(request.url ?? '')) request.socket.destroy();
+    }
+  }, SWEEP_MS).unref();
+  server.once('close', () => clearInterval(sweep));
+  return server;
+}
+
+function isAmbiguous(request: IncomingMessage): boolean {
+  const encoding = request.headers['transfer-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') return true;
+  const { rawHeaders } = request;
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts !== 1 && request.httpVersion !== '1.0';
+}
+
+function refuse(
+  response: ServerResponse,
+  status: number,
+  error: string,
+  headers: Record<string, string> = {},
+): void {
+  const body = JSON.stringify({ error });
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+    ...headers,
+  });
+  response.end(body);
+}
+
+// What the parser itself refuses: no request object exists, so the answer is written by hand and says nothing of the input.
+function answerUnparsable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? '431 Request Header Fields Too Large'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  (socket as Socket).destroySoon();
+}

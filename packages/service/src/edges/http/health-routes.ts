@@ -1,0 +1,65 @@
+import type { FastifyInstance } from 'fastify';
+
+import { RequestError } from '../../errors.ts';
+import type { Limit, Limits } from '../../ports/limits/limits.ts';
+import { addressKey } from './client-address.ts';
+
+/** Something the service cannot do without; `check` rejects when it is away. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly check: () => Promise<void>;
+}
+
+export interface HealthDeps {
+  readonly version: string;
+  readonly startedAt: number;
+  readonly checks: readonly HealthCheck[];
+  readonly limits: Limits;
+  readonly perMinute: number;
+  readonly probePerMinute: number;
+}
+
+/** `GET /health` (H1) with its two limits (L4). Says nothing of tenants or Macs: anybody may ask. */
+export function healthRoutes(deps: HealthDeps) {
+  const full: Limit = { name: 'health', max: deps.perMinute, windowSec: 60 };
+  const probe: Limit = { name: 'health-probe', max: deps.probePerMinute, windowSec: 60 };
+
+  return (app: FastifyInstance): void => {
+    app.get<{ Querystring: Record<string, unknown> }>('/health', async (request, reply) => {
+      const isProbe = Object.hasOwn(request.query, 'pm2');
+      const verdict = await deps.limits.take(isProbe ? probe : full, addressKey(request.ip));
+      void reply.header('Cache-Control', 'no-store');
+      if (!verdict.allowed)
+        throw new RequestError(
+          'TOO_MANY_REQUESTS',
+          { message: 'Too many health checks from this address; wait until the minute is over.' },
+          { headers: { 'Retry-After': String(verdict.resetSec) } },
+        );
+      if (isProbe) return { status: 'ok' };
+      const checks = await runChecks(deps.checks);
+      const ok = Object.values(checks).every((result) => result === 'ok');
+      return reply.code(ok ? 200 : 503).send({
+        status: ok ? 'ok' : 'fail',
+        version: deps.version,
+        uptimeSec: Math.floor((performance.now() - deps.startedAt) / 1000),
+        checks,
+      });
+    });
+  };
+}
+
+async function runChecks(checks: readonly HealthCheck[]): Promise<Record<string, 'ok' | 'fail'>> {
+  const results = await Promise.all(
+    checks.map(
+      async ({ name, check }) =>
+        [
+          name,
+          await check().then(
+            () => 'ok' as const,
+            () => 'fail' as const,
+          ),
+        ] as const,
+    ),
+  );
+  return Object.fromEntries(results);
+}

@@ -1,0 +1,106 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import { newRequestId } from '@footbridge/protocol/ids';
+import fastify from 'fastify';
+import type { FastifyInstance } from 'fastify';
+
+import { RequestError, StartError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
+import { clientAddress } from './client-address.ts';
+import type { Trusts } from './client-address.ts';
+import { createHardenedServer } from './hardened-server.ts';
+import type { Hardening } from './hardened-server.ts';
+import { renderError } from './render-error.ts';
+
+/** Takes a request before the router does; used where every microsecond counts. Returns false to leave it to the router. */
+export type RawRoute = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
+export type UpgradeRoute = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string) => void;
+
+export interface ListenerOptions {
+  readonly name: string;
+  readonly log: Logger;
+  readonly trusted: Trusts;
+  readonly hardening?: Hardening;
+  readonly raw?: RawRoute;
+  readonly upgrade?: UpgradeRoute;
+  readonly routes: readonly ((app: FastifyInstance) => void)[];
+}
+
+export interface Listener {
+  readonly url: string;
+  /** Stops accepting, lets requests under way finish for at most `ms`, then cuts what is left. */
+  close(ms: number): Promise<void>;
+}
+
+export async function startListener(
+  options: ListenerOptions,
+  at: { host: string; port: number },
+): Promise<Listener> {
+  const app = fastify({
+    logger: false,
+    bodyLimit: 1_048_576,
+    genReqId: () => newRequestId(),
+    trustProxy: options.trusted,
+    requestIdHeader: false,
+    return503OnClosing: false,
+    serverFactory: (router) => createHardenedServer(withRawRoute(router, options), options.hardening),
+  });
+  app.setErrorHandler(renderError(options.log));
+  app.setNotFoundHandler(() => {
+    throw new RequestError('NOT_FOUND');
+  });
+  app.addHook('onSend', async (request, reply) => {
+    void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff');
+  });
+  for (const routes of options.routes) void app.register(async (scope) => routes(scope));
+  const { upgrade } = options;
+  const refuseUpgrade: UpgradeRoute = (_request, socket) =>
+    socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    (upgrade ?? refuseUpgrade)(request, socket, head, clientAddress(request, options.trusted));
+  });
+  try {
+    await app.listen({ host: at.host, port: at.port, backlog: 4096 });
+  } catch (error) {
+    throw new StartError(
+      [`the ${options.name} listener cannot use ${at.host}:${at.port}: ${portFault(error)}`],
+      1,
+      error,
+    );
+  }
+  return { url: urlOf(app.server, at.host), close: (ms) => drain(app, ms) };
+}
+
+function withRawRoute(
+  router: (request: IncomingMessage, response: ServerResponse) => void,
+  { raw, trusted }: ListenerOptions,
+) {
+  if (raw === undefined) return router;
+  return (request: IncomingMessage, response: ServerResponse) => {
+    if (!raw(request, response, clientAddress(request, trusted))) router(request, response);
+  };
+}
+
+async function drain(app: FastifyInstance, ms: number): Promise<void> {
+  app.server.closeIdleConnections();
+  const timer = setTimeout(() => app.server.closeAllConnections(), ms).unref();
+  await app.close();
+  clearTimeout(timer);
+}
+
+function urlOf(server: Server, host: string): string {
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  return `http://${shown}:${port}`;
+}
+
+function portFault(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  if (code === 'EADDRINUSE') return 'another program listens there already; stop it or choose another port';
+  if (code === 'EACCES') return 'this user may not listen there; choose a port above 1023';
+  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address';
+  return error instanceof Error ? error.message : 'unknown reason';
+}

@@ -1,0 +1,37 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+import type { FastifyInstance } from 'fastify';
+
+import { RequestError } from '../../errors.ts';
+import type { Limit, Limits } from '../../ports/limits/limits.ts';
+
+const FAILURES: Limit = { name: 'operator-login', max: 10, windowSec: 60 };
+
+const digest = (token: string) => createHash('sha256').update(token).digest();
+
+/** Lets in who shows the operator token. Ten wrong ones from an address lock that address out until the minute is over. */
+export function requireOperator(token: string, limits: Limits) {
+  const expected = digest(token);
+  return (app: FastifyInstance): void => {
+    app.addHook('onRequest', async (request) => {
+      const failures = await limits.peek(FAILURES, request.ip);
+      if (failures.remaining === 0)
+        throw new RequestError(
+          'TOO_MANY_REQUESTS',
+          { message: 'Too many wrong operator tokens from this address; wait a minute.' },
+          { headers: { 'Retry-After': String(failures.resetSec) } },
+        );
+      const [, given = ''] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '') ?? [];
+      if (timingSafeEqual(digest(given), expected)) return;
+      await limits.take(FAILURES, request.ip);
+      throw new RequestError(
+        'UNAUTHORIZED',
+        {
+          message:
+            'Send the operator token as "Authorization: Bearer …". It is in OPERATOR_TOKEN or in DATA_DIR/operator-token.',
+        },
+        { headers: { 'WWW-Authenticate': 'Bearer' } },
+      );
+    });
+  };
+}
