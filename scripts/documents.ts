@@ -1,0 +1,55 @@
+// Documents made from tables in code. `npm run check` fails when one is stale, `npm run check -- --write` writes them.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { CODES } from '@footbridge/protocol/codes';
+import type { Channel } from '@footbridge/protocol/codes';
+
+import { configurationPage, envExample } from '../packages/service/src/config/documents.ts';
+
+const CHANNELS: Record<Channel, string> = {
+  webhook: 'Answers of the webhook',
+  status: 'Status callbacks: `error.code`',
+  oauth: 'Answers of the OAuth callback',
+  enrolment: 'Answers to Macs',
+  operator: 'Answers of the operator API',
+};
+
+function errorsPage(): string {
+  const tables = Object.entries(CHANNELS).map(([channel, title]) => {
+    const rows = CODES.filter((entry) => entry.channel === channel).map(
+      ({ code, http, meaning, retry, advice }) =>
+        `| \`${code}\` |${channel === 'status' ? '' : ` ${http ?? ''} |`} ${meaning} | ${retry} | ${advice} |`,
+    );
+    const head =
+      channel === 'status'
+        ? '| code | meaning | retry | what to do |\n|---|---|---|---|'
+        : '| code | HTTP | meaning | retry | what to do |\n|---|---|---|---|---|';
+    return `## ${title}\n\n${head}\n${rows.join('\n')}\n`;
+  });
+  return `# Error codes\n\n<!-- Made from packages/protocol/src/codes.ts by \`npm run check -- --write\`. -->\n\nA code never changes its meaning; new ones may appear. Treat a code you do not know as not worth a retry. \`footbridge explain CODE\` prints a row of this page.\n\nRetry: \`yes\` soon and with backoff, \`later\` when the named cause is gone, \`sometimes\` as the message says, \`no\` the same request fails again.\n\n${tables.join('\n')}`;
+}
+
+const DOCUMENTS: Record<string, () => string> = {
+  '.env.example': envExample,
+  'docs/configuration.md': configurationPage,
+  'docs/errors.md': errorsPage,
+};
+
+export async function staleDocuments(root: string): Promise<string[]> {
+  return Object.entries(DOCUMENTS)
+    .filter(([path, make]) => readIfThere(join(root, path)) !== make())
+    .map(([path]) => `${path} is stale: run npm run check -- --write`);
+}
+
+export async function writeDocuments(root: string): Promise<void> {
+  for (const [path, make] of Object.entries(DOCUMENTS)) writeFileSync(join(root, path), make());
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
