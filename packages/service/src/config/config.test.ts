@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { StartError } from '../errors.ts';
+import { loadConfig } from './config.ts';
+
+const faultsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    loadConfig(env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    expect(error.exitCode).toBe(3);
+    return error.faults;
+  }
+};
+
+const OAUTH = {
+  CRM_OAUTH_ENABLED: 'true',
+  CRM_OAUTH_CLIENT_ID: 'app',
+  CRM_OAUTH_CLIENT_SECRET: 'secret',
+  CRM_OAUTH_TOKEN_URL: 'https://crm.example/oauth/token',
+  CRM_OAUTH_ENCRYPTION_KEY: 'a'.repeat(64),
+  CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
+};
+
+describe('settings', () => {
+  it('an empty environment is enough', () => {
+    const { config } = loadConfig({});
+    expect(config.listeners.public.port).toBe(4600);
+    expect(config.database).toEqual({ engine: 'sqlite', file: join('data', 'footbridge.sqlite') });
+    expect(config.cluster).toEqual({ engine: 'memory' });
+    expect(config.oauth).toEqual({ state: 'disabled' });
+  });
+
+  it('all faults are reported at once, by name', () => {
+    expect(faultsOf({ PORT: 'four', LOCATION_CLAIM: 'maybe', MAC_HEARTBEAT_SEC: '0' })).toEqual([
+      'PORT must be a whole number from 0 to 65535',
+      'MAC_HEARTBEAT_SEC must be a whole number from 1 to 300',
+      'LOCATION_CLAIM must be one of first, operator',
+    ]);
+  });
+
+  it('a fault never shows the value of a secret', () => {
+    expect(faultsOf({ CRM_OAUTH_ENCRYPTION_KEY: 'canary-canary' }).join()).not.toContain('canary');
+  });
+
+  it.each([
+    ['64 hex digits', 'ab'.repeat(32)],
+    ['base64', Buffer.alloc(32, 7).toString('base64')],
+    ['32 characters', 'k'.repeat(32)],
+    ['two keys, newest first', `${'ab'.repeat(32)},${'k'.repeat(32)}`],
+  ])('an encryption key may be %s', (_form, key) => {
+    const { config } = loadConfig({ ...OAUTH, CRM_OAUTH_ENCRYPTION_KEY: key });
+    expect(
+      config.oauth.state === 'ready' && config.oauth.encryptionKeys.every((one) => one.length === 32),
+    ).toBe(true);
+  });
+
+  it('O6 a key that is not 32 bytes stops the start', () => {
+    expect(faultsOf({ ...OAUTH, CRM_OAUTH_ENCRYPTION_KEY: 'short' })[0]).toMatch(
+      /CRM_OAUTH_ENCRYPTION_KEY must be 32 bytes/,
+    );
+  });
+
+  it.each(Object.keys(OAUTH).filter((name) => name !== 'CRM_OAUTH_ENABLED'))(
+    'O3 without %s OAuth is incomplete, not a fault',
+    (name) => {
+      const { config } = loadConfig({ ...OAUTH, [name]: '' });
+      expect(config.oauth).toEqual({ state: 'incomplete', missing: [name] });
+    },
+  );
+
+  it('O3 a threshold that is not numeric counts as missing', () => {
+    const { config } = loadConfig({ ...OAUTH, CRM_OAUTH_REFRESH_THRESHOLD_SEC: 'soon' });
+    expect(config.oauth).toEqual({ state: 'incomplete', missing: ['CRM_OAUTH_REFRESH_THRESHOLD_SEC'] });
+  });
+
+  it('O2 anything but exactly true leaves OAuth off', () => {
+    for (const value of ['TRUE', '1', 'yes', 'false', ''])
+      expect(loadConfig({ ...OAUTH, CRM_OAUTH_ENABLED: value }).config.oauth.state).toBe('disabled');
+  });
+
+  it('several nodes need a shared secret and a shared database', () => {
+    expect(faultsOf({ REDIS_URL: 'redis://127.0.0.1' })).toEqual([
+      'NODE_SECRET is required with REDIS_URL: give all nodes the same secret of at least 16 characters',
+      'DATABASE_URL must be a PostgreSQL address with REDIS_URL: several nodes need one database',
+    ]);
+  });
+
+  it.each([
+    ['crm.example', 'https://crm.example'],
+    ['https://crm.example/', 'https://crm.example'],
+    ['http://127.0.0.1:4620', 'http://127.0.0.1:4620'],
+    ['127.0.0.1:4620', 'http://127.0.0.1:4620'],
+    ['localhost:4620', 'http://localhost:4620'],
+  ])('CRM_HOSTNAME %s means %s', (given, meant) => {
+    expect(loadConfig({ CRM_HOSTNAME: given }).config.crm.host).toBe(meant);
+  });
+
+  it('a secret can come from a file, and the summary shows only where it came from', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
+    writeFileSync(join(folder, 'token'), 'canary-0123456789abcdef\n');
+    const { config, summary } = loadConfig({ OPERATOR_TOKEN_FILE: join(folder, 'token'), PORT: '0' });
+    expect(config.operatorToken).toBe('canary-0123456789abcdef');
+    expect(summary).toEqual({ PORT: 'set', OPERATOR_TOKEN: 'file' });
+    expect(faultsOf({ OPERATOR_TOKEN_FILE: join(folder, 'nothing') })).toEqual([
+      'OPERATOR_TOKEN_FILE names a file that cannot be read',
+    ]);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('a name that looks like ours and is none is warned about, with a suggestion', () => {
+    expect(loadConfig({ CRM_HOSTNAM: 'x', CRM_SOMETHING_ELSE_ENTIRELY: 'x' }).warnings).toEqual([
+      'CRM_HOSTNAM is not a setting; did you mean CRM_HOSTNAME?',
+      'CRM_SOMETHING_ELSE_ENTIRELY is not a setting',
+    ]);
+  });
+
+  it('a public key may have its line breaks written out', () => {
+    const { config } = loadConfig({
+      CRM_PUBLIC_KEY: String.raw`-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----`,
+    });
+    expect(config.crm.publicKey?.split('\n')).toHaveLength(3);
+  });
+
+  it('private tokens come as JSON or as a list', () => {
+    const expected = new Map([
+      ['loc1', 'pit-1'],
+      ['loc2', 'pit-2'],
+    ]);
+    expect(
+      loadConfig({ CRM_PIT_TOKENS: '{"loc1":"pit-1","loc2":"pit-2"}' }).config.privateTokens.byLocation,
+    ).toEqual(expected);
+    expect(loadConfig({ CRM_PIT_TOKENS: 'loc1=pit-1, loc2=pit-2' }).config.privateTokens.byLocation).toEqual(
+      expected,
+    );
+    expect(faultsOf({ CRM_PIT_TOKENS: '{"loc1":1}' })).toHaveLength(1);
+  });
+});

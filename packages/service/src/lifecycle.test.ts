@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+
+import { Lifecycle } from './lifecycle.ts';
+
+it('closes newest first, once, and goes on when one fails', async () => {
+  const seen: string[] = [];
+  const life = new Lifecycle((name) => seen.push(`${name} failed`));
+  life.add('first', () => void seen.push('first'));
+  life.add('second', async () => {
+    await Promise.resolve();
+    throw new Error('cannot close');
+  });
+  life.add('third', () => void seen.push('third'));
+  await Promise.all([life.close(), life.close()]);
+  await life.close();
+  expect(seen).toEqual(['third', 'second failed', 'first']);
+});
