@@ -1,16 +1,14 @@
 declare module '@20minutes/s3rver' {
-  import type { AddressInfo } from 'node:net';
+  import type { RequestListener } from 'node:http';
 
   export default class S3rver {
     constructor(options: {
-      port: number;
-      address: string;
       silent: boolean;
       directory: string;
       allowMismatchedSignatures: boolean;
       configureBuckets: { name: string; configs: string[] }[];
     });
-    run(): Promise<AddressInfo>;
-    close(): Promise<void>;
+    configureBuckets(): Promise<void>;
+    callback(): RequestListener;
   }
 }
