@@ -1,0 +1,148 @@
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { HARDENING, createHardenedServer } from './hardened-server.ts';
+
+let server: Server | undefined;
+const sockets = new Set<Socket>();
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  server?.closeAllConnections();
+  await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+  server = undefined;
+});
+
+async function start(
+  handler: Parameters<typeof createHardenedServer>[0],
+  more: Partial<typeof HARDENING> = {},
+): Promise<number> {
+  server = createHardenedServer(handler, { ...HARDENING, ...more });
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+/** Sends bytes and collects what comes back until the other side closes or `ms` pass. */
+function raw(port: number, bytes: string, ms = 500): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
+    sockets.add(socket);
+    let answer = '';
+    const timer = setTimeout(() => resolve(answer), ms);
+    const end = () => {
+      clearTimeout(timer);
+      resolve(answer);
+    };
+    socket
+      .setEncoding('latin1')
+      .on('data', (part) => (answer += part))
+      .on('close', end)
+      .on('error', end);
+  });
+}
+
+const echo = (_request: unknown, response: { end(text: string): void }) => response.end('hello');
+
+describe('requests that two parsers may read differently', () => {
+  it.each([
+    ['two Hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+    [
+      'an odd Transfer-Encoding',
+      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'both lengths',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc'],
+    ['a space before the colon', 'GET / HTTP/1.1\r\nHost : a\r\n\r\n'],
+    ['a folded header', 'GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n'],
+    ['bare line feeds', 'GET / HTTP/1.1\nHost: a\n\n'],
+    ['no Host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['a NUL in a header', 'GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n'],
+    ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ])('%s: 400', async (_what, bytes) => {
+    let handled = 0;
+    const port = await start((_request, response) => {
+      handled++;
+      response.end();
+    });
+    expect(await raw(port, bytes)).toMatch(/^HTTP\/1\.1 400 /);
+    expect(handled).toBe(0);
+  });
+
+  it('headers over 16 KiB: 431', async () => {
+    const port = await start(echo);
+    expect(await raw(port, `GET / HTTP/1.1\r\nHost: a\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 431 /,
+    );
+  });
+});
+
+describe('floods', () => {
+  it('a socket that pipelines more than it may is cut off, others are served', async () => {
+    const open: (() => void)[] = [];
+    const port = await start((request, response) => {
+      if (request.url === '/slow') open.push(() => response.end());
+      else response.end('healthy');
+    });
+    await raw(port, 'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(500));
+    expect(open.length).toBeLessThanOrEqual(HARDENING.perSocket);
+    const healthy = await fetch(`http://127.0.0.1:${port}/`);
+    expect(await healthy.text()).toBe('healthy');
+    for (const release of open) release();
+  });
+
+  it('beyond the total, requests are told to come back', async () => {
+    const port = await start(() => {}, { total: 1 });
+    void raw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', 1000);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await raw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 503 [\s\S]*Retry-After: 1/,
+    );
+  });
+
+  it('a finished request makes room for the next on the same socket', async () => {
+    const port = await start(echo, { perSocket: 2 });
+    const one = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+    const socket = connect(port, '127.0.0.1');
+    sockets.add(socket);
+    let answers = 0;
+    socket.on('data', (part) => (answers += part.toString('latin1').split('HTTP/1.1 200').length - 1));
+    for (let sent = 1; sent <= 10; sent++) {
+      socket.write(one);
+      while (answers < sent) await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    expect(answers).toBe(10);
+  });
+});
+
+describe('slow senders', () => {
+  it('a body that does not come is cut off', async () => {
+    const port = await start((request) => request.resume(), { bodyMs: 300 });
+    const started = performance.now();
+    await raw(port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc', 5000);
+    expect(performance.now() - started).toBeLessThan(3000);
+  });
+
+  it('a path that takes uploads is not', async () => {
+    const port = await start((request) => request.resume(), {
+      bodyMs: 100,
+      slowBody: (url) => url === '/upload',
+    });
+    const started = performance.now();
+    await raw(port, 'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc', 1500);
+    expect(performance.now() - started).toBeGreaterThan(1400);
+  });
+
+  it('headers that do not come are cut off within 10 to 20 s', { timeout: 25_000 }, async () => {
+    const port = await start(echo);
+    const started = performance.now();
+    expect(await raw(port, 'GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ', 20_000)).toMatch(/^HTTP\/1\.1 408 /);
+    expect(performance.now() - started).toBeLessThan(15_000);
+  });
+});
