@@ -38,44 +38,32 @@ export function sentinel(version: number, payload: string): string {
   return `${SENTINEL}v${version}:${payload}${SENTINEL_END}`;
 }
 
-/** All parts in their order, in one pass over the lines. */
+/** All parts in their order, in one pass. */
 export function findParts(message: string): Part[] {
-  const tail = truncatedStart(message);
-  if (!tail && !message.includes(NAME) && !message.includes(SENTINEL)) return [];
   const parts: Part[] = [];
-  let open: { readonly line: Line; readonly version: string } | undefined;
-  // Parts behind an opening line belong to its payload if it is closed, and to the text if it is not.
-  let held: Part[] = [];
-  const giveUpOpen = () => {
-    if (open)
-      parts.push({ kind: 'trace', start: open.line.start, problem: 'the footer is never closed' }, ...held);
-    open = undefined;
-    held = [];
-  };
-  for (const line of linesOf(message)) {
+  let open: { readonly line: Line; readonly version: string; readonly index: number } | undefined;
+  for (const line of tellingLines(message)) {
     const version = openedVersion(line.text);
     if (version !== undefined) {
-      giveUpOpen();
-      open = { line, version };
-    } else if (line.text === CLOSING && open) {
-      const payload = message.slice(open.line.next, line.start);
-      parts.push({
-        kind: 'footer',
-        form: 'block',
-        version: open.version,
-        start: open.line.start,
-        end: line.next,
-        payload,
-      });
+      open = { line, version, index: parts.length };
+      parts.push({ kind: 'trace', start: line.start, problem: 'the footer is never closed' });
+    } else if (open && line.text === CLOSING) {
+      // The block takes the place of its opening line and of whatever its payload looked like.
+      parts.length = open.index;
+      parts.push(block(message, open.version, open.line, line));
       open = undefined;
-      held = [];
     } else {
-      (open ? held : parts).push(...partsWithin(line));
+      for (const part of partsWithin(message, line)) parts.push(part);
     }
   }
-  giveUpOpen();
+  const tail = truncatedStart(message);
   if (tail) parts.push(tail);
   return parts;
+}
+
+function block(message: string, version: string, opening: Line, closing: Line): Footer {
+  const payload = message.slice(opening.next, closing.start);
+  return { kind: 'footer', form: 'block', version, start: opening.start, end: closing.next, payload };
 }
 
 interface Line {
@@ -88,15 +76,25 @@ interface Line {
   readonly text: string;
 }
 
-function* linesOf(message: string): Generator<Line> {
-  let start = 0;
-  while (start < message.length) {
-    const feed = message.indexOf('\n', start);
-    const next = feed < 0 ? message.length : feed + 1;
-    const raw = message.slice(start, feed < 0 ? next : feed);
-    yield { start, next, raw, text: raw.trim() };
-    start = next;
+/** The lines in which something of a footer stands; all others are jumped over. */
+function* tellingLines(message: string): Generator<Line> {
+  let [name, sentinelAt] = [-1, -1];
+  for (let from = 0; from < message.length;) {
+    if (name < from) name = indexOrEnd(message, NAME, from);
+    if (sentinelAt < from) sentinelAt = indexOrEnd(message, SENTINEL, from);
+    const at = Math.min(name, sentinelAt);
+    if (at === message.length) return;
+    const start = message.lastIndexOf('\n', at) + 1;
+    const end = indexOrEnd(message, '\n', at);
+    const raw = message.slice(start, end);
+    from = Math.min(end + 1, message.length);
+    yield { start, next: from, raw, text: raw.trim() };
   }
+}
+
+function indexOrEnd(message: string, part: string, from: number): number {
+  const index = message.indexOf(part, from);
+  return index < 0 ? message.length : index;
 }
 
 function openedVersion(line: string): string | undefined {
@@ -106,8 +104,8 @@ function openedVersion(line: string): string | undefined {
 }
 
 /** Sentinels and traces within a line that neither opens nor closes a block. */
-function partsWithin(line: Line): Part[] {
-  const parts = [...sentinelsWithin(line), ...tracesWithin(line)];
+function partsWithin(message: string, line: Line): Part[] {
+  const parts = [...sentinelsWithin(line), ...tracesWithin(message, line)];
   return parts.length > 1 ? parts.sort((a, b) => a.start - b.start) : parts;
 }
 
@@ -135,7 +133,7 @@ function* sentinelsWithin(line: Line): Generator<Part> {
   }
 }
 
-function* tracesWithin(line: Line): Generator<Trace> {
+function* tracesWithin(message: string, line: Line): Generator<Trace> {
   if (!line.text.includes(NAME)) return;
   const afterDashes = line.text.replace(LEADING_DASHES, '');
   if (afterDashes !== line.text && afterDashes.startsWith(`end ${NAME}`)) {
@@ -148,9 +146,8 @@ function* tracesWithin(line: Line): Generator<Trace> {
   } else if (afterDashes !== line.text && afterDashes.startsWith(NAME)) {
     yield { kind: 'trace', start: line.start, problem: 'the opening line of the footer is not whole' };
   } else {
-    const joined = indexOfJoinedBlock(line.raw);
-    if (joined >= 0)
-      yield { kind: 'trace', start: line.start + joined, problem: 'the lines of the footer were joined' };
+    const start = joinedBlock(message, line);
+    if (start !== undefined) yield { kind: 'trace', start, problem: 'the lines of the footer were joined' };
   }
 }
 
@@ -160,12 +157,17 @@ const LEADING_DASHES = /^(?:--|[–—])[-–— \t]{0,8}/;
 /** A sentence may mention the opening line; with an object right behind, it is a block which lost its line breaks. */
 const JOINED = /^\S{1,16}\s{1,8}--\s{0,8}\{/;
 
-function indexOfJoinedBlock(line: string): number {
-  let at = line.indexOf(OPENING);
-  while (at >= 0 && !JOINED.test(line.slice(at + OPENING.length, at + OPENING.length + 40))) {
-    at = line.indexOf(OPENING, at + OPENING.length);
+const JOINED_REACH = 40;
+
+function joinedBlock(message: string, line: Line): number | undefined {
+  const [before = '', ...candidates] = line.raw.split(OPENING);
+  let start = line.start + before.length;
+  for (const candidate of candidates) {
+    const version = start + OPENING.length;
+    if (JOINED.test(message.slice(version, version + JOINED_REACH))) return start;
+    start = version + candidate.length;
   }
-  return at;
+  return undefined;
 }
 
 /** A message that was cut off within its opening line still shows what was to come. */
@@ -173,7 +175,7 @@ function truncatedStart(message: string): Trace | undefined {
   const problem = 'the message ends within the opening of a footer';
   const line = message.slice(message.lastIndexOf('\n') + 1);
   const opening = line.trim();
-  if (opening.length >= '-- svc'.length && OPENING.startsWith(opening) && !opening.includes(NAME)) {
+  if (opening.length >= '-- svc-'.length && OPENING.startsWith(opening) && !opening.includes(NAME)) {
     return { kind: 'trace', start: message.length - line.length, problem };
   }
   for (let length = SENTINEL.length - 1; length >= '[[SV'.length; length -= 1) {

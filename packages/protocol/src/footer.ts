@@ -48,7 +48,7 @@ export function parseFooter(message: string): ReadFooter {
   const last = parts.findLastIndex(isOurs);
   const footer = parts[last];
   if (parts.slice(last + 1).some(isTrace)) return unreadable(message, parts, last);
-  if (!footer || !isOurs(footer)) return { text: cut(message, parts.filter(isFooter)), metadata: null };
+  if (!footer || !isOurs(footer)) return withoutMetadata(message, parts.filter(isFooter));
 
   const read = readPayload(footer);
   if ('problem' in read) return { ...unreadable(message, parts, last), problem: read.problem };
@@ -105,6 +105,18 @@ function startOfRun(message: string, parts: readonly Part[], last: number): numb
     first = before;
   }
   return first;
+}
+
+/** Footers of other versions are cut, and their halves may then meet: what is left must not be a footer either. */
+function withoutMetadata(message: string, footers: readonly Footer[]): ReadFooter {
+  const text = cut(message, footers);
+  const [left] = footers.length > 0 ? findParts(text) : [];
+  if (!left) return { text, metadata: null };
+  return {
+    text: text.slice(0, left.start),
+    metadata: null,
+    problem: 'the footers of the message are entangled',
+  };
 }
 
 /** Takes footers out. At the end of a message the line break before a footer goes too, and blank lines behind it. */

@@ -6,6 +6,9 @@ export const MAX_FRAME_BYTES = 256 * 1024;
 /** UTF-16 units of text in one frame, footer included. */
 export const MAX_TEXT_UNITS = 100_000;
 export const MAX_ATTACHMENTS = 20;
+export const MAX_CONTACT_ID = 1024;
+/** Of `error.message` in `message_status` and of `reason` in `ack`. */
+export const MAX_EXPLANATION = 1000;
 
 const seq = { type: 'integer', minimum: 0 } as const;
 const guid = { type: 'string', minLength: 1, maxLength: 256 } as const;
@@ -45,7 +48,7 @@ const MAC_FRAMES = {
         type: 'object',
         properties: {
           code: { type: 'string', minLength: 1, maxLength: 64 },
-          message: { type: 'string', maxLength: 2000 },
+          message: { type: 'string', maxLength: MAX_EXPLANATION },
         },
         required: ['code', 'message'],
       },
@@ -101,7 +104,7 @@ const SERVICE_FRAMES = {
       type: { type: 'string', enum: ['send'] },
       requestId,
       messageId,
-      contactId: { type: 'string', minLength: 1, maxLength: 1024 },
+      contactId: { type: 'string', minLength: 1, maxLength: MAX_CONTACT_ID },
       phone: { type: 'string', minLength: 1, maxLength: 64 },
       message: { type: ['string', 'null'], maxLength: MAX_TEXT_UNITS },
       attachments,
@@ -120,7 +123,7 @@ const SERVICE_FRAMES = {
       type: { type: 'string', enum: ['ack'] },
       seq,
       outcome: { type: 'string', enum: ['delivered', 'skipped', 'rejected'] },
-      reason: { type: 'string', maxLength: 500 },
+      reason: { type: 'string', maxLength: MAX_EXPLANATION },
     },
     required: ['type', 'seq', 'outcome'],
   },
@@ -161,8 +164,11 @@ export function parseServiceFrame(text: string): Parsed<ServiceFrame> {
   return parse<ServiceFrame>(SERVICE_FRAMES, text);
 }
 
+/** Half a surrogate pair, which JSON may carry and no message can, becomes U+FFFD: the reader would refuse the frame. */
 export function writeFrame(frame: MacFrame | ServiceFrame): string {
-  return JSON.stringify(frame);
+  return JSON.stringify(frame, (_, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  );
 }
 
 function parse<F>(shapes: Readonly<Record<string, ObjectSchema>>, text: string): Parsed<F> {

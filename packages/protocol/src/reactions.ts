@@ -9,10 +9,16 @@ import { isObject } from './schema.ts';
 
 /** What each kind of reaction must carry on its way to the Mac, besides `kind` and `target_message_guid` (F7). */
 export const REQUIRED_FIELDS = {
-  classic: { actions: ['add', 'remove'], sibling: 'type' },
-  emoji: { actions: ['add', 'remove'], sibling: 'emoji' },
-  sticker: { actions: ['add'], sibling: 'sticker' },
-} as const satisfies Record<ReactionKind, { actions: readonly string[]; sibling: string }>;
+  classic: { actions: ['add', 'remove'], sibling: 'type', rule: `one of ${CLASSIC_TYPES.join(', ')}` },
+  emoji: { actions: ['add', 'remove'], sibling: 'emoji', rule: 'the emoji itself' },
+  sticker: { actions: ['add'], sibling: 'sticker', rule: 'an object with bytes (base64) or an https url' },
+} as const satisfies Record<ReactionKind, RequiredFields>;
+
+interface RequiredFields {
+  readonly actions: readonly ('add' | 'remove')[];
+  readonly sibling: string;
+  readonly rule: string;
+}
 
 /** The image of a sticker: base64, or an https address from which the Mac fetches it. */
 export type OutboundSticker =
@@ -64,29 +70,26 @@ export function checkReaction(metadata: Metadata): CheckedReaction {
     return refuse('INVALID_FRAME', 'The action of the reaction must be add or remove.');
   }
   const content = readContent(kind, action, reaction);
-  return 'code' in content ? content : { ok: true, chatId, reaction: { targetGuid, ...content } };
+  if (content) return { ok: true, chatId, reaction: { targetGuid, ...content } };
+  const { actions, sibling, rule } = REQUIRED_FIELDS[kind];
+  return refuse(
+    'INVALID_KIND_FIELD_COMBO',
+    isOneOf(actions, action)
+      ? `A reaction of kind ${kind} needs ${sibling}: ${rule}.`
+      : `A reaction of kind ${kind} cannot be taken back.`,
+  );
 }
 
 function readContent(
   kind: ReactionKind,
   action: 'add' | 'remove',
   reaction: Json,
-): ReactionContent | Refusal {
+): ReactionContent | undefined {
   const { type, emoji } = reaction;
-  if (kind === 'classic') {
-    if (isOneOf(CLASSIC_TYPES, type)) return { kind, action, type };
-    return refuse(
-      'INVALID_KIND_FIELD_COMBO',
-      `A classic reaction needs a type: ${CLASSIC_TYPES.join(', ')}.`,
-    );
-  }
-  if (kind === 'emoji') {
-    if (isText(emoji)) return { kind, action, emoji };
-    return refuse('INVALID_KIND_FIELD_COMBO', 'An emoji reaction needs an emoji.');
-  }
-  if (action === 'remove') return refuse('INVALID_KIND_FIELD_COMBO', 'A sticker reaction cannot be removed.');
+  if (kind === 'classic') return isOneOf(CLASSIC_TYPES, type) ? { kind, action, type } : undefined;
+  if (kind === 'emoji') return isText(emoji) ? { kind, action, emoji } : undefined;
   const sticker = readSticker(reaction['sticker']);
-  return 'code' in sticker ? sticker : { kind, action, sticker };
+  return action === 'add' && sticker ? { kind, action, sticker } : undefined;
 }
 
 /** Checks a sticker that is a message of its own: first where it goes, then the image. */
@@ -94,18 +97,16 @@ export function checkSticker(metadata: Metadata): CheckedSticker {
   const chatId = chatIdOf(metadata);
   if (chatId === undefined) return NO_CHAT;
   const sticker = readSticker(metadata.sticker);
-  return 'code' in sticker ? sticker : { ok: true, chatId, sticker };
+  if (sticker) return { ok: true, chatId, sticker };
+  return refuse('INVALID_KIND_FIELD_COMBO', `The sticker must be ${REQUIRED_FIELDS.sticker.rule}.`);
 }
 
-function readSticker(value: unknown): OutboundSticker | Refusal {
+/** With both, `bytes` wins and `url` is not even looked at (F8). */
+function readSticker(value: unknown): OutboundSticker | undefined {
   const { bytes, url, name } = isObject(value) ? value : {};
   const label = isText(name) ? { name } : {};
   if (isText(bytes)) return { from: 'bytes', bytes, ...label };
-  if (!isText(url)) return refuse('INVALID_KIND_FIELD_COMBO', 'A sticker needs bytes (base64) or a url.');
-  if (URL.parse(url)?.protocol !== 'https:') {
-    return refuse('INVALID_KIND_FIELD_COMBO', 'The url of a sticker must be an absolute https URL.');
-  }
-  return { from: 'url', url, ...label };
+  return isText(url) && URL.parse(url)?.protocol === 'https:' ? { from: 'url', url, ...label } : undefined;
 }
 
 function chatIdOf(metadata: Metadata): number | undefined {

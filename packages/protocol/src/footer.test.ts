@@ -1,0 +1,303 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodeBase64 } from './base64.ts';
+import { carriesFooter, parseFooter, stripFooter, writeFooter } from './footer.ts';
+
+const block = (json: string, version = '1') =>
+  `-- svc-metadata:v${version} --\n${json}\n-- end svc-metadata --`;
+const sentinel = (json: string, version = '1') =>
+  `[[SVMD:v${version}:${encodeBase64(new TextEncoder().encode(json))}]]`;
+
+const LOVE =
+  '{"chat_id":42,"reaction":{"kind":"classic","action":"add","target_message_guid":"g","type":"love"}}';
+const CHAT = '{"chat_id":7}';
+
+describe('reading a footer', () => {
+  it('F1 the block form gives the text before it and the object in it', () => {
+    expect(parseFooter(`Loved “hi”\n${block(LOVE)}`)).toEqual({
+      text: 'Loved “hi”',
+      metadata: JSON.parse(LOVE) as unknown,
+      version: 1,
+      form: 'block',
+    });
+  });
+
+  it('F1 the sentinel form says the same', () => {
+    const read = { metadata: JSON.parse(LOVE) as unknown, version: 1, form: 'sentinel' };
+    expect(parseFooter(`Loved “hi”\n${sentinel(LOVE)}`)).toEqual({ text: 'Loved “hi”', ...read });
+    expect(parseFooter(`Loved “hi” ${sentinel(LOVE)}`)).toEqual({ text: 'Loved “hi” ', ...read });
+    expect(parseFooter(sentinel(LOVE))).toEqual({ text: '', ...read });
+  });
+
+  it('F1 the sentinel known to other implementations is read', () => {
+    const message =
+      '[[SVMD:v1:eyJjaGF0X2lkIjo0MiwicmVhY3Rpb24iOnsia2luZCI6ImNsYXNzaWMiLCJhY3Rpb24iOiJhZGQiLCJ0YXJnZXRfbWVzc2FnZV9ndWlkIjoiMTExMTExMTEtMjIyMi0zMzMzLTQ0NDQtNTU1NTU1NTU1NTU1IiwidHlwZSI6ImxvdmUifX0=]]';
+    expect(parseFooter(message).metadata).toMatchObject({ chat_id: 42, reaction: { type: 'love' } });
+  });
+
+  it('F1 what is written is the block form', () => {
+    expect(writeFooter('Hi', { chat_id: 7 })).toBe(`Hi\n${block(CHAT)}`);
+    expect(writeFooter('', { chat_id: 7 })).toBe(block(CHAT));
+  });
+
+  it.each([
+    ['only the block', block(CHAT), ''],
+    ['a line break after the closing line', `Hi\n${block(CHAT)}\n`, 'Hi'],
+    ['blank lines after the closing line', `Hi\n${block(CHAT)}\n \r\n\n`, 'Hi'],
+    ['CRLF throughout', `Hi\n${block(CHAT)}\n`.replaceAll('\n', '\r\n'), 'Hi'],
+    [
+      'white space around the delimiter lines',
+      'Hi\n -- svc-metadata:v1 -- \t\n{"chat_id":7}\n  -- end svc-metadata --',
+      'Hi',
+    ],
+    ['JSON over several lines', `Hi\n${block(JSON.stringify({ chat_id: 7 }, null, 2))}`, 'Hi'],
+    ['white space around the JSON', `Hi\n${block('\n  {"chat_id":7}  \n')}`, 'Hi'],
+    ['a text of several lines', `One\n\nTwo\n${block(CHAT)}`, 'One\n\nTwo'],
+    ['only one line break belongs to the footer', `Hi\n\n${block(CHAT)}`, 'Hi\n'],
+    [
+      'text behind the footer is kept',
+      `Hi\n${block(CHAT)}\nReply STOP to opt out`,
+      'Hi\nReply STOP to opt out',
+    ],
+    ['text behind the footer alone', `${block(CHAT)}\nHi`, 'Hi'],
+    ['a sentinel on a line of its own', `Hi\n${sentinel(CHAT)}\nthere`, 'Hi\nthere'],
+    ['a sentinel within a line', `Hi ${sentinel(CHAT)}there`, 'Hi there'],
+  ])('F2 the text without the footer: %s', (_, message, text) => {
+    expect(parseFooter(message)).toMatchObject({ text, metadata: { chat_id: 7 } });
+    expect(stripFooter(message)).toBe(text);
+  });
+
+  it.each([
+    '',
+    'Hi',
+    'Hi\n',
+    '--',
+    '-- \nAnna',
+    '[[',
+    ']]',
+    'svc-metadata',
+    'about svc-metadata:v1',
+    '{"chat_id":7}',
+  ])('F2 a text without a footer is left as it is: %j', (message) => {
+    expect(parseFooter(message)).toEqual({ text: message, metadata: null });
+    expect(carriesFooter(message)).toBe(false);
+  });
+
+  it('F2 a sentence that mentions the opening line is not a footer', () => {
+    const message = 'A footer opens with -- svc-metadata:v1 -- and is closed with -- end svc-metadata --';
+    expect(parseFooter(message)).toEqual({ text: message, metadata: null });
+  });
+
+  it('F3 every known field comes through as it was written', () => {
+    const metadata = {
+      chat_id: 42,
+      is_group: true,
+      recipients: ['+14155550100', 'anna@example.com'],
+      sender: '+14155550100',
+      message_guid: 'A1B2',
+      service_name: 'iMessage',
+      voice: { duration_ms: 1200, mime_type: 'audio/mp4' },
+      animation: { effect: 'slam', kind: 'bubble' as const },
+      reply_to: { message_guid: 'C3' },
+      sticker: { guid: 'S1', mime_type: 'image/png', name: 's.png', short_description: 'a cat' },
+    };
+    expect(parseFooter(writeFooter('', metadata)).metadata).toEqual(metadata);
+  });
+
+  it('F4 unknown fields are kept, and a hostile name is only a name', () => {
+    const json = '{"chat_id":7,"later":{"x":[1,2]},"__proto__":{"polluted":true},"constructor":null}';
+    const { metadata, problem } = parseFooter(block(json));
+    expect(problem).toBeUndefined();
+    expect(JSON.stringify(metadata)).toBe(json);
+    expect('polluted' in {}).toBe(false);
+    expect(Object.getPrototypeOf(metadata)).toBe(Object.prototype);
+  });
+});
+
+describe('a footer that cannot be read', () => {
+  it.each([
+    ['broken JSON', `Hi\n${block('{"chat_id":')}`],
+    ['no JSON at all', `Hi\n${block('')}`],
+    ['JSON that is an array', `Hi\n${block('[1]')}`],
+    ['JSON that is a string', `Hi\n${block('"x"')}`],
+    ['JSON that is null', `Hi\n${block('null')}`],
+    ['two objects', `Hi\n${block('{}\n{}')}`],
+    ['no closing line', 'Hi\n-- svc-metadata:v1 --\n{"chat_id":7}'],
+    ['nothing but an opening line', 'Hi\n-- svc-metadata:v1 --'],
+    ['an opening line of a later version, never closed', 'Hi\n-- svc-metadata:v9 --\n{"chat_id":7}'],
+    ['a closing line that was cut off', 'Hi\n-- svc-metadata:v1 --\n{"chat_id":7}\n-- end svc-metad'],
+    ['an opening line that was cut off', 'Hi\n-- svc-metadata:v1'],
+    ['an opening line that was cut off early', 'Hi\n-- svc-meta'],
+    ['a closing line alone', 'Hi\n-- end svc-metadata --'],
+    ['dashes made longer by an editor', 'Hi\n— svc-metadata:v1 —\n{"chat_id":7}\n— end svc-metadata —'],
+    ['base64 with a foreign letter', 'Hi\n[[SVMD:v1:e30*]]'],
+    ['base64 without padding', 'Hi\n[[SVMD:v1:e30]]'],
+    ['base64 of broken UTF-8', 'Hi\n[[SVMD:v1:eyL/In0=]]'],
+    ['base64 of broken JSON', `Hi\n${sentinel('{')}`],
+    ['base64 of an array', `Hi\n${sentinel('[]')}`],
+    ['an empty sentinel', 'Hi\n[[SVMD:v1:]]'],
+    ['a sentinel without a version', 'Hi\n[[SVMD:e30=]]'],
+    ['a sentinel that never ends', 'Hi\n[[SVMD:v1:e30='],
+    ['a sentinel that ends on another line', 'Hi\n[[SVMD:v1:e3\n0=]]'],
+    ['a sentinel that was cut off early', 'Hi\n[[SVM'],
+    ['a good footer followed by a broken one', `Hi\n${block(CHAT)}\n${block('{')}`],
+    ['a good footer followed by one that is never closed', `Hi\n${block(CHAT)}\n-- svc-metadata:v1 --\n{`],
+  ])('F4 %s: a problem, no metadata, and no footer in the text', (_, message) => {
+    const { text, metadata, problem, ...rest } = parseFooter(message);
+    expect(text).toBe('Hi');
+    expect(metadata).toBeNull();
+    expect(problem).toMatch(/^the [a-z ]+/);
+    expect(rest).toEqual({});
+  });
+
+  it.each([
+    ['Hi -- svc-metadata:v1 -- {"chat_id":7} -- end svc-metadata --', 'Hi '],
+    ['Hi -- svc-metadata:v1 --\n{"chat_id":7}\n-- end svc-metadata --', 'Hi '],
+    ['Hi\r-- svc-metadata:v1 --\r{"chat_id":7}\r-- end svc-metadata --', 'Hi\r'],
+    ['-- svc-metadata:v1 -- {"chat_id":7} -- end svc-metadata --', ''],
+  ])('F4 a block whose lines were joined is not mistaken for text: %j', (message, text) => {
+    expect(parseFooter(message)).toMatchObject({
+      text,
+      metadata: null,
+      problem: expect.any(String) as string,
+    });
+  });
+
+  it('F4 the second half of a message that was cut in two is not mistaken for text', () => {
+    expect(parseFooter('_guid":"secret"}}\n-- end svc-metadata --')).toMatchObject({
+      text: '',
+      metadata: null,
+    });
+  });
+
+  it('F4 the problem never repeats what the message says', () => {
+    const { problem } = parseFooter(`Hi\n${block('{"secret":SECRET}')}`);
+    expect(problem).not.toContain('SECRET');
+  });
+});
+
+describe('versions side by side', () => {
+  const v2 = block('{"chat":{"id":7}}', '2');
+
+  it.each([
+    ['v1 before v2', `Hi\n${block(CHAT)}\n${v2}`],
+    ['v2 before v1', `Hi\n${v2}\n${block(CHAT)}`],
+    ['with a blank line between them', `Hi\n${v2}\n\n${block(CHAT)}`],
+    ['v99', `Hi\n${block(CHAT)}\n${block('any\nthing', '99')}`],
+    ['a version that is not a number', `Hi\n${block('{}', '1.5-beta')}\n${block(CHAT)}`],
+    ['both forms', `Hi\n${block(CHAT)}\n${sentinel('{}', '2')}`],
+    ['two of v1, the last counts', `Hi\n${block('{"chat_id":1}')}\n${block(CHAT)}`],
+    ['two forms of v1, the last counts', `Hi\n${sentinel('{"chat_id":1}')}\n${block(CHAT)}`],
+    ['a broken one followed by a good one', `Hi\n${block('{')}\n${block(CHAT)}`],
+  ])('F11 %s: v1 is read and nothing of the rest stays', (_, message) => {
+    expect(parseFooter(message)).toMatchObject({ text: 'Hi', metadata: { chat_id: 7 }, version: 1 });
+  });
+
+  it('F11 a later version alone is cut and not read', () => {
+    expect(parseFooter(`Hi\n${v2}`)).toEqual({ text: 'Hi', metadata: null });
+    expect(parseFooter(`Hi ${sentinel('{}', '2')}`)).toEqual({ text: 'Hi ', metadata: null });
+    expect(parseFooter(`Hi\n${v2}\nBye`)).toEqual({ text: 'Hi\nBye', metadata: null });
+  });
+
+  it('F11 a later version behind other text does not hide the v1 before it', () => {
+    expect(parseFooter(`Hi\n${block(CHAT)}\nthere\n${v2}`)).toMatchObject({
+      text: 'Hi\nthere',
+      metadata: { chat_id: 7 },
+    });
+  });
+});
+
+const delimiters = [
+  '-- svc-metadata:v1 --',
+  '-- svc-metadata:v2 --',
+  '-- end svc-metadata --',
+  '[[SVMD:v1:e30=]]',
+  '[[SVMD:v2:e30=]]',
+  '[[SVMD:v1:',
+  '[[SV',
+  '-- svc-meta',
+  ']]',
+  '{"a":1}',
+  ' {}',
+  '\n',
+  '\r\n',
+  '\r',
+  ' ',
+  'text',
+  block('{}'),
+  block(' {}'),
+  block('{}', '2'),
+  block('{'),
+];
+const hostileText = fc
+  .array(fc.oneof(fc.constantFrom(...delimiters), fc.string({ unit: 'binary', maxLength: 5 })), {
+    maxLength: 12,
+  })
+  .map((pieces) => pieces.join(''));
+const jsonObject = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }));
+const asRead = (object: unknown) => JSON.parse(JSON.stringify(object)) as unknown;
+
+describe('round trip', () => {
+  it('F10 any text and any object come back exactly', () => {
+    fc.assert(
+      fc.property(hostileText, jsonObject, (text, object) => {
+        const read = parseFooter(writeFooter(text, object));
+        expect(read).toEqual({ text, metadata: asRead(object), version: 1, form: 'block' });
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it.each(delimiters)('F10 text that ends with %j comes back exactly', (end) => {
+    for (const text of [end, `Hi\n${end}`, `Hi ${end}\n`, `${end}\n${end}`]) {
+      expect(parseFooter(writeFooter(text, { chat_id: 7 }))).toMatchObject({
+        text,
+        metadata: { chat_id: 7 },
+      });
+    }
+  });
+
+  it('F10 delimiter lines earlier in the text are text, also when the footer was written by somebody else', () => {
+    for (const text of [
+      '-- svc-metadata:v1 --',
+      '-- end svc-metadata --',
+      `${block('{"chat_id":1}')}\nHi`,
+      '[[SVMD:v1:',
+    ]) {
+      expect(parseFooter(`${text}\n${block(CHAT)}`)).toMatchObject({ text, metadata: { chat_id: 7 } });
+    }
+  });
+
+  it('F10 a footer written over a footer: the later one counts, the earlier one is the text', () => {
+    const inner = writeFooter('Hi', { chat_id: 1 });
+    const outer = parseFooter(writeFooter(inner, { chat_id: 2 }));
+    expect(outer).toMatchObject({ text: inner, metadata: { chat_id: 2 } });
+    expect(parseFooter(outer.text)).toMatchObject({ text: 'Hi', metadata: { chat_id: 1 } });
+  });
+});
+
+describe('any string at all', () => {
+  it('F4 reading never throws, never adds to the text, and keeps every text without a delimiter', () => {
+    fc.assert(
+      fc.property(hostileText, (message) => {
+        const { text, metadata, problem } = parseFooter(message);
+        expect(text.length).toBeLessThanOrEqual(message.length);
+        if (problem !== undefined) expect(metadata).toBeNull();
+        if (!carriesFooter(message)) expect(text).toBe(message);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it('F4 without metadata and without a problem, nothing that opens a footer is left in the text', () => {
+    fc.assert(
+      fc.property(hostileText, (message) => {
+        const { text, metadata, problem } = parseFooter(message);
+        if (metadata !== null || problem !== undefined) return;
+        for (const line of text.split('\n')) expect(line.trim()).not.toMatch(/^-- (end )?svc-metadata/);
+        expect(text).not.toContain('[[SVMD:');
+      }),
+      { numRuns: 600 },
+    );
+  });
+});
