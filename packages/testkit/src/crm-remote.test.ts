@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { remoteCrm } from './crm-remote.ts';
+import type { RemoteCrm } from './crm-remote.ts';
+import { freePort } from './ports.ts';
+import { undoList } from './undo.ts';
+
+const undo = undoList();
+let url = '';
+let crm: RemoteCrm;
+
+beforeEach(async () => {
+  const main = fileURLToPath(new URL('crm-main.ts', import.meta.url));
+  const child = spawn(process.execPath, [main, '--port', '0', '--control-port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  undo.add(async () => {
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  });
+  const [line] = await once(createInterface(child.stdout), 'line');
+  const ready: Record<string, string> = JSON.parse(line);
+  expect(ready).toMatchObject({ msg: 'crm ready', publicKey: expect.stringContaining('PUBLIC KEY') });
+  url = ready['url'] ?? '';
+  crm = remoteCrm(ready['controlUrl'] ?? '');
+});
+afterEach(() => undo.run());
+
+it('drives a CRM in another process', async () => {
+  const { access_token } = await crm.token({ locationId: 'LocA' });
+  const contact = await crm.addContact({ locationId: 'LocA', phone: '+15550001111' });
+  await crm.set({ rateLimit: null });
+  const { id } = await crm.misbehave({ match: 'inbound', how: { status: 503, retryAfter: 1 } });
+  const inbound = () =>
+    fetch(`${url}/conversations/messages/inbound`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${access_token}`,
+        Version: '2021-07-28',
+        'Content-Type': 'application/json',
+      },
+      body: JSON.stringify({ type: 'SMS', contactId: contact.id, message: 'hi' }),
+    });
+  expect((await inbound()).status).toBe(503);
+  expect((await inbound()).status).toBe(201);
+  expect(await crm.moodHits({ id })).toBe(1);
+  expect(await crm.messages()).toMatchObject([{ message: 'hi', contactId: contact.id }]);
+  expect((await crm.calls({ since: 1 })).map((call) => call.status)).toEqual([201]);
+  await crm.setBridge({ url: `http://127.0.0.1:${await freePort()}` });
+  expect(await crm.sendWebhook({ fields: { locationId: 'LocA' } })).toMatchObject({
+    error: expect.stringContaining('ECONNREFUSED'),
+  });
+  expect(await crm.webhooks()).toHaveLength(1);
+  await crm.forget();
+  expect(await crm.messages()).toEqual([]);
+});
+
+it('gives OAuth codes and says what it does not know', async () => {
+  expect(await crm.install({ locationId: 'LocA' })).toMatch(/^[0-9a-f]{40}$/);
+  expect(await crm.state()).toMatchObject({ url, settings: { expiresInSec: 86_399 } });
+  // @ts-expect-error no such operation
+  await expect(crm.explode()).rejects.toThrow('Unknown: explode');
+});

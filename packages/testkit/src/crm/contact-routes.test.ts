@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startCrm } from '../crm.ts';
+import type { Crm } from '../crm.ts';
+import { answerProblems, requestProblems } from '../openapi.ts';
+import { undoList } from '../undo.ts';
+import { ask } from './test-client.ts';
+
+const undo = undoList();
+let crm: Crm;
+let token = '';
+
+beforeEach(async () => {
+  crm = await startCrm();
+  undo.add(() => crm.stop());
+  token = crm.token('LocA').access_token;
+});
+afterEach(async () => {
+  expect(crm.calls.flatMap(requestProblems)).toEqual([]);
+  await undo.run();
+});
+
+const duplicate = (query: string) =>
+  ask(crm, `GET /contacts/search/duplicate?locationId=LocA&${query}`, { token });
+
+describe('a contact by id', () => {
+  it('is shown with its phone', async () => {
+    const { id } = crm.addContact({ locationId: 'LocA', phone: '+15550001111', firstName: 'Ada' });
+    const answer = await ask(crm, `GET /contacts/${id}`, { token });
+    expect(answer.body).toMatchObject({
+      contact: { id, locationId: 'LocA', phone: '+15550001111', name: 'Ada' },
+    });
+    expect(answerProblems('contact', answer.status, answer.body)).toEqual([]);
+  });
+
+  it('is unknown, or somebody else’s', async () => {
+    expect((await ask(crm, 'GET /contacts/nobody', { token })).status).toBe(400);
+    const { id } = crm.addContact({ locationId: 'LocB' });
+    expect((await ask(crm, `GET /contacts/${id}`, { token })).status).toBe(403);
+  });
+
+  it('is unknown once it was removed', async () => {
+    const { id } = crm.addContact({ locationId: 'LocA', phone: '+15550001111' });
+    crm.removeContact(id);
+    expect((await ask(crm, `GET /contacts/${id}`, { token })).status).toBe(400);
+    expect((await duplicate('number=%2B15550001111')).body['contact']).toBeNull();
+  });
+});
+
+describe('the duplicate search', () => {
+  it('finds by phone however it is written, and by email in any case', async () => {
+    const { id } = crm.addContact({ locationId: 'LocA', phone: '+1 (555) 000-1111', email: 'Ada@x.test' });
+    expect((await duplicate('number=%2B15550001111')).body).toMatchObject({ contact: { id } });
+    expect((await duplicate('email=ada%40X.test')).body).toMatchObject({ contact: { id } });
+  });
+
+  it('finds nothing in other locations, nor with a + that was not encoded', async () => {
+    crm.addContact({ locationId: 'LocB', phone: '+15550001111' });
+    expect((await duplicate('number=%2B15550001111')).body['contact']).toBeNull();
+    crm.addContact({ locationId: 'LocA', phone: '+15550001111' });
+    expect((await duplicate('number=+15550001111')).body['contact']).toBeNull();
+  });
+});
+
+describe('searching', () => {
+  it('filters by phone and by words', async () => {
+    const ada = crm.addContact({ locationId: 'LocA', phone: '+15550001111', firstName: 'Ada' });
+    crm.addContact({ locationId: 'LocA', phone: '+15550002222', firstName: 'Bob' });
+    const filters = [{ field: 'phone', operator: 'eq', value: '+15550001111' }];
+    const base = { locationId: 'LocA', pageLimit: 10 };
+    for (const body of [
+      { ...base, filters },
+      { ...base, query: 'ada' },
+    ]) {
+      const answer = await ask(crm, 'POST /contacts/search', { token, body });
+      expect(answer.body).toMatchObject({ contacts: [{ id: ada.id }], total: 1 });
+    }
+    expect((await ask(crm, 'POST /contacts/search', { token, body: { locationId: 'LocA' } })).status).toBe(
+      422,
+    );
+  });
+});
+
+describe('creating', () => {
+  it('answers 201, and 400 with the twin’s id for a duplicate', async () => {
+    const body = { locationId: 'LocA', phone: '+15550001111', source: 'test' };
+    const first = await ask(crm, 'POST /contacts/', { token, body });
+    expect(first.status).toBe(201);
+    expect(answerProblems('createContact', first.status, first.body)).toEqual([]);
+    const contactId = crm.contacts[0]?.id;
+    expect(first.body).toMatchObject({ contact: { id: contactId } });
+    const second = await ask(crm, 'POST /contacts/', { token, body });
+    expect(second.status).toBe(400);
+    expect(second.body).toMatchObject({
+      message: 'This location does not allow duplicated contacts.',
+      meta: { contactId, matchingField: 'phone' },
+    });
+    crm.settings.allowDuplicates = true;
+    expect((await ask(crm, 'POST /contacts/', { token, body })).status).toBe(201);
+    expect(crm.contacts).toHaveLength(2);
+  });
+});
+
+describe('upserting', () => {
+  it('makes one, then changes it, tags and all', async () => {
+    const upsert = (more: object) =>
+      ask(crm, 'POST /contacts/upsert', {
+        token,
+        body: { locationId: 'LocA', phone: '+15550001111', ...more },
+      });
+    const made = await upsert({ tags: ['old'] });
+    expect(made.body).toMatchObject({ new: true });
+    expect(answerProblems('upsert', made.status, made.body)).toEqual([]);
+    const changed = await upsert({ firstName: 'Ada', tags: ['new'] });
+    expect(changed.body).toMatchObject({ new: false, contact: { firstName: 'Ada', tags: ['new'] } });
+    expect(crm.contacts).toHaveLength(1);
+    expect((await upsert({ phone: '+15550002222' })).body).toMatchObject({ new: true });
+  });
+
+  it('needs a location, its own', async () => {
+    crm.settings.recordCalls = false;
+    expect((await ask(crm, 'POST /contacts/upsert', { token, body: { phone: '1' } })).status).toBe(422);
+    expect((await ask(crm, 'POST /contacts/upsert', { token, body: { locationId: 'LocB' } })).status).toBe(
+      403,
+    );
+    expect(crm.calls).toHaveLength(0);
+  });
+});

@@ -1,0 +1,84 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { Crm } from '../crm.ts';
+import { readBody, reply } from './bodies.ts';
+import { fieldsOf } from './reading.ts';
+import type {
+  CrmSettings,
+  Install,
+  Misbehaviour,
+  Mood,
+  NewContact,
+  WebhookFields,
+  WebhookOptions,
+} from './shapes.ts';
+
+/**
+ * What another process may ask of the CRM, one entry per call: `POST /_control/<name>` with the argument as JSON body
+ * and the result as JSON answer. The remote CRM is typed from this table.
+ */
+export function operationsOf(crm: Crm) {
+  const moods = new Map<number, Mood>();
+  return {
+    state: () => ({
+      url: crm.url,
+      bridgeUrl: crm.bridgeUrl,
+      publicKey: crm.key.publicKey,
+      settings: crm.settings,
+    }),
+    set: (settings: Partial<CrmSettings>) => Object.assign(crm.settings, settings),
+    setBridge: ({ url }: { url: string }) => {
+      crm.bridgeUrl = url;
+    },
+    install: (what: Install) => crm.install(what),
+    token: ({ locationId }: { locationId: string }) => crm.token(locationId),
+    pit: ({ locationId }: { locationId: string }) => crm.pit(locationId),
+    addContact: (contact: NewContact) => crm.addContact(contact),
+    removeContact: ({ id }: { id: string }) => crm.removeContact(id),
+    expireTokens: ({ locationId }: { locationId: string }) => crm.expireTokens(locationId),
+    revoke: ({ locationId }: { locationId: string }) => crm.revoke(locationId),
+    setActive: ({ locationId, active }: { locationId: string; active: boolean }) =>
+      crm.setActive(locationId, active),
+    misbehave: (what: Misbehaviour) => {
+      const id = moods.size + 1;
+      moods.set(id, crm.misbehave(what));
+      return { id };
+    },
+    moodHits: ({ id }: { id: number }) => moods.get(id)?.hits ?? 0,
+    calm: () => crm.calm(),
+    newMessage: ({ locationId, messageId }: { locationId: string; messageId?: string }) =>
+      crm.newMessage(locationId, messageId),
+    sendWebhook: ({ fields, options }: { fields: WebhookFields; options?: WebhookOptions }) =>
+      crm.sendWebhook(fields, options),
+    calls: ({ since = 0 }: { since?: number } = {}) => crm.calls.filter((call) => call.n > since),
+    messages: () => crm.messages,
+    statuses: () => crm.statuses,
+    accepted: ({ messageId }: { messageId: string }) => crm.accepted(messageId),
+    webhooks: () => crm.webhooks,
+    uploads: () => crm.uploads,
+    contacts: () => crm.contacts,
+    forget: () => crm.forget(),
+  };
+}
+
+export type Operations = ReturnType<typeof operationsOf>;
+
+export function createControl(crm: Crm): Server {
+  const operations = new Map<string, (argument: never) => unknown>(Object.entries(operationsOf(crm)));
+  return createServer((request, response) => {
+    const name = (request.url ?? '').replace(/^\/_control\//, '');
+    const run = async () => {
+      const read = await readBody(request);
+      const operation = operations.get(name);
+      if (!operation)
+        return { status: 404, body: { error: `Unknown: ${name}`, known: [...operations.keys()] } };
+      // The control port belongs to tests: a wrong argument shows itself in the answer, or in the test.
+      const result = await operation(fieldsOf(read?.body) as never);
+      return { status: 200, body: JSON.stringify(result ?? null) };
+    };
+    run()
+      .catch((error: unknown) => ({ status: 400, body: { error: String(error) } }))
+      .then((answer) => reply(response, answer, 0))
+      .catch(() => response.destroy());
+  });
+}

@@ -1,0 +1,221 @@
+import { randomBytes, randomUUID, sign } from 'node:crypto';
+import { fixedRsaKey } from '../keys.ts';
+import { compact, newId } from './reading.ts';
+import type { CrmSettings, Install, TokenAnswer } from './shapes.ts';
+
+/** One installation of the app: in a location, or in a company for several of its locations. */
+interface Grant {
+  readonly id: string;
+  readonly userType: 'Location' | 'Company';
+  readonly companyId: string;
+  readonly locationId: string | undefined;
+  readonly locations: readonly string[];
+  readonly scopes: readonly string[];
+  readonly userId: string;
+  revoked: boolean;
+}
+
+export interface Bearer {
+  readonly kind: 'oauth' | 'pit';
+  readonly userType: 'Location' | 'Company';
+  readonly companyId: string | undefined;
+  readonly locationId: string | undefined;
+  readonly locations: readonly string[];
+  readonly scopes: readonly string[] | 'all';
+}
+
+/** What an Authorization header is worth right now. */
+export type Presented =
+  | { state: 'good'; bearer: Bearer }
+  | { state: 'expired'; bearer: Bearer }
+  | { state: 'unknown'; bearer: Bearer | undefined };
+
+export type Refreshed = { ok: true; answer: TokenAnswer } | { ok: false; why: 'invalid' | 'inactive' };
+
+export const ALL_SCOPES: readonly string[] = [
+  'conversations.readonly',
+  'conversations.write',
+  'conversations/message.readonly',
+  'conversations/message.write',
+  'contacts.readonly',
+  'contacts.write',
+  'oauth.readonly',
+  'oauth.write',
+];
+
+/** Codes, tokens and what they open. Codes and refresh tokens work once. */
+export class Grants {
+  readonly #settings: CrmSettings;
+  readonly #now: () => number;
+  readonly #companies = new Map<string, string>();
+  readonly #codes = new Map<string, Grant>();
+  readonly #access = new Map<string, { grant: Grant; expiresAt: number }>();
+  readonly #refresh = new Map<string, Grant>();
+  readonly #pits = new Map<string, string>();
+  readonly #inactive = new Set<string>();
+  readonly #grants: Grant[] = [];
+
+  constructor(settings: CrmSettings, now: () => number) {
+    this.#settings = settings;
+    this.#now = now;
+  }
+
+  install(what: Install): string {
+    const code = randomBytes(20).toString('hex');
+    this.#codes.set(code, this.#grantFor(what));
+    return code;
+  }
+
+  exchange(code: string): TokenAnswer | undefined {
+    const grant = this.#codes.get(code);
+    if (!grant || grant.revoked) return undefined;
+    this.#codes.delete(code);
+    return this.#issue(grant);
+  }
+
+  knowsCode(code: string): boolean {
+    return this.#codes.has(code);
+  }
+
+  refresh(refreshToken: string): Refreshed {
+    const grant = this.#refresh.get(refreshToken);
+    if (!grant || grant.revoked) return { ok: false, why: 'invalid' };
+    // A paused location keeps its refresh token: it works again once the location does.
+    if (this.#inactive.has(grant.locationId ?? grant.companyId)) return { ok: false, why: 'inactive' };
+    this.#refresh.delete(refreshToken);
+    return { ok: true, answer: this.#issue(grant) };
+  }
+
+  /** The company's token buys one for a location; `undefined` when the app is not installed there. */
+  mintLocation(company: Bearer, companyId: string, locationId: string): TokenAnswer | undefined {
+    if (company.companyId !== companyId || !company.locations.includes(locationId)) return undefined;
+    const scopes = company.scopes === 'all' ? ALL_SCOPES : company.scopes;
+    const grant = this.#grantFor({
+      locationId,
+      companyId,
+      scopes: [...new Set([...scopes, 'oauth.readonly', 'oauth.write'])],
+    });
+    return this.#issue(grant);
+  }
+
+  pit(locationId: string): string {
+    const token = `pit-${randomUUID()}`;
+    this.#pits.set(token, locationId);
+    return token;
+  }
+
+  present(authorization: string | undefined): Presented {
+    const token = authorization?.replace(/^Bearer /i, '') ?? '';
+    const pitLocation = this.#pits.get(token);
+    if (pitLocation !== undefined) return { state: 'good', bearer: pitBearer(pitLocation) };
+    const access = this.#access.get(token);
+    if (!access) return { state: 'unknown', bearer: undefined };
+    const bearer = oauthBearer(access.grant);
+    if (access.grant.revoked) return { state: 'unknown', bearer };
+    return access.expiresAt <= this.#now() ? { state: 'expired', bearer } : { state: 'good', bearer };
+  }
+
+  expireToken(authorization: string | undefined): void {
+    const access = this.#access.get(authorization?.replace(/^Bearer /i, '') ?? '');
+    if (access) access.expiresAt = 0;
+  }
+
+  expireAll(locationId: string): void {
+    for (const access of this.#access.values()) {
+      if (access.grant.locationId === locationId || access.grant.companyId === locationId) {
+        access.expiresAt = 0;
+      }
+    }
+  }
+
+  revoke(locationId: string): void {
+    for (const grant of this.#grants) {
+      if (grant.locationId === locationId || grant.companyId === locationId) grant.revoked = true;
+    }
+    for (const [token, owner] of this.#pits) if (owner === locationId) this.#pits.delete(token);
+  }
+
+  setActive(locationId: string, active: boolean): void {
+    if (active) this.#inactive.delete(locationId);
+    else this.#inactive.add(locationId);
+  }
+
+  #grantFor(what: Install): Grant {
+    const isCompany = 'locations' in what;
+    const grant: Grant = {
+      id: newId(),
+      userType: isCompany ? 'Company' : 'Location',
+      companyId: what.companyId ?? (isCompany ? newId() : this.#companyOf(what.locationId)),
+      locationId: isCompany ? undefined : what.locationId,
+      locations: isCompany ? what.locations : [what.locationId],
+      scopes: what.scopes ?? ALL_SCOPES,
+      userId: newId(),
+      revoked: false,
+    };
+    this.#grants.push(grant);
+    return grant;
+  }
+
+  #companyOf(locationId: string): string {
+    const known = this.#companies.get(locationId) ?? newId();
+    this.#companies.set(locationId, known);
+    return known;
+  }
+
+  #issue(grant: Grant): TokenAnswer {
+    const expiresIn = this.#settings.expiresInSec;
+    const issuedAt = this.#now();
+    const claims = {
+      authClass: grant.userType,
+      authClassId: grant.locationId ?? grant.companyId,
+      source: 'INTEGRATION',
+      sourceId: this.#settings.clientId,
+      channel: 'OAUTH',
+      primaryAuthClassId: grant.locationId ?? grant.companyId,
+      oauthMeta: { scopes: grant.scopes, client: this.#settings.clientId.split('-')[0] },
+      iat: Math.floor(issuedAt / 1000),
+    };
+    const accessToken = jwt({ ...claims, exp: Math.floor(issuedAt / 1000) + expiresIn, jti: randomUUID() });
+    const refreshToken = jwt({ ...claims, uniqueId: randomUUID(), version: '3' });
+    this.#access.set(accessToken, { grant, expiresAt: issuedAt + expiresIn * 1000 });
+    this.#refresh.set(refreshToken, grant);
+    const company = grant.userType === 'Company';
+    return compact({
+      access_token: accessToken,
+      token_type: 'Bearer' as const,
+      expires_in: expiresIn,
+      refresh_token: refreshToken,
+      scope: grant.scopes.join(' '),
+      refreshTokenId: randomBytes(12).toString('hex'),
+      userType: grant.userType,
+      companyId: grant.companyId,
+      locationId: grant.locationId,
+      approvedLocations: company ? grant.locations : undefined,
+      userId: grant.userId,
+      isBulkInstallation: company ? true : undefined,
+      traceId: randomUUID(),
+    });
+  }
+}
+
+function oauthBearer(grant: Grant): Bearer {
+  const { userType, companyId, locationId, locations, scopes } = grant;
+  return { kind: 'oauth', userType, companyId, locationId, locations, scopes };
+}
+
+function pitBearer(locationId: string): Bearer {
+  return {
+    kind: 'pit',
+    userType: 'Location',
+    companyId: undefined,
+    locationId,
+    locations: [locationId],
+    scopes: 'all',
+  };
+}
+
+function jwt(claims: object): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const signed = `${part({ alg: 'RS256', typ: 'JWT' })}.${part(claims)}`;
+  return `${signed}.${sign('sha256', Buffer.from(signed), fixedRsaKey().privateKey).toString('base64url')}`;
+}

@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startCrm } from '../crm.ts';
+import type { Crm, How } from '../crm.ts';
+import { undoList } from '../undo.ts';
+import { ask } from './test-client.ts';
+
+const undo = undoList();
+let crm: Crm;
+let token = '';
+let contactId = '';
+
+beforeEach(async () => {
+  crm = await startCrm();
+  undo.add(() => crm.stop());
+  token = crm.token('LocA').access_token;
+  contactId = crm.addContact({ locationId: 'LocA' }).id;
+});
+afterEach(() => undo.run());
+
+const inbound = (signal?: AbortSignal) =>
+  fetch(`${crm.url}/conversations/messages/inbound`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, Version: '2021-07-28', 'Content-Type': 'application/json' },
+    body: JSON.stringify({ type: 'SMS', contactId, message: 'x' }),
+    ...(signal ? { signal } : {}),
+  });
+const order = (how: How, times = 1) => crm.misbehave({ match: 'inbound', times, how });
+const status = (id: string, value: string) =>
+  ask(crm, `PUT /conversations/messages/${id}/status`, { token, body: { status: value } });
+
+describe('moods', () => {
+  it('befall the calls they match, as often as told, after the spared ones', async () => {
+    const mood = crm.misbehave({ match: 'inbound', after: 1, times: 2, how: { status: 500 } });
+    const statuses: number[] = [];
+    for (let i = 0; i < 4; i++) statuses.push((await inbound()).status);
+    expect(statuses).toEqual([201, 500, 500, 201]);
+    expect(mood.hits).toBe(2);
+    expect(crm.calls.map((call) => call.status)).toEqual(statuses);
+    expect(crm.calls[1]?.mood).toEqual({ status: 500 });
+  });
+
+  it.each([
+    { match: '*', hit: true },
+    { match: 'POST /conversations/messages/inbound', hit: true },
+    { match: 'POST /conversations/*', hit: true },
+    { match: 'GET /conversations/*', hit: false },
+    { match: 'status', hit: false },
+  ])('match $match: $hit', async ({ match, hit }) => {
+    crm.misbehave({ match, how: { status: 500 } });
+    expect((await inbound()).status).toBe(hit ? 500 : 201);
+  });
+
+  it('can be for one location, and can be called off', async () => {
+    crm.misbehave({ match: 'inbound', locationId: 'LocB', times: Infinity, how: { status: 500 } });
+    const mood = crm.misbehave({
+      match: 'inbound',
+      locationId: 'LocA',
+      times: Infinity,
+      how: { status: 503 },
+    });
+    expect((await inbound()).status).toBe(503);
+    mood.stop();
+    expect((await inbound()).status).toBe(201);
+    order({ status: 500 });
+    crm.calm();
+    expect((await inbound()).status).toBe(201);
+  });
+});
+
+describe('each mood', () => {
+  it('status: nothing is stored, headers and body as told', async () => {
+    order({ status: 429, retryAfter: 7, headers: { 'X-Odd': '1' }, body: { why: 'because' } });
+    const answer = await inbound();
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('retry-after')).toBe('7');
+    expect(answer.headers.get('x-odd')).toBe('1');
+    expect(await answer.json()).toEqual({ why: 'because' });
+    expect(crm.messages).toHaveLength(0);
+  });
+
+  it('status with stored: the work is done and the answer lies', async () => {
+    order({ status: 500, stored: true });
+    expect((await inbound()).status).toBe(500);
+    expect(crm.messages).toHaveLength(1);
+  });
+
+  it('hang: no answer, nothing stored', async () => {
+    order('hang');
+    await expect(inbound(AbortSignal.timeout(100))).rejects.toThrow('timeout');
+    expect(crm.messages).toHaveLength(0);
+    expect(crm.calls[0]).not.toHaveProperty('status');
+  });
+
+  it('dropAnswer: stored, and the connection dies', async () => {
+    order('dropAnswer');
+    await expect(inbound()).rejects.toThrow('fetch failed');
+    expect(crm.messages).toHaveLength(1);
+    expect(crm.calls[0]).not.toHaveProperty('answeredAt');
+  });
+
+  it('reset: nothing was even read', async () => {
+    order('reset');
+    await expect(inbound()).rejects.toMatchObject({
+      cause: { code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/) },
+    });
+    expect(crm.calls[0]?.body).toBeUndefined();
+    expect(crm.messages).toHaveLength(0);
+  });
+
+  it('emptyBody: 201, nothing in it, nothing stored', async () => {
+    order('emptyBody');
+    const answer = await inbound();
+    expect(answer.status).toBe(201);
+    expect(await answer.text()).toBe('');
+    expect(crm.messages).toHaveLength(0);
+  });
+
+  it('expireToken: 401 from this call on', async () => {
+    order('expireToken');
+    expect((await inbound()).status).toBe(401);
+    expect((await inbound()).status).toBe(401);
+    token = crm.token('LocA').access_token;
+    expect((await inbound()).status).toBe(201);
+  });
+
+  it('delayMs waits before the work, answerDelayMs after it', async () => {
+    order({ delayMs: 80 });
+    const late = inbound();
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(crm.messages).toHaveLength(0);
+    await late;
+    expect(crm.messages).toHaveLength(1);
+    order({ answerDelayMs: 80 });
+    const lateAnswer = inbound();
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(crm.messages).toHaveLength(2);
+    expect((await lateAnswer).status).toBe(201);
+    const call = crm.calls[1];
+    expect((call?.answeredAt ?? 0) - (call?.at ?? 0)).toBeGreaterThanOrEqual(75);
+  });
+
+  it('slowBodyMs: the head at once, the body in drops', async () => {
+    order({ slowBodyMs: 200 });
+    const started = performance.now();
+    const answer = await inbound();
+    const head = performance.now() - started;
+    expect(await answer.json()).toMatchObject({ success: true });
+    expect(performance.now() - started).toBeGreaterThan(150);
+    expect(head).toBeLessThan(150);
+  });
+});
+
+describe('the ledger of statuses', () => {
+  it('keeps the order of arrival, and the order of acceptance beside it', async () => {
+    crm.misbehave({ match: 'status', how: { delayMs: 100 } });
+    const pending = status('m1', 'pending');
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    await Promise.all([pending, status('m1', 'delivered')]);
+    expect(crm.statusesOf('m1').map((call) => call.status)).toEqual(['pending', 'delivered']);
+    expect(crm.accepted('m1')).toEqual(['delivered', 'pending']);
+  });
+
+  it('holds refused ones too', async () => {
+    crm.misbehave({ match: 'status', how: { status: 500 } });
+    await status('m1', 'pending');
+    await status('m1', 'pending');
+    expect(crm.statusesOf('m1').map((call) => call.accepted)).toEqual([false, true]);
+    expect(crm.accepted('m1')).toEqual(['pending']);
+  });
+
+  it('is empty again when told to forget', async () => {
+    await status('m1', 'pending');
+    await inbound();
+    crm.forget();
+    expect([crm.calls, crm.messages, crm.statuses].map((list) => list.length)).toEqual([0, 0, 0]);
+  });
+});

@@ -1,0 +1,21 @@
+import type { Server } from 'node:http';
+import type { Server as NetServer } from 'node:net';
+import { portOf } from './ports.ts';
+
+/** Listens and gives the port; a port that is taken is an error, not an event. */
+export async function listen(server: NetServer, port = 0, host = '127.0.0.1'): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return portOf(server);
+}
+
+/** Stops at once, hanging requests included. */
+export async function closeHttp(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}
