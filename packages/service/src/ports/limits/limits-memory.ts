@@ -1,0 +1,76 @@
+import type { Clock } from '../../clock.ts';
+import type { Limit, Limits, Verdict } from './limits.ts';
+
+interface Window {
+  readonly endsAt: number;
+  count: number;
+}
+
+const MAX_KEYS = 100_000;
+
+/**
+ * Counts on this node alone. All windows of a limit are equally long and a Map keeps the order of insertion, so the first
+ * entry always ends first: what has expired, and beyond the cap what is oldest, goes from the front, one step per request.
+ */
+export function createMemoryLimits(
+  clock: Pick<Clock, 'monotonic'>,
+  maxKeys: number = MAX_KEYS,
+): Limits & { readonly size: number } {
+  const buckets = new Map<string, Map<string, Window>>();
+
+  function bucketOf(name: string): Map<string, Window> {
+    const known = buckets.get(name);
+    if (known !== undefined) return known;
+    const made = new Map<string, Window>();
+    buckets.set(name, made);
+    return made;
+  }
+
+  function open(bucket: Map<string, Window>, key: string, endsAt: number, now: number): Window {
+    bucket.delete(key);
+    for (const [oldest, window] of bucket) {
+      if (window.endsAt > now && bucket.size < maxKeys) break;
+      bucket.delete(oldest);
+    }
+    const window = { endsAt, count: 0 };
+    bucket.set(key, window);
+    return window;
+  }
+
+  return {
+    /** Windows kept, over all limits. */
+    get size() {
+      return buckets.values().reduce((sum, bucket) => sum + bucket.size, 0);
+    },
+    take(limit, key) {
+      const now = clock.monotonic();
+      const bucket = bucketOf(limit.name);
+      const known = bucket.get(key);
+      const window =
+        known !== undefined && known.endsAt > now
+          ? known
+          : open(bucket, key, now + limit.windowSec * 1000, now);
+      window.count++;
+      return verdict(limit, window.count, window.count <= limit.max, window.endsAt - now);
+    },
+    peek(limit, key) {
+      const now = clock.monotonic();
+      const window = buckets.get(limit.name)?.get(key);
+      if (window === undefined || window.endsAt <= now)
+        return verdict(limit, 0, true, limit.windowSec * 1000);
+      return verdict(limit, window.count, window.count < limit.max, window.endsAt - now);
+    },
+    async close() {
+      buckets.clear();
+    },
+  };
+}
+
+function verdict(limit: Limit, count: number, allowed: boolean, leftMs: number): Verdict {
+  return {
+    allowed,
+    limit: limit.max,
+    remaining: Math.max(0, limit.max - count),
+    resetSec: Math.max(1, Math.ceil(leftMs / 1000)),
+  };
+}

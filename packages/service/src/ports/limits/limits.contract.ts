@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { Limit, Limits } from './limits.ts';
+
+export interface LimitsUnderTest {
+  readonly limits: Limits;
+  /** Lets time pass for the engine, really or by its clock. */
+  pass(ms: number): Promise<void>;
+  /** How many keys the engine holds at most, where that is its own doing. */
+  readonly maxKeys?: number;
+}
+
+/** What every engine of the port promises. */
+export function limitsContract(engine: string, open: () => Promise<LimitsUnderTest>): void {
+  describe(`limits on ${engine}`, () => {
+    let under: LimitsUnderTest;
+    let name: string;
+    const limit = (max: number, windowSec = 60): Limit => ({ name, max, windowSec });
+    const take = async (of: Limit, key = 'a') => under.limits.take(of, key);
+
+    beforeEach(async () => {
+      under = await open();
+      name = `test-${randomUUID()}`;
+    });
+    afterEach(() => under.limits.close());
+
+    it('L1 lets exactly the limit through in a window', async () => {
+      const answers: boolean[] = [];
+      for (let n = 0; n < 7; n++) answers.push((await take(limit(5))).allowed);
+      expect(answers).toEqual([true, true, true, true, true, false, false]);
+    });
+
+    it('L1 simultaneous requests share one count', async () => {
+      const answers = await Promise.all(Array.from({ length: 40 }, () => take(limit(15))));
+      expect(answers.filter(({ allowed }) => allowed)).toHaveLength(15);
+    });
+
+    it('L2 tells the limit, what remains and when the window ends', async () => {
+      const first = await take(limit(2));
+      expect(first).toMatchObject({ allowed: true, limit: 2, remaining: 1 });
+      expect(first.resetSec).toBeGreaterThanOrEqual(59);
+      expect(first.resetSec).toBeLessThanOrEqual(60);
+      await take(limit(2));
+      expect(await take(limit(2))).toMatchObject({ allowed: false, limit: 2, remaining: 0 });
+    });
+
+    it('the window is fixed: requests during it do not move its end', async () => {
+      const short = limit(2, 1);
+      await take(short);
+      await under.pass(600);
+      await take(short);
+      expect((await take(short)).allowed).toBe(false);
+      await under.pass(600);
+      expect(await take(short)).toMatchObject({ allowed: true, remaining: 1 });
+    });
+
+    it('the time left is never less than a second', async () => {
+      const short = limit(1, 1);
+      await take(short);
+      await under.pass(700);
+      expect((await take(short)).resetSec).toBe(1);
+    });
+
+    it('keys and limits are counted apart', async () => {
+      const other: Limit = { name: `${name}-other`, max: 1, windowSec: 60 };
+      await take(limit(1), 'a');
+      expect((await take(limit(1), 'b')).allowed).toBe(true);
+      expect((await under.limits.take(other, 'a')).allowed).toBe(true);
+      expect((await take(limit(1), 'a')).allowed).toBe(false);
+    });
+
+    it('peek counts nothing', async () => {
+      expect(await under.limits.peek(limit(1), 'a')).toMatchObject({ allowed: true, remaining: 1 });
+      expect(await under.limits.peek(limit(1), 'a')).toMatchObject({ allowed: true, remaining: 1 });
+      expect((await take(limit(1))).allowed).toBe(true);
+      expect(await under.limits.peek(limit(1), 'a')).toMatchObject({ allowed: false, remaining: 0 });
+    });
+
+    it('keys of any spelling are keys', async () => {
+      const keys = ['__proto__', 'constructor', 'a:b', '*', '{a}', ' ', '\u0000', '😀', 'x'.repeat(300)];
+      for (const key of keys) expect((await take(limit(1), key)).allowed, key).toBe(true);
+      for (const key of keys) expect((await take(limit(1), key)).allowed, key).toBe(false);
+    });
+
+    it('counts as a ten-line reference does', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 40 }),
+          fc.integer({ min: 1, max: 8 }),
+          async (keys, max) => {
+            const fresh: Limit = { name: `test-${randomUUID()}`, max, windowSec: 60 };
+            const counts = new Map<string, number>();
+            for (const key of keys) {
+              const count = (counts.get(key) ?? 0) + 1;
+              counts.set(key, count);
+              const verdict = await under.limits.take(fresh, key);
+              expect(verdict.allowed).toBe(count <= max);
+              expect(verdict.remaining).toBe(Math.max(0, max - count));
+            }
+          },
+        ),
+        { numRuns: 30 },
+      );
+    });
+
+    it('made-up keys do not fill the memory', async () => {
+      if (under.maxKeys === undefined) return;
+      await take(limit(1), 'first');
+      for (let n = 0; n < under.maxKeys; n++) await take(limit(1), `made-up-${n}`);
+      // The oldest key was let go: it counts from the beginning.
+      expect((await take(limit(1), 'first')).allowed).toBe(true);
+      expect((await take(limit(1), `made-up-${under.maxKeys - 1}`)).allowed).toBe(false);
+    });
+  });
+}
