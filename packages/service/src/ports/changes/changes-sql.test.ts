@@ -1,0 +1,102 @@
+import { undoList } from '@footbridge/testkit/undo';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { systemClock } from '../../clock.ts';
+import { FakeClock } from '../../fake-clock.ts';
+import { createLogger } from '../../log.ts';
+import { openDatabase } from '../../sql/open-database.ts';
+import { createSqlChanges } from './changes-sql.ts';
+import { changesContract } from './changes.contract.ts';
+
+const log = createLogger('silent');
+const openMemory = () => openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
+
+changesContract('sql on SQLite', async () => {
+  const database = await openMemory();
+  const node = () => createSqlChanges({ db: database.db, clock: systemClock, log, pollMs: 50 });
+  const nodes = [await node(), await node()];
+  return {
+    nodes,
+    async close() {
+      for (const changes of nodes) await changes.close();
+      await database.close();
+    },
+  };
+});
+
+describe('changes in a table', () => {
+  const undo = undoList();
+  afterEach(() => undo.run());
+
+  async function start() {
+    const database = await openMemory();
+    undo.add(() => database.close());
+    const { db } = database;
+    const clock = new FakeClock();
+    const node = async () => {
+      const changes = await createSqlChanges({ db, clock, log });
+      undo.add(() => changes.close());
+      const heard: string[] = [];
+      changes.listen('license', (subject) => heard.push(subject));
+      return { changes, heard };
+    };
+    return { db, clock, node };
+  }
+
+  it('M8 a row that becomes visible after a later one is heard too', async () => {
+    const { db, clock, node } = await start();
+    const { heard } = await node();
+    const insert = (id: number, subject: string) =>
+      db.insertInto('changes').values({ id, topic: 'license', subject, at: clock.now() }).execute();
+    await insert(8, 'later');
+    await clock.advance(1000);
+    await insert(7, 'earlier, slow to commit');
+    await clock.advance(1000);
+    await clock.advance(20_000);
+    expect(heard).toEqual(['later', 'earlier, slow to commit']);
+  });
+
+  it('M8 what was announced before a node started is not news to it', async () => {
+    const { clock, node } = await start();
+    const first = await node();
+    await first.changes.announce('license', 'old');
+    const second = await node();
+    await first.changes.announce('license', 'new');
+    await clock.advance(1000);
+    expect(second.heard).toEqual(['new']);
+  });
+
+  it('M8 a node whose database was away catches up', async () => {
+    const { db, clock, node } = await start();
+    const [first, second] = [await node(), await node()];
+    await db.schema.alterTable('changes').renameTo('away').execute();
+    await expect(first.changes.announce('license', 'lost for the others')).rejects.toThrow(/other nodes/);
+    expect(first.heard).toEqual(['lost for the others']);
+    await clock.advance(30_000);
+    await db.schema.alterTable('away').renameTo('changes').execute();
+    await first.changes.announce('license', 'lic-1');
+    await clock.advance(1000);
+    expect(second.heard).toEqual(['lic-1']);
+  });
+
+  it('M8 a node that was away longer than rows are kept is told that everything may have changed', async () => {
+    const { db, clock, node } = await start();
+    const { heard } = await node();
+    await db.schema.alterTable('changes').renameTo('away').execute();
+    await clock.advance(3_700_000);
+    await db.schema.alterTable('away').renameTo('changes').execute();
+    await clock.advance(1000);
+    expect(heard).toEqual(['*']);
+  });
+
+  it('M8 rows go after an hour', async () => {
+    const { db, clock, node } = await start();
+    const { changes } = await node();
+    await changes.announce('license', 'lic-1');
+    await clock.advance(3_000_000);
+    const count = async () => (await db.selectFrom('changes').selectAll().execute()).length;
+    expect(await count()).toBe(1);
+    await clock.advance(1_300_000);
+    expect(await count()).toBe(0);
+  });
+});
