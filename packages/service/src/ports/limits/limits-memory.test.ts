@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
 
 import { FakeClock } from '../../fake-clock.ts';
-import { memoryLimits } from './limits-memory.ts';
+import { createMemoryLimits } from './limits-memory.ts';
 import { limitsContract } from './limits.contract.ts';
 
 limitsContract('memory', async () => {
   const clock = new FakeClock();
-  return { limits: memoryLimits(clock, 50), pass: (ms) => clock.advance(ms), maxKeys: 50 };
+  return { limits: createMemoryLimits(clock, 50), pass: (ms) => clock.advance(ms), maxKeys: 50 };
 });
 
 it('expired windows are let go as new ones open', async () => {
   const clock = new FakeClock();
-  const limits = memoryLimits(clock);
+  const limits = createMemoryLimits(clock);
   const limit = { name: 'test', max: 1, windowSec: 1 };
   for (let n = 0; n < 5000; n++) void limits.take(limit, `early-${n}`);
   await clock.advance(1000);
@@ -21,7 +21,7 @@ it('expired windows are let go as new ones open', async () => {
 
 it('a key that comes back after its window moves behind the others', async () => {
   const clock = new FakeClock();
-  const limits = memoryLimits(clock, 2);
+  const limits = createMemoryLimits(clock, 2);
   const limit = { name: 'test', max: 1, windowSec: 1 };
   void limits.take(limit, 'a');
   await clock.advance(500);

@@ -12,7 +12,7 @@ const MAX_KEYS = 100_000;
  * Counts on this node alone. All windows of a limit are equally long and a Map keeps the order of insertion, so the first
  * entry always ends first: what has expired, and beyond the cap what is oldest, goes from the front, one step per request.
  */
-export function memoryLimits(
+export function createMemoryLimits(
   clock: Pick<Clock, 'monotonic'>,
   maxKeys: number = MAX_KEYS,
 ): Limits & { readonly size: number } {
