@@ -2,7 +2,13 @@ import type { FastifyInstance } from 'fastify';
 
 const DEPRECATED_AT = '@1738800000';
 const SUNSET = 'Fri, 01 May 2026 00:00:00 GMT';
-const DOCS = '</docs/deprecations>; rel="deprecation"';
+const PAGE = '/docs/deprecations';
+
+const TEXT = `Switched off on 1 May 2026, deprecated since 6 February 2025:
+
+POST /send-message      use POST /crm/webhook with locationId, contactId and message or attachments; sign it; phone may be left out
+POST /crm/send-message  use POST /crm/webhook; only the path changes
+`;
 
 /** Paths that are gone, kept for one release cycle so that late callers learn where to go (H2). */
 export function deprecatedRoutes(app: FastifyInstance): void {
@@ -10,7 +16,7 @@ export function deprecatedRoutes(app: FastifyInstance): void {
     app.post(path, { bodyLimit: 1_048_576 }, async (_request, reply) =>
       reply
         .code(410)
-        .headers({ Deprecation: DEPRECATED_AT, Sunset: SUNSET, Link: DOCS })
+        .headers({ Deprecation: DEPRECATED_AT, Sunset: SUNSET, Link: `<${PAGE}>; rel="deprecation"` })
         .send({
           error: 'Gone',
           code: 'GONE',
@@ -19,6 +25,7 @@ export function deprecatedRoutes(app: FastifyInstance): void {
         }),
     );
   }
+  app.get(PAGE, async (_request, reply) => reply.type('text/plain; charset=utf-8').send(TEXT));
   // The body does not matter here, whatever its type.
   app.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();

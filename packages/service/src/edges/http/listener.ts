@@ -44,6 +44,9 @@ export async function startListener(
     trustProxy: options.trusted,
     requestIdHeader: false,
     return503OnClosing: false,
+    // A path that cannot be decoded is no path of ours.
+    frameworkErrors: (_error, request, reply) =>
+      renderError(options.log)(new RequestError('NOT_FOUND'), request, reply),
     serverFactory: (router) => createHardenedServer(withRawRoute(router, options), options.hardening),
   });
   app.setErrorHandler(renderError(options.log));

@@ -1,0 +1,105 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { openDatabase } from './open-database.ts';
+import type { OpenDatabase } from './open-database.ts';
+
+/** What both dialects must do alike. `fresh` gives an empty database. */
+export function databaseContract(
+  name: string,
+  fresh: () => Promise<Parameters<typeof openDatabase>[0]>,
+): void {
+  describe(`the database on ${name}`, () => {
+    let choice: Parameters<typeof openDatabase>[0];
+    let database: OpenDatabase;
+    beforeEach(async () => {
+      choice = await fresh();
+      database = await openDatabase(choice, () => {});
+    });
+    afterEach(() => database.close());
+
+    const license = (id: string, seats = 1) => ({
+      id,
+      label: 'l',
+      key_hash: id,
+      key_hint: 'h',
+      max_seats: seats,
+      status: 'active' as const,
+      created_at: 1_800_000_000_000,
+      updated_at: 1_800_000_000_000,
+    });
+
+    it('migrates once and opens again', async () => {
+      await database.db.insertInto('licenses').values(license('a')).execute();
+      if (choice.engine === 'sqlite' && choice.file === ':memory:') return;
+      const again = await openDatabase(choice, () => {});
+      expect(await again.db.selectFrom('licenses').select('id').execute()).toEqual([{ id: 'a' }]);
+      await again.close();
+    });
+
+    it('two processes may migrate at the same time', async () => {
+      const another = await fresh();
+      if (another.engine === 'sqlite' && another.file === ':memory:') return;
+      const opened = await Promise.all([openDatabase(another, () => {}), openDatabase(another, () => {})]);
+      await Promise.all(opened.map((one) => one.close()));
+    });
+
+    it('times come back as numbers', async () => {
+      await database.db.insertInto('licenses').values(license('a')).execute();
+      const row = await database.db.selectFrom('licenses').select('created_at').executeTakeFirstOrThrow();
+      expect(row.created_at).toBe(1_800_000_000_000);
+    });
+
+    it('counts affected rows and returns inserted ones', async () => {
+      await database.db
+        .insertInto('licenses')
+        .values([license('a'), license('b')])
+        .execute();
+      const { numUpdatedRows } = await database.db
+        .updateTable('licenses')
+        .set({ label: 'x' })
+        .executeTakeFirstOrThrow();
+      expect(numUpdatedRows).toBe(2n);
+      const inserted = await database.db
+        .insertInto('changes')
+        .values({ topic: 'keys', subject: 's', at: 1 })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      expect(inserted.id).toBe(1);
+    });
+
+    it('a failed transaction leaves nothing', async () => {
+      const failed = database.db.transaction().execute(async (trx) => {
+        await trx.insertInto('licenses').values(license('a')).execute();
+        throw new Error('no');
+      });
+      await expect(failed).rejects.toThrow('no');
+      expect(await database.db.selectFrom('licenses').selectAll().execute()).toEqual([]);
+    });
+
+    it('transactions side by side do not mix', async () => {
+      await database.db.insertInto('licenses').values(license('a', 0)).execute();
+      await Promise.all(
+        Array.from({ length: 20 }, () =>
+          database.db.transaction().execute(async (trx) => {
+            const lock = trx.selectFrom('licenses').select('max_seats').where('id', '=', 'a');
+            const row = await (
+              database.engine === 'postgres' ? lock.forUpdate() : lock
+            ).executeTakeFirstOrThrow();
+            await trx
+              .updateTable('licenses')
+              .set({ max_seats: row.max_seats + 1 })
+              .execute();
+          }),
+        ),
+      );
+      const row = await database.db.selectFrom('licenses').select('max_seats').executeTakeFirstOrThrow();
+      expect(row.max_seats).toBe(20);
+    });
+
+    it('answers a ping', async () => {
+      await expect(database.ping()).resolves.toBeUndefined();
+      expect((await sql<{ one: number }>`select 1 as one`.execute(database.db)).rows).toEqual([{ one: 1 }]);
+    });
+  });
+}

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { StartError } from '../errors.ts';
+import { databaseContract } from './database.contract.ts';
+import { openDatabase } from './open-database.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
+let files = 0;
+afterAll(() => rmSync(folder, { recursive: true }));
+
+databaseContract('SQLite', async () => ({ engine: 'sqlite', file: join(folder, `${files++}.sqlite`) }));
+
+describe.skipIf(!(await hasPostgres()))('with a server', () => {
+  let server: Awaited<ReturnType<typeof startPostgres>>;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+  databaseContract('PostgreSQL', async () => ({ engine: 'postgres', url: await server.createDatabase() }));
+});
+
+describe('a database that cannot be used', () => {
+  const faultOf = (choice: Parameters<typeof openDatabase>[0]) =>
+    openDatabase(choice, () => {}).then(
+      () => 'opened',
+      (error: unknown) => (error instanceof StartError ? error.faults : 'another error'),
+    );
+
+  it('a file that is no database: one clear line', async () => {
+    const file = join(folder, 'broken.sqlite');
+    writeFileSync(file, 'this is not a database, but it is long enough to have a header '.repeat(10));
+    expect(await faultOf({ engine: 'sqlite', file })).toEqual([
+      expect.stringContaining('not a SQLite database'),
+    ]);
+  });
+
+  it('a folder that cannot be made: one clear line', async () => {
+    writeFileSync(join(folder, 'a-file'), '');
+    expect(await faultOf({ engine: 'sqlite', file: join(folder, 'a-file', 'x.sqlite') })).toEqual([
+      expect.stringContaining('cannot be opened'),
+    ]);
+  });
+
+  it('nobody listens at the address: one clear line', async () => {
+    expect(await faultOf({ engine: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none' })).toEqual([
+      'the database cannot be used: nothing listens at its address; is PostgreSQL running?',
+    ]);
+  });
+});

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { createBridge } from '../packages/service/src/bridge.ts';
+import type { Bridge } from '../packages/service/src/bridge.ts';
+import { loadConfig } from '../packages/service/src/config/config.ts';
+import { createLogger } from '../packages/service/src/log.ts';
+
+export interface RunningBridge extends Bridge {
+  /** Every log line so far. */
+  readonly logs: string[];
+  readonly dataDir: string;
+  stop(): Promise<void>;
+}
+
+/** The whole service in this process, on free ports and a fresh folder, configured by environment names. */
+export async function startBridge(env: Record<string, string> = {}): Promise<RunningBridge> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'footbridge-'));
+  const logs: string[] = [];
+  const { config } = loadConfig({ PORT: '0', ADMIN_PORT: '0', HOST: '127.0.0.1', DATA_DIR: dataDir, ...env });
+  const log = createLogger('debug', { write: (line) => void logs.push(line) });
+  const bridge = await createBridge(config, { log });
+  return {
+    ...bridge,
+    logs,
+    dataDir,
+    async stop() {
+      await bridge.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

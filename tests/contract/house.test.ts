@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { startBridge } from '../bridge.ts';
+import type { RunningBridge } from '../bridge.ts';
+
+let bridge: RunningBridge | undefined;
+afterEach(() => bridge?.stop());
+
+const start = async (env: Record<string, string> = {}): Promise<RunningBridge> => {
+  bridge = await startBridge(env);
+  return bridge;
+};
+
+describe('health', () => {
+  it('H1 says ok, the version, the uptime and the state of its parts, and nothing of tenants', async () => {
+    const { url } = await start();
+    const answer = await fetch(`${url}/health`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      status: 'ok',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      uptimeSec: expect.any(Number),
+      checks: { store: 'ok' },
+    });
+  });
+
+  it('H1 the probe variant answers status alone, whatever its value', async () => {
+    const { url } = await start();
+    for (const query of ['?pm2=1', '?pm2=', '?pm2'])
+      expect(await (await fetch(`${url}/health${query}`)).json()).toEqual({ status: 'ok' });
+  });
+
+  it('L4 30 a minute, the probe 15, counted apart, with a JSON body', async () => {
+    const { url } = await start();
+    const ask = async (path: string, times: number) => {
+      const statuses: number[] = [];
+      for (let i = 0; i < times; i++) statuses.push((await fetch(url + path)).status);
+      return statuses;
+    };
+    expect(await ask('/health', 30)).toEqual(Array.from({ length: 30 }, () => 200));
+    const refused = await fetch(`${url}/health`);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.json()).toMatchObject({ code: 'TOO_MANY_REQUESTS', message: expect.any(String) });
+    expect(await ask('/health?pm2=x', 15)).toEqual(Array.from({ length: 15 }, () => 200));
+    expect(await ask('/health?pm2=x', 1)).toEqual([429]);
+  });
+
+  it('L7 a forged X-Forwarded-For opens no new bucket', async () => {
+    const { url } = await start({ RATE_LIMIT_HEALTH: '2' });
+    const statuses: number[] = [];
+    for (const forged of ['1.1.1.1', '2.2.2.2', '3.3.3.3'])
+      statuses.push((await fetch(`${url}/health`, { headers: { 'X-Forwarded-For': forged } })).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
+  it('L7 behind a trusted proxy each client has its own', async () => {
+    const { url } = await start({ RATE_LIMIT_HEALTH: '1', TRUST_PROXY: 'loopback' });
+    const ask = async (from: string) =>
+      (await fetch(`${url}/health`, { headers: { 'X-Forwarded-For': from } })).status;
+    expect([await ask('1.1.1.1'), await ask('2.2.2.2'), await ask('1.1.1.1')]).toEqual([200, 200, 429]);
+  });
+});
+
+describe('deprecated paths', () => {
+  it.each(['/send-message', '/crm/send-message'])('H2 POST %s is gone and says where to go', async (path) => {
+    const { url } = await start();
+    for (const body of ['{"a":1}', 'not json', '']) {
+      const answer = await fetch(url + path, {
+        method: 'POST',
+        body,
+        headers: { 'Content-Type': 'application/json' },
+      });
+      expect(answer.status).toBe(410);
+      expect(answer.headers.get('deprecation')).toBe('@1738800000');
+      expect(answer.headers.get('sunset')).toBe('Fri, 01 May 2026 00:00:00 GMT');
+      const [, link = ''] = /^<(.+)>; rel="deprecation"$/.exec(answer.headers.get('link') ?? '') ?? [];
+      expect((await fetch(new URL(link, url))).status).toBe(200);
+      expect(await answer.json()).toMatchObject({ code: 'GONE', replacement: '/crm/webhook' });
+    }
+  });
+});
+
+describe('unknown paths', () => {
+  it.each(['/', '/nope', '/crm', '/crm/webhook/other', '/operator/keys', '/metrics', '/%', '/..%2f'])(
+    'W20 %s: 404 as JSON',
+    async (path) => {
+      const { url } = await start();
+      const answer = await fetch(url + path);
+      expect([answer.status, await answer.json()]).toEqual([404, { error: 'Not found', code: 'NOT_FOUND' }]);
+    },
+  );
+});
+
+describe('the operator listener', () => {
+  it('answers probes and metrics without a token', async () => {
+    const { operatorUrl } = await start();
+    expect((await fetch(`${operatorUrl}/livez`)).status).toBe(200);
+    expect((await fetch(`${operatorUrl}/readyz`)).status).toBe(200);
+    expect(await (await fetch(`${operatorUrl}/metrics`)).text()).toContain('footbridge_macs_bound 0');
+  });
+
+  it('lets nobody in without the token, and locks out who guesses', async () => {
+    const { operatorUrl, operatorToken } = await start();
+    const ask = async (token: string) =>
+      (await fetch(`${operatorUrl}/operator/keys`, { headers: { Authorization: `Bearer ${token}` } })).status;
+    expect(await ask(operatorToken)).toBe(200);
+    for (let i = 0; i < 10; i++) expect(await ask('wrong-wrong-wrong')).toBe(401);
+    expect(await ask('wrong-wrong-wrong')).toBe(429);
+    expect(await ask(operatorToken)).toBe(429);
+  });
+});
