@@ -1,5 +1,5 @@
-import { randomBytes, randomUUID, sign } from 'node:crypto';
-import { fixedRsaKey } from '../keys.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { fixedRsaKey, signBody } from '../keys.ts';
 import { compact, newId } from './reading.ts';
 import type { CrmSettings, Install, TokenAnswer } from './shapes.ts';
 
@@ -217,5 +217,5 @@ function pitBearer(locationId: string): Bearer {
 function jwt(claims: object): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const signed = `${part({ alg: 'RS256', typ: 'JWT' })}.${part(claims)}`;
-  return `${signed}.${sign('sha256', Buffer.from(signed), fixedRsaKey().privateKey).toString('base64url')}`;
+  return `${signed}.${Buffer.from(signBody(signed, fixedRsaKey()), 'base64').toString('base64url')}`;
 }
