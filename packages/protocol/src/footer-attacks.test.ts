@@ -79,8 +79,8 @@ describe('attacks of 20,000 characters', () => {
 
   it('F10 the time grows with the length, not with its square', () => {
     for (const unit of [`${OPENING}\n`, `${BLOCK}\n`, '[[SVMD:v1:', '[[SVMD:v1:e30=]]', CLOSING, ' \n']) {
-      const message = `${OPENING}\n${fill(unit, 2_000_000)}`;
-      expect(fastest(() => parseFooter(message))).toBeLessThan(1000);
+      const message = `${OPENING}\n${fill(unit, 1_000_000)}`;
+      expect(fastest(() => parseFooter(message))).toBeLessThan(500);
     }
   }, 60_000);
 });

@@ -248,6 +248,16 @@ describe('round trip', () => {
     );
   });
 
+  it('F10 the sentinel form brings them back as well', () => {
+    fc.assert(
+      fc.property(hostileText, jsonObject, (text, object) => {
+        const read = parseFooter(writeFooter(text, object, 'sentinel'));
+        expect(read).toEqual({ text, metadata: asRead(object), version: 1, form: 'sentinel' });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it.each(delimiters)('F10 text that ends with %j comes back exactly', (end) => {
     for (const text of [end, `Hi\n${end}`, `Hi ${end}\n`, `${end}\n${end}`]) {
       expect(parseFooter(writeFooter(text, { chat_id: 7 }))).toMatchObject({
@@ -289,13 +299,12 @@ describe('any string at all', () => {
     );
   });
 
-  it('F4 without metadata and without a problem, nothing that opens a footer is left in the text', () => {
+  it('F4 without metadata, nothing of a footer is left in the text', () => {
     fc.assert(
       fc.property(hostileText, (message) => {
         const { text, metadata, problem } = parseFooter(message);
-        if (metadata !== null || problem !== undefined) return;
-        for (const line of text.split('\n')) expect(line.trim()).not.toMatch(/^-- (end )?svc-metadata/);
-        expect(text).not.toContain('[[SVMD:');
+        if (metadata === null && problem === undefined) expect(carriesFooter(text)).toBe(false);
+        if (problem !== undefined) expect(carriesFooter(`${text}.`)).toBe(false);
       }),
       { numRuns: 600 },
     );

@@ -1,8 +1,3 @@
-import { decodeBase64 } from './base64.ts';
-import { CLOSING, findParts, openingLine, type Footer, type Part, type Trace } from './footer-parts.ts';
-import type { Metadata } from './metadata.ts';
-import { isObject } from './schema.ts';
-
 /**
  * The metadata footer of a message (F1–F4, F10, F11).
  *
@@ -21,13 +16,26 @@ import { isObject } from './schema.ts';
  *   the same thing said side by side or said twice: all are cut. What stands earlier is text, whatever it looks like.
  * - Footers of other versions are cut and not read. Text after a footer is kept: CRMs append opt-out lines.
  * - A *trace* is a piece of a footer that is not whole: an opening line that is never closed, a closing line that was
- *   never opened (the second half of a message cut in two), a sentinel that never ends, a block whose lines were joined. With a trace
- *   behind the last good footer, or with none that is good, there is a footer which we cannot read: `problem` says
+ *   never opened (the second half of a message cut in two), a sentinel that never ends, a block whose lines were
+ *   joined. A trace with no good footer behind it means that there is a footer which we cannot read: `problem` says
  *   why, `metadata` is null, and the text stops where the trace begins. Whoever sends must not send it (F4).
  *
  * One ambiguity is left: text that itself ends with a footer, followed by the real one, looks like two footers side by
  * side. The writer marks its block in that case by one space before the JSON, and a marked block stands alone (F10).
  */
+import { decodeBase64, encodeBase64 } from './base64.ts';
+import {
+  CLOSING,
+  findParts,
+  openingLine,
+  sentinel,
+  type Footer,
+  type Part,
+  type Trace,
+} from './footer-parts.ts';
+import type { Metadata } from './metadata.ts';
+import { isObject } from './schema.ts';
+
 export interface ReadFooter {
   /** The message without its footer. */
   readonly text: string;
@@ -42,16 +50,18 @@ export interface ReadFooter {
 /** The only version there is. A later one is added here and in `readPayload`; the highest of a run counts (F11). */
 const VERSION = 1;
 const STANDS_ALONE = ' {';
+const ENTANGLED = 'the footers of the message are entangled';
 
 export function parseFooter(message: string): ReadFooter {
   const parts = findParts(message);
   const last = parts.findLastIndex(isOurs);
   const footer = parts[last];
-  if (parts.slice(last + 1).some(isTrace)) return unreadable(message, parts, last);
-  if (!footer || !isOurs(footer)) return withoutMetadata(message, parts.filter(isFooter));
+  const trace = parts.slice(last + 1).find(isTrace);
+  if (trace) return withoutMetadata(readableText(message, parts), trace.problem);
+  if (!footer || !isOurs(footer)) return withoutMetadata(cut(message, parts.filter(isFooter)));
 
   const read = readPayload(footer);
-  if ('problem' in read) return { ...unreadable(message, parts, last), problem: read.problem };
+  if ('problem' in read) return withoutMetadata(readableText(message, parts), read.problem);
   const first = read.alone ? last : startOfRun(message, parts, last);
   const text = cut(message, parts.slice(first).filter(isFooter));
   return { text, metadata: read.metadata, version: VERSION, form: footer.form };
@@ -67,15 +77,22 @@ export function carriesFooter(message: string): boolean {
   return findParts(message).length > 0;
 }
 
-/** Appends a block so that `parseFooter` gives back exactly this text and this metadata, whatever the text holds (F10). */
-export function writeFooter(text: string, metadata: Metadata): string {
+/**
+ * Appends a footer so that `parseFooter` gives back exactly this text and this metadata, whatever the text holds (F10).
+ * The block is what everybody writes; the sentinel is for channels that do not keep line breaks.
+ */
+export function writeFooter(text: string, metadata: Metadata, form: 'block' | 'sentinel' = 'block'): string {
   const json = JSON.stringify(metadata);
-  const message = appendBlock(text, json);
-  return stripFooter(message) === text ? message : appendBlock(text, ` ${json}`);
+  const message = append(text, json, form);
+  return stripFooter(message) === text ? message : append(text, ` ${json}`, form);
 }
 
-function appendBlock(text: string, json: string): string {
-  return `${text}${separatorAfter(text)}${openingLine(VERSION)}\n${json}\n${CLOSING}`;
+function append(text: string, json: string, form: 'block' | 'sentinel'): string {
+  const footer =
+    form === 'block'
+      ? `${openingLine(VERSION)}\n${json}\n${CLOSING}`
+      : sentinel(VERSION, encodeBase64(new TextEncoder().encode(json)));
+  return text + separatorAfter(text) + footer;
 }
 
 /** The reader takes one line break away, and `\r\n` is one: a text that ends in `\r` needs a whole one of its own. */
@@ -107,16 +124,11 @@ function startOfRun(message: string, parts: readonly Part[], last: number): numb
   return first;
 }
 
-/** Footers of other versions are cut, and their halves may then meet: what is left must not be a footer either. */
-function withoutMetadata(message: string, footers: readonly Footer[]): ReadFooter {
-  const text = cut(message, footers);
-  const [left] = footers.length > 0 ? findParts(text) : [];
-  if (!left) return { text, metadata: null };
-  return {
-    text: text.slice(0, left.start),
-    metadata: null,
-    problem: 'the footers of the message are entangled',
-  };
+/** Where footers were cut, halves of others may meet: what is left must not be a footer either. */
+function withoutMetadata(text: string, problem?: string): ReadFooter {
+  const [left] = findParts(text);
+  if (left) return { text: text.slice(0, left.start), metadata: null, problem: problem ?? ENTANGLED };
+  return problem === undefined ? { text, metadata: null } : { text, metadata: null, problem };
 }
 
 /** Takes footers out. At the end of a message the line break before a footer goes too, and blank lines behind it. */
@@ -142,16 +154,15 @@ function isBlank(text: string): boolean {
   return text.trim() === '';
 }
 
-/** Nothing of this is safe to send: every footer is cut, and the text ends where the first trace begins. */
-function unreadable(message: string, parts: readonly Part[], last: number): ReadFooter {
+/** What is safe to show: every footer is cut, and the text ends where the first trace begins. */
+function readableText(message: string, parts: readonly Part[]): string {
   const trace = parts.find(isTrace);
-  const problem = parts.slice(last + 1).find(isTrace)?.problem ?? 'the footer cannot be read';
-  if (!trace) return { text: cut(message, parts.filter(isFooter)), metadata: null, problem };
+  if (!trace) return cut(message, parts.filter(isFooter));
   const before = message.slice(0, trace.start);
   // The second half of a message that was cut in two: all that stands before the closing line is the rest of the JSON.
-  if (trace.closes && before.trimEnd().endsWith('}')) return { text: '', metadata: null, problem };
+  if (trace.closes && before.trimEnd().endsWith('}')) return '';
   const whole = parts.slice(0, parts.indexOf(trace)).filter(isFooter);
-  return { text: withoutLineBreak(cut(before, whole)), metadata: null, problem };
+  return withoutLineBreak(cut(before, whole));
 }
 
 type Read = { readonly metadata: Metadata; readonly alone: boolean } | { readonly problem: string };

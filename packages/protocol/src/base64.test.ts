@@ -1,0 +1,56 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeBase64, encodeBase64 } from './base64.ts';
+
+describe('strict base64', () => {
+  it('S8 agrees with the platform on every byte sequence', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        const text = encodeBase64(bytes);
+        expect(text).toBe(Buffer.from(bytes).toString('base64'));
+        expect(decodeBase64(text)).toEqual(new Uint8Array(bytes));
+      }),
+    );
+  });
+
+  it('S8 every byte sequence has exactly one spelling', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.base64String(),
+          fc.string({
+            unit: fc.constantFrom('A', 'Q', 'g', '/', '=', '+', '-', '_', ' ', '\n'),
+            maxLength: 12,
+          }),
+        ),
+        (text) => {
+          const bytes = decodeBase64(text);
+          if (bytes) expect(encodeBase64(bytes)).toBe(text);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([
+    ['url-safe letters', '-_-_'],
+    ['missing padding', 'e30'],
+    ['too much padding', 'e30=='],
+    ['padding alone', '===='],
+    ['one letter and padding', 'A==='],
+    ['padding in the middle', 'e3=0'],
+    ['a second value behind the padding', 'e30=e30='],
+    ['a space', 'e30 '],
+    ['a line feed', 'e30=\n'],
+    ['unused bits that are not zero', 'e31='],
+    ['unused bits that are not zero, two letters', 'QR=='],
+    ['a letter beyond ASCII', 'e30é'],
+    ['a lone surrogate', 'e30\ud800'],
+  ])('S8 refuses %s', (_, text) => {
+    expect(decodeBase64(text)).toBeUndefined();
+  });
+
+  it('S8 reads the empty text as no bytes', () => {
+    expect(decodeBase64('')).toEqual(new Uint8Array());
+  });
+});

@@ -1,0 +1,263 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  MAX_FRAME_BYTES,
+  MAX_TEXT_UNITS,
+  parseMacFrame,
+  parseServiceFrame,
+  SUBPROTOCOL,
+  writeFrame,
+  type MacFrame,
+  type MessageReceivedFrame,
+  type MessageStatusFrame,
+  type RegisterFrame,
+  type SendFrame,
+  type ServiceFrame,
+} from './frames.ts';
+
+const register: RegisterFrame = {
+  type: 'register',
+  locationId: 'locTEST1',
+  agent: { version: '1.2.3' },
+  os: { name: 'macOS', version: '26.1' },
+  capabilities: ['reactions'],
+};
+const delivered: MessageStatusFrame = {
+  type: 'message_status',
+  seq: 1,
+  requestId: 'r-1',
+  messageId: null,
+  status: 'delivered',
+  guid: 'g-1',
+};
+const failed: MessageStatusFrame = {
+  type: 'message_status',
+  seq: 2,
+  requestId: 'r-2',
+  messageId: 'm-2',
+  status: 'failed',
+  error: { code: 'TIMEOUT', message: 'It took too long.' },
+};
+const received: MessageReceivedFrame = {
+  type: 'message_received',
+  seq: 3,
+  guid: 'g-3',
+  sender: '+14155550100',
+  service: 'iMessage',
+  text: '',
+  sentAt: '2026-05-01T12:00:00.000Z',
+  chat: { id: 42, isGroup: false, recipients: ['+14155550100'] },
+  attachments: ['https://bridge.test/assets/a/b.png'],
+  replyTo: { guid: 'g-1' },
+};
+const reaction = { kind: 'classic', action: 'add', target_message_guid: 'g-1', type: 'love' } as const;
+const contents = {
+  reaction,
+  sticker: { guid: 's-1', mime_type: 'image/png' },
+  voice: { duration_ms: 900, mime_type: 'audio/mp4' },
+  animation: { effect: 'slam', kind: 'bubble' },
+} as const;
+const macFrames: MacFrame[] = [
+  register,
+  delivered,
+  failed,
+  received,
+  ...Object.entries(contents).map(([name, value]) => ({ ...received, [name]: value })),
+];
+
+const send: SendFrame = {
+  type: 'send',
+  requestId: 'r-1',
+  messageId: 'm-1',
+  contactId: 'c-1',
+  phone: '+14155550100',
+  message: 'Hi',
+  attachments: [],
+  channel: 'imessage',
+};
+const serviceFrames: ServiceFrame[] = [
+  { type: 'registered', locationId: 'locTEST1', sessionId: 's-1', window: 64 },
+  send,
+  { ...send, message: null, messageId: null, attachments: ['http://files.test/a'], channel: 'sms' },
+  { type: 'redeliver', seq: 9 },
+  { type: 'ack', seq: 3, outcome: 'delivered' },
+  { type: 'ack', seq: 3, outcome: 'rejected', reason: 'no such contact' },
+];
+
+const changed = (frame: object, change: object) => JSON.stringify({ ...frame, ...change });
+const without = (frame: object, name: string) =>
+  JSON.stringify(Object.fromEntries(Object.entries(frame).filter(([key]) => key !== name)));
+
+describe('frames that are fine', () => {
+  it.each(macFrames.map((frame) => [frame.type, frame] as const))(
+    '%s from the Mac comes through',
+    (_, frame) => {
+      expect(parseMacFrame(writeFrame(frame))).toEqual({ kind: 'frame', frame });
+    },
+  );
+
+  it.each(serviceFrames.map((frame) => [frame.type, frame] as const))(
+    '%s from the service comes through',
+    (_, frame) => {
+      expect(parseServiceFrame(writeFrame(frame))).toEqual({ kind: 'frame', frame });
+    },
+  );
+
+  it('the wire has a name and a size', () => {
+    expect([SUBPROTOCOL, MAX_FRAME_BYTES]).toEqual(['footbridge.v1', 262_144]);
+  });
+
+  it('F4 unknown fields are left behind, at every depth', () => {
+    const text = changed(received, {
+      later: 1,
+      chat: { ...received.chat, later: 2 },
+      reaction: { ...reaction, later: 3, sticker: { guid: 's', later: 4 } },
+    });
+    expect(parseMacFrame(text)).toEqual({
+      kind: 'frame',
+      frame: { ...received, reaction: { ...reaction, sticker: { guid: 's' } } },
+    });
+  });
+
+  it('F4 an unknown kind of reaction comes through', () => {
+    expect(parseMacFrame(changed(received, { reaction: { ...reaction, kind: 'memoji' } }))).toMatchObject({
+      kind: 'frame',
+      frame: { reaction: { kind: 'memoji' } },
+    });
+  });
+
+  it('F4 a field named __proto__ changes nothing', () => {
+    const text = writeFrame(delivered).replace('{', '{"__proto__":{"error":{"code":"X","message":"x"}},');
+    expect(parseMacFrame(text)).toEqual({ kind: 'frame', frame: delivered });
+  });
+
+  it('half a surrogate pair is replaced when a frame is written, not refused when it is read', () => {
+    expect(parseServiceFrame(writeFrame({ ...send, message: 'a\ud800b' }))).toMatchObject({
+      kind: 'frame',
+      frame: { message: 'a\ufffdb' },
+    });
+  });
+});
+
+describe('frames that are not', () => {
+  it.each(['', '{', 'null', '[]', '7', '"register"', '\0', '{"type":"ack"}}'])('%j is no frame', (text) => {
+    expect(parseMacFrame(text)).toEqual({ kind: 'invalid', reason: 'a frame must be one JSON object' });
+    expect(parseServiceFrame(text)).toMatchObject({ kind: 'invalid' });
+  });
+
+  it.each([undefined, 7, null, ['ack']])('a type must be a string, not %j', (type) => {
+    expect(parseMacFrame(JSON.stringify({ type, seq: 4 }))).toEqual({
+      kind: 'invalid',
+      reason: 'type must be a string',
+      seq: 4,
+    });
+  });
+
+  it.each(['hello', 'toString', '__proto__', 'send', ''])(
+    'F4 the type %j is unknown, and that is all',
+    (type) => {
+      expect(parseMacFrame(JSON.stringify({ type, seq: 1 }))).toEqual({ kind: 'unknown', type });
+    },
+  );
+
+  it('F4 an endless unknown type is cut short', () => {
+    expect(parseMacFrame(JSON.stringify({ type: '😀'.repeat(1000) }))).toEqual({
+      kind: 'unknown',
+      type: '😀'.repeat(32),
+    });
+  });
+
+  it.each(
+    [...macFrames, ...serviceFrames].flatMap((frame) =>
+      Object.keys(frame).map((name) => [frame.type, name, frame] as const),
+    ),
+  )('%s: %s of a wrong type is refused without being repeated', (_, name, frame) => {
+    if (name === 'type') return;
+    for (const value of [{ secret: 'SECRET' }, ['SECRET', {}], 1.5, true, -1]) {
+      const parse = macFrames.some((known) => known === frame) ? parseMacFrame : parseServiceFrame;
+      const parsed = parse(changed(frame, { [name]: value }));
+      if (parsed.kind !== 'invalid') {
+        expect([name, value]).toEqual(['voice', { secret: 'SECRET' }]);
+        continue;
+      }
+      expect(parsed.reason).toContain(`${frame.type}: ${name}`);
+      expect(parsed.reason).not.toContain('SECRET');
+      expect(parsed.reason.length).toBeLessThan(200);
+    }
+  });
+
+  it.each([
+    ...['locationId', 'agent', 'os', 'capabilities'].map((name) => [name, register] as const),
+    ...['seq', 'requestId', 'messageId', 'status'].map((name) => [name, delivered] as const),
+    ...['seq', 'guid', 'sender', 'service', 'text', 'sentAt', 'chat', 'attachments'].map(
+      (name) => [name, received] as const,
+    ),
+  ])('%s is required', (name, frame) => {
+    expect(parseMacFrame(without(frame, name))).toMatchObject({
+      kind: 'invalid',
+      reason: `${frame.type}: ${name} must be present`,
+    });
+  });
+
+  it.each([
+    ['a guid without characters', received, { guid: '' }],
+    ['a guid of 257 characters', received, { guid: 'x'.repeat(257) }],
+    ['half a surrogate pair in a guid', received, { guid: '\ud800' }],
+    ['a sender of 321 characters', received, { sender: 'x'.repeat(321) }],
+    ['65 recipients', received, { chat: { ...received.chat, recipients: Array<string>(65).fill('x') } }],
+    ['21 attachments', received, { attachments: Array<string>(21).fill('https://a.test/') }],
+    ['an attachment that is no URL', received, { attachments: ['a.png'] }],
+    ['an attachment that is a file', received, { attachments: ['file:///etc/passwd'] }],
+    ['an attachment of 2049 characters', received, { attachments: [`https://a.test/${'x'.repeat(2034)}`] }],
+    ['a text over the limit', received, { text: 'x'.repeat(MAX_TEXT_UNITS + 1) }],
+    ['a date without a time', received, { sentAt: '2026-05-01' }],
+    ['a day that does not exist', received, { sentAt: '2026-13-01T00:00:00Z' }],
+    ['a date in words', received, { sentAt: 'yesterday' }],
+    ['an unknown service', received, { service: 'Fax' }],
+    ['a negative seq', delivered, { seq: -1 }],
+    ['a seq that is not safe', delivered, { seq: 2 ** 53 }],
+    ['a seq that is a fraction', delivered, { seq: 0.5 }],
+    ['a seq that is a string', delivered, { seq: '1' }],
+    ['a status that is not terminal', delivered, { status: 'pending' }],
+    ['a failure without an error', delivered, { status: 'failed' }],
+    ['a failure without a code', failed, { error: { message: 'x' } }],
+    ['a reaction without a target', received, { reaction: { kind: 'classic', action: 'add' } }],
+    ['a reaction that toggles', received, { reaction: { ...reaction, action: 'toggle' } }],
+    ['a voice that takes negative time', received, { voice: { duration_ms: -1 } }],
+    ['an animation of no kind', received, { animation: { effect: 'slam', kind: 'window' } }],
+    ['a reply to nothing', received, { replyTo: {} }],
+  ])('refused: %s', (_, frame, change) => {
+    expect(parseMacFrame(changed(frame, change))).toMatchObject({ kind: 'invalid' });
+  });
+
+  it('F5 at most one of reaction, sticker, voice and animation', () => {
+    const pairs = Object.keys(contents).flatMap((a, i, all) => all.slice(i + 1).map((b) => [a, b] as const));
+    for (const [a, b] of pairs) {
+      const both = Object.fromEntries(Object.entries(contents).filter(([name]) => name === a || name === b));
+      expect(parseMacFrame(changed(received, both))).toMatchObject({ kind: 'invalid', seq: 3 });
+    }
+  });
+
+  it('the seq of a refused frame is told when it can be read', () => {
+    expect(parseMacFrame(changed(failed, { status: 'lost' }))).toMatchObject({ kind: 'invalid', seq: 2 });
+    expect(parseMacFrame(changed(failed, { seq: -2 }))).not.toHaveProperty('seq');
+  });
+});
+
+it('no text makes a parser throw, and what is read writes and reads the same', () => {
+  const nearly = fc
+    .tuple(
+      fc.constantFrom<object>(...macFrames, ...serviceFrames),
+      fc.dictionary(fc.string(), fc.jsonValue()),
+    )
+    .map(([frame, change]) => changed(frame, change));
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json(), nearly), (text) => {
+      for (const parse of [parseMacFrame, parseServiceFrame]) {
+        const parsed = parse(text);
+        if (parsed.kind === 'frame') expect(parse(writeFrame(parsed.frame))).toEqual(parsed);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
