@@ -105,11 +105,13 @@ function openedVersion(line: string): string | undefined {
 
 /** Sentinels and traces within a line that neither opens nor closes a block. */
 function partsWithin(message: string, line: Line): Part[] {
-  const parts = [...sentinelsWithin(line), ...tracesWithin(message, line)];
-  return parts.length > 1 ? parts.sort((a, b) => a.start - b.start) : parts;
+  const sentinels = line.text.includes(SENTINEL) ? sentinelsWithin(line) : [];
+  const trace = line.text.includes(NAME) ? traceWithin(message, line) : undefined;
+  return trace ? [...sentinels, trace].sort((a, b) => a.start - b.start) : sentinels;
 }
 
-function* sentinelsWithin(line: Line): Generator<Part> {
+function sentinelsWithin(line: Line): Part[] {
+  const parts: Part[] = [];
   const [before = '', ...candidates] = line.raw.split(SENTINEL);
   let start = line.start + before.length;
   for (const candidate of candidates) {
@@ -118,37 +120,40 @@ function* sentinelsWithin(line: Line): Generator<Part> {
     if (candidate.startsWith('v') && colon > 1 && colon < close) {
       const length = SENTINEL.length + close + SENTINEL_END.length;
       const ownLine = line.text.length === length;
-      yield {
+      parts.push({
         kind: 'footer',
         form: 'sentinel',
         version: candidate.slice(1, colon),
         start: ownLine ? line.start : start,
         end: ownLine ? line.next : start + length,
         payload: candidate.slice(colon + 1, close),
-      };
+      });
     } else {
-      yield { kind: 'trace', start, problem: 'the sentinel of the footer is not whole' };
+      parts.push({ kind: 'trace', start, problem: 'the sentinel of the footer is not whole' });
     }
     start += SENTINEL.length + candidate.length;
   }
+  return parts;
 }
 
-function* tracesWithin(message: string, line: Line): Generator<Trace> {
-  if (!line.text.includes(NAME)) return;
-  const afterDashes = line.text.replace(LEADING_DASHES, '');
-  if (afterDashes !== line.text && afterDashes.startsWith(`end ${NAME}`)) {
-    yield {
+function traceWithin(message: string, line: Line): Trace | undefined {
+  const dashed = LEADING_DASHES.exec(line.text);
+  const rest = dashed ? line.text.slice(dashed[0].length) : '';
+  if (rest.startsWith(NAME)) {
+    return { kind: 'trace', start: line.start, problem: 'the opening line of the footer is not whole' };
+  }
+  if (rest.startsWith(`end ${NAME}`)) {
+    return {
       kind: 'trace',
       start: line.start,
       problem: 'the footer is closed but was never opened',
       closes: true,
     };
-  } else if (afterDashes !== line.text && afterDashes.startsWith(NAME)) {
-    yield { kind: 'trace', start: line.start, problem: 'the opening line of the footer is not whole' };
-  } else {
-    const start = joinedBlock(message, line);
-    if (start !== undefined) yield { kind: 'trace', start, problem: 'the lines of the footer were joined' };
   }
+  const start = joinedBlock(message, line);
+  return start === undefined
+    ? undefined
+    : { kind: 'trace', start, problem: 'the lines of the footer were joined' };
 }
 
 /** Some editors turn `--` into a longer dash. */
@@ -160,12 +165,9 @@ const JOINED = /^\S{1,16}\s{1,8}--\s{0,8}\{/;
 const JOINED_REACH = 40;
 
 function joinedBlock(message: string, line: Line): number | undefined {
-  const [before = '', ...candidates] = line.raw.split(OPENING);
-  let start = line.start + before.length;
-  for (const candidate of candidates) {
-    const version = start + OPENING.length;
-    if (JOINED.test(message.slice(version, version + JOINED_REACH))) return start;
-    start = version + candidate.length;
+  for (let at = line.raw.indexOf(OPENING); at >= 0; at = line.raw.indexOf(OPENING, at + 1)) {
+    const version = line.start + at + OPENING.length;
+    if (JOINED.test(message.slice(version, version + JOINED_REACH))) return line.start + at;
   }
   return undefined;
 }
