@@ -37,13 +37,6 @@ export function databaseContract(
       await again.close();
     });
 
-    it('two processes may migrate at the same time', async () => {
-      const another = await fresh();
-      if (another.engine === 'sqlite' && another.file === ':memory:') return;
-      const opened = await Promise.all([openDatabase(another, () => {}), openDatabase(another, () => {})]);
-      await Promise.all(opened.map((one) => one.close()));
-    });
-
     it('times come back as numbers', async () => {
       await database.db.insertInto('licenses').values(license('a')).execute();
       const row = await database.db.selectFrom('licenses').select('created_at').executeTakeFirstOrThrow();

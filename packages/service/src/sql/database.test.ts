@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,6 +24,20 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
   });
   afterAll(() => server.stop());
   databaseContract('PostgreSQL', async () => ({ engine: 'postgres', url: await server.createDatabase() }));
+});
+
+it('two processes that start together migrate one file once', async () => {
+  const file = join(folder, 'shared.sqlite');
+  const code = `import { openDatabase } from ${JSON.stringify(new URL('open-database.ts', import.meta.url).href)};
+    const { close } = await openDatabase({ engine: 'sqlite', file: ${JSON.stringify(file)} }, () => {}); await close();`;
+  const start = () =>
+    promisify(execFile)(process.execPath, [
+      '--disable-warning=ExperimentalWarning',
+      '--input-type=module',
+      '-e',
+      code,
+    ]);
+  await expect(Promise.all([start(), start(), start()])).resolves.toHaveLength(3);
 });
 
 describe('a database that cannot be used', () => {

@@ -8,7 +8,7 @@ type Statement = ReturnType<DatabaseSync['prepare']>;
 /** Kysely over Node's own SQLite. One connection, handed out to one user at a time, so that a transaction is never interleaved. */
 export function sqliteDialect(database: DatabaseSync): Dialect {
   return {
-    createAdapter: () => new SqliteAdapter(),
+    createAdapter: () => new TransactionalAdapter(),
     createDriver: () => new SqliteDriver(database),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
@@ -22,6 +22,13 @@ export function openSqlite(file: string): DatabaseSync {
     'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;',
   );
   return database;
+}
+
+/** Migrations run in one transaction: half a schema never stays behind, and two processes that start together take turns. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
 }
 
 class SqliteDriver implements Driver {
