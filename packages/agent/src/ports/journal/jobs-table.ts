@@ -1,0 +1,116 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+
+import { parseServiceFrame, writeFrame } from '@footbridge/protocol/frames';
+import type { SendFrame } from '@footbridge/protocol/frames';
+
+import type { Job, Jobs, JobState, Step } from './journal.ts';
+
+const STATES: ReadonlyMap<unknown, JobState> = new Map(
+  (['queued', 'begun', 'delivered', 'failed', 'unknown'] as const).map((state) => [state, state]),
+);
+
+export function jobsTable(db: DatabaseSync): Jobs & { forget(before: number): void } {
+  const find = db.prepare('SELECT * FROM job WHERE key = ?');
+  const ofRequest = db.prepare(
+    'SELECT job.* FROM request JOIN job ON job.key = request.key WHERE request_id = ?',
+  );
+  const drop = db.prepare('DELETE FROM job WHERE key = ?');
+  const insert = db.prepare(
+    "INSERT INTO job (key, message_id, fingerprint, state, frame, changed_at) VALUES (?, ?, ?, 'queued', ?, ?)",
+  );
+  const attach = db.prepare(
+    `INSERT INTO request (request_id, key, created_at) VALUES (?, ?, ?)
+     ON CONFLICT (request_id) DO UPDATE SET answered = 0`,
+  );
+  const pending = db.prepare("SELECT count(*) AS n FROM job WHERE state IN ('queued', 'begun')");
+  const next = db.prepare("SELECT * FROM job WHERE state = 'queued' ORDER BY place LIMIT 1");
+  const interrupted = db.prepare("SELECT * FROM job WHERE state = 'begun' ORDER BY place");
+  const setState = db.prepare('UPDATE job SET state = ? WHERE key = ?');
+  const end = db.prepare(
+    'UPDATE job SET state = ?, guid = ?, error_code = ?, error_message = ?, frame = NULL, changed_at = ? WHERE key = ?',
+  );
+  const unanswered = db.prepare(
+    'SELECT request_id FROM request WHERE key = ? AND answered = 0 ORDER BY created_at, request_id',
+  );
+  const answer = db.prepare('UPDATE request SET answered = 1 WHERE key = ?');
+  const step = db.prepare('SELECT * FROM step WHERE key = ? AND name = ?');
+  const openSteps = db.prepare('SELECT * FROM step WHERE key = ? AND done = 0');
+  const beginStep = db.prepare('INSERT INTO step (key, name, watermark) VALUES (?, ?, ?)');
+  const finishStep = db.prepare('UPDATE step SET done = 1, guid = ? WHERE key = ? AND name = ?');
+  const dropStep = db.prepare('DELETE FROM step WHERE key = ? AND name = ?');
+  const forgetJobs = db.prepare("DELETE FROM job WHERE state NOT IN ('queued', 'begun') AND changed_at < ?");
+  const forgetSteps = db.prepare('DELETE FROM step WHERE key NOT IN (SELECT key FROM job)');
+  const forgetRequests = db.prepare('DELETE FROM request WHERE key NOT IN (SELECT key FROM job)');
+
+  return {
+    find: (key) => readJob(find.get(key)),
+    ofRequest: (requestId) => readJob(ofRequest.get(requestId)),
+    enqueue: (key, fingerprint, frame, now) => {
+      drop.run(key);
+      insert.run(key, frame.messageId, fingerprint, writeFrame(frame), now);
+    },
+    attach: (requestId, key, now) => void attach.run(requestId, key, now),
+    pending: () => Number(pending.get()?.['n']),
+    next: () => readJob(next.get()),
+    interrupted: () => interrupted.all().flatMap((row) => readJob(row) ?? []),
+    begin: (key) => void setState.run('begun', key),
+    requeue: (key) => void setState.run('queued', key),
+    end: (key, result, now) => {
+      const delivered = result.state === 'delivered';
+      const guid = delivered ? (result.guid ?? null) : null;
+      const error = delivered ? undefined : result.error;
+      end.run(result.state, guid, error?.code ?? null, error?.message ?? null, now, key);
+    },
+    takeUnanswered: (key) => {
+      const requests = unanswered.all(key).map((row) => String(row['request_id']));
+      answer.run(key);
+      return requests;
+    },
+    step: (key, name) => readStep(step.get(key, name)),
+    openSteps: (key) => openSteps.all(key).flatMap((row) => readStep(row) ?? []),
+    beginStep: (key, name, watermark) => void beginStep.run(key, name, watermark),
+    finishStep: (key, name, guid) => void finishStep.run(guid, key, name),
+    dropStep: (key, name) => void dropStep.run(key, name),
+    forget: (before) => {
+      forgetJobs.run(before);
+      forgetSteps.run();
+      forgetRequests.run();
+    },
+  };
+}
+
+type Row = Record<string, SQLOutputValue> | undefined;
+
+function readJob(row: Row): Job | undefined {
+  if (row === undefined) return undefined;
+  const code = text(row['error_code']);
+  return {
+    key: String(row['key']),
+    messageId: text(row['message_id']) ?? null,
+    fingerprint: String(row['fingerprint']),
+    state: STATES.get(row['state']) ?? 'unknown',
+    frame: readFrame(text(row['frame'])),
+    guid: text(row['guid']),
+    error: code === undefined ? undefined : { code, message: text(row['error_message']) ?? '' },
+  };
+}
+
+function readFrame(stored: string | undefined): SendFrame | undefined {
+  if (stored === undefined) return undefined;
+  const parsed = parseServiceFrame(stored);
+  return parsed.kind === 'frame' && parsed.frame.type === 'send' ? parsed.frame : undefined;
+}
+
+function readStep(row: Row): Step | undefined {
+  if (row === undefined) return undefined;
+  return {
+    name: String(row['name']),
+    done: row['done'] === 1,
+    guid: text(row['guid']),
+    watermark: Number(row['watermark']),
+  };
+}
+
+function text(value: SQLOutputValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,97 @@
+import { chmodSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+
+import { inboxTable } from './inbox-table.ts';
+import { jobsTable } from './jobs-table.ts';
+import type { Journal } from './journal.ts';
+import { outboxTable } from './outbox-table.ts';
+import { MIGRATIONS } from './schema.ts';
+
+/** The journal in one SQLite file, readable by its owner alone. `:memory:` forgets everything with the process. */
+export function openJournal(path: string): Journal {
+  const db = new DatabaseSync(path);
+  try {
+    // FULL: what was promised to the service survives a power cut, not only a crash.
+    db.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA secure_delete = ON',
+    );
+    if (path !== ':memory:') chmodSync(path, 0o600);
+    migrate(db);
+  } catch (error) {
+    db.close();
+    throw new Error(`The journal at ${path} cannot be opened; is the disk full or the file damaged?`, {
+      cause: error,
+    });
+  }
+  return createJournal(db);
+}
+
+function createJournal(db: DatabaseSync): Journal {
+  const putNote = db.prepare(
+    'INSERT INTO note (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  );
+  const getNote = db.prepare('SELECT value FROM note WHERE name = ?');
+  const jobs = jobsTable(db);
+  const outbox = outboxTable(db);
+  const inbox = inboxTable(db, (name) => textOf(getNote.get(name)?.['value']), note);
+  let depth = 0;
+
+  function note(name: string, value: string): void {
+    putNote.run(name, value);
+  }
+
+  function atomically<T>(work: () => T): T {
+    if (depth > 0) return work();
+    db.exec('BEGIN IMMEDIATE');
+    depth += 1;
+    try {
+      const result = work();
+      db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK');
+      throw error;
+    } finally {
+      depth -= 1;
+    }
+  }
+
+  return {
+    jobs: { ...jobs, takeUnanswered: (key) => atomically(() => jobs.takeUnanswered(key)) },
+    outbox: {
+      ...outbox,
+      put: (frame, now) => atomically(() => outbox.put(frame, now)),
+      redeliver: (seq, now) => atomically(() => outbox.redeliver(seq, now)),
+    },
+    inbox,
+    atomically,
+    note,
+    noted: (name) => textOf(getNote.get(name)?.['value']),
+    forget: (before) =>
+      atomically(() => {
+        jobs.forget(before);
+        outbox.forget(before);
+        inbox.forget(before);
+      }),
+    close: () => {
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+function migrate(db: DatabaseSync): void {
+  const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
+  if (version > MIGRATIONS.length) {
+    throw new Error(
+      `its version is ${version}, this agent knows up to ${MIGRATIONS.length}: update the agent`,
+    );
+  }
+  for (const [index, sql] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    db.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

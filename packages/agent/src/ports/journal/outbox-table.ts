@@ -1,0 +1,55 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import { parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
+
+import type { Outbox } from './journal.ts';
+
+export function outboxTable(db: DatabaseSync): Outbox & { forget(before: number): void } {
+  const reserve = db.prepare(
+    "INSERT INTO outbox (state, frame, changed_at) VALUES ('waiting', '', ?) RETURNING seq",
+  );
+  const fill = db.prepare('UPDATE outbox SET frame = ? WHERE seq = ?');
+  const waiting = db.prepare(
+    "SELECT seq, frame FROM outbox WHERE state = 'waiting' AND seq > ? ORDER BY seq LIMIT ?",
+  );
+  const acknowledge = db.prepare("DELETE FROM outbox WHERE seq = ? AND state = 'waiting'");
+  const park = db.prepare(
+    "UPDATE outbox SET state = ?, reason = ?, changed_at = ? WHERE seq = ? AND state = 'waiting'",
+  );
+  const parked = db.prepare("SELECT frame FROM outbox WHERE seq = ? AND state <> 'waiting'");
+  const drop = db.prepare('DELETE FROM outbox WHERE seq = ?');
+  const counts = db.prepare('SELECT state, count(*) AS n FROM outbox GROUP BY state');
+  const forget = db.prepare("DELETE FROM outbox WHERE state <> 'waiting' AND changed_at < ?");
+
+  const put: Outbox['put'] = (frame, now) => {
+    // The frame carries its own number, so the row is made first and filled then; the caller makes it one write.
+    const seq = Number(reserve.get(now)?.['seq']);
+    fill.run(writeFrame({ ...frame, seq }), seq);
+    return seq;
+  };
+
+  return {
+    put,
+    unacknowledged: (after, limit) =>
+      waiting.all(after, limit).map((row) => ({ seq: Number(row['seq']), text: String(row['frame']) })),
+    acknowledge: (seq) => acknowledge.run(seq).changes === 1,
+    reject: (seq, reason, now) => park.run('rejected', reason, now, seq).changes === 1,
+    setAside: (seq, reason, now) => park.run('set-aside', reason, now, seq).changes === 1,
+    redeliver: (seq, now) => {
+      const stored = parked.get(seq)?.['frame'];
+      const parsed = typeof stored === 'string' ? parseMacFrame(stored) : undefined;
+      if (parsed?.kind !== 'frame' || parsed.frame.type === 'register') return undefined;
+      drop.run(seq);
+      return put(parsed.frame, now);
+    },
+    counts: () => {
+      const byState = new Map(counts.all().map((row) => [String(row['state']), Number(row['n'])]));
+      return {
+        unacknowledged: byState.get('waiting') ?? 0,
+        rejected: byState.get('rejected') ?? 0,
+        setAside: byState.get('set-aside') ?? 0,
+      };
+    },
+    forget: (before) => void forget.run(before),
+  };
+}

@@ -1,0 +1,54 @@
+/** The journal's tables, one entry per version; `user_version` tells how many were applied. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE job (
+    place INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    message_id TEXT,
+    fingerprint TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'begun', 'delivered', 'failed', 'unknown')),
+    frame TEXT,
+    guid TEXT,
+    error_code TEXT,
+    error_message TEXT,
+    changed_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX job_waiting ON job (place) WHERE state IN ('queued', 'begun');
+  CREATE TABLE request (
+    request_id TEXT PRIMARY KEY,
+    key TEXT NOT NULL,
+    answered INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX request_of_job ON request (key);
+  CREATE TABLE step (
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    done INTEGER NOT NULL DEFAULT 0,
+    guid TEXT,
+    watermark INTEGER NOT NULL,
+    PRIMARY KEY (key, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE outbox (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    state TEXT NOT NULL CHECK (state IN ('waiting', 'rejected', 'set-aside')),
+    frame TEXT NOT NULL,
+    reason TEXT,
+    changed_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX outbox_waiting ON outbox (seq) WHERE state = 'waiting';
+  CREATE TABLE held (
+    rowid_in_store INTEGER PRIMARY KEY,
+    guid TEXT NOT NULL,
+    held_since INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE seen (
+    guid TEXT PRIMARY KEY,
+    seen_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE note (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
