@@ -1,0 +1,245 @@
+import { readFileSync } from 'node:fs';
+
+import { codeEntry } from '@footbridge/protocol/codes';
+import type { StatusCode } from '@footbridge/protocol/codes';
+
+import type { Clock } from '../../clock.ts';
+import type {
+  Destination,
+  Environment,
+  LocalFile,
+  Messages,
+  MessageStore,
+  OutgoingMessage,
+  PressResult,
+  SendResult,
+  StoredAttachment,
+  TapbackPress,
+} from './messages.ts';
+import { SimulatedPeople } from './simulated-people.ts';
+import { SimulatedStore } from './simulated-store.ts';
+import type { NewAttachment } from './simulated-store.ts';
+import { viewChats } from './simulated-view.ts';
+import type { ViewedChat } from './simulated-view.ts';
+import { tapbackText } from './tapback-texts.ts';
+
+export const JOB_KINDS = ['text', 'attachment', 'animation', 'voice', 'reaction', 'sticker'] as const;
+export type JobKind = (typeof JOB_KINDS)[number];
+
+/** What goes wrong the next `times` times: a code of the contract, or a send of which nothing is heard any more. */
+export interface Fault {
+  readonly job: JobKind;
+  readonly code: FaultCode;
+  readonly times: number;
+}
+export type FaultCode = StatusCode | 'OUTCOME_UNKNOWN';
+
+export interface WorldChange {
+  readonly macos?: string;
+  readonly permissions?: { readonly accessibility?: boolean; readonly automation?: boolean };
+  readonly delayMs?: number;
+  readonly faults?: readonly Fault[];
+}
+
+export interface WorldView {
+  readonly macos: string;
+  readonly permissions: { readonly accessibility: boolean; readonly automation: boolean };
+  readonly chats: readonly ViewedChat[];
+}
+
+export interface SimulationOptions {
+  /** Where the world lives; it outlives the process. */
+  readonly dir: string;
+  readonly macos: string;
+  readonly ownHandle: string;
+  readonly clock: Clock;
+}
+
+/** Error numbers as Messages writes them into its rows. */
+const NOT_ON_IMESSAGE = 22;
+const SEND_FAILED = 4;
+
+/** These two are seen only by what does not happen: the press is made and no reaction lands. */
+const LANDS_NOWHERE: ReadonlySet<string> = new Set(['EMOJI_NOT_IN_RECENTS', 'STICKER_NOT_FEASIBLE']);
+
+/**
+ * Messages as a small world of its own: a store like the real one, people on the other side, and as much bad luck as
+ * a test asks for. Everything but the permissions, the delay and the faults is on disk.
+ */
+export class SimulatedMessages implements Messages {
+  readonly people: SimulatedPeople;
+  readonly #store: SimulatedStore;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<() => void>();
+  #faults: Fault[] = [];
+  #permissions = { accessibility: true, automation: true };
+  #delayMs = 0;
+
+  constructor(options: SimulationOptions) {
+    this.#clock = options.clock;
+    this.#store = new SimulatedStore(options.dir, options.macos, options.ownHandle, () =>
+      options.clock.now(),
+    );
+    this.people = new SimulatedPeople(this.#store, () => this.#changed());
+  }
+
+  get store(): MessageStore {
+    return this.#store.chats;
+  }
+
+  environment(): Environment {
+    return { macos: this.#store.macos, ...this.#permissions };
+  }
+
+  async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+    const fault = this.#takeFault(jobOf(message));
+    await this.#clock.sleep(this.#delayMs);
+    if (fault !== undefined && fault !== 'OUTCOME_UNKNOWN' && fault !== 'IMESSAGE_ERROR')
+      return failed(fault);
+    const chatId = this.#find(destination);
+    if (typeof chatId !== 'number') return chatId;
+    const chat = this.#store.chats.chat(chatId);
+    const service = chat?.service ?? 'iMessage';
+    const guid = this.#store.insert({
+      chatId,
+      from: 'me',
+      service,
+      text: message.kind === 'text' ? message.text : '',
+      finished: false,
+      voice: message.kind === 'voice',
+      ...(message.kind === 'text'
+        ? { effect: message.effect, replyTo: message.replyTo }
+        : { attachments: [outgoing(message)] }),
+    });
+    this.#changed();
+    if (fault === 'OUTCOME_UNKNOWN') {
+      this.#store.finish(guid, { sent: true, delivered: false, error: 0 });
+      return { result: 'unknown', code: 'TIMEOUT', message: 'Messages stopped answering during the send' };
+    }
+    const unreachable =
+      service === 'iMessage' && (chat?.recipients ?? []).some((who) => !this.#store.hasIMessage(who));
+    if (fault === 'IMESSAGE_ERROR' || unreachable) {
+      const error = service === 'iMessage' ? NOT_ON_IMESSAGE : SEND_FAILED;
+      this.#store.finish(guid, { sent: false, delivered: false, error });
+      this.#changed();
+      return error === NOT_ON_IMESSAGE
+        ? { ...failed('IMESSAGE_ERROR', 'error 22: the recipient is not on iMessage'), notOnIMessage: true }
+        : failed('IMESSAGE_ERROR', 'error 4: the send failed');
+    }
+    // Receipts exist for one-to-one iMessage alone.
+    this.#store.finish(guid, {
+      sent: true,
+      delivered: service === 'iMessage' && chat?.isGroup === false,
+      error: 0,
+    });
+    this.#changed();
+    return { result: 'sent', guid };
+  }
+
+  async react(press: TapbackPress): Promise<PressResult> {
+    const fault = this.#takeFault('reaction');
+    await this.#clock.sleep(this.#delayMs);
+    if (fault !== undefined) {
+      if (LANDS_NOWHERE.has(fault)) return { result: 'pressed' };
+      return failed(fault === 'OUTCOME_UNKNOWN' ? 'TIMEOUT' : fault);
+    }
+    const target = this.#store.chats.rowOf(press.targetGuid);
+    if (target?.chatId !== press.chatId)
+      return failed('TARGET_NOT_FOUND', 'no bubble with that message is shown');
+    const { tapback } = press;
+    const action = this.#isActive(press) ? 'remove' : 'add';
+    const text = tapbackText(tapback, action, target.text, 'en');
+    const sticker =
+      tapback.kind === 'sticker'
+        ? { ...fileOf(tapback.file), sticker: true, description: tapback.description }
+        : undefined;
+    this.#store.tapback(press.chatId, 'me', target.guid, tapback, action, text, target.service, sticker);
+    this.#changed();
+    return { result: 'pressed' };
+  }
+
+  audioDuration(attachment: StoredAttachment): number | undefined {
+    return this.#store.durationOf(attachment.guid);
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  view(): WorldView {
+    return {
+      macos: this.#store.macos,
+      permissions: { ...this.#permissions },
+      chats: viewChats(this.#store),
+    };
+  }
+
+  change(change: WorldChange): void {
+    if (change.macos !== undefined) this.#store.update(change.macos);
+    this.#permissions = { ...this.#permissions, ...change.permissions };
+    this.#delayMs = change.delayMs ?? this.#delayMs;
+    if (change.faults !== undefined) this.#faults = change.faults.filter((fault) => fault.times > 0);
+  }
+
+  close(): void {
+    this.people.close();
+    this.#listeners.clear();
+    this.#store.close();
+  }
+
+  #find(destination: Destination): number | SendResult {
+    if (destination.to === 'chat') {
+      return (
+        this.#store.chats.chat(destination.chatId)?.id ??
+        failed('IMESSAGE_ERROR', 'error -1728: no such chat')
+      );
+    }
+    if (destination.to === 'person') return this.#store.directChat(destination.handle, destination.service);
+    const { recipients, service } = destination;
+    if (service === 'iMessage' && recipients.some((who) => !this.#store.hasIMessage(who))) {
+      return failed('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'somebody in the list is not on iMessage');
+    }
+    return this.#store.chats.groupOf(recipients)?.id ?? this.#store.group(recipients, service);
+  }
+
+  #isActive({ targetGuid, tapback }: TapbackPress): boolean {
+    const present = this.#store.chats.ownReaction(targetGuid);
+    if (present === undefined || present.kind !== tapback.kind) return false;
+    if (present.kind === 'classic' && tapback.kind === 'classic') return present.type === tapback.type;
+    if (present.kind === 'emoji' && tapback.kind === 'emoji') return present.emoji === tapback.emoji;
+    return false;
+  }
+
+  #takeFault(job: JobKind): FaultCode | undefined {
+    const fault = this.#faults.find((candidate) => candidate.job === job);
+    if (fault === undefined) return undefined;
+    this.#faults = this.#faults
+      .map((candidate) => (candidate === fault ? { ...fault, times: fault.times - 1 } : candidate))
+      .filter((candidate) => candidate.times > 0);
+    return fault.code;
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function jobOf(message: OutgoingMessage): JobKind {
+  if (message.kind === 'text') return message.effect === undefined ? 'text' : 'animation';
+  return message.kind === 'file' ? 'attachment' : message.kind;
+}
+
+function outgoing(message: Exclude<OutgoingMessage, { kind: 'text' }>): NewAttachment {
+  const file = fileOf(message.file);
+  if (message.kind === 'sticker') return { ...file, sticker: true, description: message.description };
+  return message.kind === 'voice' ? { ...file, durationMs: message.durationMs } : file;
+}
+
+function fileOf(file: LocalFile): NewAttachment {
+  return { name: file.name, mime: file.mime, bytes: readFileSync(file.path) };
+}
+
+function failed(code: StatusCode, message?: string): { result: 'failed'; code: StatusCode; message: string } {
+  return { result: 'failed', code, message: message ?? codeEntry(code, 'status')?.meaning ?? code };
+}

@@ -1,0 +1,41 @@
+import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
+import type { ClassicType } from '@footbridge/protocol/metadata';
+
+/**
+ * How the store writes reactions: 2000 to 2005 put one of the six, 2006 an emoji, 2007 a sticker; 1000 more takes it
+ * away. 1000 itself is a sticker that was dropped onto a bubble.
+ */
+const EMOJI = 2006;
+const STICKER = 2007;
+const PLACED_STICKER = 1000;
+const REMOVED = 1000;
+
+export type TapbackKind =
+  | { readonly kind: 'classic'; readonly type: ClassicType }
+  | { readonly kind: 'emoji' }
+  | { readonly kind: 'sticker' };
+
+export function tapbackCode(tapback: TapbackKind, action: 'add' | 'remove'): number {
+  const offset = action === 'add' ? 0 : REMOVED;
+  if (tapback.kind === 'emoji') return EMOJI + offset;
+  if (tapback.kind === 'sticker') return STICKER + offset;
+  return 2000 + CLASSIC_TYPES.indexOf(tapback.type) + offset;
+}
+
+/** Undefined for every other association: app updates, poll votes. */
+export function readTapbackCode(
+  code: number,
+): (TapbackKind & { readonly action: 'add' | 'remove' }) | undefined {
+  if (code === PLACED_STICKER) return { kind: 'sticker', action: 'add' };
+  const action = code >= 3000 ? 'remove' : 'add';
+  const added = action === 'add' ? code : code - REMOVED;
+  if (added === EMOJI) return { kind: 'emoji', action };
+  if (added === STICKER) return { kind: 'sticker', action };
+  const type = CLASSIC_TYPES[added - 2000];
+  return type === undefined ? undefined : { kind: 'classic', type, action };
+}
+
+/** `p:0/GUID` (a part of a message), `bp:GUID` (an app's bubble) or the bare GUID. */
+export function stripTargetPrefix(raw: string): string {
+  return raw.replace(/^(?:p:\d+\/|bp:)/, '');
+}
