@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+
+import type { OutboundSticker } from '@footbridge/protocol/reactions';
+import { decode as decodePng, encode as encodePng } from 'fast-png';
+import { decode as decodeJpeg } from 'jpeg-js';
+
+import type { LocalFile } from '../../ports/messages/messages.ts';
+import { refused } from './outcome.ts';
+import type { Refused } from './outcome.ts';
+import type { DownloadLimits, Tools } from './tools.ts';
+
+const LIMITS: DownloadLimits = { maxBytes: 10 * 1024 * 1024, timeoutMs: 10_000 };
+/** A small file can unpack to gigabytes: the size is read from the header before a pixel is. */
+const MAX_PIXELS = 16_000_000;
+
+/**
+ * The image of a sticker as a file that Messages takes. Its name is made from its pixels, so that the store can tell
+ * whether a sticker that is already there is this one.
+ */
+export async function stickerImage(sticker: OutboundSticker, tools: Tools): Promise<LocalFile | Refused> {
+  const given = await imageBytes(sticker, tools);
+  if ('state' in given) return given;
+  const encoded = reencode(given);
+  if (encoded === undefined) {
+    return refused(
+      'STICKER_ENCODE_FAILED',
+      'The sticker is not an image that can be decoded (PNG, JPEG, GIF, HEIC).',
+    );
+  }
+  const digest = createHash('sha256').update(encoded.bytes).digest('hex').slice(0, 24);
+  const name = `sticker-${digest}.${encoded.extension}`;
+  return { path: await tools.scratch.write(name, encoded.bytes), name, mime: encoded.mime };
+}
+
+/** `bytes` wins, and then nothing is fetched (F8): the protocol's reader has chosen already. */
+async function imageBytes(sticker: OutboundSticker, tools: Tools): Promise<Uint8Array | Refused> {
+  if (sticker.from === 'bytes') {
+    const base64 = sticker.bytes.replace(/^data:[^,]*;base64,/, '');
+    const bytes = Buffer.from(base64, 'base64');
+    if (bytes.byteLength > LIMITS.maxBytes) {
+      return refused('STICKER_ENCODE_FAILED', 'The sticker has more than 10 MB.');
+    }
+    return bytes;
+  }
+  const downloaded = await tools.downloads.fetch(sticker.url, await tools.scratch.folder(), LIMITS);
+  if (!downloaded.ok) {
+    return refused('STICKER_DOWNLOAD_FAILED', `The sticker could not be fetched: ${downloaded.message}.`);
+  }
+  return await tools.scratch.read(downloaded.file.path);
+}
+
+interface Encoded {
+  readonly bytes: Uint8Array;
+  readonly extension: string;
+  readonly mime: string;
+}
+
+function reencode(bytes: Uint8Array): Encoded | undefined {
+  try {
+    if (startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return fromPng(bytes);
+    if (startsWith(bytes, [0xff, 0xd8, 0xff])) return fromJpeg(bytes);
+  } catch {
+    return undefined;
+  }
+  // Messages reads these by itself, and nothing here can take them apart: they pass as they are.
+  if (isGif(bytes)) return { bytes, extension: 'gif', mime: 'image/gif' };
+  if (isHeic(bytes)) return { bytes, extension: 'heic', mime: 'image/heic' };
+  return undefined;
+}
+
+function fromPng(bytes: Uint8Array): Encoded | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(16) * view.getUint32(20) > MAX_PIXELS) return undefined;
+  const image = decodePng(bytes, { checkCrc: true });
+  return { bytes: encodePng(image), extension: 'png', mime: 'image/png' };
+}
+
+function fromJpeg(bytes: Uint8Array): Encoded {
+  const { width, height, data } = decodeJpeg(bytes, {
+    useTArray: true,
+    tolerantDecoding: false,
+    maxResolutionInMP: MAX_PIXELS / 1_000_000,
+    maxMemoryUsageInMB: 256,
+  });
+  const encoded = encodePng({ width, height, data, channels: 4, depth: 8 });
+  return { bytes: encoded, extension: 'png', mime: 'image/png' };
+}
+
+function isGif(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes.subarray(0, 6)).toString('latin1');
+  return (text === 'GIF87a' || text === 'GIF89a') && bytes.at(-1) === 0x3b;
+}
+
+/** The first box of the file names its brand, the next ones begin where it ends. */
+function isHeic(bytes: Uint8Array): boolean {
+  const header = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+  const length = bytes.byteLength > 16 ? Buffer.from(bytes).readUInt32BE(0) : 0;
+  const brands = ['heic', 'heix', 'hevc', 'heim', 'heis', 'mif1', 'msf1'];
+  return header.slice(4, 8) === 'ftyp' && brands.includes(header.slice(8, 12)) && length < bytes.byteLength;
+}
+
+function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
+  return magic.every((byte, index) => bytes[index] === byte);
+}
