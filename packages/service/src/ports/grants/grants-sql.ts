@@ -1,0 +1,268 @@
+import { sql } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
+
+import type { Clock } from '../../clock.ts';
+import { EngineError } from '../../errors.ts';
+import type { Database, OpenDatabase } from '../../sql/open-database.ts';
+import type { Schema } from '../../sql/schema.ts';
+import type { Commit, Grant, GrantKind, Grants, GrantState, GrantView, NewGrant, Tokens } from './grants.ts';
+import type { Vault } from './vault.ts';
+
+export interface SqlGrantsOptions {
+  readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
+  readonly clock: Clock;
+  readonly vault: Vault;
+}
+
+type Row = Selectable<Schema['oauth_grants']>;
+type Queries = Database | Transaction<Schema>;
+
+/** Each refresh on PostgreSQL keeps one pooled connection for the time of a network call; the others must stay free. */
+const EXCLUSIVE_AT_ONCE = 4;
+
+export function createSqlGrants({ database, clock, vault }: SqlGrantsOptions): Grants {
+  const { db } = database;
+  const inLine = createLine();
+  const slots = createSlots(EXCLUSIVE_AT_ONCE);
+
+  const read = (queries: Queries, kind: GrantKind, ownerId: string) =>
+    queries.selectFrom('oauth_grants').selectAll().where('kind', '=', kind).where('owner_id', '=', ownerId);
+
+  const sealed = (kind: GrantKind, ownerId: string, tokens: Tokens) => ({
+    access_token: vault.seal(tokens.accessToken, { kind, owner: ownerId, field: 'access_token' }),
+    refresh_token:
+      tokens.refreshToken === null
+        ? null
+        : vault.seal(tokens.refreshToken, { kind, owner: ownerId, field: 'refresh_token' }),
+    expires_at: tokens.expiresAt,
+  });
+
+  function opened(row: Row): Grant {
+    const { kind, owner_id: owner } = row;
+    const accessToken = vault.open(row.access_token, { kind, owner, field: 'access_token' });
+    const refreshToken =
+      row.refresh_token === null
+        ? null
+        : vault.open(row.refresh_token, { kind, owner, field: 'refresh_token' });
+    const view = viewOf(row);
+    const tokens = { accessToken: accessToken ?? '', refreshToken: refreshToken ?? null };
+    if (accessToken !== undefined && refreshToken !== undefined) return { ...view, ...tokens };
+    return { ...view, ...tokens, state: 'reauth_required', lastError: 'no encryption key opens this grant' };
+  }
+
+  /** Replaces the tokens which were read as `grant`. Whoever refreshed in between was first, and what he stored stays. */
+  async function replace(queries: Queries, grant: Grant, tokens: Tokens): Promise<Grant> {
+    const now = after(grant.refreshedAt, clock.now());
+    await queries
+      .updateTable('oauth_grants')
+      .set({
+        ...sealed(grant.kind, grant.ownerId, tokens),
+        state: 'active',
+        last_error: null,
+        refreshed_at: now,
+        updated_at: now,
+      })
+      .where('kind', '=', grant.kind)
+      .where('owner_id', '=', grant.ownerId)
+      .where('refreshed_at', '=', grant.refreshedAt)
+      .execute();
+    return opened(await read(queries, grant.kind, grant.ownerId).executeTakeFirstOrThrow());
+  }
+
+  function exclusivelyOnServer<T>(
+    kind: GrantKind,
+    ownerId: string,
+    work: (grant: Grant, commit: Commit) => Promise<T>,
+  ): Promise<T | undefined> {
+    return slots(() =>
+      db.transaction().execute(async (trx) => {
+        const row = await read(trx, kind, ownerId).forUpdate().executeTakeFirst();
+        if (row === undefined) return undefined;
+        const grant = opened(row);
+        return work(grant, (tokens) => replace(trx, grant, tokens));
+      }),
+    );
+  }
+
+  // One process owns the file, so a queue in memory is the lock: a transaction would keep everybody else out for the time of a network call.
+  function exclusivelyInFile<T>(
+    kind: GrantKind,
+    ownerId: string,
+    work: (grant: Grant, commit: Commit) => Promise<T>,
+  ): Promise<T | undefined> {
+    return inLine(`${kind} ${ownerId}`, async () => {
+      const row = await read(db, kind, ownerId).executeTakeFirst();
+      if (row === undefined) return undefined;
+      const grant = opened(row);
+      return work(grant, (tokens) => durably(db, (trx) => replace(trx, grant, tokens)));
+    });
+  }
+
+  const exclusively = database.engine === 'postgres' ? exclusivelyOnServer : exclusivelyInFile;
+  const write = <T>(task: (queries: Queries) => Promise<T>) =>
+    database.engine === 'postgres' ? task(db) : durably(db, task);
+
+  return {
+    find: (kind, ownerId) =>
+      guarded(async () => {
+        const row = await read(db, kind, ownerId).executeTakeFirst();
+        return row === undefined ? undefined : opened(row);
+      }),
+    store: (grant) => guarded(() => write((queries) => store(queries, grant))),
+    exclusively: (kind, ownerId, work) => guarded(() => exclusively(kind, ownerId, work)),
+    note: (grant, failure) => guarded(() => note(grant, failure)),
+    list: () =>
+      guarded(async () => {
+        const rows = await db
+          .selectFrom('oauth_grants')
+          .selectAll()
+          .orderBy('kind')
+          .orderBy('owner_id')
+          .execute();
+        return rows.map(viewOf);
+      }),
+    remove: (kind, ownerId) =>
+      guarded(async () => {
+        const { numDeletedRows } = await db
+          .deleteFrom('oauth_grants')
+          .where('kind', '=', kind)
+          .where('owner_id', '=', ownerId)
+          .executeTakeFirst();
+        return numDeletedRows > 0n;
+      }),
+    privateToken: (locationId) =>
+      guarded(async () => {
+        const row = await db
+          .selectFrom('private_tokens')
+          .select('token')
+          .where('location_id', '=', locationId)
+          .executeTakeFirst();
+        return row === undefined ? undefined : vault.open(row.token, privatePlace(locationId));
+      }),
+    setPrivateToken: (locationId, token) =>
+      guarded(() =>
+        write(async (queries) => {
+          const row = { token: vault.seal(token, privatePlace(locationId)), updated_at: clock.now() };
+          await queries
+            .insertInto('private_tokens')
+            .values({ location_id: locationId, ...row })
+            .onConflict((conflict) => conflict.column('location_id').doUpdateSet(row))
+            .execute();
+        }),
+      ),
+    removePrivateToken: (locationId) =>
+      guarded(async () => {
+        const { numDeletedRows } = await db
+          .deleteFrom('private_tokens')
+          .where('location_id', '=', locationId)
+          .executeTakeFirst();
+        return numDeletedRows > 0n;
+      }),
+    privateTokens: () =>
+      guarded(async () => {
+        const rows = await db
+          .selectFrom('private_tokens')
+          .select(['location_id', 'updated_at'])
+          .orderBy('location_id')
+          .execute();
+        return rows.map((row) => ({ locationId: row.location_id, updatedAt: row.updated_at }));
+      }),
+  };
+
+  async function store(queries: Queries, grant: NewGrant): Promise<Grant> {
+    const before = await read(queries, grant.kind, grant.ownerId).executeTakeFirst();
+    const now = after(before?.refreshed_at ?? 0, clock.now());
+    const row = {
+      company_id: grant.companyId,
+      ...sealed(grant.kind, grant.ownerId, grant),
+      state: 'active' as const,
+      last_error: null,
+      refreshed_at: now,
+      updated_at: now,
+    };
+    await queries
+      .insertInto('oauth_grants')
+      .values({ kind: grant.kind, owner_id: grant.ownerId, created_at: now, ...row })
+      .onConflict((conflict) => conflict.columns(['kind', 'owner_id']).doUpdateSet(row))
+      .execute();
+    return opened(await read(queries, grant.kind, grant.ownerId).executeTakeFirstOrThrow());
+  }
+
+  async function note(grant: GrantView, failure: { state: GrantState; lastError: string }): Promise<void> {
+    await db
+      .updateTable('oauth_grants')
+      .set({ state: failure.state, last_error: failure.lastError, updated_at: clock.now() })
+      .where('kind', '=', grant.kind)
+      .where('owner_id', '=', grant.ownerId)
+      .where('refreshed_at', '=', grant.refreshedAt)
+      .execute();
+  }
+}
+
+const viewOf = (row: Row): GrantView & { expiresAt: number } => ({
+  kind: row.kind,
+  ownerId: row.owner_id,
+  companyId: row.company_id,
+  state: row.state,
+  expiresAt: row.expires_at,
+  refreshedAt: row.refreshed_at,
+  lastError: row.last_error,
+});
+
+const privatePlace = (locationId: string) => ({ kind: 'private', owner: locationId, field: 'token' });
+
+// `refreshed_at` tells one refresh from the next, so it moves even when the wall clock does not.
+const after = (earlier: number, now: number) => Math.max(now, earlier + 1);
+
+/** On SQLite a commit outlives a power cut only when it is synced, which is worth it for a token that cannot be had again. */
+function durably<T>(db: Database, task: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
+  return db.connection().execute(async (connection) => {
+    await sql`pragma synchronous = full`.execute(connection);
+    try {
+      return await connection.transaction().execute(task);
+    } finally {
+      await sql`pragma synchronous = normal`.execute(connection);
+    }
+  });
+}
+
+async function guarded<T>(task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    throw new EngineError('sql', 'the store of tokens does not answer', error);
+  }
+}
+
+/** One task at a time per key, in order of asking. */
+function createLine() {
+  const tails = new Map<string, Promise<unknown>>();
+  return async function inLine<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const before = tails.get(key) ?? Promise.resolve();
+    const mine = before.then(task, task);
+    const tail = mine.catch(() => {});
+    tails.set(key, tail);
+    try {
+      return await mine;
+    } finally {
+      if (tails.get(key) === tail) tails.delete(key);
+    }
+  };
+}
+
+/** At most `count` tasks at once, whatever their key. */
+function createSlots(count: number) {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  return async function inSlot<T>(task: () => Promise<T>): Promise<T> {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free++;
+      else next();
+    }
+  };
+}

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { FakeClock } from '../../fake-clock.ts';
+import type { OpenDatabase } from '../../sql/open-database.ts';
+import { createSqlGrants } from './grants-sql.ts';
+import type { Grants } from './grants.ts';
+import { createVault } from './vault.ts';
+
+export interface GrantsEngine {
+  /** Handles on one store: two processes' worth where several may share it, else one. */
+  readonly databases: readonly OpenDatabase[];
+  close(): Promise<void>;
+}
+
+const GRANT = {
+  kind: 'location',
+  ownerId: 'loc1',
+  companyId: 'comp1',
+  accessToken: 'access-canary-1',
+  refreshToken: 'refresh-canary-1',
+  expiresAt: 2_000_000_000_000,
+} as const;
+
+export function grantsContract(name: string, createEngine: () => Promise<GrantsEngine>): void {
+  describe(`grants on ${name}`, () => {
+    const keys = [randomBytes(32)];
+    let engine: GrantsEngine;
+    let clock: FakeClock;
+    let all: Grants[];
+    let grants: Grants;
+
+    beforeEach(async () => {
+      engine = await createEngine();
+      clock = new FakeClock();
+      all = engine.databases.map((database) =>
+        createSqlGrants({ database, clock, vault: createVault(keys) }),
+      );
+      const [first] = all;
+      if (first === undefined) throw new Error('an engine has at least one handle');
+      grants = first;
+    });
+    afterEach(() => engine.close());
+
+    const [GRANT_KIND, OWNER] = [GRANT.kind, GRANT.ownerId];
+    const find = () => grants.find(GRANT_KIND, OWNER);
+
+    it('gives back what was stored', async () => {
+      await grants.store(GRANT);
+      expect(await find()).toMatchObject({ ...GRANT, state: 'active', lastError: null });
+      expect(await grants.find('company', OWNER)).toBeUndefined();
+    });
+
+    it('O6 leaves nothing readable in the database', async () => {
+      await grants.store(GRANT);
+      await grants.setPrivateToken('loc1', 'pit-canary-1');
+      for (const table of ['oauth_grants', 'private_tokens']) {
+        const { rows } = await sql`select * from ${sql.table(table)}`.execute(database().db);
+        expect(rows).toHaveLength(1);
+        expect(JSON.stringify(rows)).not.toContain('canary');
+      }
+    });
+
+    it('O6 refuses tokens that were moved to another row', async () => {
+      await grants.store(GRANT);
+      await grants.store({ ...GRANT, ownerId: 'loc2', accessToken: 'other' });
+      const { db } = database();
+      const { access_token: stolen } = await db
+        .selectFrom('oauth_grants')
+        .select('access_token')
+        .where('owner_id', '=', 'loc2')
+        .executeTakeFirstOrThrow();
+      await db
+        .updateTable('oauth_grants')
+        .set({ access_token: stolen })
+        .where('owner_id', '=', 'loc1')
+        .execute();
+      expect(await find()).toMatchObject({ state: 'reauth_required', accessToken: '' });
+    });
+
+    it('O6 seals with the newest key on the next refresh', async () => {
+      await grants.store(GRANT);
+      const newer = randomBytes(32);
+      const rotated = createSqlGrants({
+        database: database(),
+        clock,
+        vault: createVault([newer, ...keys]),
+      });
+      await rotated.exclusively(GRANT_KIND, OWNER, (_grant, commit) =>
+        commit({ ...GRANT, accessToken: 'second' }),
+      );
+      const onlyNewer = createSqlGrants({ database: database(), clock, vault: createVault([newer]) });
+      expect(await onlyNewer.find(GRANT_KIND, OWNER)).toMatchObject({ accessToken: 'second' });
+    });
+
+    it('a new authorisation heals a dead grant', async () => {
+      const stored = await grants.store(GRANT);
+      await grants.note(stored, { state: 'reauth_required', lastError: 'invalid_grant' });
+      expect(await find()).toMatchObject({ state: 'reauth_required', lastError: 'invalid_grant' });
+      await grants.store({ ...GRANT, accessToken: 'again' });
+      expect(await find()).toMatchObject({ state: 'active', lastError: null, accessToken: 'again' });
+    });
+
+    it('O8 a failure noted late does not kill a grant that was refreshed meanwhile', async () => {
+      const stale = await grants.store(GRANT);
+      await grants.exclusively(GRANT_KIND, OWNER, (_grant, commit) =>
+        commit({ ...GRANT, accessToken: 'new' }),
+      );
+      await grants.note(stale, { state: 'reauth_required', lastError: 'invalid_grant' });
+      expect(await find()).toMatchObject({ state: 'active', accessToken: 'new' });
+    });
+
+    it('O7 runs one refresh at a time, each with what the one before it stored', async () => {
+      await grants.store(GRANT);
+      let inside = 0;
+      let most = 0;
+      const seen: string[] = [];
+      const bump = (through: Grants) =>
+        through.exclusively(GRANT_KIND, OWNER, async (grant, commit) => {
+          most = Math.max(most, ++inside);
+          seen.push(grant.accessToken);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          const saved = await commit({ ...grant, accessToken: `${grant.accessToken}+` });
+          inside--;
+          return saved;
+        });
+      await Promise.all(Array.from({ length: 12 }, (_, index) => bump(all[index % all.length] ?? grants)));
+      expect(most).toBe(1);
+      expect(seen).toEqual(Array.from({ length: 12 }, (_, index) => GRANT.accessToken + '+'.repeat(index)));
+      expect((await find())?.accessToken).toBe(GRANT.accessToken + '+'.repeat(12));
+    });
+
+    it('lets other grants go on while one is refreshed', async () => {
+      await grants.store(GRANT);
+      await grants.store({ ...GRANT, ownerId: 'loc2' });
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      const first = grants.exclusively(GRANT_KIND, OWNER, () => held);
+      await grants.exclusively(GRANT_KIND, 'loc2', (_grant, commit) =>
+        commit({ ...GRANT, accessToken: 'two' }),
+      );
+      expect(await grants.find(GRANT_KIND, 'loc2')).toMatchObject({ accessToken: 'two' });
+      release();
+      await first;
+    });
+
+    it('a failure inside leaves the grant as it was and lets the next one in', async () => {
+      await grants.store(GRANT);
+      const broken = grants.exclusively(GRANT_KIND, OWNER, () => Promise.reject(new Error('broken')));
+      await expect(broken).rejects.toThrow();
+      expect(await grants.exclusively(GRANT_KIND, OWNER, async (grant) => grant.accessToken)).toBe(
+        GRANT.accessToken,
+      );
+    });
+
+    it('runs nothing for a grant that does not exist', async () => {
+      expect(await grants.exclusively(GRANT_KIND, 'nobody', async () => 'ran')).toBeUndefined();
+    });
+
+    it('lists without tokens, and removes', async () => {
+      await grants.store(GRANT);
+      const [listed, ...rest] = await grants.list();
+      expect(rest).toEqual([]);
+      expect(listed).toMatchObject({ ownerId: 'loc1', state: 'active', expiresAt: GRANT.expiresAt });
+      expect(JSON.stringify(listed)).not.toContain('canary');
+      expect(await grants.remove(GRANT_KIND, OWNER)).toBe(true);
+      expect(await grants.remove(GRANT_KIND, OWNER)).toBe(false);
+      expect(await grants.list()).toEqual([]);
+    });
+
+    it('O10 keeps one private token per location', async () => {
+      expect(await grants.privateToken('loc1')).toBeUndefined();
+      await grants.setPrivateToken('loc1', 'pit-1');
+      await grants.setPrivateToken('loc1', 'pit-2');
+      expect(await grants.privateToken('loc1')).toBe('pit-2');
+      expect(await grants.privateToken('loc2')).toBeUndefined();
+      expect(await grants.privateTokens()).toEqual([{ locationId: 'loc1', updatedAt: clock.now() }]);
+      expect(await grants.removePrivateToken('loc1')).toBe(true);
+      expect(await grants.privateToken('loc1')).toBeUndefined();
+    });
+
+    const database = (): OpenDatabase => {
+      const [first] = engine.databases;
+      if (first === undefined) throw new Error('an engine has at least one handle');
+      return first;
+    };
+  });
+}

@@ -1,0 +1,63 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** The place a secret belongs to. A ciphertext moved to another place does not open. */
+export interface Place {
+  readonly kind: string;
+  readonly owner: string;
+  readonly field: string;
+}
+
+/**
+ * Secrets at rest: AES-256-GCM, a fresh 96-bit nonce each, the place as associated data (O6).
+ * The first key seals, every key opens: put a new key in front to rotate.
+ */
+export interface Vault {
+  /** `keyId.nonce.tag.data` */
+  seal(secret: string, place: Place): string;
+  /** Undefined when no key opens it or it is not what was sealed at this place. */
+  open(sealed: string, place: Place): string | undefined;
+}
+
+export function createVault(keys: readonly Uint8Array[]): Vault {
+  const ring = keys.map((key) => {
+    if (key.length !== 32) throw new RangeError(`an encryption key must be 32 bytes, not ${key.length}`);
+    return { id: createHash('sha256').update(key).digest('hex').slice(0, 8), key };
+  });
+  const [newest] = ring;
+
+  return {
+    seal(secret, place) {
+      if (newest === undefined) throw new RangeError('there is no encryption key');
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, newest.key, nonce, { authTagLength: TAG_BYTES });
+      cipher.setAAD(associated(place, newest.id));
+      const data = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
+      return [
+        newest.id,
+        ...[nonce, cipher.getAuthTag(), data].map((part) => part.toString('base64url')),
+      ].join('.');
+    },
+    open(sealed, place) {
+      const [keyId, ...parts] = sealed.split('.');
+      const [nonce, tag, data] = parts.map((part) => Buffer.from(part, 'base64url'));
+      const known = ring.find(({ id }) => id === keyId);
+      if (known === undefined || parts.length !== 3 || data === undefined) return undefined;
+      if (nonce?.length !== NONCE_BYTES || tag?.length !== TAG_BYTES) return undefined;
+      const decipher = createDecipheriv(CIPHER, known.key, nonce, { authTagLength: TAG_BYTES });
+      decipher.setAAD(associated(place, known.id)).setAuthTag(tag);
+      try {
+        return Buffer.concat([decipher.update(data), decipher.final()]).toString('utf8');
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+// Only the owner may hold a bar, and it stands between parts which never do: no two places share a text.
+const associated = ({ kind, owner, field }: Place, keyId: string) =>
+  Buffer.from(`${kind}|${owner}|${field}|${keyId}`, 'utf8');
