@@ -1,0 +1,46 @@
+import { newRequestId } from '@footbridge/protocol/ids';
+import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
+import { afterAll, beforeAll, describe } from 'vitest';
+
+import { systemClock } from '../../clock.ts';
+import { openRedis } from '../../redis/open-redis.ts';
+import { switchboardContract } from './switchboard.contract.ts';
+import { createRedisSwitchboard } from './switchboard-redis.ts';
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+describe.skipIf(!(await hasRedis()))('over Redis', () => {
+  let server: Awaited<ReturnType<typeof startRedis>>;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
+
+  for (const count of [1, 3])
+    switchboardContract(`Redis, ${count} nodes`, async ({ contention }) => {
+      const nodes = await Promise.all(
+        Array.from({ length: count }, async () => {
+          const redis = await openRedis(server.url, silent);
+          const node = await createRedisSwitchboard({
+            redis,
+            nodeSecret: 'a secret of all nodes',
+            clock: systemClock,
+            log: silent,
+            node: newRequestId(),
+            contention,
+          });
+          return { node, redis };
+        }),
+      );
+      return {
+        nodes: nodes.map(({ node }) => node),
+        passTime: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        async close() {
+          for (const { node, redis } of nodes) {
+            await node.close();
+            await redis.close();
+          }
+        },
+      };
+    });
+});
