@@ -1,0 +1,86 @@
+/**
+ * Just enough of the curve behind Ed25519 to judge a public key once, when it is registered. It handles public values only
+ * and takes milliseconds: signatures are verified elsewhere.
+ */
+const P = 2n ** 255n - 19n;
+const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
+const SQRT_MINUS_ONE = 19681161376707505956807079304988542015446066515923890162744021073123829784752n;
+/** The order of the group that honest keys live in. */
+export const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
+
+/** Extended coordinates: the affine point is (x/z, y/z), and t = xy/z. */
+export interface Point {
+  readonly x: bigint;
+  readonly y: bigint;
+  readonly z: bigint;
+  readonly t: bigint;
+}
+
+const IDENTITY: Point = { x: 0n, y: 1n, z: 1n, t: 0n };
+
+const mod = (value: bigint): bigint => ((value % P) + P) % P;
+
+function power(base: bigint, exponent: bigint): bigint {
+  let result = 1n;
+  let square = mod(base);
+  for (let left = exponent; left > 0n; left >>= 1n) {
+    if (left & 1n) result = (result * square) % P;
+    square = (square * square) % P;
+  }
+  return result;
+}
+
+const inverse = (value: bigint): bigint => power(value, P - 2n);
+
+/** The point written in 32 bytes; undefined when they name none, or name one in a spelling that is not the canonical one. */
+export function decodePoint(bytes: Uint8Array): Point | undefined {
+  const number = littleEndian(bytes);
+  const y = number & (2n ** 255n - 1n);
+  const negative = number >> 255n === 1n;
+  if (bytes.length !== 32 || y >= P) return undefined;
+  const square = mod((y * y - 1n) * inverse(D * y * y + 1n));
+  let x = power(square, (P + 3n) / 8n);
+  if (mod(x * x) !== square) x = mod(x * SQRT_MINUS_ONE);
+  if (mod(x * x) !== square || (x === 0n && negative)) return undefined;
+  if (negative !== ((x & 1n) === 1n)) x = mod(-x);
+  return { x, y, z: 1n, t: mod(x * y) };
+}
+
+export function encodePoint({ x, y, z }: Point): Uint8Array {
+  const scale = inverse(z);
+  const number = mod(y * scale) | ((mod(x * scale) & 1n) << 255n);
+  return Uint8Array.from({ length: 32 }, (_, at) => Number((number >> BigInt(8 * at)) & 255n));
+}
+
+/** Complete on this curve: also doubles, and adds points of small order. */
+export function addPoints(p: Point, q: Point): Point {
+  const a = mod((p.y - p.x) * (q.y - q.x));
+  const b = mod((p.y + p.x) * (q.y + q.x));
+  const c = mod(2n * D * p.t * q.t);
+  const d = mod(2n * p.z * q.z);
+  const [e, f, g, h] = [b - a, d - c, d + c, b + a];
+  return { x: mod(e * f), y: mod(g * h), z: mod(f * g), t: mod(e * h) };
+}
+
+export function multiplyPoint(point: Point, scalar: bigint): Point {
+  let result = IDENTITY;
+  let double = point;
+  for (let left = scalar; left > 0n; left >>= 1n) {
+    if (left & 1n) result = addPoints(result, double);
+    double = addPoints(double, double);
+  }
+  return result;
+}
+
+/** Whether a public key is one that key generation can produce: canonical, not of small order, no part outside the main group. */
+export function isHonestKey(bytes: Uint8Array): boolean {
+  const point = decodePoint(bytes);
+  if (point === undefined || isIdentity(multiplyPoint(point, 8n))) return false;
+  return isIdentity(multiplyPoint(point, ORDER));
+}
+
+const isIdentity = ({ x, y, z }: Point): boolean => x === 0n && y === z;
+
+export function littleEndian(bytes: Uint8Array): bigint {
+  return bytes.reduceRight((number, byte) => (number << 8n) | BigInt(byte), 0n);
+}

@@ -1,0 +1,23 @@
+/** Field names of HTTP, starting with a letter. */
+const NAME = /^[A-Za-z][A-Za-z0-9!#$%&'*+.^_`|~-]{0,63}$/;
+
+// Names with a meaning of their own: a signature under one of them would break the request, be rewritten by proxies,
+// or lose repeated values before we can see that there were two.
+const TAKEN = new Set(
+  `accept accept-charset accept-encoding accept-language age allow authorization cache-control connection
+   content-disposition content-encoding content-language content-length content-location content-md5 content-range
+   content-type cookie date etag expect expires forwarded from host http2-settings if-match if-modified-since
+   if-none-match if-range if-unmodified-since keep-alive last-modified link location max-forwards origin pragma
+   proxy-authenticate proxy-authorization proxy-connection range referer retry-after server set-cookie te trailer
+   transfer-encoding upgrade user-agent vary via warning www-authenticate x-forwarded-for x-forwarded-host
+   x-forwarded-port x-forwarded-proto x-real-ip x-request-id constructor`.split(/\s+/),
+);
+
+/** Why signatures cannot travel under this name; undefined when they can. */
+export function headerFault(name: string): string | undefined {
+  if (!NAME.test(name))
+    return 'is not a header name: it must start with a letter and hold at most 64 letters, digits and dashes';
+  if (TAKEN.has(name.toLowerCase()))
+    return `has a meaning of its own in HTTP (${name}); use one made for signatures, such as X-CRM-Signature`;
+  return undefined;
+}

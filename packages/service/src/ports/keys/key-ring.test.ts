@@ -1,0 +1,139 @@
+import { sign } from 'node:crypto';
+
+import { ed25519Key, fixedRsaKey } from '@footbridge/testkit/keys';
+import type { SigningKey } from '@footbridge/testkit/keys';
+import { describe, expect, it } from 'vitest';
+
+import { FakeClock } from '../../fake-clock.ts';
+import { createLogger } from '../../log.ts';
+import { checkKey } from './check-key.ts';
+import { openKeyRing } from './key-ring.ts';
+import type { KeyRecord } from './keys.ts';
+
+const silent = createLogger('silent');
+
+function record(id: string, key: SigningKey, more: Partial<KeyRecord> = {}): KeyRecord {
+  const checked = checkKey({ label: id, scheme: key.scheme, header: key.header, publicKey: key.publicKey });
+  if (!checked.ok) throw new Error(checked.refusal.reason);
+  return { ...checked.key, id, enabled: true, createdAt: 0, ...more };
+}
+
+const a = record('a', ed25519Key('a'));
+const b = record('b', ed25519Key('b'));
+const legacy = record('legacy', fixedRsaKey());
+
+async function ringOf(table: KeyRecord[], fixed: KeyRecord[] = []) {
+  const store = { table, broken: false, reads: 0 };
+  const clock = new FakeClock();
+  const stored = {
+    async list() {
+      store.reads++;
+      if (store.broken) throw new Error('away');
+      return store.table;
+    },
+  };
+  return { ring: await openKeyRing({ stored, fixed, clock, log: silent }), store, clock };
+}
+
+describe('the key ring', () => {
+  it('S5 finds keys under their own header, in any letters', async () => {
+    const { ring } = await ringOf([a, b, { ...legacy, header: 'X-Wh-SIGNATURE' }]);
+    expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['a', 'b']);
+    expect(ring.candidates('x-wh-signature').map(({ id }) => id)).toEqual(['legacy']);
+    expect(ring.candidates('x-other')).toEqual([]);
+    expect(ring.size).toBe(3);
+  });
+
+  it('S5 keys of the settings stand beside those of the table', async () => {
+    const { ring } = await ringOf([a], [b]);
+    expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b', 'a']);
+  });
+
+  it('S5 a key verifies what it signed, by its own scheme', async () => {
+    const { ring } = await ringOf([a, legacy]);
+    const body = Buffer.from('{}');
+    const [key] = ring.candidates('x-crm-signature');
+    const [old] = ring.candidates('x-wh-signature');
+    const signature = sign(null, body, ed25519Key('a').privateKey);
+    const oldSignature = sign('sha256', body, fixedRsaKey().privateKey);
+    expect([key?.signatureBytes, old?.signatureBytes]).toEqual([64, 256]);
+    expect(key?.verify(body, signature)).toBe(true);
+    expect(old?.verify(body, oldSignature)).toBe(true);
+    expect(old?.verify(Buffer.from('{ }'), oldSignature)).toBe(false);
+  });
+
+  it('S6 disabled keys are not candidates', async () => {
+    const { ring } = await ringOf([{ ...a, enabled: false }, b]);
+    expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
+  });
+
+  it('S4 the current header leads and the legacy one comes last, whatever else is registered', async () => {
+    const { ring } = await ringOf([
+      legacy,
+      { ...legacy, id: 'r', header: 'X-Alpha-Signature' },
+      { ...a, id: 'z', header: 'X-Zeta-Signature' },
+      { ...b, id: 'y', header: 'X-Beta-Signature' },
+    ]);
+    expect(ring.headers).toEqual([
+      'x-crm-signature',
+      'x-beta-signature',
+      'x-zeta-signature',
+      'x-alpha-signature',
+      'x-wh-signature',
+    ]);
+  });
+
+  it('S4 the current header counts even when no key stands under it', async () => {
+    const { ring } = await ringOf([legacy]);
+    expect(ring.headers).toEqual(['x-crm-signature', 'x-wh-signature']);
+  });
+
+  it('S6 a reload takes over what changed', async () => {
+    const { ring, store } = await ringOf([a]);
+    store.table = [b];
+    await ring.reload();
+    expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
+  });
+
+  it('S6 notices that come while the table is read lead to one more read', async () => {
+    const { ring, store } = await ringOf([a]);
+    const reloads = [ring.reload(), ring.reload(), ring.reload()];
+    store.table = [b];
+    await Promise.all(reloads);
+    expect(store.reads).toBe(3);
+    expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
+  });
+
+  it('S6 the known keys stay while the table is away, and it is asked again', async () => {
+    const { ring, store, clock } = await ringOf([a]);
+    store.broken = true;
+    store.table = [b];
+    await ring.reload();
+    expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['a']);
+    store.broken = false;
+    await clock.advance(1000);
+    expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
+  });
+
+  it('a closed ring asks no more', async () => {
+    const { ring, store, clock } = await ringOf([a]);
+    store.broken = true;
+    await ring.reload();
+    ring.close();
+    const before = store.reads;
+    await clock.advance(5000);
+    expect(store.reads).toBe(before);
+  });
+
+  it('a damaged row is left out and does not take the others with it', async () => {
+    const { ring } = await ringOf([{ ...a, publicKey: 'damaged' }, b]);
+    expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
+  });
+
+  it('a table that cannot be read at the start is an error', async () => {
+    const stored = { list: () => Promise.reject(new Error('away')) };
+    await expect(openKeyRing({ stored, fixed: [], clock: new FakeClock(), log: silent })).rejects.toThrow(
+      'away',
+    );
+  });
+});

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+
+import { EngineError } from '../../errors.ts';
+import type { Database } from '../../sql/open-database.ts';
+import type { Schema } from '../../sql/schema.ts';
+import { checkKey } from './check-key.ts';
+import type { AddOutcome, CrmKeys, KeyRecord, OfferedKey } from './keys.ts';
+
+type Row = Selectable<Schema['crm_keys']>;
+
+export function openCrmKeys(db: Database, now: () => number): CrmKeys {
+  return {
+    list: () =>
+      asking('the keys could not be read', async () => {
+        const rows = await db
+          .selectFrom('crm_keys')
+          .selectAll()
+          .orderBy('created_at')
+          .orderBy('id')
+          .execute();
+        return rows.map(record);
+      }),
+
+    add: (offered) => asking('the key could not be stored', () => add(db, offered, now())),
+
+    setEnabled: (id, enabled) =>
+      asking('the key could not be changed', async () => {
+        const row = await db
+          .updateTable('crm_keys')
+          .set({ enabled: enabled ? 1 : 0, updated_at: now() })
+          .where('id', '=', id)
+          .returningAll()
+          .executeTakeFirst();
+        return row === undefined ? undefined : record(row);
+      }),
+
+    remove: (id) =>
+      asking('the key could not be removed', async () => {
+        const row = await db.deleteFrom('crm_keys').where('id', '=', id).returningAll().executeTakeFirst();
+        return row === undefined ? undefined : record(row);
+      }),
+  };
+}
+
+async function add(db: Database, offered: OfferedKey, at: number): Promise<AddOutcome> {
+  const checked = checkKey(offered);
+  if (!checked.ok) return { kind: 'refused', refusal: checked.refusal };
+  const { key } = checked;
+  return db.transaction().execute(async (transaction): Promise<AddOutcome> => {
+    const twin = await transaction
+      .selectFrom('crm_keys')
+      .selectAll()
+      .where('fingerprint', '=', key.fingerprint)
+      .where((where) => where(where.fn<string>('lower', ['header']), '=', key.header.toLowerCase()))
+      .executeTakeFirst();
+    if (twin !== undefined) return { kind: 'duplicate', key: record(twin) };
+    const row: Row = {
+      id: randomUUID(),
+      label: key.label,
+      scheme: key.scheme,
+      header: key.header,
+      public_key: key.publicKey,
+      fingerprint: key.fingerprint,
+      locations: key.locations === null ? null : JSON.stringify(key.locations),
+      enabled: 1,
+      created_at: at,
+      updated_at: at,
+    };
+    await transaction.insertInto('crm_keys').values(row).execute();
+    return { kind: 'added', key: record(row) };
+  });
+}
+
+const LOCATIONS = z.array(z.string());
+
+function record(row: Row): KeyRecord {
+  return {
+    id: row.id,
+    label: row.label,
+    scheme: row.scheme,
+    header: row.header,
+    publicKey: row.public_key,
+    fingerprint: row.fingerprint,
+    locations: row.locations === null ? null : LOCATIONS.parse(JSON.parse(row.locations)),
+    enabled: row.enabled === 1,
+    createdAt: row.created_at,
+  };
+}
+
+async function asking<T>(failure: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw new EngineError('sql', failure, error);
+  }
+}

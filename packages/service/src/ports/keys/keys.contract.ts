@@ -1,0 +1,84 @@
+import { ed25519Key, fixedRsaKey } from '@footbridge/testkit/keys';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { CrmKeys, KeyRecord, OfferedKey } from './keys.ts';
+
+export interface KeysUnderTest {
+  readonly keys: CrmKeys;
+  close(): Promise<void>;
+}
+
+const offer = (seed: string, more: Partial<OfferedKey> = {}): OfferedKey => ({
+  label: `key ${seed}`,
+  scheme: 'Ed25519',
+  header: 'X-CRM-Signature',
+  publicKey: ed25519Key(seed).publicKey,
+  ...more,
+});
+
+/** What every store of the operator's keys promises. */
+export function keysContract(engine: string, open: () => Promise<KeysUnderTest>): void {
+  describe(`CRM keys on ${engine}`, () => {
+    let under: KeysUnderTest;
+    beforeEach(async () => {
+      under = await open();
+    });
+    afterEach(() => under.close());
+
+    const added = async (offered: OfferedKey): Promise<KeyRecord> => {
+      const outcome = await under.keys.add(offered);
+      if (outcome.kind !== 'added') throw new Error(`not added: ${outcome.kind}`);
+      return outcome.key;
+    };
+
+    it('S6 a key is added, listed, disabled, enabled and removed', async () => {
+      const key = await added(offer('a'));
+      expect(await under.keys.list()).toEqual([key]);
+      expect(key).toMatchObject({ label: 'key a', scheme: 'Ed25519', enabled: true, locations: null });
+      expect(key.fingerprint).toMatch(/^[0-9a-f]{64}$/);
+      expect(await under.keys.setEnabled(key.id, false)).toEqual({ ...key, enabled: false });
+      expect(await under.keys.list()).toEqual([{ ...key, enabled: false }]);
+      expect(await under.keys.setEnabled(key.id, true)).toEqual(key);
+      expect(await under.keys.remove(key.id)).toEqual(key);
+      expect(await under.keys.list()).toEqual([]);
+    });
+
+    it('S6 an id that does not exist is no key', async () => {
+      expect(await under.keys.setEnabled('nobody', false)).toBeUndefined();
+      expect(await under.keys.remove('nobody')).toBeUndefined();
+    });
+
+    it('S5 several keys may share a header, and one key may stand under several', async () => {
+      await added(offer('a'));
+      await added(offer('b'));
+      await added(offer('a', { header: 'X-Other-Signature' }));
+      await added(offer('r', { scheme: 'RSA-SHA256', publicKey: fixedRsaKey().publicKey }));
+      expect(await under.keys.list()).toHaveLength(4);
+    });
+
+    it('S6 the same key under the same header, however written, is a duplicate', async () => {
+      const key = await added(offer('a'));
+      const outcome = await under.keys.add(
+        offer('a', {
+          label: 'again',
+          header: 'x-crm-SIGNATURE',
+          publicKey: `\n${ed25519Key('a').publicKey}\n\n`,
+        }),
+      );
+      expect(outcome).toEqual({ kind: 'duplicate', key });
+      expect(await under.keys.list()).toHaveLength(1);
+    });
+
+    it('S6 what is refused is not stored', async () => {
+      const outcome = await under.keys.add(offer('a', { publicKey: ed25519Key('a').privateKey }));
+      expect(outcome).toMatchObject({ kind: 'refused', refusal: { field: 'publicKey' } });
+      expect(await under.keys.list()).toEqual([]);
+    });
+
+    it('S7 locations are kept, each once', async () => {
+      const key = await added(offer('a', { locations: ['locA', 'locB', 'locA'] }));
+      expect(key.locations).toEqual(['locA', 'locB']);
+      expect((await under.keys.list())[0]?.locations).toEqual(['locA', 'locB']);
+    });
+  });
+}
