@@ -1,0 +1,135 @@
+// The floor: the least code that does the work. One key, one fleet, no limits, no logs, no retries, nothing kept.
+import { createPublicKey, randomUUID, verify } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import process from 'node:process';
+
+import { Agent, request } from 'undici';
+import { WebSocketServer } from 'ws';
+import type { RawData, WebSocket } from 'ws';
+
+const crm = process.env['CRM_URL'] ?? '';
+const key = createPublicKey(process.env['CRM_PUBLIC_KEY'] ?? '');
+const dispatcher = new Agent({ connections: 256 });
+const macs = new Map<string, WebSocket>();
+const pending = new Map<string, Promise<void>>();
+const contacts = new Map<string, string>();
+const seen = new Set<string>();
+
+async function call(method: 'PUT' | 'POST', path: string, locationId: string, body: object): Promise<void> {
+  const reply = await request(crm + path, {
+    dispatcher,
+    method,
+    headers: {
+      authorization: `Bearer access.${locationId}`,
+      version: '2021-07-28',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(body),
+  });
+  await reply.body.dump();
+  if (reply.statusCode >= 300) throw new Error(`The CRM answered ${reply.statusCode}.`);
+}
+
+const setStatus = (messageId: string, locationId: string, status: 'pending' | 'delivered') =>
+  call('PUT', `/conversations/messages/${encodeURIComponent(messageId)}/status`, locationId, { status });
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  const json = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+  });
+  response.end(json);
+}
+
+function takeWebhook(raw: Buffer, headers: IncomingMessage['headers'], response: ServerResponse): void {
+  const signature = headers['x-crm-signature'];
+  if (typeof signature !== 'string' || signature.length !== 88)
+    return answer(response, 401, { error: 'Invalid signature' });
+  if (!verify(null, raw, key, Buffer.from(signature, 'base64')))
+    return answer(response, 401, { error: 'Invalid signature' });
+  const { locationId, contactId, phone, message, messageId } = JSON.parse(raw.toString());
+  if (
+    typeof locationId !== 'string' ||
+    typeof contactId !== 'string' ||
+    typeof phone !== 'string' ||
+    typeof message !== 'string'
+  )
+    return answer(response, 400, { code: 'MISSING_REQUIRED_FIELDS' });
+  const mac = macs.get(locationId);
+  if (mac === undefined) return answer(response, 404, { code: 'LOCATION_NOT_CONNECTED', locationId });
+  const requestId = randomUUID();
+  mac.send(
+    JSON.stringify({
+      type: 'send',
+      requestId,
+      messageId,
+      contactId,
+      phone,
+      message,
+      attachments: [],
+      channel: 'imessage',
+    }),
+  );
+  answer(response, 200, { status: 'success', requestId, message: 'Sent to iMessage', messageId, locationId });
+  pending.set(requestId, setStatus(messageId, locationId, 'pending'));
+}
+
+const server = createServer((incoming, response) => {
+  const chunks: Buffer[] = [];
+  incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+  incoming.on('end', () => {
+    const [only] = chunks;
+    takeWebhook(chunks.length === 1 && only ? only : Buffer.concat(chunks), incoming.headers, response);
+  });
+});
+
+async function takeFrame(mac: WebSocket, locationId: string, frame: Frame): Promise<void> {
+  if (frame.type === 'message_status') {
+    await pending.get(frame.requestId);
+    pending.delete(frame.requestId);
+    await setStatus(frame.messageId, locationId, 'delivered');
+  } else {
+    const { guid, sender, text } = frame;
+    if (!seen.has(guid)) {
+      seen.add(guid);
+      const contactId = contacts.get(locationId + sender) ?? (await findContact(locationId, sender));
+      await call('POST', '/conversations/messages/inbound', locationId, {
+        type: 'SMS',
+        contactId,
+        locationId,
+        message: text,
+      });
+    }
+  }
+  mac.send(JSON.stringify({ type: 'ack', seq: frame.seq, outcome: 'delivered' }));
+}
+
+async function findContact(locationId: string, sender: string): Promise<string> {
+  const path = `/contacts/search/duplicate?locationId=${locationId}&number=${encodeURIComponent(sender)}`;
+  const found = await request(crm + path, { dispatcher, headers: { version: '2021-07-28' } });
+  const { contact } = (await found.body.json()) as { contact: { id: string } };
+  contacts.set(locationId + sender, contact.id);
+  return contact.id;
+}
+
+type Frame =
+  | { type: 'message_status'; seq: number; requestId: string; messageId: string }
+  | { type: 'message_received'; seq: number; guid: string; sender: string; text: string };
+
+// ws hands out Buffers unless told otherwise.
+const readFrame = (data: RawData) => JSON.parse(Buffer.isBuffer(data) ? data.toString() : '{}');
+
+new WebSocketServer({ server, path: '/mac/socket', perMessageDeflate: false }).on('connection', (mac) => {
+  mac.once('message', (first) => {
+    const { locationId } = readFrame(first);
+    macs.set(locationId, mac);
+    mac.on('message', (data) => void takeFrame(mac, locationId, readFrame(data)));
+    mac.send(JSON.stringify({ type: 'registered', locationId, sessionId: randomUUID(), window: 64 }));
+  });
+});
+
+process.on('SIGTERM', () => process.exit(0));
+server.keepAliveTimeout = 60_000;
+server.listen(Number(process.env['PORT']), '127.0.0.1');

@@ -1,0 +1,31 @@
+import { updateStatus } from './crm-client.ts';
+import type { StatusError } from './crm-client.ts';
+import { logger } from './logger.ts';
+
+/** Per request, what must be over before the terminal status may go out. */
+const pending = new Map<string, Promise<void>>();
+
+export function reportPending(requestId: string, locationId: string, messageId: string): void {
+  const sent = updateStatus(locationId, messageId, 'pending').then(
+    () => logger.debug('status pending sent', { requestId, locationId, messageId }),
+    (error: Error) =>
+      logger.warn('status pending failed', { requestId, locationId, messageId, error: error.message }),
+  );
+  pending.set(
+    requestId,
+    sent.then(() => undefined),
+  );
+}
+
+export async function reportOutcome(
+  requestId: string,
+  locationId: string,
+  messageId: string,
+  status: 'delivered' | 'failed',
+  error?: StatusError,
+): Promise<void> {
+  await pending.get(requestId);
+  pending.delete(requestId);
+  await updateStatus(locationId, messageId, status, error);
+  logger.debug('status sent', { requestId, locationId, messageId, status });
+}

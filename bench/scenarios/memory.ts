@@ -1,0 +1,37 @@
+import type { Arena, Lane } from '../arena.ts';
+import { residentBytes } from '../measure/process-costs.ts';
+import { slope } from '../measure/statistics.ts';
+import { inbound, outbound } from './work.ts';
+
+export interface Memory {
+  readonly messages: number;
+  /** [messages so far, resident bytes] */
+  readonly samples: readonly (readonly [number, number])[];
+  /** Bytes per 100,000 messages, after the first fifth. */
+  readonly slope: number;
+}
+
+const STEP = 5_000;
+
+/** Half outbound, half inbound, as fast as it goes. */
+export async function measureMemory({ world }: Arena, lane: Lane, messages: number): Promise<Memory> {
+  const samples: (readonly [number, number])[] = [];
+  for (let done = 0; done < messages; done += 2 * STEP) {
+    for (const work of [outbound, inbound]) {
+      const run = await work.prepare(world, lane.locations, STEP);
+      await work.perform(world, lane, run, STEP);
+    }
+    samples.push([done + 2 * STEP, residentBytes(lane.pid)]);
+  }
+  const warm = samples.slice(Math.floor(samples.length / 5));
+  return { messages, samples, slope: slope(floorOf(warm)) * 100_000 };
+}
+
+/** Garbage waiting for its collection is no growth: of every few neighbours the smallest counts. */
+function floorOf(samples: readonly (readonly [number, number])[]): (readonly [number, number])[] {
+  const width = Math.max(1, Math.floor(samples.length / 10));
+  const groups = Array.from({ length: Math.floor(samples.length / width) }, (_, group) =>
+    samples.slice(group * width, (group + 1) * width),
+  );
+  return groups.map((group) => group.reduce((least, next) => (next[1] < least[1] ? next : least)));
+}

@@ -1,0 +1,130 @@
+// The CRM of the bench: answers what the real one would, as cheaply as possible, and notes when each call arrived.
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+import { now } from './clock.ts';
+import { HttpMessages, httpAnswer } from './http-messages.ts';
+import { indexOf } from './message-ids.ts';
+import { serve } from './part.ts';
+
+export interface Arrivals {
+  /** Milliseconds on the shared clock by message index; 0: never arrived. */
+  readonly pending: Float64Array;
+  readonly delivered: Float64Array;
+  readonly inbound: Float64Array;
+  /** Calls that a correct bridge would not have made: repeated, out of order, or not understood. */
+  readonly wrong: readonly string[];
+}
+
+let run = 0;
+let arrivals = empty(0, 0);
+let wrong: string[] = [];
+let latencyMs = 0;
+
+function empty(outbound: number, inbound: number) {
+  return {
+    pending: new Float64Array(outbound),
+    delivered: new Float64Array(outbound),
+    inbound: new Float64Array(inbound),
+  };
+}
+
+const server = createServer({ noDelay: true }, (socket) => {
+  const messages = new HttpMessages((head, body) => {
+    const reply = answer(head, body);
+    if (latencyMs === 0) socket.write(reply);
+    else setTimeout(() => socket.write(reply), latencyMs);
+  });
+  socket.on('data', (chunk) => messages.push(chunk));
+  socket.on('error', () => socket.destroy());
+});
+
+function answer(head: string, body: Buffer): string {
+  const line = head.slice(0, head.indexOf('\r\n'));
+  if (line.startsWith('PUT /conversations/messages/')) return statusUpdate(line, body);
+  if (line.startsWith('POST /conversations/messages/inbound')) return inboundMessage(body);
+  if (line.startsWith('GET /contacts/') || line.startsWith('POST /contacts/')) return contact(line);
+  if (line.startsWith('POST /oauth/token')) return token(body.toString());
+  wrong.push(`unknown call ${line.split('?')[0]}`);
+  return httpAnswer(404, 'Not Found', '{"statusCode":404}');
+}
+
+const TOOK = httpAnswer(200, 'OK', '{"success":true,"traceId":"bench"}');
+
+function statusUpdate(line: string, body: Buffer): string {
+  const index = indexOf(line, run);
+  if (index === undefined) return TOOK;
+  const isDelivered = body.includes('"delivered"');
+  if (!isDelivered && !body.includes('"pending"')) wrong.push(`status ${body.toString()}`);
+  if (!isDelivered && arrivals.delivered[index] !== 0) wrong.push('pending after delivered');
+  note(isDelivered ? 'delivered' : 'pending', index);
+  return TOOK;
+}
+
+const STORED = httpAnswer(
+  201,
+  'Created',
+  '{"success":true,"conversationId":"conversation-of-bench","messageId":"message-of-bench","message":"Message stored","contactId":"contact-of-bench"}',
+);
+
+function inboundMessage(body: Buffer): string {
+  const index = indexOf(body.toString('latin1'), run);
+  if (index !== undefined) note('inbound', index);
+  return STORED;
+}
+
+function note(kind: keyof typeof arrivals, index: number): void {
+  const times = arrivals[kind];
+  if (times[index] !== 0) wrong.push(`${kind} twice`);
+  times[index] = now();
+}
+
+function contact(line: string): string {
+  const found = '{"id":"contact-of-bench","locationId":"bench","phone":"+14155550100"}';
+  return line.startsWith('POST /contacts/search')
+    ? httpAnswer(200, 'OK', `{"contacts":[${found}],"total":1,"traceId":"bench"}`)
+    : httpAnswer(200, 'OK', `{"contact":${found},"traceId":"bench"}`);
+}
+
+/** The authorization code is the location itself. */
+function token(body: string): string {
+  const given = body.startsWith('{')
+    ? new Map(Object.entries(JSON.parse(body) as Record<string, string>))
+    : new Map(new URLSearchParams(body));
+  const locationId = given.get('code') ?? given.get('refresh_token')?.replace('refresh.', '');
+  return httpAnswer(
+    200,
+    'OK',
+    JSON.stringify({
+      access_token: `access.${locationId}`,
+      token_type: 'Bearer',
+      expires_in: 86_399,
+      refresh_token: `refresh.${locationId}`,
+      scope: 'conversations/message.write contacts.readonly contacts.write',
+      userType: 'Location',
+      companyId: 'company-of-bench',
+      userId: 'user-of-bench',
+      locationId,
+    }),
+  );
+}
+
+const calls = {
+  listen: () =>
+    new Promise<string>((resolve) => {
+      server.listen(0, '127.0.0.1', () => {
+        resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      });
+    }),
+  begin(next: { run: number; outbound: number; inbound: number; latencyMs?: number }) {
+    run = next.run;
+    latencyMs = next.latencyMs ?? 0;
+    arrivals = empty(next.outbound, next.inbound);
+    wrong = [];
+  },
+  arrivals: (): Arrivals => ({ ...arrivals, wrong: wrong.slice(0, 5) }),
+};
+
+export type CrmCalls = typeof calls;
+
+serve(calls);
