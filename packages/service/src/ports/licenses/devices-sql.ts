@@ -1,0 +1,194 @@
+import type { Selectable } from 'kysely';
+
+import type { Database } from '../../sql/open-database.ts';
+import type { Schema } from '../../sql/schema.ts';
+import type { Activation, ActivationRequest, Device, DeviceChanged, Standing } from './licenses.ts';
+import { sameHash } from './secret-hash.ts';
+import { inChunks, newRowId } from './sql-store.ts';
+import type { Queries, SqlStore } from './sql-store.ts';
+import { DEVICE_TRANSITIONS, mayBecome } from './transitions.ts';
+import type { DeviceStatus } from './transitions.ts';
+
+type DeviceRow = Selectable<Schema['devices']>;
+
+/** Devices and the seats they take. */
+export class SqlDevices {
+  readonly #store: SqlStore;
+
+  constructor(store: SqlStore) {
+    this.#store = store;
+  }
+
+  async activate(request: ActivationRequest): Promise<Activation> {
+    return await this.#store.change('a device cannot be activated', async (tx) => {
+      // Everybody who wants a seat of this license waits for this row, so the count below cannot be overtaken (T36).
+      const license = await this.#store.lockLicense(tx, { keyHash: request.keyHash });
+      if (license === undefined || !sameHash(license.key_hash, request.keyHash))
+        return { kind: 'unknown_key' };
+      if (license.status === 'revoked') return { kind: 'unknown_key' };
+      if (license.status === 'suspended') return { kind: 'suspended' };
+      const device = await this.#find(tx, license.id, request.deviceId);
+      if (device?.status === 'revoked') return { kind: 'device_revoked' };
+      const used = await this.#store.seatsUsed(tx, license.id);
+      await this.#store.failpoint('seat.afterCount');
+      const again = device?.status === 'active';
+      const max = license.max_seats;
+      if (!again && used >= max) return { kind: 'exhausted', seats: { used, max } };
+      const deviceRow = await this.#seat(tx, license.id, device, request);
+      const seats = { used: again ? used : used + 1, max };
+      return { kind: 'activated', deviceRow, licenseId: license.id, again, seats };
+    });
+  }
+
+  async #find(tx: Queries, licenseId: string, deviceId: string): Promise<DeviceRow | undefined> {
+    return await tx
+      .selectFrom('devices')
+      .selectAll()
+      .where('license_id', '=', licenseId)
+      .where('device_id', '=', deviceId)
+      .executeTakeFirst();
+  }
+
+  async #seat(
+    tx: Queries,
+    licenseId: string,
+    known: DeviceRow | undefined,
+    request: ActivationRequest,
+  ): Promise<string> {
+    const now = this.#store.clock.now();
+    const values = {
+      name: request.name,
+      os_version: request.osVersion,
+      app_version: request.appVersion,
+      token_hash: request.tokenHash,
+      status: 'active' as const,
+      activated_at: now,
+      last_seen_at: now,
+      updated_at: now,
+    };
+    if (known !== undefined) {
+      await tx.updateTable('devices').set(values).where('id', '=', known.id).execute();
+      return known.id;
+    }
+    const id = newRowId('dev');
+    await tx
+      .insertInto('devices')
+      .values({ ...values, id, license_id: licenseId, device_id: request.deviceId })
+      .execute();
+    return id;
+  }
+
+  async deactivate(tokenHash: string): Promise<{ deviceRow: string; licenseId: string } | undefined> {
+    return await this.#store.change('a device cannot be deactivated', async (tx) => {
+      const device = await tx
+        .updateTable('devices')
+        .set({ status: 'deactivated', updated_at: this.#store.clock.now() })
+        .where('token_hash', '=', tokenHash)
+        .where('status', '=', 'active')
+        .returning(['id', 'license_id', 'token_hash'])
+        .executeTakeFirst();
+      if (device === undefined || !sameHash(device.token_hash, tokenHash)) return undefined;
+      return { deviceRow: device.id, licenseId: device.license_id };
+    });
+  }
+
+  revoke(deviceRow: string): Promise<DeviceChanged> {
+    return this.#move(deviceRow, 'revoked', ['active', 'deactivated', 'revoked']);
+  }
+
+  restore(deviceRow: string): Promise<DeviceChanged> {
+    return this.#move(deviceRow, 'deactivated', ['revoked', 'deactivated']);
+  }
+
+  async #move(id: string, to: DeviceStatus, allowed: readonly DeviceStatus[]): Promise<DeviceChanged> {
+    return await this.#store.change('a device cannot be changed', async (tx) => {
+      const row = await tx.selectFrom('devices').selectAll().where('id', '=', id).executeTakeFirst();
+      if (row === undefined) return { kind: 'not_found' };
+      // An activation of this device at this very moment holds the license; wait for it, then look again.
+      await this.#store.lockLicense(tx, { id: row.license_id });
+      const now = await tx.selectFrom('devices').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+      const possible = now.status === to || mayBecome(DEVICE_TRANSITIONS, now.status, to);
+      if (!allowed.includes(now.status) || !possible) return { kind: 'impossible', from: now.status, to };
+      const changed = { status: to, updated_at: this.#store.clock.now() };
+      await tx.updateTable('devices').set(changed).where('id', '=', id).execute();
+      return { kind: 'changed', device: deviceOf({ ...now, ...changed }) };
+    });
+  }
+
+  async list(): Promise<Device[]> {
+    return await this.#store.read('devices cannot be read', async (db) => {
+      const rows = await db.selectFrom('devices').selectAll().orderBy('activated_at').orderBy('id').execute();
+      return rows.map(deviceOf);
+    });
+  }
+
+  async standingsByToken(tokenHashes: readonly string[]): Promise<Map<string, Standing>> {
+    const found = await this.#standings('devices.token_hash', tokenHashes);
+    return new Map(found.map((standing) => [standing.tokenHash, standing]));
+  }
+
+  async standingsByRow(deviceRows: readonly string[]): Promise<Map<string, Standing>> {
+    const found = await this.#standings('devices.id', deviceRows);
+    return new Map(found.map((standing) => [standing.deviceRow, standing]));
+  }
+
+  async #standings(
+    column: 'devices.token_hash' | 'devices.id',
+    keys: readonly string[],
+  ): Promise<Standing[]> {
+    return await this.#store.read('devices cannot be recognised', (db) =>
+      inChunks(keys, (some) => standings(db).where(column, 'in', some).execute()),
+    );
+  }
+
+  async seen(deviceRows: readonly string[], at: number): Promise<void> {
+    await this.#store.read('it cannot be noted which devices were there', (db) =>
+      inChunks(deviceRows, (some) =>
+        db.updateTable('devices').set({ last_seen_at: at }).where('id', 'in', some).execute(),
+      ),
+    );
+  }
+
+  async updated(
+    deviceRow: string,
+    { osVersion, appVersion }: { osVersion: string; appVersion: string },
+  ): Promise<void> {
+    const versions = {
+      os_version: osVersion,
+      app_version: appVersion,
+      updated_at: this.#store.clock.now(),
+    };
+    await this.#store.read('the versions of a device cannot be noted', (db) =>
+      db.updateTable('devices').set(versions).where('id', '=', deviceRow).execute(),
+    );
+  }
+}
+
+const standings = (db: Database) =>
+  db
+    .selectFrom('devices')
+    .innerJoin('licenses', 'licenses.id', 'devices.license_id')
+    .select([
+      'devices.id as deviceRow',
+      'devices.device_id as deviceId',
+      'devices.license_id as licenseId',
+      'devices.token_hash as tokenHash',
+      'devices.os_version as osVersion',
+      'devices.app_version as appVersion',
+      'devices.status as device',
+      'licenses.status as license',
+    ]);
+
+function deviceOf(row: DeviceRow): Device {
+  return {
+    id: row.id,
+    deviceId: row.device_id,
+    licenseId: row.license_id,
+    name: row.name,
+    osVersion: row.os_version,
+    appVersion: row.app_version,
+    status: row.status,
+    activatedAt: row.activated_at,
+    lastSeenAt: row.last_seen_at,
+  };
+}

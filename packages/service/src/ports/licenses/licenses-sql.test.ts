@@ -1,0 +1,56 @@
+import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
+import type { Postgres } from '@footbridge/testkit/servers/postgres';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { EngineError } from '../../errors.ts';
+import { FakeClock } from '../../fake-clock.ts';
+import { openDatabase } from '../../sql/open-database.ts';
+import type { OpenDatabase } from '../../sql/open-database.ts';
+import { createSqlLicenses } from './licenses-sql.ts';
+import { licensesContract } from './licenses.contract.ts';
+
+function engineOn(databases: readonly OpenDatabase[]) {
+  const clock = new FakeClock();
+  const unassignedKept = 10;
+  return {
+    unassignedKept,
+    nodes: databases.map((database) => createSqlLicenses({ database, clock, unassignedKept })),
+    async forgetEverything() {
+      for (const table of ['locations', 'devices', 'licenses'] as const)
+        await databases[0]?.db.deleteFrom(table).execute();
+    },
+    passTime: (ms: number) => clock.advance(ms),
+    now: () => clock.now(),
+    async close() {
+      for (const database of databases) await database.close();
+    },
+  };
+}
+
+licensesContract('SQLite', async () =>
+  engineOn([await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {})]),
+);
+
+describe.skipIf(!(await hasPostgres()))('on a server', () => {
+  let server: Postgres;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  licensesContract('PostgreSQL, two nodes', async () => {
+    const url = await server.createDatabase();
+    const open = () => openDatabase({ engine: 'postgres', url }, () => {});
+    return engineOn([await open(), await open()]);
+  });
+});
+
+describe('licenses without their database', () => {
+  it('M7 says that the engine failed, never that a key is unknown', async () => {
+    const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
+    const licenses = createSqlLicenses({ database, clock: new FakeClock() });
+    await database.close();
+    await expect(licenses.listLicenses()).rejects.toBeInstanceOf(EngineError);
+    await expect(licenses.standingsByToken(['x'])).rejects.toBeInstanceOf(EngineError);
+  });
+});

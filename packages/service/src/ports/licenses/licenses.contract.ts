@@ -1,0 +1,417 @@
+import { asDeviceId, asLocationId } from '@footbridge/protocol/ids';
+import type { DeviceId, LocationId } from '@footbridge/protocol/ids';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { EngineError } from '../../errors.ts';
+import type { Activation, License, Licenses } from './licenses.ts';
+import { hashSecret, newDeviceToken } from './secret-hash.ts';
+import { DEVICE_TRANSITIONS, LICENSE_TRANSITIONS, mayBecome } from './transitions.ts';
+import type { LicenseStatus } from './transitions.ts';
+
+export interface LicensesEngine {
+  /** One or more nodes on one store. */
+  readonly nodes: readonly Licenses[];
+  passTime(ms: number): Promise<void>;
+  now(): number;
+  /** Of locations that nobody owns, this many are kept. */
+  readonly unassignedKept: number;
+  forgetEverything(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function licensesContract(name: string, createEngine: () => Promise<LicensesEngine>): void {
+  describe(`licenses: ${name}`, () => {
+    let engine: LicensesEngine;
+    let licenses: Licenses;
+    let elsewhere: Licenses;
+    beforeAll(async () => {
+      engine = await createEngine();
+      licenses = nodeOf(engine, 0);
+      elsewhere = nodeOf(engine, engine.nodes.length - 1);
+    });
+    beforeEach(() => engine.forgetEverything());
+    afterAll(() => engine.close());
+
+    let made = 0;
+    const create = async (maxSeats = 1) => {
+      const keyHash = hashSecret(`key ${++made}`);
+      const license = await licenses.createLicense({ label: 'Office', maxSeats, keyHash, keyHint: 'ABCDE' });
+      return { license, keyHash };
+    };
+    const activate = (keyHash: string, device: string, tokenHash = hashSecret(newDeviceToken())) =>
+      licenses.activate({ keyHash, deviceId: deviceId(device), tokenHash, ...DESCRIPTION });
+    const licenseNow = async (id: string) => {
+      const all = await elsewhere.listLicenses();
+      return all.find((one) => one.id === id) ?? expect.fail('no such license');
+    };
+
+    describe('seats', () => {
+      it('M7 an activation takes one seat, activating again takes no second one', async () => {
+        const { license, keyHash } = await create(2);
+        const [first, second] = [hashSecret('token 1'), hashSecret('token 2')];
+        const fresh = await activate(keyHash, 'mac-0001', first);
+        expect(fresh).toMatchObject({ kind: 'activated', again: false, seats: { used: 1, max: 2 } });
+        const again = await activate(keyHash, 'mac-0001', second);
+        expect(again).toMatchObject({ kind: 'activated', again: true, seats: { used: 1, max: 2 } });
+        expect(rowOf(again)).toBe(rowOf(fresh));
+        expect((await licenseNow(license.id)).seats).toEqual({ used: 1, max: 2 });
+        const standings = await elsewhere.standingsByToken([first, second]);
+        expect([...standings.keys()]).toEqual([second]);
+      });
+
+      it('M7 a device beyond the last seat is refused, and a deactivated one makes room', async () => {
+        const { keyHash } = await create(1);
+        const token = hashSecret(newDeviceToken());
+        const first = await activate(keyHash, 'mac-0001', token);
+        expect(await activate(keyHash, 'mac-0002')).toEqual({
+          kind: 'exhausted',
+          seats: { used: 1, max: 1 },
+        });
+        expect(await elsewhere.deactivate(token)).toMatchObject({ deviceRow: rowOf(first) });
+        expect(await elsewhere.deactivate(token)).toBeUndefined();
+        expect(await activate(keyHash, 'mac-0002')).toMatchObject({ kind: 'activated', seats: { used: 1 } });
+        expect(await activate(keyHash, 'mac-0001')).toMatchObject({ kind: 'exhausted' });
+      });
+
+      it('M7 of 40 simultaneous activations for one seat one wins, every time', async () => {
+        for (let round = 0; round < 5; round++) {
+          const { license, keyHash } = await create(1);
+          const outcomes = await Promise.all(
+            Array.from({ length: 40 }, (_, index) =>
+              nodeOf(engine, index).activate({
+                keyHash,
+                deviceId: deviceId(`mac-race-${round}-${index}`),
+                tokenHash: hashSecret(newDeviceToken()),
+                ...DESCRIPTION,
+              }),
+            ),
+          );
+          expect(outcomes.filter(({ kind }) => kind === 'activated')).toHaveLength(1);
+          expect(outcomes.filter(({ kind }) => kind === 'exhausted')).toHaveLength(39);
+          expect((await licenseNow(license.id)).seats).toEqual({ used: 1, max: 1 });
+        }
+      });
+
+      it('M7 the same device that activates from several places at once takes one seat', async () => {
+        const { license, keyHash } = await create(5);
+        const tokens = Array.from({ length: 10 }, (_, index) => hashSecret(`token ${index}`));
+        const outcomes = await Promise.all(
+          tokens.map((tokenHash, index) =>
+            nodeOf(engine, index).activate({
+              keyHash,
+              deviceId: deviceId('mac-0001'),
+              tokenHash,
+              ...DESCRIPTION,
+            }),
+          ),
+        );
+        expect(new Set(outcomes.map(rowOf)).size).toBe(1);
+        expect((await licenseNow(license.id)).seats.used).toBe(1);
+        expect((await elsewhere.standingsByToken(tokens)).size).toBe(1);
+      });
+
+      it('M7 seats that come and go under load never exceed the license, and all can be taken in the end', async () => {
+        const { license, keyHash } = await create(3);
+        const watch = async () => expect((await licenseNow(license.id)).seats.used).toBeLessThanOrEqual(3);
+        await Promise.all(
+          Array.from({ length: 12 }, async (_, index) => {
+            const node = nodeOf(engine, index);
+            for (let turn = 0; turn < 5; turn++) {
+              const tokenHash = hashSecret(newDeviceToken());
+              const id = deviceId(`mac-load-${index}`);
+              await node.activate({ keyHash, deviceId: id, tokenHash, ...DESCRIPTION });
+              await watch();
+              await node.deactivate(tokenHash);
+            }
+          }),
+        );
+        expect((await licenseNow(license.id)).seats).toEqual({ used: 0, max: 3 });
+        for (const device of ['mac-0001', 'mac-0002', 'mac-0003'])
+          expect(await activate(keyHash, device)).toMatchObject({ kind: 'activated' });
+        expect(await activate(keyHash, 'mac-0004')).toMatchObject({ kind: 'exhausted' });
+      });
+
+      it('M7 the number of seats can grow, and shrink down to those taken', async () => {
+        const { license, keyHash } = await create(1);
+        await activate(keyHash, 'mac-0001');
+        expect(await licenses.changeLicense(license.id, { maxSeats: 2 })).toMatchObject({ kind: 'changed' });
+        await activate(keyHash, 'mac-0002');
+        expect(await licenses.changeLicense(license.id, { maxSeats: 1 })).toEqual({
+          kind: 'seats_taken',
+          used: 2,
+        });
+        expect((await licenseNow(license.id)).seats).toEqual({ used: 2, max: 2 });
+      });
+
+      it('M7 the same deviceId under two licenses is two devices', async () => {
+        const [one, two] = [await create(1), await create(1)];
+        const rows = [await activate(one.keyHash, 'mac-0001'), await activate(two.keyHash, 'mac-0001')];
+        expect(new Set(rows.map(rowOf)).size).toBe(2);
+      });
+    });
+
+    describe('states of a license', () => {
+      const STATES: readonly LicenseStatus[] = ['active', 'suspended', 'revoked'];
+      const reach = async (status: LicenseStatus) => {
+        const { license, keyHash } = await create(2);
+        if (status !== 'active') await licenses.changeLicense(license.id, { status });
+        return { license, keyHash };
+      };
+
+      for (const from of STATES)
+        for (const to of STATES) {
+          const allowed = from === to || mayBecome(LICENSE_TRANSITIONS, from, to);
+          it(`M8 a license that is ${from} ${allowed ? 'can' : 'cannot'} become ${to}`, async () => {
+            const { license } = await reach(from);
+            const outcome = await elsewhere.changeLicense(license.id, { status: to });
+            if (allowed)
+              expect(outcome).toMatchObject({ kind: 'changed', before: from, license: { status: to } });
+            else expect(outcome).toEqual({ kind: 'impossible', from, to });
+            expect((await licenseNow(license.id)).status).toBe(allowed ? to : from);
+          });
+        }
+
+      it('M7 only an active license activates; a revoked one looks like an unknown one', async () => {
+        expect(await activate(hashSecret('never made'), 'mac-0001')).toEqual({ kind: 'unknown_key' });
+        expect(await activate((await reach('suspended')).keyHash, 'mac-0001')).toEqual({ kind: 'suspended' });
+        expect(await activate((await reach('revoked')).keyHash, 'mac-0001')).toEqual({ kind: 'unknown_key' });
+      });
+
+      it('M8 a standing tells the state of device and license', async () => {
+        const { license, keyHash } = await create(1);
+        const tokenHash = hashSecret(newDeviceToken());
+        const deviceRow = rowOf(await activate(keyHash, 'mac-0001', tokenHash));
+        await licenses.changeLicense(license.id, { status: 'suspended' });
+        const expected = {
+          deviceRow,
+          deviceId: 'mac-0001',
+          licenseId: license.id,
+          tokenHash,
+          device: 'active',
+          license: 'suspended',
+          osVersion: DESCRIPTION.osVersion,
+          appVersion: DESCRIPTION.appVersion,
+        };
+        expect(await elsewhere.standingsByToken([tokenHash, hashSecret('x')])).toEqual(
+          new Map([[tokenHash, expected]]),
+        );
+        expect(await elsewhere.standingsByRow([deviceRow, 'dev_none'])).toEqual(
+          new Map([[deviceRow, expected]]),
+        );
+        expect(await elsewhere.standingsByToken([])).toEqual(new Map());
+      });
+
+      it('M7 a license is changed only where the change says so', async () => {
+        const { license } = await create(4);
+        await engine.passTime(5);
+        const outcome = await licenses.changeLicense(license.id, { label: 'New name' });
+        expect(outcome).toMatchObject({ kind: 'changed' });
+        expect(await licenseNow(license.id)).toEqual({
+          ...license,
+          label: 'New name',
+          updatedAt: engine.now(),
+        } satisfies License);
+        expect(await licenses.changeLicense('lic_none', { label: 'x' })).toEqual({ kind: 'not_found' });
+      });
+
+      it('M7 a key is given to one license only', async () => {
+        const { keyHash } = await create();
+        const twice = licenses.createLicense({ label: 'x', maxSeats: 1, keyHash, keyHint: 'ABCDE' });
+        await expect(twice).rejects.toBeInstanceOf(EngineError);
+      });
+    });
+
+    describe('states of a device', () => {
+      const STATES = ['active', 'deactivated', 'revoked'] as const;
+      const reach = async (status: (typeof STATES)[number]) => {
+        const { keyHash } = await create(1);
+        const token = hashSecret(newDeviceToken());
+        const row = rowOf(await activate(keyHash, 'mac-0001', token));
+        if (status === 'deactivated') await licenses.deactivate(token);
+        if (status === 'revoked') await licenses.revokeDevice(row);
+        return { row, keyHash, token };
+      };
+
+      for (const from of STATES) {
+        it(`M8 a device that is ${from} can be revoked, which frees its seat and kills its token`, async () => {
+          const { row, keyHash, token } = await reach(from);
+          expect(await elsewhere.revokeDevice(row)).toMatchObject({
+            kind: 'changed',
+            device: { status: 'revoked' },
+          });
+          expect(await elsewhere.deactivate(token)).toBeUndefined();
+          expect((await elsewhere.standingsByToken([token])).get(token)?.device).toBe('revoked');
+          expect(await activate(keyHash, 'mac-0001')).toEqual({ kind: 'device_revoked' });
+          expect(await activate(keyHash, 'mac-0002')).toMatchObject({ kind: 'activated' });
+        });
+      }
+
+      it('M8 a revoked device can be restored and then activates like a new one', async () => {
+        const { row, keyHash } = await reach('revoked');
+        expect(await elsewhere.restoreDevice(row)).toMatchObject({ device: { status: 'deactivated' } });
+        expect(await activate(keyHash, 'mac-0001')).toMatchObject({ kind: 'activated', again: false });
+        expect(await elsewhere.restoreDevice(row)).toEqual({
+          kind: 'impossible',
+          from: 'active',
+          to: 'deactivated',
+        });
+        expect(mayBecome(DEVICE_TRANSITIONS, 'revoked', 'active')).toBe(false);
+      });
+
+      it('M8 what does not exist cannot be revoked', async () => {
+        expect(await licenses.revokeDevice('dev_none')).toEqual({ kind: 'not_found' });
+        expect(await licenses.restoreDevice('dev_none')).toEqual({ kind: 'not_found' });
+      });
+
+      it('M8 a device revoked while it activates ends revoked or is refused, never half', async () => {
+        for (let round = 0; round < 10; round++) {
+          const { row, keyHash } = await reach('deactivated');
+          await Promise.all([activate(keyHash, 'mac-0001'), elsewhere.revokeDevice(row)]);
+          const devices = await elsewhere.listDevices();
+          expect(devices.find(({ id }) => id === row)?.status).toBe('revoked');
+        }
+      });
+
+      it('M7 devices are listed with what the Mac said of itself and when it was seen', async () => {
+        const { license, keyHash } = await create(1);
+        const row = rowOf(await activate(keyHash, 'mac-0001'));
+        const activatedAt = engine.now();
+        await licenses.seen([row, 'dev_none'], activatedAt + 5000);
+        await licenses.updated(row, { osVersion: '26.2', appVersion: '1.1.0' });
+        expect(await elsewhere.listDevices()).toEqual([
+          {
+            id: row,
+            deviceId: 'mac-0001',
+            licenseId: license.id,
+            name: DESCRIPTION.name,
+            osVersion: '26.2',
+            appVersion: '1.1.0',
+            status: 'active',
+            activatedAt,
+            lastSeenAt: activatedAt + 5000,
+          },
+        ]);
+        await licenses.seen([], 0);
+      });
+    });
+
+    describe('locations', () => {
+      const pair = async () => {
+        const [one, two] = [await create(9), await create(9)];
+        const of = async ({ license, keyHash }: typeof one) => ({
+          licenseId: license.id,
+          deviceRow: rowOf(await activate(keyHash, 'mac-0001')),
+        });
+        return { ours: await of(one), theirs: await of(two) };
+      };
+      const locationNow = async (locationId: string) =>
+        (await elsewhere.listLocations()).find((one) => one.locationId === locationId);
+
+      it('M8 the first license that binds a location owns it; another one is refused', async () => {
+        const { ours, theirs } = await pair();
+        const locationId = location('loc1');
+        expect(await licenses.claim({ locationId, ...ours }, 'first')).toBe('owned');
+        expect(await elsewhere.claim({ locationId, ...theirs }, 'first')).toBe('foreign');
+        expect(await elsewhere.claim({ locationId, ...ours }, 'first')).toBe('owned');
+        expect(await elsewhere.claim({ locationId, ...ours }, 'operator')).toBe('owned');
+        expect(await elsewhere.owners([locationId, location('loc2')])).toEqual(new Map([[locationId, ours]]));
+        expect(await locationNow('loc1')).toMatchObject({ state: 'bound', ...ours });
+      });
+
+      it('M8 of two licenses that claim a location at the same moment one gets it', async () => {
+        const { ours, theirs } = await pair();
+        for (let round = 0; round < 10; round++) {
+          const locationId = location(`race${round}`);
+          const claims = await Promise.all(
+            [ours, theirs, ours, theirs].map((who, index) =>
+              nodeOf(engine, index).claim({ locationId, ...who }, 'first'),
+            ),
+          );
+          expect(new Set([claims[0], claims[1]])).toEqual(new Set(['foreign', 'owned']));
+          expect([claims[2], claims[3]]).toEqual([claims[0], claims[1]]);
+        }
+      });
+
+      it('M8 with assignment by the operator nobody takes a location, but the operator sees who asked', async () => {
+        const { ours, theirs } = await pair();
+        const locationId = location('loc1');
+        expect(await licenses.claim({ locationId, ...ours }, 'operator')).toBe('unassigned');
+        expect(await locationNow('loc1')).toMatchObject({ state: 'unassigned', licenseId: null });
+        expect(await elsewhere.assign(locationId, ours.licenseId)).toMatchObject({
+          kind: 'changed',
+          before: null,
+          location: { state: 'bound', licenseId: ours.licenseId },
+        });
+        expect(await licenses.claim({ locationId, ...ours }, 'operator')).toBe('owned');
+        expect(await licenses.claim({ locationId, ...theirs }, 'operator')).toBe('foreign');
+      });
+
+      it('M8 made-up locations do not fill the table', async () => {
+        const { ours } = await pair();
+        for (let index = 0; index < engine.unassignedKept + 5; index++) {
+          const locationId = location(`made-up-${index}`);
+          expect(await licenses.claim({ locationId, ...ours }, 'operator')).toBe('unassigned');
+        }
+        expect(await elsewhere.listLocations()).toHaveLength(engine.unassignedKept);
+        // What the operator needs for somebody else is not lost to it.
+        expect(await licenses.assign(location('wanted'), ours.licenseId)).toMatchObject({ kind: 'changed' });
+      });
+
+      it('M8 the operator gives a location to another license, or to nobody', async () => {
+        const { ours, theirs } = await pair();
+        const locationId = location('loc1');
+        await licenses.claim({ locationId, ...ours }, 'first');
+        expect(await elsewhere.assign(locationId, theirs.licenseId)).toMatchObject({
+          kind: 'changed',
+          before: ours.licenseId,
+          location: { state: 'bound', licenseId: theirs.licenseId, deviceRow: null },
+        });
+        expect(await licenses.claim({ locationId, ...ours }, 'first')).toBe('foreign');
+        expect(await licenses.assign(locationId, null)).toMatchObject({
+          kind: 'changed',
+          location: { state: 'released', licenseId: null },
+        });
+        expect(await licenses.claim({ locationId, ...ours }, 'operator')).toBe('unassigned');
+        expect(await licenses.claim({ locationId, ...ours }, 'first')).toBe('owned');
+      });
+
+      it('M8 a location can be assigned before any Mac came, but only to a license that can use it', async () => {
+        const { ours, theirs } = await pair();
+        expect(await licenses.assign(location('new'), ours.licenseId)).toMatchObject({ kind: 'changed' });
+        expect(await licenses.assign(location('new'), 'lic_none')).toEqual({ kind: 'no_such_license' });
+        await licenses.changeLicense(theirs.licenseId, { status: 'revoked' });
+        expect(await licenses.assign(location('new'), theirs.licenseId)).toEqual({ kind: 'no_such_license' });
+        expect(await licenses.assign(location('unheard of'), null)).toEqual({ kind: 'not_found' });
+        expect(await licenses.listLocations()).toHaveLength(1);
+      });
+
+      it('M8 an unassigned location cannot be released', async () => {
+        const { ours } = await pair();
+        await licenses.claim({ locationId: location('loc1'), ...ours }, 'operator');
+        expect(await licenses.assign(location('loc1'), null)).toEqual({
+          kind: 'impossible',
+          from: 'unassigned',
+          to: 'released',
+        });
+      });
+    });
+  });
+}
+
+const DESCRIPTION = { name: 'Front desk', osVersion: '26.1', appVersion: '1.0.0' };
+
+function nodeOf(engine: LicensesEngine, index: number): Licenses {
+  return engine.nodes[index % engine.nodes.length] ?? expect.fail('an engine needs a node');
+}
+
+function rowOf(activation: Activation): string {
+  return activation.kind === 'activated' ? activation.deviceRow : expect.fail(activation.kind);
+}
+
+function deviceId(text: string): DeviceId {
+  return asDeviceId(text) ?? expect.fail('not a device id');
+}
+
+function location(text: string): LocationId {
+  return asLocationId(text) ?? expect.fail('not a location');
+}
