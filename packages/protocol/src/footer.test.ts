@@ -52,6 +52,7 @@ describe('reading a footer', () => {
     ],
     ['JSON over several lines', `Hi\n${block(JSON.stringify({ chat_id: 7 }, null, 2))}`, 'Hi'],
     ['white space around the JSON', `Hi\n${block('\n  {"chat_id":7}  \n')}`, 'Hi'],
+    ['JSON that quotes a sentinel', `Hi\n${block('{"chat_id":7,"note":"[[SVMD:v1:e30=]]"}')}`, 'Hi'],
     ['a text of several lines', `One\n\nTwo\n${block(CHAT)}`, 'One\n\nTwo'],
     ['only one line break belongs to the footer', `Hi\n\n${block(CHAT)}`, 'Hi\n'],
     [
@@ -132,7 +133,7 @@ describe('a footer that cannot be read', () => {
     ['dashes made longer by an editor', 'Hi\n— svc-metadata:v1 —\n{"chat_id":7}\n— end svc-metadata —'],
     ['base64 with a foreign letter', 'Hi\n[[SVMD:v1:e30*]]'],
     ['base64 without padding', 'Hi\n[[SVMD:v1:e30]]'],
-    ['base64 of broken UTF-8', 'Hi\n[[SVMD:v1:eyL/In0=]]'],
+    ['base64 of broken UTF-8', 'Hi\n[[SVMD:v1:eyJhIjoi/yJ9]]'],
     ['base64 of broken JSON', `Hi\n${sentinel('{')}`],
     ['base64 of an array', `Hi\n${sentinel('[]')}`],
     ['an empty sentinel', 'Hi\n[[SVMD:v1:]]'],
@@ -141,6 +142,7 @@ describe('a footer that cannot be read', () => {
     ['a sentinel that ends on another line', 'Hi\n[[SVMD:v1:e3\n0=]]'],
     ['a sentinel that was cut off early', 'Hi\n[[SVM'],
     ['a good footer followed by a broken one', `Hi\n${block(CHAT)}\n${block('{')}`],
+    ['a good footer closed twice', `Hi\n${block(CHAT)}\n-- end svc-metadata --`],
     ['a good footer followed by one that is never closed', `Hi\n${block(CHAT)}\n-- svc-metadata:v1 --\n{`],
   ])('F4 %s: a problem, no metadata, and no footer in the text', (_, message) => {
     const { text, metadata, problem, ...rest } = parseFooter(message);
@@ -167,6 +169,14 @@ describe('a footer that cannot be read', () => {
     expect(parseFooter('_guid":"secret"}}\n-- end svc-metadata --')).toMatchObject({
       text: '',
       metadata: null,
+    });
+  });
+
+  it('F4 halves of a footer that meet when another is cut out are not mistaken for text', () => {
+    expect(parseFooter('Hi\n[[SVMD:v2:e30=]]-- svc-metadata:v1 --')).toMatchObject({
+      text: 'Hi\n',
+      metadata: null,
+      problem: expect.any(String) as string,
     });
   });
 
