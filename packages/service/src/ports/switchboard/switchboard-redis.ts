@@ -127,8 +127,9 @@ class RedisSwitchboard implements Switchboard {
       ],
       [this.#node, sessionId, deviceId, TTL_MS, windowMs, displacements],
     );
-    const [kind, number, formerNode = '', formerSession = '', formerDevice = ''] = answer as string[];
+    const [kind, number, millis, formerNode = '', formerSession = '', formerDevice = ''] = answer as string[];
     if (kind === 'contended') return { kind: 'contended', waitSec: contendedWaitSec(Number(number)) };
+    this.#setClock(millis);
     const lease: Lease = { locationId, deviceId, sessionId, epoch: Number(number) };
     const displaced = formerDevice !== '' && formerDevice !== deviceId;
     if (formerSession !== '')
@@ -394,7 +395,7 @@ class RedisSwitchboard implements Switchboard {
     const [outcome, detail = ''] = answer as string[];
     if (outcome === 'kept') {
       held.confirmedAt = askedAt;
-      this.#redisOffset = Number(detail) - this.#clock.monotonic();
+      this.#setClock(detail);
       return;
     }
     if (this.#held.get(locationId) !== held) return;
@@ -416,11 +417,15 @@ class RedisSwitchboard implements Switchboard {
     try {
       const answer = await this.#redis.run(OWNER, [keyOf(locationId, 'lease')], []);
       const [millis = '', node = '', sessionId = '', deviceId = '', epoch = ''] = answer as string[];
-      this.#redisOffset = Number(millis) - this.#clock.monotonic();
+      this.#setClock(millis);
       return node === '' ? undefined : { node, sessionId, deviceId, epoch: Number(epoch) };
     } catch {
       return 'unknown';
     }
+  }
+
+  #setClock(millis: string | undefined): void {
+    this.#redisOffset = Number(millis) - this.#clock.monotonic();
   }
 
   #redisNow(): number {

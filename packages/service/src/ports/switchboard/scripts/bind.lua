@@ -1,6 +1,6 @@
 -- Takes a location for a line. KEYS: lease, epoch, displacements, refusals (one hash slot).
 -- ARGV: node, session, device, ttl ms, window ms, displacements allowed in the window.
--- Returns {'bound', epoch, former node, former session, former device} or {'contended', refusals}.
+-- Returns {'bound', epoch, Redis time in ms, former node, former session, former device} or {'contended', refusals}.
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local former = redis.call('HMGET', KEYS[1], 'node', 'session', 'device')
@@ -23,4 +23,4 @@ local epoch = string.format('%.0f', math.max(micros, last + 1))
 redis.call('SET', KEYS[2], epoch, 'PX', 604800000)
 redis.call('HSET', KEYS[1], 'node', ARGV[1], 'session', ARGV[2], 'device', ARGV[3], 'epoch', epoch)
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
-return { 'bound', epoch, former[1] or '', former[2] or '', former[3] or '' }
+return { 'bound', epoch, string.format('%.0f', math.floor(micros / 1000)), former[1] or '', former[2] or '', former[3] or '' }

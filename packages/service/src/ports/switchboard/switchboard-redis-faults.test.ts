@@ -1,0 +1,241 @@
+import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+import type { SendFrame } from '@footbridge/protocol/frames';
+import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { systemClock } from '../../clock.ts';
+import { openRedis } from '../../redis/open-redis.ts';
+import type { Redis } from '../../redis/open-redis.ts';
+import type { CutReason, Lease, Line, Switchboard } from './switchboard.ts';
+import { createRedisSwitchboard } from './switchboard-redis.ts';
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+const SECRET = 'a secret of all nodes';
+
+describe.skipIf(!(await hasRedis()))('the switchboard when things break', { timeout: 30_000 }, () => {
+  let server: Awaited<ReturnType<typeof startRedis>>;
+  const opened: { close(): Promise<void> }[] = [];
+  beforeEach(async () => {
+    server = await startRedis();
+  });
+  afterEach(async () => {
+    for (const one of opened.splice(0).toReversed()) await one.close();
+    await server.stop();
+  });
+
+  async function node(
+    options: { secret?: string; through?: (redis: Redis) => Redis } = {},
+  ): Promise<{ board: Switchboard; redis: Redis; name: string }> {
+    const redis = await openRedis(server.url, silent);
+    const name = newRequestId();
+    const through = options.through ?? ((same: Redis) => same);
+    const board = await createRedisSwitchboard({
+      redis: through(redis),
+      nodeSecret: options.secret ?? SECRET,
+      clock: systemClock,
+      log: silent,
+      node: name,
+    });
+    opened.push(redis, board);
+    return { board, redis, name };
+  }
+
+  it('M1 a Mac displaced while the notice is lost acts no more: its number is stale', async () => {
+    const deaf = (redis: Redis): Redis => ({ ...redis, subscribe: async () => {} });
+    const [a, b] = [await node({ through: deaf }), await node()];
+    const location = freshLocation();
+    const [old, young] = [line('device-1'), line('device-2')];
+    const before = await bound(a.board, location, old);
+    const after = await bound(b.board, location, young);
+    expect(after.epoch).toBeGreaterThan(before.epoch);
+    expect(await a.board.confirm(before)).toBe(false);
+    expect(old.cuts).toEqual(['displaced']);
+    expect(old.written).toBe(0);
+  });
+
+  it('M1 a webhook at the old node reaches the new owner though the notice was lost', async () => {
+    const withoutCuts = (redis: Redis): Redis => ({ ...redis, publish: async () => 1 });
+    const a = await node();
+    const b = await node();
+    const c = await node({ through: withoutCuts });
+    const location = freshLocation();
+    const [old, young] = [line('device-1'), line('device-2')];
+    await bound(a.board, location, old);
+    await bound(c.board, location, line('device-3'));
+    await bound(b.board, location, young);
+    expect(await a.board.send(location, frame())).toBe('written');
+    expect([old.written, young.written]).toEqual([0, 1]);
+  });
+
+  it('M1 a flushed Redis: the same Mac has its location back within seconds and epochs never go back', async () => {
+    const [a, b] = [await node(), await node()];
+    const location = freshLocation();
+    const mac = line('device-1');
+    const lease = await bound(a.board, location, mac);
+    await server.flush();
+    await until(async () => (await b.board.send(location, frame())) === 'written', {
+      within: 5000,
+      every: 100,
+    });
+    expect(mac.cuts).toEqual([]);
+    expect(await a.board.confirm(lease)).toBe(true);
+    await server.flush();
+    const next = await bound(b.board, location, line('device-2'));
+    expect(next.epoch).toBeGreaterThan(lease.epoch);
+    await until(() => mac.cuts.length === 1, { within: 5000 });
+    expect(mac.cuts).toEqual(['displaced']);
+  });
+
+  it('M1 a restarted Redis is survived without a restart of ours', async () => {
+    const [a, b] = [await node(), await node()];
+    const location = freshLocation();
+    const mac = line('device-1');
+    await bound(a.board, location, mac);
+    await server.restart();
+    await until(async () => (await b.board.send(location, frame()).catch(() => 'away')) === 'written', {
+      within: 8000,
+      every: 100,
+    });
+    expect(mac.cuts).toEqual([]);
+  });
+
+  it('M1 while Redis is away a local Mac is served until its lease ends, then it is let go', async () => {
+    const { board } = await node();
+    const location = freshLocation();
+    const mac = line('device-1');
+    await bound(board, location, mac);
+    server.pause();
+    expect(await board.send(location, frame())).toBe('written');
+    await expect(board.send(freshLocation(), frame())).rejects.toThrow(/Redis is away/);
+    await until(() => mac.cuts.length === 1, { within: 14_000 });
+    expect(mac.cuts).toEqual(['fenced']);
+    await expect(board.send(location, frame())).rejects.toThrow(/Redis is away/);
+    server.resume();
+    await until(async () => (await board.send(location, frame()).catch(() => 'away')) === 'not_connected', {
+      within: 5000,
+      every: 100,
+    });
+  });
+
+  it('M1 an owner that does not answer counts as not connected, within two seconds', async () => {
+    const deaf = (redis: Redis): Redis => ({ ...redis, subscribe: async () => {} });
+    const [frozen, asking] = [await node({ through: deaf }), await node()];
+    const location = freshLocation();
+    const mac = line('device-1');
+    await bound(frozen.board, location, mac);
+    const started = performance.now();
+    expect(await asking.board.send(location, frame())).toBe('not_connected');
+    expect(performance.now() - started).toBeLessThan(2000);
+    expect(mac.written).toBe(0);
+  });
+
+  it('M1 an owner that wakes up after the asker gave up writes nothing', async () => {
+    const late = (redis: Redis): Redis => ({
+      ...redis,
+      subscribe: (channel, listener) =>
+        redis.subscribe(channel, (message) => void setTimeout(() => listener(message), 1600)),
+    });
+    const [frozen, asking] = [await node({ through: late }), await node()];
+    const location = freshLocation();
+    const mac = line('device-1');
+    await bound(frozen.board, location, mac);
+    expect(await asking.board.send(location, frame())).toBe('not_connected');
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect(mac.written).toBe(0);
+  });
+
+  it('a message that no node of ours sealed is ignored', async () => {
+    const [a, stranger] = [await node(), await node({ secret: 'another secret entirely' })];
+    const location = freshLocation();
+    const mac = line('device-1');
+    await bound(a.board, location, mac);
+    await a.redis.publish(`footbridge:node:${a.name}`, Buffer.from('{"type":"cut"}'));
+    await a.redis.publish(`footbridge:node:${a.name}`, Buffer.alloc(200));
+    expect(await stranger.board.send(location, frame())).toBe('not_connected');
+    expect([mac.cuts, mac.written]).toEqual([[], 0]);
+  });
+
+  it('a sealed question that is played again is not answered twice', async () => {
+    const recorded: { channel: string; message: Buffer }[] = [];
+    const recording = (redis: Redis): Redis => ({
+      ...redis,
+      publish: (channel, message) => {
+        recorded.push({ channel, message });
+        return redis.publish(channel, message);
+      },
+    });
+    const [a, asking] = [await node(), await node({ through: recording })];
+    const location = freshLocation();
+    const mac = line('device-1');
+    await bound(a.board, location, mac);
+    expect(await asking.board.send(location, frame())).toBe('written');
+    for (const { channel, message } of recorded) await a.redis.publish(channel, message);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(mac.written).toBe(1);
+  });
+
+  it('no key stays for good, and none shows a location', async () => {
+    const a = await node();
+    const location = freshLocation();
+    for (const device of ['device-1', 'device-2', 'device-1', 'device-2', 'device-1'])
+      await a.board.bind(location, line(device));
+    const { createClient } = await import('@redis/client');
+    const client = createClient({ url: server.url });
+    await client.connect();
+    const keys = await client.keys('*');
+    expect(keys.length).toBeGreaterThan(2);
+    for (const key of keys) {
+      expect(await client.pTTL(key)).toBeGreaterThan(0);
+      expect(key).not.toContain(location);
+    }
+    client.destroy();
+  });
+});
+
+interface TestLine extends Line {
+  readonly cuts: CutReason[];
+  readonly written: number;
+}
+
+function line(deviceId: string): TestLine {
+  const cuts: CutReason[] = [];
+  let written = 0;
+  return {
+    sessionId: newRequestId(),
+    deviceId,
+    cuts,
+    get written() {
+      return written;
+    },
+    write() {
+      written++;
+      return 'written';
+    },
+    cut: (reason) => void cuts.push(reason),
+  };
+}
+
+async function bound(board: Switchboard, location: LocationId, on: Line): Promise<Lease> {
+  const outcome = await board.bind(location, on);
+  if (outcome.kind !== 'bound') throw new Error('not bound');
+  return outcome.lease;
+}
+
+function freshLocation(): LocationId {
+  const id = asLocationId(`loc-${newRequestId()}`);
+  if (id === undefined) throw new Error('not a location');
+  return id;
+}
+
+const frame = (): SendFrame => ({
+  type: 'send',
+  requestId: newRequestId(),
+  messageId: 'm-1',
+  contactId: 'c-1',
+  phone: '+15555550100',
+  message: 'Hi',
+  attachments: [],
+  channel: 'imessage',
+});
