@@ -1,0 +1,72 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import WebSocket, { WebSocketServer } from 'ws';
+
+import type { Leg, WireLog } from './exchange.ts';
+
+const UNSENDABLE = new Set([1005, 1006, 1015]);
+
+/** Passes a Mac's connection on, frame by frame, and writes every frame down. Refusals and close codes arrive as they were. */
+export function recordSocket(log: WireLog, target: () => string) {
+  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  const open = new Set<WebSocket>();
+
+  function note(leg: Leg, type: string, text: string): void {
+    log.add({ kind: 'frame', n: log.next(), at: Date.now(), leg, type, text });
+  }
+
+  function join(leg: Leg, from: WebSocket, to: WebSocket): void {
+    from.on('message', (data, isBinary) => {
+      const text = String(data);
+      note(leg, typeOf(text), text);
+      to.send(data as Buffer, { binary: isBinary });
+    });
+    from.on('ping', (data) => to.readyState === WebSocket.OPEN && to.ping(data));
+    from.on('close', (code, reason) => {
+      if (code !== 1006 && code !== 1005) note(leg, 'close', `${code} ${reason.toString('utf8')}`);
+      if (UNSENDABLE.has(code)) to.terminate();
+      else to.close(code, reason);
+    });
+    from.on('error', () => to.terminate());
+  }
+
+  return {
+    handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+      const { authorization = '', 'sec-websocket-protocol': protocol = '' } = request.headers;
+      const url = `${target().replace(/^http/, 'ws')}${request.url ?? ''}`;
+      const upstream = new WebSocket(
+        url,
+        protocol.split(',').map((one) => one.trim()),
+        { headers: { authorization }, perMessageDeflate: false },
+      );
+      upstream.on('error', () => socket.destroy());
+      upstream.on('unexpected-response', (_request, answer) => {
+        socket.end(
+          `HTTP/1.1 ${answer.statusCode ?? 502} ${answer.statusMessage ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+        );
+      });
+      upstream.on('open', () => {
+        server.handleUpgrade(request, socket, head, (downstream) => {
+          open.add(downstream);
+          downstream.on('close', () => open.delete(downstream));
+          join('mac→service', downstream, upstream);
+          join('service→mac', upstream, downstream);
+        });
+      });
+    },
+    close(): void {
+      for (const socket of open) socket.terminate();
+      server.close();
+    },
+  };
+}
+
+function typeOf(text: string): string {
+  try {
+    const frame = JSON.parse(text) as { type?: unknown };
+    return typeof frame.type === 'string' ? frame.type : 'unknown';
+  } catch {
+    return 'unknown';
+  }
+}
