@@ -3,7 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 export interface ChildOptions {
+  /** Added to the environment of this process, or all there is with `bareEnv`. */
   env?: Record<string, string>;
+  bareEnv?: boolean;
   cwd?: string;
   uid?: number;
   gid?: number;
@@ -27,10 +29,10 @@ export class Child {
   #exit: Exit | undefined;
 
   constructor(command: string, args: readonly string[], options: ChildOptions = {}) {
-    const { env, ...rest } = options;
+    const { env, bareEnv = false, ...rest } = options;
     this.#process = spawn(command, args, {
       ...rest,
-      env: { ...process.env, ...env },
+      env: bareEnv ? env : { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     killAtExit(this.#process);
@@ -60,9 +62,9 @@ export class Child {
     return this.#exit === undefined;
   }
 
-  /** The first line, past or coming, that fits; an early end or the deadline is an error which shows the last lines. */
-  async line<T>(fits: (line: string) => T | undefined, within: number, what: string): Promise<T> {
-    for (const line of this.lines) {
+  /** The first line, past (but for the first `from`) or coming, that fits; an early end or the deadline is an error which shows the last lines. */
+  async line<T>(fits: (line: string) => T | undefined, within: number, what: string, from = 0): Promise<T> {
+    for (const line of this.lines.slice(from)) {
       const found = fits(line);
       if (found !== undefined) return found;
     }

@@ -1,0 +1,144 @@
+import { Program, started } from './program.ts';
+import type { LogLine } from './program.ts';
+
+export interface AgentOptions {
+  /** The service's public listener. */
+  url: string;
+  license: string;
+  location: string;
+  /** A temporary one unless given; only that one is removed by `stop`. */
+  dataDir?: string;
+  deviceId?: string;
+  macos?: string;
+  args?: readonly string[];
+  env?: Record<string, string>;
+}
+
+export interface File {
+  name: string;
+  mime: string;
+  base64: string;
+}
+
+export interface Said {
+  text?: string;
+  chatId?: number;
+  service?: string;
+  effect?: string;
+  replyTo?: string;
+  attachments?: File[];
+  voice?: File & { durationMs: number };
+}
+
+export interface Reacted {
+  targetGuid: string;
+  kind: string;
+  action: 'add' | 'remove';
+  type?: string;
+  emoji?: string;
+  sticker?: File;
+  locale?: string;
+}
+
+export interface WorldMessage {
+  guid: string;
+  from: string;
+  text: string;
+  service: string;
+  state: string;
+  effect?: string;
+  replyTo?: string;
+  attachments: { name: string; mime: string; size: number; sha256: string }[];
+  reactions: { from: string; kind: string; type?: string; emoji?: string }[];
+  [more: string]: unknown;
+}
+
+export interface World {
+  macos: string;
+  permissions: Record<string, boolean>;
+  queue: unknown;
+  chats: { id: number; isGroup: boolean; recipients: string[]; service: string; messages: WorldMessage[] }[];
+}
+
+/** The real agent over a simulated Messages, as a process of its own; people are played through its control port. */
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const agent = new Agent(options);
+  return started(agent, () => agent.start());
+}
+
+export class Agent extends Program {
+  controlUrl = '';
+  readonly #options: AgentOptions;
+
+  constructor(options: AgentOptions) {
+    super('packages/agent/src/main.ts', options.dataDir);
+    this.#options = options;
+  }
+
+  /** After `halt` or `kill9`. */
+  async start(): Promise<void> {
+    const { url, license, location, deviceId, macos, args = [], env = {} } = this.#options;
+    const flags = [
+      'run',
+      '--url',
+      url,
+      '--license',
+      license,
+      '--location',
+      location,
+      '--data-dir',
+      this.dataDir,
+    ];
+    if (deviceId !== undefined) flags.push('--device-id', deviceId);
+    flags.push('--simulate', '--control-port', '0');
+    if (macos !== undefined) flags.push('--macos', macos);
+    this.launch([...flags, ...args], env);
+    this.controlUrl = String((await this.logged('simulator ready', 20_000))['controlUrl']);
+  }
+
+  async restart(): Promise<void> {
+    await this.halt();
+    await this.start();
+  }
+
+  /** Until it is bound to its location. */
+  registered(within = 10_000): Promise<LogLine> {
+    return this.logged('registered', within);
+  }
+
+  world(): Promise<World> {
+    return this.#ask('GET', '/world');
+  }
+
+  /** `{ macos?, permissions?, delayMs?, faults? }` */
+  change(world: object): Promise<unknown> {
+    return this.#ask('POST', '/world', world);
+  }
+
+  say(handle: string, what: Said): Promise<{ guid: string; chatId: number }> {
+    return this.#ask('POST', `/people/${encodeURIComponent(handle)}/say`, what);
+  }
+
+  react(handle: string, what: Reacted): Promise<{ guid: string }> {
+    return this.#ask('POST', `/people/${encodeURIComponent(handle)}/react`, what);
+  }
+
+  sticker(handle: string, what: File & { chatId?: number }): Promise<{ guid: string }> {
+    return this.#ask('POST', `/people/${encodeURIComponent(handle)}/sticker`, what);
+  }
+
+  group(recipients: readonly string[]): Promise<{ chatId: number }> {
+    return this.#ask('POST', '/groups', { recipients });
+  }
+
+  async #ask<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await fetch(new URL(path, this.controlUrl), {
+      method,
+      headers: { 'Content-Type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    return JSON.parse(text || 'null');
+  }
+}
