@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { freePort } from '@footbridge/testkit/ports';
+import { Agent, request } from 'undici';
+
+import { startProcess } from './contestant.ts';
+import type { Contestant, Credentials } from './contestant.ts';
+
+export interface FootbridgeOptions {
+  readonly name?: string;
+  /** More public keys to trust beside the CRM's, PEM. */
+  readonly moreKeys?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const root = new URL('../../', import.meta.url);
+const PLENTY = '1000000';
+
+/** Footbridge as shipped: its own start command, journal, logs, metrics; only its limits are raised, by settings. */
+export function footbridge(options: FootbridgeOptions = {}): Contestant {
+  const { name = 'footbridge', moreKeys = [], env = {} } = options;
+  return {
+    name,
+    async start(place) {
+      const [port, adminPort] = [await freePort(), await freePort()];
+      const operatorToken = randomBytes(24).toString('hex');
+      const keysFile = join(place.folder, 'keys.json');
+      await writeFile(keysFile, JSON.stringify(moreKeys.map(asEntry)));
+      const service = await startProcess(
+        name,
+        [
+          fileURLToPath(new URL('scripts/run.mjs', root)),
+          fileURLToPath(new URL('packages/service/src/main.ts', root)),
+        ],
+        {
+          PORT: String(port),
+          HOST: '127.0.0.1',
+          ADMIN_PORT: String(adminPort),
+          DATA_DIR: join(place.folder, 'data'),
+          OPERATOR_TOKEN: operatorToken,
+          CRM_HOSTNAME: place.crmUrl,
+          CRM_PUBLIC_KEY: place.publicKey,
+          CRM_KEYS_FILE: keysFile,
+          CRM_OAUTH_ENABLED: 'true',
+          CRM_OAUTH_CLIENT_ID: 'bench',
+          CRM_OAUTH_CLIENT_SECRET: 'bench',
+          CRM_OAUTH_TOKEN_URL: `${place.crmUrl}/oauth/token`,
+          CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+          CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
+          RATE_LIMIT_CRM_WEBHOOK: PLENTY,
+          RATE_LIMIT_UNSIGNED: PLENTY,
+          RATE_LIMIT_OAUTH_CALLBACK: PLENTY,
+          RATE_LIMIT_ENROLMENT: PLENTY,
+          RATE_LIMIT_MAC_SOCKET: PLENTY,
+          ...env,
+        },
+        port,
+        place,
+      );
+      const url = `http://127.0.0.1:${port}`;
+      const operatorUrl = `http://127.0.0.1:${adminPort}`;
+      return {
+        ...service,
+        name,
+        url,
+        enrol: (locations) => enrol({ url, operatorUrl, operatorToken }, locations),
+      };
+    },
+  };
+}
+
+const asEntry = (publicKey: string, index: number) => ({
+  label: `bench ${index}`,
+  scheme: 'Ed25519',
+  header: 'X-CRM-Signature',
+  publicKey,
+});
+
+interface Addresses {
+  readonly url: string;
+  readonly operatorUrl: string;
+  readonly operatorToken: string;
+}
+
+/** The way every customer goes: a license from the operator, a seat for each Mac, a grant from the CRM for each location. */
+async function enrol(at: Addresses, locations: readonly string[]): Promise<Credentials[]> {
+  const dispatcher = new Agent({ connections: 16 });
+  const call = async (
+    method: 'GET' | 'POST',
+    url: string,
+    body?: object,
+    headers?: Record<string, string>,
+  ) => {
+    const answer = await request(url, {
+      dispatcher,
+      method,
+      headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 300)
+      throw new Error(`${method} ${url} was answered ${answer.statusCode}: ${text}`);
+    return JSON.parse(text) as Record<string, string>;
+  };
+
+  const license = await call(
+    'POST',
+    `${at.operatorUrl}/operator/licenses`,
+    { label: 'bench', maxSeats: locations.length },
+    { authorization: `Bearer ${at.operatorToken}` },
+  );
+  const enrolOne = async (locationId: string): Promise<Credentials> => {
+    await call('GET', `${at.url}/oauth/callback/crm?code=${locationId}`);
+    const { deviceToken = '' } = await call('POST', `${at.url}/mac/activate`, {
+      licenseKey: license['key'],
+      deviceId: `device-of-${locationId}`,
+      name: `Mac of ${locationId}`,
+      osVersion: '26.1',
+      appVersion: '0.1.0',
+    });
+    return { locationId, token: deviceToken };
+  };
+
+  const credentials: Credentials[] = [];
+  for (let from = 0; from < locations.length; from += 32)
+    credentials.push(...(await Promise.all(locations.slice(from, from + 32).map(enrolOne))));
+  await dispatcher.close();
+  return credentials;
+}

@@ -1,0 +1,77 @@
+import { parseArgs } from 'node:util';
+
+export const SECTIONS = [
+  'outbound',
+  'inbound',
+  'refusals',
+  'latency',
+  'slow-crm',
+  'macs',
+  'keys',
+  'memory',
+] as const;
+
+export type Section = (typeof SECTIONS)[number];
+
+export const CONTESTANTS = ['floor', 'floor again', 'reference', 'footbridge'] as const;
+
+export interface Options {
+  readonly quick: boolean;
+  readonly sections: readonly Section[];
+  /** Names of contestants that stay away. */
+  readonly without: readonly string[];
+  readonly rounds: number;
+  readonly messages: number;
+  readonly macs: number;
+  readonly memoryMessages: number;
+  readonly profileFolder: string | undefined;
+  readonly record: boolean;
+}
+
+const HELP = `npm run bench -- [options]
+
+  --quick                only what each message costs, in at most 90 s
+  --only SECTION[,…]     ${SECTIONS.join(', ')}
+  --without NAME[,…]     leave out: ${CONTESTANTS.slice(1).join(', ')}
+  --rounds N             rounds in which every contestant takes its turn (12)
+  --messages N           messages per contestant and round (1000)
+  --macs N               connected Macs (1000)
+  --memory-messages N    length of the memory run (200000)
+  --profile FOLDER       also write a V8 CPU profile of each service there
+  --record               keep the ratios as the ones that the regression guard compares with
+`;
+
+/** What is to be run, or the text to print instead. */
+export function readOptions(args: string[]): Options | string {
+  const { values } = parseArgs({
+    args,
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      without: { type: 'string', default: '' },
+      rounds: { type: 'string' },
+      messages: { type: 'string' },
+      macs: { type: 'string', default: '1000' },
+      'memory-messages': { type: 'string', default: '200000' },
+      profile: { type: 'string' },
+      record: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return HELP;
+  const { quick } = values;
+  const wanted = values.only?.split(',') ?? (quick ? ['outbound', 'inbound', 'refusals'] : SECTIONS);
+  const sections = SECTIONS.filter((section) => wanted.includes(section));
+  if (sections.length !== wanted.length) return `--only takes ${SECTIONS.join(', ')}\n\n${HELP}`;
+  return {
+    quick,
+    sections,
+    without: values.without.split(','),
+    rounds: Number(values.rounds ?? 12),
+    messages: Number(values.messages ?? (quick ? 400 : 1000)),
+    macs: Number(values.macs),
+    memoryMessages: Number(values['memory-messages']),
+    profileFolder: values.profile,
+    record: values.record,
+  };
+}

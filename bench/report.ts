@@ -1,0 +1,116 @@
+import type { Spread } from './measure/statistics.ts';
+import type { Results } from './results.ts';
+import type { Verdict } from './targets.ts';
+
+/** Everything a run found, as text. */
+export function report(results: Results, verdicts: readonly Verdict[]): string {
+  return [
+    costTable(results),
+    latencyTable(results),
+    flatnessTable(results),
+    memoryTable(results),
+    verdictTable(verdicts),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function costTable({ costs }: Results): string {
+  const paths = Object.entries(costs);
+  if (paths.length === 0) return '';
+  const names = Object.keys(paths[0]?.[1] ?? {});
+  const rows = paths.map(([path, all]) => {
+    const ours = all['footbridge'];
+    return [
+      path,
+      ...names.flatMap((name) => {
+        const cost = all[name];
+        if (cost === undefined) return ['', ''];
+        return [cost.micros.median.toFixed(0), name === 'floor' ? '1.00' : ratio(cost.toFloor)];
+      }),
+      ours?.toReference ? ratio(ours.toReference) : '',
+      String(all['floor']?.micros.rounds ?? ''),
+    ];
+  });
+  const header = [
+    'CPU per message',
+    ...names.flatMap((name) => [`${name} µs`, '× floor (quartiles)']),
+    'ours × reference',
+    'rounds',
+  ];
+  return table(header, rows);
+}
+
+function latencyTable({ latencies }: Results): string {
+  const rows = Object.entries(latencies).flatMap(([when, all]) =>
+    Object.entries(all).flatMap(([name, moments]) =>
+      Object.entries(moments).map(([moment, tail]) => [
+        when,
+        name,
+        moment,
+        tail.p50.toFixed(1),
+        tail.p99.toFixed(1),
+        tail.max.toFixed(1),
+        String(tail.samples),
+      ]),
+    ),
+  );
+  return rows.length === 0
+    ? ''
+    : table(['latency, ms', 'contestant', 'until', 'p50', 'p99', 'max', 'samples'], rows);
+}
+
+function flatnessTable({ flatness }: Results): string {
+  const rows = Object.entries(flatness).flatMap(([what, all]) =>
+    all.map((row) => [
+      what,
+      row.name,
+      row.micros.median.toFixed(0),
+      ratio(row.toFirst),
+      (row.backgroundPerSecond / 1000).toFixed(2),
+      row.residentMegabytes.toFixed(0),
+    ]),
+  );
+  return rows.length === 0
+    ? ''
+    : table(['flatness', '', 'µs per message', '× first (quartiles)', 'idle ms/s', 'RSS MB'], rows);
+}
+
+function memoryTable({ memory }: Results): string {
+  const rows = Object.entries(memory).map(([name, { messages, slope, samples }]) => [
+    name,
+    String(messages),
+    megabytes(samples[0]?.[1]),
+    megabytes(samples.at(-1)?.[1]),
+    (slope / 1024 / 1024).toFixed(2),
+  ]);
+  return rows.length === 0
+    ? ''
+    : table(['memory', 'messages', 'RSS MB at first', 'at last', 'MB per 100,000'], rows);
+}
+
+function verdictTable(verdicts: readonly Verdict[]): string {
+  const rows = verdicts.map(({ target, value, limit, unit, reached }) => [
+    target,
+    value.toFixed(2),
+    `≤ ${limit} ${unit}`,
+    reached ? 'reached' : 'missed',
+  ]);
+  return rows.length === 0 ? '' : table(['target', 'measured', 'limit', ''], rows);
+}
+
+const ratio = ({ median, q1, q3 }: Spread) => `${median.toFixed(2)} (${q1.toFixed(2)}–${q3.toFixed(2)})`;
+const megabytes = (bytes = Number.NaN) => (bytes / 1024 / 1024).toFixed(0);
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ');
+  const rule = widths.map((width) => '─'.repeat(width)).join('──');
+  return [line(header), rule, ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,68 @@
+import { arch, availableParallelism, cpus, platform } from 'node:os';
+import process from 'node:process';
+
+import { ratios, spread } from './measure/statistics.ts';
+import type { Spread } from './measure/statistics.ts';
+import type { Costs } from './scenarios/costs.ts';
+import type { Latencies } from './scenarios/latencies.ts';
+import type { Memory } from './scenarios/memory.ts';
+
+/** What each message costs one contestant on one path. */
+export interface PathCost {
+  readonly micros: Spread;
+  readonly toFloor: Spread;
+  readonly toReference: Spread | undefined;
+}
+
+export interface FlatRow {
+  readonly name: string;
+  readonly micros: Spread;
+  /** Per-round ratio to the first row. */
+  readonly toFirst: Spread;
+  readonly backgroundPerSecond: number;
+  readonly residentMegabytes: number;
+}
+
+export interface Results {
+  readonly when: string;
+  readonly command: string;
+  readonly machine: Readonly<Record<string, string | number | boolean>>;
+  readonly costs: Record<string, Record<string, PathCost>>;
+  readonly latencies: Record<string, Latencies>;
+  readonly flatness: Record<string, FlatRow[]>;
+  readonly memory: Record<string, Memory>;
+}
+
+export function emptyResults(pinned: boolean): Results {
+  return {
+    when: new Date().toISOString(),
+    command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
+    machine: {
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: availableParallelism(),
+      platform: platform(),
+      arch: arch(),
+      node: process.versions.node,
+      pinned,
+    },
+    costs: {},
+    latencies: {},
+    flatness: {},
+    memory: {},
+  };
+}
+
+export function pathCosts(costs: Costs): Record<string, PathCost> {
+  const floor = costs['floor'] ?? [];
+  const reference = costs['reference'];
+  return Object.fromEntries(
+    Object.entries(costs).map(([name, micros]) => [
+      name,
+      {
+        micros: spread(micros),
+        toFloor: spread(ratios(micros, floor)),
+        toReference: reference && spread(ratios(micros, reference)),
+      },
+    ]),
+  );
+}
