@@ -62,6 +62,12 @@ describe('reading a footer', () => {
     ],
     ['text behind the footer alone', `${block(CHAT)}\nHi`, 'Hi'],
     ['a sentinel on a line of its own', `Hi\n${sentinel(CHAT)}\nthere`, 'Hi\nthere'],
+    ['a sentinel on an indented line', `Hi\n  ${sentinel(CHAT)} \nthere`, 'Hi\nthere'],
+    [
+      'a sentinel behind something like a joined block',
+      `Hi -- svc-metadata:v1 -- { ${sentinel(CHAT)}`,
+      'Hi -- svc-metadata:v1 -- { ',
+    ],
     ['a sentinel within a line', `Hi ${sentinel(CHAT)}there`, 'Hi there'],
   ])('F2 the text without the footer: %s', (_, message, text) => {
     expect(parseFooter(message)).toMatchObject({ text, metadata: { chat_id: 7 } });
@@ -129,6 +135,10 @@ describe('a footer that cannot be read', () => {
     ['a closing line that was cut off', 'Hi\n-- svc-metadata:v1 --\n{"chat_id":7}\n-- end svc-metad'],
     ['an opening line that was cut off', 'Hi\n-- svc-metadata:v1'],
     ['an opening line that was cut off early', 'Hi\n-- svc-meta'],
+    [
+      'an opening line with words in it',
+      'Hi\n-- svc-metadata:v1 draft --\n{"chat_id":7}\n-- end svc-metadata --',
+    ],
     ['a closing line alone', 'Hi\n-- end svc-metadata --'],
     ['dashes made longer by an editor', 'Hi\n— svc-metadata:v1 —\n{"chat_id":7}\n— end svc-metadata —'],
     ['base64 with a foreign letter', 'Hi\n[[SVMD:v1:e30*]]'],
