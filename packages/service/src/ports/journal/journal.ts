@@ -78,4 +78,31 @@ export interface JournalReader {
   show(id: string): Promise<MessageTrail | undefined>;
   /** Which location a request was for; undefined when it is not known. */
   locationOf(requestId: string): Promise<string | undefined>;
+  /** What the CRM was told of a request so far, as far as that is known. */
+  told(requestId: string): Promise<Told | undefined>;
+}
+
+export interface Told {
+  readonly locationId: string;
+  readonly messageId: string | null;
+  /** `pending`, `delivered`, `failed`, in order. */
+  readonly statuses: readonly string[];
+}
+
+/** One step of one message as it happened. `id` is for resuming; `message` is there as long as it is in memory. */
+export interface JournalEvent {
+  readonly id: string;
+  readonly at: number;
+  readonly messageId: string;
+  readonly step: StepName;
+  readonly recorded: Recorded;
+  readonly message: JournalEntry | undefined;
+}
+
+/** What happens on this node, live. The last thousand events are kept so that a listener who was cut off misses none. */
+export interface JournalFeed {
+  /** What came after the event `lastId`; `gap` when that is no longer known. Without `lastId` nothing is old enough to be told. */
+  since(lastId: string | undefined): { events: JournalEvent[]; gap: boolean };
+  /** Called for every event until the returned function is; must not throw. */
+  listen(listener: (event: JournalEvent) => void): () => void;
 }

@@ -1,0 +1,52 @@
+import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { FakeClock } from '../../fake-clock.ts';
+import { openDatabase } from '../../sql/open-database.ts';
+import { createSqlJournal } from './journal-sql.ts';
+import { journalContract } from './journal.contract.ts';
+
+const ignore = () => {};
+
+journalContract('SQLite', () => openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore));
+
+describe.skipIf(!(await hasPostgres()))('with a server', () => {
+  let server: Awaited<ReturnType<typeof startPostgres>>;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  journalContract('PostgreSQL', async () =>
+    openDatabase({ engine: 'postgres', url: await server.createDatabase() }, ignore),
+  );
+});
+
+describe('when the store is away', () => {
+  it('keeps what happens in memory, says so once, and writes it when the store is back', async () => {
+    const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
+    const clock = new FakeClock();
+    const said: string[] = [];
+    const say = (_fields: object, message: string) => said.push(message);
+    const log = { debug: ignore, info: say, warn: say, error: say };
+    const journal = createSqlJournal({ database, clock, log });
+    const entry = { direction: 'outbound', locationId: 'loc', messageId: null, kind: 'text' } as const;
+    await database.db.schema.alterTable('message_steps').renameTo('gone').execute();
+
+    journal.open({ ...entry, id: 'one', phoneMasked: null, length: 1 }, 'accepted');
+    await clock.advance(1000);
+    journal.step('one', 'written', { state: 'written' });
+    await clock.advance(1000);
+    expect(said).toEqual(['the journal cannot be written; it is kept in memory']);
+
+    await database.db.schema.alterTable('gone').renameTo('message_steps').execute();
+    await clock.advance(1000);
+    expect(said).toHaveLength(2);
+    expect(await journal.show('one')).toMatchObject({
+      state: 'written',
+      steps: [{ step: 'accepted' }, { step: 'written' }],
+    });
+    await journal.close();
+    await database.close();
+  });
+});

@@ -1,0 +1,223 @@
+import { newRequestId } from '@footbridge/protocol/ids';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { FakeClock } from '../../fake-clock.ts';
+import type { OpenDatabase } from '../../sql/open-database.ts';
+import { createSqlJournal } from './journal-sql.ts';
+import type { SqlJournal } from './journal-sql.ts';
+import type { JournalEntry, JournalEvent } from './journal.ts';
+
+const DAY = 86_400_000;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+export function journalContract(name: string, open: () => Promise<OpenDatabase>): void {
+  describe(`the journal on ${name}`, () => {
+    let database: OpenDatabase;
+    let clock: FakeClock;
+    let journal: SqlJournal;
+
+    beforeEach(async () => {
+      database = await open();
+      clock = new FakeClock();
+      journal = createSqlJournal({ database, clock, log: silent });
+    });
+    afterEach(async () => {
+      await journal.close();
+      await database.close();
+    });
+
+    const entry = (more: Partial<JournalEntry> = {}): JournalEntry => ({
+      id: newRequestId(clock.now()),
+      direction: 'outbound',
+      locationId: 'loc1',
+      messageId: 'msg1',
+      kind: 'text',
+      phoneMasked: '+1•••0100',
+      length: 12,
+      ...more,
+    });
+    const count = async (table: 'messages' | 'message_steps') => {
+      const { rows } = await sql<{
+        n: number;
+      }>`select cast(count(*) as bigint) as n from ${sql.table(table)}`.execute(database.db);
+      return Number(rows[0]?.n);
+    };
+
+    it('tells the whole trail of a message, in order', async () => {
+      const one = entry();
+      journal.open(one, 'accepted');
+      journal.step(one.id, 'written', { state: 'written', detail: { epoch: 7 } });
+      await clock.advance(5);
+      journal.step(one.id, 'crm_told', { state: 'pending', detail: { status: 'pending', http: 200 } });
+      journal.step(one.id, 'mac_says', { state: 'failed', code: 'TIMEOUT' });
+      const trail = await journal.show(one.id);
+      expect(trail).toMatchObject({ ...one, state: 'failed', code: 'TIMEOUT' });
+      expect(trail?.steps.map(({ step }) => step)).toEqual(['accepted', 'written', 'crm_told', 'mac_says']);
+      expect(trail?.steps.map(({ detail }) => detail)).toEqual([
+        null,
+        { epoch: 7 },
+        { status: 'pending', http: 200 },
+        { code: 'TIMEOUT' },
+      ]);
+      expect(await journal.show('nothing')).toBeUndefined();
+    });
+
+    it('finds a message by the id the CRM gave it, the newest first', async () => {
+      const [older, newer] = [entry(), entry()];
+      journal.open(older, 'accepted');
+      await clock.advance(1);
+      journal.open(newer, 'accepted');
+      expect((await journal.show('msg1'))?.id).toBe(newer.id);
+    });
+
+    it('writes behind: nothing at once, everything within the interval', async () => {
+      journal.open(entry(), 'accepted');
+      expect(await count('messages')).toBe(0);
+      await clock.advance(250);
+      await journal.show('wait for the flush');
+      expect(await count('messages')).toBe(1);
+      expect(await count('message_steps')).toBe(1);
+    });
+
+    it('keeps every row of a burst', async () => {
+      const entries = Array.from({ length: 700 }, () => entry());
+      for (const one of entries) journal.open(one, 'accepted');
+      for (const one of entries) journal.step(one.id, 'written', { state: 'written' });
+      await journal.close();
+      expect(await count('messages')).toBe(700);
+      expect(await count('message_steps')).toBe(1400);
+      const { rows } = await sql`select id from messages where status = 'written'`.execute(database.db);
+      expect(rows).toHaveLength(700);
+    });
+
+    it('changes messages that were written earlier', async () => {
+      const entries = Array.from({ length: 75 }, () => entry());
+      for (const one of entries) journal.open(one, 'accepted');
+      await journal.show('wait for the flush');
+      await clock.advance(1);
+      for (const one of entries) journal.step(one.id, 'mac_says', { state: 'delivered' });
+      const { messages } = await journal.list({ limit: 200 });
+      expect(messages.map(({ state }) => state)).toEqual(Array.from({ length: 75 }, () => 'delivered'));
+      expect(messages.every(({ createdAt, updatedAt }) => updatedAt > createdAt)).toBe(true);
+    });
+
+    it('joins what two nodes know of one message, whoever writes first', async () => {
+      const one = entry();
+      const other = createSqlJournal({ database, clock, log: silent });
+      other.step(one.id, 'written', { state: 'written' });
+      expect(await other.show(one.id)).toBeUndefined();
+      journal.open(one, 'accepted');
+      expect(await journal.show(one.id)).toMatchObject({ state: 'accepted' });
+      const trail = await other.show(one.id);
+      expect(trail?.state).toBe('written');
+      expect(trail?.steps.map(({ step }) => step).toSorted()).toEqual(['accepted', 'written']);
+      await other.close();
+    });
+
+    it('an inbound message that comes again stays one message', async () => {
+      const one = entry({ id: 'inbound-1', direction: 'inbound', messageId: 'guid-1' });
+      journal.open(one, 'received');
+      journal.step(one.id, 'parked', { state: 'undeliverable', code: 'NO_CONTACT' });
+      await clock.advance(1000);
+      journal.open(one, 'received');
+      journal.step(one.id, 'crm_took_it', { state: 'delivered' });
+      expect(await journal.show('guid-1')).toMatchObject({ state: 'delivered', code: null });
+      expect(await count('messages')).toBe(1);
+    });
+
+    it('lists page by page, newest first, each message once', async () => {
+      const entries: JournalEntry[] = [];
+      for (let index = 0; index < 25; index++) {
+        entries.push(entry());
+        journal.open(entries[index] ?? entry(), 'accepted');
+        if (index % 3 === 0) await clock.advance(1);
+      }
+      const seen: string[] = [];
+      let cursor: string | null | undefined;
+      do {
+        const page = await journal.list({ limit: 10, ...(cursor && { cursor }) });
+        seen.push(...page.messages.map(({ id }) => id));
+        ({ cursor } = page);
+      } while (cursor !== null);
+      expect(new Set(seen)).toEqual(new Set(entries.map(({ id }) => id)));
+      expect(seen).toHaveLength(25);
+      const times = (await journal.list({ limit: 100 })).messages.map(({ createdAt }) => createdAt);
+      expect(times).toEqual(times.toSorted((left, right) => right - left));
+    });
+
+    it('lists by location, state and direction', async () => {
+      journal.open(entry({ locationId: 'loc2' }), 'accepted');
+      journal.open(entry(), 'rejected', { state: 'rejected', code: 'MISSING_REQUIRED_FIELDS' });
+      journal.open(entry({ id: 'in-1', direction: 'inbound' }), 'received');
+      const list = async (query: object) =>
+        (await journal.list({ limit: 10, ...query })).messages.map(({ locationId, state }) => [
+          locationId,
+          state,
+        ]);
+      expect(await list({ locationId: 'loc2' })).toEqual([['loc2', 'accepted']]);
+      expect(await list({ state: 'rejected' })).toEqual([['loc1', 'rejected']]);
+      expect(await list({ direction: 'inbound' })).toEqual([['loc1', 'received']]);
+      expect(await list({ cursor: 'no cursor of ours' })).toHaveLength(3);
+    });
+
+    it('knows what the CRM was told, also before it is on disk', async () => {
+      const one = entry();
+      journal.open(one, 'accepted');
+      journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
+      expect(await journal.told(one.id)).toEqual({
+        locationId: 'loc1',
+        messageId: 'msg1',
+        statuses: ['pending'],
+      });
+      journal.step(one.id, 'crm_told', { detail: { status: 'delivered' } });
+      expect((await journal.told(one.id))?.statuses).toEqual(['pending', 'delivered']);
+      expect(await journal.locationOf(one.id)).toBe('loc1');
+      expect(await journal.told('unknown')).toBeUndefined();
+      expect(await journal.locationOf('unknown')).toBeUndefined();
+    });
+
+    it('prunes what is old, steps included', async () => {
+      const old = Array.from({ length: 1203 }, () => entry());
+      for (const one of old) journal.open(one, 'accepted');
+      journal.step(newRequestId(clock.now()), 'mac_says');
+      await clock.advance(1000);
+      await journal.show('wait for the flush');
+      await clock.advance(31 * DAY);
+      const young = entry();
+      journal.open(young, 'accepted');
+      await journal.show(young.id);
+      expect(await journal.prune(30 * DAY)).toBe(1203);
+      expect(await count('messages')).toBe(1);
+      expect(await count('message_steps')).toBe(1);
+    });
+
+    it('feeds listeners, and tells what one missed', async () => {
+      const heard: JournalEvent[] = [];
+      const stop = journal.listen((event) => heard.push(event));
+      const one = entry();
+      journal.open(one, 'accepted');
+      stop();
+      journal.step(one.id, 'written', { state: 'written' });
+      journal.step(one.id, 'mac_says', { state: 'delivered' });
+      expect(heard.map(({ step, message }) => [step, message?.locationId])).toEqual([['accepted', 'loc1']]);
+      const { events, gap } = journal.since(heard[0]?.id);
+      expect(gap).toBe(false);
+      expect(events.map(({ step }) => step)).toEqual(['written', 'mac_says']);
+      expect(journal.since(events[1]?.id)).toEqual({ events: [], gap: false });
+      expect(journal.since(undefined)).toEqual({ events: [], gap: false });
+    });
+
+    it('says when a listener was away for too long, or during another run', async () => {
+      const one = entry();
+      journal.open(one, 'accepted');
+      const [first] = journal.since('another-0').events;
+      expect(journal.since('another-0')).toMatchObject({ gap: true });
+      for (let index = 0; index < 1500; index++) journal.step(one.id, 'mac_says');
+      const late = journal.since(first?.id);
+      expect(late.gap).toBe(true);
+      expect(late.events).toHaveLength(1000);
+      expect(journal.since('not an id').gap).toBe(true);
+    });
+  });
+}

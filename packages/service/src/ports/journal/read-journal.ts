@@ -1,0 +1,142 @@
+import type { Selectable } from 'kysely';
+
+import type { Database } from '../../sql/open-database.ts';
+import type { Schema } from '../../sql/schema.ts';
+import type {
+  MessageQuery,
+  MessageState,
+  MessageSummary,
+  MessageTrail,
+  StepDetail,
+  StepName,
+  Told,
+} from './journal.ts';
+
+type Row = Selectable<Schema['messages']>;
+
+const PRUNE_AT_ONCE = 1000;
+
+/** What is on disk. */
+export function createReader(db: Database) {
+  return {
+    async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
+      const { locationId, state, direction, limit } = query;
+      const from = query.cursor === undefined ? undefined : readCursor(query.cursor);
+      let rows = db.selectFrom('messages').selectAll();
+      if (locationId !== undefined) rows = rows.where('location_id', '=', locationId);
+      if (state !== undefined) rows = rows.where('status', '=', state);
+      if (direction !== undefined) rows = rows.where('direction', '=', direction);
+      if (from !== undefined)
+        rows = rows.where((row) =>
+          row.or([
+            row('created_at', '<', from.createdAt),
+            row.and([row('created_at', '=', from.createdAt), row('id', '<', from.id)]),
+          ]),
+        );
+      const found = await rows
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit + 1)
+        .execute();
+      const page = found.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        messages: page.map(summaryOf),
+        cursor: found.length > limit && last !== undefined ? writeCursor(last) : null,
+      };
+    },
+
+    async show(id: string): Promise<MessageTrail | undefined> {
+      const row =
+        (await db.selectFrom('messages').selectAll().where('id', '=', id).executeTakeFirst()) ??
+        (await db
+          .selectFrom('messages')
+          .selectAll()
+          .where('message_id', '=', id)
+          .orderBy('created_at', 'desc')
+          .limit(1)
+          .executeTakeFirst());
+      return row === undefined ? undefined : { ...summaryOf(row), steps: await stepsOf(row.id) };
+    },
+
+    async told(requestId: string): Promise<Told | undefined> {
+      const row = await db
+        .selectFrom('messages')
+        .select(['location_id', 'message_id'])
+        .where('id', '=', requestId)
+        .executeTakeFirst();
+      if (row === undefined) return undefined;
+      const steps = await stepsOf(requestId);
+      const statuses = steps
+        .filter(({ step }) => step === 'crm_told')
+        .map(({ detail }) => String(detail?.['status'] ?? ''));
+      return { locationId: row.location_id, messageId: row.message_id, statuses };
+    },
+
+    /** In portions, so that nobody waits long for the table. */
+    async prune(cutoff: number, requestIdThen: string): Promise<number> {
+      let pruned = 0;
+      for (;;) {
+        const old = await db
+          .selectFrom('messages')
+          .select('id')
+          .where('created_at', '<', cutoff)
+          .orderBy('created_at')
+          .limit(PRUNE_AT_ONCE)
+          .execute();
+        const ids = old.map(({ id }) => id);
+        if (ids.length > 0) {
+          await db.deleteFrom('message_steps').where('message_id', 'in', ids).execute();
+          await db.deleteFrom('messages').where('id', 'in', ids).execute();
+        }
+        pruned += ids.length;
+        if (ids.length < PRUNE_AT_ONCE) break;
+      }
+      // Steps whose message was never written. Request ids sort by time; the ids of inbound messages do not, and are always written.
+      await db
+        .deleteFrom('message_steps')
+        .where('message_id', '<', requestIdThen)
+        .where('at', '<', cutoff)
+        .execute();
+      return pruned;
+    },
+  };
+
+  async function stepsOf(id: string): Promise<MessageTrail['steps']> {
+    const rows = await db
+      .selectFrom('message_steps')
+      .select(['at', 'step', 'detail'])
+      .where('message_id', '=', id)
+      .orderBy('at')
+      .orderBy('seq')
+      .execute();
+    return rows.map((row) => ({
+      at: row.at,
+      step: row.step as StepName,
+      detail: row.detail === null ? null : (JSON.parse(row.detail) as StepDetail),
+    }));
+  }
+}
+
+const summaryOf = (row: Row): MessageSummary => ({
+  id: row.id,
+  direction: row.direction,
+  locationId: row.location_id,
+  messageId: row.message_id,
+  kind: row.kind,
+  phoneMasked: row.phone_masked,
+  length: row.length,
+  state: row.status as MessageState,
+  code: row.code,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+});
+
+const writeCursor = (row: Row) => Buffer.from(`${row.created_at} ${row.id}`).toString('base64url');
+
+/** A cursor that is not one of ours starts from the newest. */
+function readCursor(cursor: string): { createdAt: number; id: string } | undefined {
+  const [, createdAt, id] =
+    /^(\d{1,15}) (.{1,256})$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  return createdAt === undefined || id === undefined ? undefined : { createdAt: Number(createdAt), id };
+}

@@ -1,0 +1,148 @@
+import { sql } from 'kysely';
+import type { CompiledQuery } from 'kysely';
+
+import type { Database } from '../../sql/open-database.ts';
+import type { JournalEntry, MessageState, StepDetail, StepName } from './journal.ts';
+
+export interface UnwrittenMessage {
+  readonly entry: JournalEntry;
+  readonly createdAt: number;
+  state: MessageState;
+  code: string | null;
+  updatedAt: number;
+}
+
+/** A change of a message that was opened earlier, or on another node. */
+export interface UnwrittenChange {
+  state: MessageState;
+  code: string | null;
+  updatedAt: number;
+}
+
+export interface UnwrittenStep {
+  readonly messageId: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly step: StepName;
+  readonly detail: StepDetail | undefined;
+}
+
+export interface Batch {
+  readonly messages: Map<string, UnwrittenMessage>;
+  readonly changes: Map<string, UnwrittenChange>;
+  readonly steps: UnwrittenStep[];
+}
+
+/** Writes a batch in one transaction and answers which changes found no message to change. */
+export type WriteBatch = (batch: Batch) => Promise<string[]>;
+
+// Few sizes, so that the engine's cache of prepared statements holds all of them.
+const SIZES = [64, 8, 1];
+
+/** Rows by the dozen: queries are built once per size and only their parameters change, which is most of their cost. */
+export function createWriteBatch(db: Database): WriteBatch {
+  const insertMessages = bySize((size) =>
+    db
+      .insertInto('messages')
+      .values(repeat(size, MESSAGE))
+      .onConflict((conflict) =>
+        conflict.column('id').doUpdateSet((row) => ({
+          status: row.ref('excluded.status'),
+          code: row.ref('excluded.code'),
+          updated_at: row.ref('excluded.updated_at'),
+        })),
+      )
+      .compile(),
+  );
+  const insertSteps = bySize((size) => db.insertInto('message_steps').values(repeat(size, STEP)).compile());
+  const changeMessages = bySize((size) => {
+    const rows = sql.join(repeat(size, sql`(${''}, ${''}, ${''}, ${''})`));
+    return sql`update messages
+      set status = v.column2, code = v.column3, updated_at = cast(v.column4 as bigint)
+      from (values ${rows}) as v where messages.id = v.column1 returning messages.id as id`.compile(db);
+  });
+
+  return async function writeBatch({ messages, changes, steps }) {
+    const orphans = new Set(changes.keys());
+    await db.transaction().execute(async (trx) => {
+      const run = async <T>(items: readonly T[], queries: Queries, toRow: (item: T) => unknown[]) => {
+        const found: unknown[] = [];
+        for (const { query, slice } of queries(items)) {
+          const { rows } = await trx.executeQuery({ ...query, parameters: slice.flatMap(toRow) });
+          found.push(...rows);
+        }
+        return found;
+      };
+      await run([...messages.values()], insertMessages, messageRow);
+      // In the order of ids, so that two nodes never wait for each other.
+      const sorted = [...changes].sort(([left], [right]) => (left < right ? -1 : 1));
+      const changed = await run(sorted, changeMessages, changeRow);
+      for (const row of changed) orphans.delete((row as { id: string }).id);
+      await run(steps, insertSteps, stepRow);
+    });
+    return [...orphans];
+  };
+}
+
+type Queries = <T>(items: readonly T[]) => Iterable<{ query: CompiledQuery; slice: readonly T[] }>;
+
+function bySize(build: (size: number) => CompiledQuery): Queries {
+  const built = new Map<number, CompiledQuery>();
+  return function* queries(items) {
+    for (let from = 0; from < items.length;) {
+      const left = items.length - from;
+      const size = SIZES.find((one) => one <= left) ?? 1;
+      const query = built.get(size) ?? build(size);
+      built.set(size, query);
+      yield { query, slice: items.slice(from, from + size) };
+      from += size;
+    }
+  };
+}
+
+const repeat = <T>(size: number, item: T): T[] => Array.from({ length: size }, () => item);
+
+// Stand-ins that give the queries their columns; `messageRow` and `stepRow` give the values in the same order.
+const MESSAGE = {
+  id: '',
+  direction: 'outbound' as const,
+  location_id: '',
+  message_id: '',
+  kind: '',
+  status: '',
+  code: '',
+  phone_masked: '',
+  length: 0,
+  created_at: 0,
+  updated_at: 0,
+};
+const STEP = { message_id: '', seq: 0, at: 0, step: '', detail: '' };
+
+const messageRow = ({ entry, state, code, createdAt, updatedAt }: UnwrittenMessage): unknown[] => [
+  entry.id,
+  entry.direction,
+  entry.locationId,
+  entry.messageId,
+  entry.kind,
+  state,
+  code,
+  entry.phoneMasked,
+  entry.length,
+  createdAt,
+  updatedAt,
+];
+
+const changeRow = ([id, { state, code, updatedAt }]: [string, UnwrittenChange]): unknown[] => [
+  id,
+  state,
+  code,
+  String(updatedAt),
+];
+
+const stepRow = ({ messageId, seq, at, step, detail }: UnwrittenStep): unknown[] => [
+  messageId,
+  seq,
+  at,
+  step,
+  detail === undefined ? null : JSON.stringify(detail),
+];
