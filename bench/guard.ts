@@ -18,7 +18,10 @@ const TOLERANCE = 1.5;
 
 export function recordRatios(results: Results): void {
   const toFloor = Object.fromEntries(
-    Object.entries(results.costs).map(([path, costs]) => [path, rounded(costs['footbridge']?.toFloor.median)]),
+    Object.entries(results.costs).map(([path, costs]) => [
+      path,
+      rounded(costs['footbridge']?.toFloor.median),
+    ]),
   );
   writeFileSync(file, `${JSON.stringify({ when: results.when, toFloor }, null, 2)}\n`);
 }

@@ -50,6 +50,8 @@ async function bench(run: Options): Promise<void> {
     const lanes = await enterAll(arena, run);
     const named = (...names: string[]) => lanes.filter((lane) => names.includes(lane.name));
     await costs(arena, lanes, run, results, run.quick ? begun + QUICK_MS : Infinity);
+    if (wants('latency') || wants('slow-crm'))
+      for (const work of [outbound, inbound]) await warmUp(arena, lanes, work, 2 * run.macs);
     if (wants('latency')) await latencies(arena, named('floor', 'reference', 'footbridge'), results);
     if (wants('slow-crm')) await slowCrm(arena, named('floor', 'footbridge'), results);
     if (wants('memory'))
