@@ -8,6 +8,14 @@ interface Window {
 
 const MAX_KEYS = 100_000;
 
+/** Answers at once. */
+export interface MemoryLimits extends Limits {
+  take(limit: Limit, key: string): Verdict;
+  peek(limit: Limit, key: string): Verdict;
+  /** Windows kept, over all limits. */
+  readonly size: number;
+}
+
 /**
  * Counts on this node alone. All windows of a limit are equally long and a Map keeps the order of insertion, so the first
  * entry always ends first: what has expired, and beyond the cap what is oldest, goes from the front, one step per request.
@@ -15,7 +23,7 @@ const MAX_KEYS = 100_000;
 export function createMemoryLimits(
   clock: Pick<Clock, 'monotonic'>,
   maxKeys: number = MAX_KEYS,
-): Limits & { readonly size: number } {
+): MemoryLimits {
   const buckets = new Map<string, Map<string, Window>>();
 
   function bucketOf(name: string): Map<string, Window> {
@@ -38,7 +46,6 @@ export function createMemoryLimits(
   }
 
   return {
-    /** Windows kept, over all limits. */
     get size() {
       return buckets.values().reduce((sum, bucket) => sum + bucket.size, 0);
     },

@@ -1,0 +1,63 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+
+import { isPlainJson } from '../../flows/outbound/webhook-request.ts';
+
+const MAX_BODY = 1_048_576;
+/** How much more of a refused body is read, so that its sender gets to see the answer, before the socket is cut. */
+const MAX_DRAINED = 16 * MAX_BODY;
+
+export type BodyFault = 400 | 413 | 415;
+
+/**
+ * Collects the bytes of a webhook and calls back once: with all of them, or with the status that ends the request before anybody
+ * looks at its signature (W14). A sender that goes away in between is never heard of again.
+ */
+export function readBody(request: IncomingMessage, done: (body: Buffer | BodyFault) => void): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity')
+    return refuse(request, 415, done);
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) return refuse(request, 413, done);
+
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const collect = (chunk: Buffer) => {
+    size += chunk.length;
+    chunks.push(chunk);
+    if (size <= MAX_BODY) return;
+    request.off('data', collect).off('end', finish);
+    refuse(request, 413, done);
+  };
+  const finish = () =>
+    done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
+  request.on('data', collect).on('end', finish);
+}
+
+function refuse(request: IncomingMessage, status: BodyFault, done: (fault: BodyFault) => void): void {
+  let drained = 0;
+  request.on('data', (chunk: Buffer) => {
+    drained += chunk.length;
+    if (drained > MAX_DRAINED) request.destroy();
+  });
+  done(status);
+}
+
+const UTF8 = /;\s*charset\s*=\s*"?utf-?8"?\s*(;|$)/;
+
+/** The parsed body, undefined when nothing is to be parsed, or the fault that ends the request (W13, W14). */
+export function parseBody(raw: Buffer, contentType: string): { json: unknown } | BodyFault {
+  if (!isPlainJson(contentType)) return NOTHING;
+  if (contentType.includes('charset') && !UTF8.test(contentType)) return 415;
+  if (raw.length === 0) return NOTHING;
+  if (!isUtf8(raw)) return 400;
+  const text = raw.toString('utf8');
+  try {
+    const json: unknown = JSON.parse(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text);
+    return typeof json === 'object' && json !== null ? { json } : 400;
+  } catch {
+    return 400;
+  }
+}
+
+const NOTHING = { json: undefined };
+const BYTE_ORDER_MARK = 0xfeff;

@@ -1,0 +1,96 @@
+import { parseFooter } from '@footbridge/protocol/footer';
+import type { LocationId } from '@footbridge/protocol/ids';
+
+import type { TrustedKey } from '../../ports/keys/keys.ts';
+import type { Journal, JournalEntry, StepDetail } from '../../ports/journal/journal.ts';
+import type { Fields } from './pick-fields.ts';
+import type { Refusal } from './refusal.ts';
+import type { WebhookRequest } from './webhook-request.ts';
+
+export interface Received {
+  readonly request: WebhookRequest;
+  readonly fields: Fields;
+  readonly key: TrustedKey;
+}
+
+export function recordAccepted(
+  journal: Journal,
+  received: Received,
+  locationId: LocationId,
+  phone: string,
+): void {
+  journal.open(entryOf(received, locationId, phone), 'accepted', {
+    state: 'accepted',
+    detail: detailOf(received),
+  });
+}
+
+/** A refusal of a message that had been accepted before its Mac was looked for, or one that was refused at once. */
+export function recordRefused(
+  journal: Journal,
+  received: Received,
+  refusal: Refusal,
+  accepted: boolean,
+): void {
+  const { locationId } = received.fields;
+  if (locationId === undefined) return;
+  const { code } = refusal;
+  const step = code === 'LOCATION_NOT_CONNECTED' ? 'not_connected' : 'rejected';
+  if (accepted) journal.step(received.request.requestId, step, { state: 'rejected', code });
+  else
+    journal.open(entryOf(received, locationId, null), step, {
+      state: 'rejected',
+      code,
+      detail: detailOf(received),
+    });
+}
+
+function entryOf({ request, fields }: Received, locationId: LocationId, phone: string | null): JournalEntry {
+  return {
+    id: request.requestId,
+    direction: 'outbound',
+    locationId,
+    messageId: fields.messageId ?? null,
+    kind: kindOf(fields),
+    phoneMasked: phone === null ? null : masked(phone),
+    length: fields.message?.length ?? 0,
+  };
+}
+
+/** The operator's trail: which key, how large, by which path, and the CRM's user, who is noted and never interpreted (W10). */
+function detailOf({ request, fields, key }: Received): StepDetail {
+  return {
+    key: key.label,
+    bytes: request.rawBody.length,
+    channel: request.channel,
+    ...(fields.userId !== undefined && { userId: printable(fields.userId) }),
+  };
+}
+
+const MAX_USER_ID = 64;
+
+const printable = (text: string): string =>
+  text
+    .slice(0, MAX_USER_ID * 2)
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
+    .slice(0, MAX_USER_ID)
+    .toWellFormed();
+
+/** Enough to recognise a number one knows, too little to call one that one does not. */
+function masked(phone: string): string {
+  return phone.startsWith('+') ? `${phone.slice(0, 2)}•••${phone.slice(-4)}` : `•••${phone.slice(-2)}`;
+}
+
+function kindOf({ message, attachments }: Fields): string {
+  const metadata = message !== undefined && mayCarryFooter(message) ? parseFooter(message).metadata : null;
+  if (metadata?.reaction !== undefined) return 'reaction';
+  if (metadata?.sticker !== undefined) return 'sticker';
+  if (metadata?.voice !== undefined) return 'voice';
+  if (metadata?.animation !== undefined) return 'animation';
+  if (metadata?.reply_to !== undefined) return 'reply';
+  if (metadata?.is_group === true) return 'group';
+  return attachments === undefined ? 'text' : 'attachment';
+}
+
+const mayCarryFooter = (message: string): boolean =>
+  message.includes('svc-metadata') || message.includes('[[SVMD:');

@@ -1,0 +1,65 @@
+import { asLocationId, usableMessageId } from '@footbridge/protocol/ids';
+import type { LocationId, MessageId } from '@footbridge/protocol/ids';
+
+/** All that is ever read of a body: own properties at the top level, under exactly these names (W3, W10). */
+const NAMES = [
+  'locationId',
+  'contactId',
+  'message',
+  'attachments',
+  'messageId',
+  'phone',
+  'type',
+  'userId',
+] as const;
+
+/** The fields that count. One of the wrong type, or blank, is as good as absent (W4). */
+export interface Fields {
+  readonly locationId: LocationId | undefined;
+  readonly contactId: string | undefined;
+  readonly message: string | undefined;
+  readonly attachments: readonly unknown[] | undefined;
+  readonly phone: string | undefined;
+  readonly userId: string | undefined;
+  /** Usable in the path of a status call (A1). */
+  readonly messageId: MessageId | undefined;
+  /** As it came, for the answer. */
+  readonly givenMessageId: string | null;
+  readonly type: { readonly value: unknown } | undefined;
+}
+
+// What the frame to the Mac can carry; no real id comes near it.
+const MAX_LOCATION_ID = 256;
+const MAX_CONTACT_ID = 1024;
+
+export function pickFields(body: unknown): Fields {
+  const messageId = own(body, 'messageId');
+  const attachments = own(body, 'attachments');
+  return {
+    locationId: asLocationId(text(own(body, 'locationId'), MAX_LOCATION_ID)),
+    contactId: text(own(body, 'contactId'), MAX_CONTACT_ID),
+    message: text(own(body, 'message')),
+    attachments: Array.isArray(attachments) && attachments.length > 0 ? attachments : undefined,
+    phone: text(own(body, 'phone')),
+    userId: text(own(body, 'userId')),
+    messageId: usableMessageId(messageId),
+    givenMessageId: typeof messageId === 'string' ? messageId : null,
+    type: isRecord(body) && Object.hasOwn(body, 'type') ? { value: body['type'] } : undefined,
+  };
+}
+
+/** The known names that did arrive, whatever their values (W15). */
+export function receivedNames(body: unknown): string[] {
+  return NAMES.filter((name) => isRecord(body) && Object.hasOwn(body, name));
+}
+
+function own(body: unknown, name: (typeof NAMES)[number]): unknown {
+  return isRecord(body) && Object.hasOwn(body, name) ? body[name] : undefined;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function text(value: unknown, max = Infinity): string | undefined {
+  return typeof value === 'string' && value.length <= max && /\S/.test(value) ? value : undefined;
+}
