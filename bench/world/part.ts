@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
-import type { Pinning } from '../measure/pinning.ts';
+import type { Pinning, Role } from '../measure/pinning.ts';
 
 /** What a process of the world can be asked to do. Both ends are ours: names and types are checked by the compiler. */
 export type Calls = Record<string, (...given: never[]) => unknown>;
@@ -44,11 +44,17 @@ export function serve(calls: Calls): void {
 }
 
 /** Starts `file` as a process of the world. */
-export function startPart<C extends Calls>(file: URL, pinning: Pinning): Part<C> {
+export function startPart<C extends Calls>(
+  file: URL,
+  pinning: Pinning,
+  role: Role = 'world',
+  more: readonly string[] = [],
+): Part<C> {
   const path = fileURLToPath(file);
-  const [command, args] = pinning.command('world', process.execPath, [
+  const [command, args] = pinning.command(role, process.execPath, [
     '--disable-warning=ExperimentalWarning',
     path,
+    ...more,
   ]);
   const child = spawn(command, args, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -1,0 +1,176 @@
+// What one status call costs with each HTTP client. `node bench/experiments/crm-call-clients.ts` prints the table;
+// with a client's name as argument it is the process under measurement.
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+import { create } from 'axios';
+import { Agent, Pool, fetch as undiciFetch, request } from 'undici';
+import type { Dispatcher } from 'undici';
+
+import { findPinning } from '../measure/pinning.ts';
+import { ratios, spread } from '../measure/statistics.ts';
+import { HttpMessages } from '../world/http-messages.ts';
+import { startPart, serve } from '../world/part.ts';
+import type { Part } from '../world/part.ts';
+import type { CrmCalls } from '../world/crm.ts';
+
+type Call = (path: string) => Promise<unknown>;
+
+const CONCURRENCY = 32;
+const BODY = '{"status":"delivered"}';
+const HEADERS = {
+  authorization: 'Bearer access.benchlocation00001',
+  version: '2021-07-28',
+  'content-type': 'application/json',
+};
+
+const CLIENTS: Record<string, (crmUrl: string) => Call> = {
+  'undici request': (crmUrl) => {
+    const dispatcher = new Agent({ connections: 256 });
+    return async (path) => {
+      const answer = await request(crmUrl + path, {
+        dispatcher,
+        method: 'PUT',
+        headers: HEADERS,
+        body: BODY,
+      });
+      await answer.body.dump();
+    };
+  },
+  'undici dispatch': (origin) => {
+    const agent = new Agent({ connections: 256, headersTimeout: 0, bodyTimeout: 0 });
+    return (path) => dispatched(agent, { origin, path, method: 'PUT', headers: HEADERS, body: BODY });
+  },
+  'undici dispatch on a Pool': (crmUrl) => {
+    const pool = new Pool(crmUrl, { connections: 256, headersTimeout: 0, bodyTimeout: 0 });
+    const headers = Object.entries(HEADERS).flat();
+    return (path) => dispatched(pool, { path, method: 'PUT', headers, body: BODY });
+  },
+  'undici dispatch, 4 in a pipeline': (origin) => {
+    const agent = new Agent({ connections: 8, pipelining: 4, headersTimeout: 0, bodyTimeout: 0 });
+    return (path) =>
+      dispatched(agent, {
+        origin,
+        path,
+        method: 'PUT',
+        headers: HEADERS,
+        body: BODY,
+        idempotent: true,
+        blocking: false,
+      });
+  },
+  'node:http': (crmUrl) => {
+    const agent = new HttpAgent({ keepAlive: true });
+    return (path) =>
+      new Promise((resolve, reject) => {
+        httpRequest(crmUrl + path, { agent, method: 'PUT', headers: HEADERS }, (answer) => {
+          answer.resume().on('end', resolve);
+        })
+          .on('error', reject)
+          .end(BODY);
+      });
+  },
+  fetch: (crmUrl) => async (path) => {
+    const answer = await undiciFetch(crmUrl + path, { method: 'PUT', headers: HEADERS, body: BODY });
+    await answer.arrayBuffer();
+  },
+  axios: (crmUrl) => {
+    const client = create({
+      baseURL: crmUrl,
+      httpAgent: new HttpAgent({ keepAlive: true }),
+      headers: HEADERS,
+    });
+    return (path) => client.put(path, BODY);
+  },
+  'bare socket': (crmUrl) => {
+    const idle: BareSocket[] = [];
+    return (path) =>
+      new Promise<void>((resolve) => {
+        const socket = idle.pop() ?? new BareSocket(crmUrl);
+        socket.put(path, () => {
+          idle.push(socket);
+          resolve();
+        });
+      });
+  },
+};
+
+function dispatched(agent: Dispatcher, options: Dispatcher.DispatchOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    agent.dispatch(options, {
+      onRequestStart: () => undefined,
+      onResponseStart: () => undefined,
+      onResponseData: () => undefined,
+      onResponseEnd: () => resolve(),
+      onResponseError: (_controller, error) => reject(error),
+    });
+  });
+}
+
+/** The limit: nothing between the text of the request and the socket. */
+class BareSocket {
+  readonly #socket: Socket;
+  #done = (): void => undefined;
+
+  constructor(url: string) {
+    const { hostname, port } = new URL(url);
+    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    const messages = new HttpMessages(() => this.#done());
+    this.#socket.on('data', (chunk) => messages.push(chunk));
+  }
+
+  put(path: string, done: () => void): void {
+    this.#done = done;
+    this.#socket.write(
+      `PUT ${path} HTTP/1.1\r\nHost: crm\r\nauthorization: ${HEADERS.authorization}\r\nversion: ${HEADERS.version}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
+    );
+  }
+}
+
+const clientCalls = (call: Call) => ({
+  /** Microseconds of this process's CPU per call. */
+  async run(count: number): Promise<number> {
+    let next = 0;
+    const before = process.cpuUsage();
+    const worker = async () => {
+      while (next < count) await call(`/conversations/messages/experiment${next++}/status`);
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / count;
+  },
+});
+
+async function compare(): Promise<void> {
+  const pinning = findPinning();
+  const crm = startPart<CrmCalls>(new URL('../world/crm.ts', import.meta.url), pinning);
+  const crmUrl = await crm.call('listen');
+  const parts = Object.keys(CLIENTS).map((name): [string, Part<ReturnType<typeof clientCalls>>, number[]] => [
+    name,
+    startPart(new URL(import.meta.url), pinning, 'service', [name, crmUrl]),
+    [],
+  ]);
+  for (const [, part] of parts) await part.call('run', 5_000);
+  for (let round = 0; round < 12; round++)
+    for (const [, part, micros] of parts) micros.push(await part.call('run', 1_000));
+  const [first] = parts;
+  for (const [name, part, micros] of parts) {
+    const ratio = spread(ratios(micros, first?.[2] ?? []));
+    console.log(
+      `${name.padEnd(34)} ${spread(micros).median.toFixed(0).padStart(4)} µs  ${ratio.median.toFixed(2)} (${ratio.q1.toFixed(2)}–${ratio.q3.toFixed(2)})`,
+    );
+    await part.stop();
+  }
+  await crm.stop();
+}
+
+const [, , name, crmUrl] = process.argv;
+const client = name === undefined ? undefined : CLIENTS[name];
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (client !== undefined && crmUrl !== undefined) serve(clientCalls(client(crmUrl)));
+  else await compare();
+}
