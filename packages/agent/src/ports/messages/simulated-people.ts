@@ -1,16 +1,12 @@
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
 import { findEffect } from './effects.ts';
+import { Impossible } from './impossible.ts';
 import type { ServiceName, StoredRow } from './messages.ts';
 import type { NewAttachment, SimulatedStore } from './simulated-store.ts';
 import { tapbackText } from './tapback-texts.ts';
 import type { TapbackLocale } from './tapback-texts.ts';
 import { readTapbackCode } from './tapbacks.ts';
-
-/** The simulated world cannot do what was asked: nobody of that name, no such message, not a member. */
-export class Impossible extends Error {
-  override readonly name = 'Impossible';
-}
 
 export interface FileGiven {
   readonly name: string;

@@ -1,0 +1,155 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+
+import { request } from 'undici';
+
+import type { Settings } from '../config.ts';
+import { journalPath, makeDataDir } from '../data-dir.ts';
+import { tokenPath } from '../edges/enrolment.ts';
+import { EXIT } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
+import { openJournal } from '../ports/journal/journal-sqlite.ts';
+
+export interface Finding {
+  readonly check: string;
+  readonly verdict: 'ok' | 'warning' | 'failure';
+  readonly detail: string;
+  /** What to do about it. */
+  readonly next?: string;
+}
+
+const MIN_FREE_MB = 500;
+const MAX_SKEW_S = 30;
+
+/** Looks at everything the agent needs and says what is wrong and what to do. */
+export async function doctor(settings: Settings, output: Output): Promise<number> {
+  const findings = [
+    checkNode(),
+    checkSettings(settings),
+    checkFolder(settings.dataDir ?? ''),
+    checkJournal(settings.dataDir ?? ''),
+    checkToken(settings.dataDir ?? ''),
+    ...(settings.url === undefined ? [] : await checkService(settings.url)),
+    checkMessages(settings),
+  ];
+  const failures = findings.filter((finding) => finding.verdict === 'failure').length;
+  const warnings = findings.filter((finding) => finding.verdict === 'warning').length;
+  const lines = findings.map(
+    ({ check, verdict, detail, next }) =>
+      `  ${MARKS[verdict]} ${check.padEnd(10)} ${detail}${next === undefined ? '' : `\n    → ${next}`}`,
+  );
+  lines.push(`${failures} failures, ${warnings} warnings.`);
+  output.result({ findings, failures, warnings }, lines.join('\n'));
+  return failures === 0 ? EXIT.done : EXIT.doctor;
+}
+
+const MARKS = { ok: '✔', warning: '⚠', failure: '✖' } as const;
+
+function checkNode(): Finding {
+  return { check: 'Node', verdict: 'ok', detail: `${process.version} at ${process.execPath}` };
+}
+
+function checkSettings({ url, location }: Settings): Finding {
+  const missing = [
+    ...(url === undefined ? ['--url (FOOTBRIDGE_URL)'] : []),
+    ...(location === undefined ? ['--location (FOOTBRIDGE_LOCATION)'] : []),
+  ];
+  if (missing.length === 0)
+    return { check: 'Settings', verdict: 'ok', detail: 'service and location are set' };
+  return { check: 'Settings', verdict: 'failure', detail: `missing: ${missing.join(', ')}` };
+}
+
+function checkFolder(dataDir: string): Finding {
+  try {
+    makeDataDir(dataDir);
+    accessSync(dataDir, constants.R_OK | constants.W_OK);
+    const { bavail, bsize } = statfsSync(dataDir);
+    const freeMb = Math.floor((bavail * bsize) / 1024 / 1024);
+    if (freeMb < MIN_FREE_MB) {
+      return {
+        check: 'Folder',
+        verdict: 'failure',
+        detail: `${freeMb} MB free`,
+        next: 'Make room on the disk',
+      };
+    }
+    return { check: 'Folder', verdict: 'ok', detail: `${dataDir}, ${freeMb} MB free` };
+  } catch {
+    const next = 'Give --data-dir a folder that belongs to you';
+    return { check: 'Folder', verdict: 'failure', detail: `${dataDir} cannot be written`, next };
+  }
+}
+
+function checkJournal(dataDir: string): Finding {
+  if (!existsSync(journalPath(dataDir))) return { check: 'Journal', verdict: 'ok', detail: 'none yet' };
+  try {
+    const journal = openJournal(journalPath(dataDir));
+    const { rejected, setAside } = journal.outbox.counts();
+    const waiting = journal.jobs.pending();
+    journal.close();
+    if (rejected + setAside > 0) {
+      return {
+        check: 'Journal',
+        verdict: 'warning',
+        detail: `${rejected} messages were refused by the CRM, ${setAside} cannot be delivered`,
+        next: 'The operator of the service can ask for them again',
+      };
+    }
+    return { check: 'Journal', verdict: 'ok', detail: `readable, ${waiting} jobs waiting` };
+  } catch {
+    const next = `Move ${journalPath(dataDir)} away; what was waiting in it is lost`;
+    return { check: 'Journal', verdict: 'failure', detail: 'cannot be read', next };
+  }
+}
+
+function checkToken(dataDir: string): Finding {
+  const path = tokenPath(dataDir);
+  if (!existsSync(path)) {
+    const next = 'footbridge-agent activate --url … --license …';
+    return { check: 'License', verdict: 'warning', detail: 'this Mac is not activated yet', next };
+  }
+  if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
+    const next = `chmod 600 "${path}", then activate again: the token may have been read`;
+    return { check: 'License', verdict: 'failure', detail: 'others can read the device token', next };
+  }
+  return { check: 'License', verdict: 'ok', detail: 'activated' };
+}
+
+async function checkService(url: string): Promise<Finding[]> {
+  try {
+    const started = performance.now();
+    const { statusCode, headers, body } = await request(`${url}/health`, {
+      signal: AbortSignal.timeout(10_000),
+    });
+    await body.dump();
+    const ms = Math.round(performance.now() - started);
+    const reached: Finding =
+      statusCode === 200
+        ? { check: 'Service', verdict: 'ok', detail: `${url} answered in ${ms} ms` }
+        : {
+            check: 'Service',
+            verdict: 'failure',
+            detail: `${url} answered ${statusCode}`,
+            next: 'Tell whoever runs the service',
+          };
+    return [reached, checkClock(headers['date'])];
+  } catch {
+    const next = 'Check the address, the network and any firewall in between';
+    return [{ check: 'Service', verdict: 'failure', detail: `${url} cannot be reached`, next }];
+  }
+}
+
+function checkClock(date: unknown): Finding {
+  const theirs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  if (Number.isNaN(theirs))
+    return { check: 'Clock', verdict: 'ok', detail: 'the service gives no time to compare' };
+  const skew = Math.round(Math.abs(Date.now() - theirs) / 1000);
+  if (skew <= MAX_SKEW_S) return { check: 'Clock', verdict: 'ok', detail: `${skew} s from the service’s` };
+  const next = 'Turn on "Set time and date automatically"';
+  return { check: 'Clock', verdict: 'warning', detail: `${skew} s from the service’s`, next };
+}
+
+function checkMessages({ simulate, macos }: Settings): Finding {
+  if (simulate === true) return { check: 'Messages', verdict: 'ok', detail: `simulated, macOS ${macos}` };
+  const next = 'Add --simulate: this version has no engine for the real Messages';
+  return { check: 'Messages', verdict: 'failure', detail: 'no engine', next };
+}

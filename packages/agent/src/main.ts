@@ -1,0 +1,129 @@
+import { Command, CommanderError } from 'commander';
+
+import { NoEngine } from './agent.ts';
+import { activate, deactivate } from './commands/activate.ts';
+import { doctor } from './commands/doctor.ts';
+import { run } from './commands/run.ts';
+import { status } from './commands/status.ts';
+import { readConfig, readSettings } from './config.ts';
+import type { Read, Settings } from './config.ts';
+import { AlreadyRunning } from './data-dir.ts';
+import { EXIT } from './exit-codes.ts';
+import { createOutput } from './output.ts';
+import type { Output } from './output.ts';
+import { SETTINGS } from './settings.ts';
+import type { Setting, SettingName } from './settings.ts';
+import { AGENT_VERSION } from './version.ts';
+
+const program = new Command('footbridge-agent')
+  .description('Connects the Messages of this Mac with a Footbridge service.')
+  .version(AGENT_VERSION)
+  .exitOverride()
+  .configureHelp({ showGlobalOptions: true });
+
+type Flags = Readonly<Record<string, unknown>>;
+type Action = (flags: Flags, output: Output) => number | Promise<number>;
+
+command({
+  name: 'run',
+  about: 'Connects to the service and works until it is stopped.',
+  examples: [
+    'footbridge-agent run --url https://bridge.example.com --location LOC --license KEY',
+    'footbridge-agent run --url http://127.0.0.1:4600 --location LOC --license KEY --simulate --macos 15.6',
+  ],
+  settings: [
+    'url',
+    'license',
+    'location',
+    'dataDir',
+    'deviceId',
+    'simulate',
+    'macos',
+    'controlPort',
+    'allowLoopback',
+    'smsFallback',
+    'logLevel',
+  ],
+  action: async (flags, output) => {
+    const read = readConfig(flags, process.env);
+    return read.ok ? await run(read.value, process.env['FAILPOINTS']) : misconfigured(read, output);
+  },
+});
+
+command({
+  name: 'activate',
+  about: 'Takes a seat of a license for this Mac.',
+  examples: ['footbridge-agent activate --url https://bridge.example.com --license KEY'],
+  settings: ['url', 'license', 'dataDir', 'deviceId'],
+  action: withSettings(activate),
+});
+
+command({
+  name: 'deactivate',
+  about: 'Gives the seat back, for another Mac.',
+  examples: ['footbridge-agent deactivate --url https://bridge.example.com'],
+  settings: ['url', 'dataDir', 'deviceId'],
+  action: withSettings(deactivate),
+});
+
+command({
+  name: 'status',
+  about: 'Tells what the agent is doing. Exit code 0: running and connected.',
+  examples: ['footbridge-agent status', 'footbridge-agent status --json'],
+  settings: ['dataDir'],
+  action: withSettings((settings, output) => status(settings.dataDir ?? '', output)),
+});
+
+command({
+  name: 'doctor',
+  about: 'Looks for what is wrong and says what to do. Exit code 9: something is.',
+  examples: ['footbridge-agent doctor --url https://bridge.example.com --location LOC'],
+  settings: ['url', 'license', 'location', 'dataDir', 'simulate', 'macos'],
+  action: withSettings(doctor),
+});
+
+/** A command whose flags come from the table of settings. */
+function command(told: {
+  name: string;
+  about: string;
+  examples: readonly string[];
+  settings: readonly SettingName[];
+  action: Action;
+}): void {
+  const built = program.command(told.name).description(told.about).option('--json', 'answer as JSON');
+  for (const name of told.settings) {
+    const { flag, env, about, fallback }: Setting<unknown> = SETTINGS[name];
+    const preset = fallback === undefined || fallback === 'false' ? '' : `, default ${fallback}`;
+    if (flag !== undefined) built.option(flag, `${about} (${env}${preset})`);
+  }
+  built.addHelpText('after', `\nExamples:\n${told.examples.map((example) => `  ${example}`).join('\n')}`);
+  built.action(async (flags: Flags) => {
+    const output = createOutput(flags['json'] === true || !process.stdout.isTTY);
+    process.exitCode = await told.action(flags, output);
+  });
+}
+
+function withSettings(action: (settings: Settings, output: Output) => number | Promise<number>): Action {
+  return async (flags, output) => {
+    const read = readSettings(flags, process.env);
+    return read.ok ? await action(read.value, output) : misconfigured(read, output);
+  };
+}
+
+function misconfigured(read: Extract<Read<unknown>, { ok: false }>, output: Output): number {
+  for (const problem of read.problems) output.problem(problem);
+  return EXIT.configuration;
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  else if (error instanceof NoEngine || error instanceof AlreadyRunning) {
+    console.error(error.message);
+    process.exitCode = EXIT.configuration;
+  } else {
+    console.error(error);
+    process.exitCode = EXIT.bug;
+  }
+}
