@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { EngineError } from '../../errors.ts';
+import { FakeClock } from '../../fake-clock.ts';
+import type { OpenDatabase } from '../../sql/open-database.ts';
+import { createSqlGuids } from './guids-sql.ts';
+import type { Guids } from './guids.ts';
+
+const DAY = 86_400_000;
+const KEY = { locationId: 'loc', guid: 'guid-1' };
+const NEW = { kind: 'claimed', uncertain: false };
+
+export function guidsContract(name: string, open: () => Promise<OpenDatabase>): void {
+  describe(`the memory of inbound messages on ${name}`, () => {
+    let database: OpenDatabase;
+    let clock: FakeClock;
+    let guids: Guids;
+    let other: Guids;
+
+    beforeEach(async () => {
+      database = await open();
+      clock = new FakeClock();
+      guids = createSqlGuids({ database, clock, owner: 'process-1' });
+      other = createSqlGuids({ database, clock, owner: 'process-2' });
+    });
+    afterEach(() => database.close());
+
+    it('I6 lets one claim a message, and says what became of it to the next', async () => {
+      expect(await guids.claim(KEY, 1)).toEqual(NEW);
+      expect(await other.claim(KEY, 2)).toEqual({ kind: 'held', owner: 'process-1' });
+      await guids.sent(KEY, 'crm-1');
+      expect(await guids.claim(KEY, 1)).toEqual({ kind: 'sent' });
+      expect(await other.claim(KEY, 2)).toEqual({ kind: 'sent' });
+    });
+
+    it('I6 keeps locations and guids apart', async () => {
+      await guids.claim(KEY, 1);
+      expect(await other.claim({ ...KEY, guid: 'guid-2' }, 1)).toEqual(NEW);
+      expect(await other.claim({ ...KEY, locationId: 'loc2' }, 1)).toEqual(NEW);
+      await guids.sent(KEY, 'crm-1');
+      expect(await guids.claim({ ...KEY, locationId: 'loc2' }, 1)).toEqual({
+        kind: 'held',
+        owner: 'process-2',
+      });
+    });
+
+    it('gives a process its own claim again', async () => {
+      await guids.claim(KEY, 1);
+      expect(await guids.claim(KEY, 2)).toEqual(NEW);
+    });
+
+    it('hands a claim over when its owner is gone, once, and flags it', async () => {
+      await guids.claim(KEY, 1);
+      const third = createSqlGuids({ database, clock, owner: 'process-3' });
+      const taken = await Promise.all([
+        other.takeOver(KEY, 2, 'process-1'),
+        third.takeOver(KEY, 2, 'process-1'),
+      ]);
+      expect(taken.filter(Boolean)).toHaveLength(1);
+      const winner = taken[0] ? other : third;
+      expect(await winner.claim(KEY, 2)).toEqual({ kind: 'claimed', uncertain: true });
+    });
+
+    it('does not hand over what the owner finished', async () => {
+      await guids.claim(KEY, 1);
+      await guids.sent(KEY, 'crm-1');
+      expect(await other.takeOver(KEY, 2, 'process-1')).toBe(false);
+    });
+
+    it('lets a rejected message be claimed again', async () => {
+      await guids.claim(KEY, 1);
+      await guids.rejected(KEY);
+      expect(await other.claim(KEY, 2)).toEqual(NEW);
+      expect(await guids.claim(KEY, 3)).toEqual({ kind: 'held', owner: 'process-2' });
+    });
+
+    it('answers a hundred and fifty at once, each for itself', async () => {
+      const keys = Array.from({ length: 150 }, (_, index) => ({ ...KEY, guid: `g${index}` }));
+      const claims = await Promise.all(keys.map((key) => guids.claim(key, 1)));
+      expect(claims.every(({ kind }) => kind === 'claimed')).toBe(true);
+      const marked = keys.map((key, index) =>
+        index % 3 === 0 ? guids.sent(key, `crm-${index}`) : guids.claim({ ...key, locationId: 'loc2' }, 1),
+      );
+      await Promise.all(marked);
+      const again = await Promise.all(keys.map((key) => other.claim(key, 1)));
+      expect(again.map(({ kind }) => kind)).toEqual(
+        keys.map((_, index) => (index % 3 === 0 ? 'sent' : 'held')),
+      );
+    });
+
+    it('lets exactly one of many claim the same message', async () => {
+      const claims = await Promise.all(
+        Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? guids : other).claim(KEY, 1)),
+      );
+      const kinds = new Set(claims.filter((_, index) => index % 2 === 0).map(({ kind }) => kind));
+      const others = new Set(claims.filter((_, index) => index % 2 === 1).map(({ kind }) => kind));
+      // A process gets its own claim as often as it asks; the other process never does.
+      expect([...kinds, ...others].toSorted()).toEqual(['claimed', 'held']);
+    });
+
+    it('forgets what is old', async () => {
+      await guids.claim(KEY, 1);
+      await guids.sent(KEY, 'crm-1');
+      await clock.advance(31 * DAY);
+      await guids.claim({ ...KEY, guid: 'young' }, 1);
+      expect(await guids.prune(30 * DAY)).toBe(1);
+      expect(await guids.claim(KEY, 1)).toEqual(NEW);
+      expect(await other.claim({ ...KEY, guid: 'young' }, 1)).toMatchObject({ kind: 'held' });
+    });
+
+    it('says so when the store is away', async () => {
+      await database.db.schema.alterTable('inbound_guids').renameTo('gone').execute();
+      await expect(guids.claim(KEY, 1)).rejects.toThrow(EngineError);
+      await expect(guids.sent(KEY, 'crm-1')).rejects.toThrow(EngineError);
+      await database.db.schema.alterTable('gone').renameTo('inbound_guids').execute();
+      expect(await guids.claim(KEY, 1)).toEqual(NEW);
+    });
+  });
+}
