@@ -38,7 +38,7 @@ async function isAccepted(
 
 describe('signatures', () => {
   it.each([...ed25519.valid, ...rsa.valid])(
-    'S2 the vector states its bytes: $name',
+    'the vector states its bytes: $name',
     ({ body, bodyBase64, bytes, sha256 }) => {
       const raw = Buffer.from(bodyBase64, 'base64');
       expect([raw.toString(), raw.length]).toEqual([body, bytes]);
@@ -46,28 +46,28 @@ describe('signatures', () => {
     },
   );
 
-  it.each(ed25519.valid)('S2 Ed25519 signs and verifies: $name', async ({ key, body, signature }) => {
+  it.each(ed25519.valid)('Ed25519 signs and verifies: $name', async ({ key, body, signature }) => {
     const { privateKeyPem, publicKeyPem } = keyNamed(key);
     const signed = await signWebhook(body, privateKeyPem);
     expect(signed.headers['X-CRM-Signature']).toBe(signature);
     expect(await isAccepted(body, signature, publicKeyPem, 'Ed25519')).toBe(true);
   });
 
-  it.each(ed25519.invalid)('S2 Ed25519 refuses: $name', async ({ key, body, signature }) => {
+  it.each(ed25519.invalid)('Ed25519 refuses: $name', async ({ key, body, signature }) => {
     expect(await isAccepted(body, signature, keyNamed(key).publicKeyPem, 'Ed25519')).toBe(false);
   });
 
-  it.each(rsa.valid)('S3 RSA-SHA256 signs and verifies: $name', async ({ body, signature }) => {
+  it.each(rsa.valid)('RSA-SHA256 signs and verifies: $name', async ({ body, signature }) => {
     const signed = await signWebhook(body, rsa.key.privateKeyPem);
     expect(signed.headers['X-WH-Signature']).toBe(signature);
     expect(await isAccepted(body, signature, rsa.key.publicKeyPem, 'RSA-SHA256')).toBe(true);
   });
 
-  it.each(rsa.invalid)('S3 RSA-SHA256 refuses: $name', async ({ body, signature }) => {
+  it.each(rsa.invalid)('RSA-SHA256 refuses: $name', async ({ body, signature }) => {
     expect(await isAccepted(body, signature, rsa.key.publicKeyPem, 'RSA-SHA256')).toBe(false);
   });
 
-  it.each(base64.spellings)('S8 a signature spelt $name', async ({ value, ok }) => {
+  it.each(base64.spellings)('a signature spelt $name', async ({ value, ok }) => {
     expect(await isAccepted(base64.body, value, keyNamed('seed').publicKeyPem, 'Ed25519')).toBe(ok);
   });
 });
@@ -75,17 +75,17 @@ describe('signatures', () => {
 const { aliases } = aliasVectors;
 
 describe('messages', () => {
-  it('W3 all 31 removed aliases are there', () => {
+  it('all 31 removed aliases are there', () => {
     expect(new Set(aliases.map(({ alias }) => alias)).size).toBe(31);
   });
 
-  it.each(aliases)('W3 $alias is refused with a hint', ({ alias, field, body }) => {
+  it.each(aliases)('$alias is refused with a hint', ({ alias, field, body }) => {
     const fault = checkMessage(body).find((found) => found.field === alias);
     expect(fault?.code).toBe('MISSING_REQUIRED_FIELDS');
     expect(fault?.message).toContain(field === 'conversationId' ? 'messageId' : `use ${field}`);
   });
 
-  it.each(lengths.texts)('W6 $units units of $unit', ({ unit, times, units, codePoints, utf8Bytes, ok }) => {
+  it.each(lengths.texts)('$units units of $unit', ({ unit, times, units, codePoints, utf8Bytes, ok }) => {
     const message = unit.repeat(times);
     expect([message.length, Array.from(message).length, Buffer.byteLength(message)]).toEqual([
       units,
@@ -156,7 +156,7 @@ describe('reactions', () => {
 });
 
 describe('statuses', () => {
-  it.each(statuses.sequences)('A5 $name', ({ incoming, end }) => {
+  it.each(statuses.sequences)('$name', ({ incoming, end }) => {
     let status: MessageStatus | undefined;
     for (const next of incoming) status = nextStatus(status, next);
     expect(status ?? null).toBe(end);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeBase64, encodeBase64 } from './base64.ts';
 
 describe('strict base64', () => {
-  it('S8 agrees with the platform on every byte sequence', () => {
+  it('agrees with the platform on every byte sequence', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const text = encodeBase64(bytes);
@@ -13,7 +13,7 @@ describe('strict base64', () => {
     );
   });
 
-  it('S8 every byte sequence has exactly one spelling', () => {
+  it('every byte sequence has exactly one spelling', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -46,11 +46,11 @@ describe('strict base64', () => {
     ['unused bits that are not zero, two letters', 'QR=='],
     ['a letter beyond ASCII', 'e30é'],
     ['a lone surrogate', 'e30\ud800'],
-  ])('S8 refuses %s', (_, text) => {
+  ])('refuses %s', (_, text) => {
     expect(decodeBase64(text)).toBeUndefined();
   });
 
-  it('S8 reads the empty text as no bytes', () => {
+  it('reads the empty text as no bytes', () => {
     expect(decodeBase64('')).toEqual(new Uint8Array());
   });
 });

@@ -97,7 +97,7 @@ describe('device ids and guids', () => {
 });
 
 describe('request ids', () => {
-  it('W2 a request id is a UUIDv7 that tells its time', () => {
+  it('a request id is a UUIDv7 that tells its time', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 48 - 1 }), (now) => {
         const id = newRequestId(now);
@@ -108,14 +108,14 @@ describe('request ids', () => {
     );
   });
 
-  it('W2 request ids sort by time and do not repeat', () => {
+  it('request ids sort by time and do not repeat', () => {
     const ids = Array.from({ length: 1000 }, (_, index) => newRequestId(1_700_000_000_000 + index));
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(Array.from({ length: 1000 }, () => newRequestId(0))).size).toBe(1000);
     expect(Math.abs((requestTime(newRequestId()) ?? 0) - Date.now())).toBeLessThan(1000);
   });
 
-  it('W2 something else has no time', () => {
+  it('something else has no time', () => {
     for (const other of ['', 'x', '6ba7b810-9dad-11d1-80b4-00c04fd430c8']) {
       expect(requestTime(other)).toBeUndefined();
       expect(asRequestId(other)).toBeUndefined();
