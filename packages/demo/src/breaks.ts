@@ -1,0 +1,280 @@
+import { makeReaction } from '@footbridge/kit';
+import { ed25519Key } from '@footbridge/testkit/keys';
+import { until } from '@footbridge/testkit/until';
+
+import { CONTACT, CUSTOMER, LOCATION } from './world.ts';
+import type { World } from './world.ts';
+
+/** Something that goes wrong on purpose: what is promised before, and what was seen after. */
+export interface Break {
+  readonly id: string;
+  readonly title: string;
+  readonly promise: string;
+  run(world: World): Promise<Outcome>;
+}
+
+export interface Outcome {
+  readonly held: boolean;
+  readonly result: string;
+}
+
+const held = (condition: boolean, result: string): Outcome => ({ held: condition, result });
+
+const fresh = (text: string) => ({
+  locationId: LOCATION,
+  contactId: CONTACT,
+  phone: CUSTOMER,
+  message: text,
+});
+
+const arrived = async ({ crm }: World, text: string): Promise<number> =>
+  (await crm.messages()).filter(({ message }) => message.startsWith(text)).length;
+
+const onPhone = async ({ mac }: World, text: string): Promise<number> =>
+  (await mac.world()).chats
+    .flatMap(({ messages }) => messages)
+    .filter((message) => message.from === 'me' && message.text === text).length;
+
+const told = (world: World, messageId: string, status: string) =>
+  until(async () => (await world.crm.accepted({ messageId })).includes(status), {
+    what: `the CRM hears ${status}`,
+    within: 15_000,
+  });
+
+/** The reason of a failed status, once the CRM has heard of it. */
+async function failure(
+  world: World,
+  messageId: string | undefined,
+): Promise<{ code?: unknown; message?: unknown }> {
+  await told(world, messageId ?? '', 'failed');
+  const statuses = await world.crm.statuses();
+  return statuses.find((call) => call.messageId === messageId && call.status === 'failed')?.error ?? {};
+}
+
+/** A customer's message that must be in the CRM once, and how long that took. */
+async function once(world: World, text: string, within = 20_000): Promise<Outcome> {
+  const started = performance.now();
+  await world.mac.say(CUSTOMER, { text });
+  await until(async () => (await arrived(world, text)) > 0, { what: 'the message reaches the CRM', within });
+  const took = ((performance.now() - started) / 1000).toFixed(1);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const times = await arrived(world, text);
+  return held(times === 1, `the CRM has it ${times === 1 ? 'once' : `${times} times`}, ${took} s later`);
+}
+
+export const BREAKS: readonly Break[] = [
+  {
+    id: 'mac-offline',
+    title: 'Mac offline',
+    promise: 'The CRM learns at once that nobody is there: 404, and a failed status. Nothing is queued.',
+    async run(world) {
+      await world.mac.halt();
+      try {
+        const sent = await world.crm.sendWebhook({ fields: fresh('is anybody there?') });
+        const { code } = await failure(world, sent.messageId);
+        return held(
+          sent.status === 404 && code === 'CLIENT_NOT_CONNECTED',
+          `${sent.status} LOCATION_NOT_CONNECTED, then status failed with ${code}`,
+        );
+      } finally {
+        await world.mac.start();
+        await world.mac.registered();
+      }
+    },
+  },
+  {
+    id: 'second-mac',
+    title: 'Second Mac takes over',
+    promise: 'One Mac serves a location. The newer one wins, the older one is told and stays away.',
+    async run(world) {
+      const second = await world.secondMac();
+      try {
+        await second.registered();
+        const sent = await world.crm.sendWebhook({ fields: fresh('which Mac am I on?') });
+        await told(world, sent.messageId ?? '', 'delivered');
+        const seen = (await second.world()).chats
+          .flatMap(({ messages }) => messages)
+          .some(({ text }) => text === 'which Mac am I on?');
+        const closed = world.wire.entries.some(
+          (entry) => entry.kind === 'frame' && entry.type === 'close' && entry.text.startsWith('4501'),
+        );
+        return held(
+          seen && closed && (await onPhone(world, 'which Mac am I on?')) === 0,
+          'the second Mac sent it; the first was closed with 4501 and sent nothing',
+        );
+      } finally {
+        await second.stop();
+        await world.mac.halt();
+        await world.mac.start();
+        await world.mac.registered();
+      }
+    },
+  },
+  {
+    id: 'crm-500',
+    title: 'CRM answers 500',
+    promise: 'The Mac keeps the message, Footbridge tries again: the CRM has it once.',
+    async run(world) {
+      await world.crm.misbehave({ match: 'inbound', times: 2, how: { status: 500 } });
+      return once(world, `through two 500s ${Date.now()}`);
+    },
+  },
+  {
+    id: 'crm-answer-lost',
+    title: 'CRM answer lost',
+    promise:
+      'The CRM stored it but the answer never came. It is sent again under the same key: the CRM has it once.',
+    async run(world) {
+      await world.crm.misbehave({ match: 'inbound', times: 1, how: 'dropAnswer' });
+      return once(world, `the answer was lost ${Date.now()}`);
+    },
+  },
+  {
+    id: 'crm-slow-pending',
+    title: 'CRM slow on pending',
+    promise: 'The CRM takes two seconds to answer pending; delivered still arrives after it, never before.',
+    async run(world) {
+      await world.crm.misbehave({ match: 'status', times: 1, how: { answerDelayMs: 2000 } });
+      const sent = await world.crm.sendWebhook({ fields: fresh('slowly, slowly') });
+      await told(world, sent.messageId ?? '', 'delivered');
+      const order = (await world.crm.accepted({ messageId: sent.messageId ?? '' })).join(' → ');
+      return held(order === 'pending → delivered', `the CRM heard ${order}`);
+    },
+  },
+  {
+    id: 'wrong-signature',
+    title: 'Wrong signature',
+    promise: 'A request signed with a key that nobody registered goes nowhere.',
+    async run(world) {
+      const sent = await world.crm.sendWebhook({
+        fields: fresh('signed by a stranger'),
+        options: { key: ed25519Key() },
+      });
+      return held(
+        sent.status === 401 && (await onPhone(world, 'signed by a stranger')) === 0,
+        `${sent.status}, and no phone rang`,
+      );
+    },
+  },
+  {
+    id: 'sixty-one',
+    title: '61 in a minute',
+    promise: 'A location may send 60 a minute. The 61st waits, other locations notice nothing.',
+    async run(world) {
+      const locationId = `locFLOOD${Date.now()}`;
+      const statuses = await Promise.all(
+        Array.from({ length: 61 }, () =>
+          world.crm.sendWebhook({ fields: { ...fresh('flood'), locationId } }),
+        ),
+      );
+      const limited = statuses.filter(({ status }) => status === 429);
+      const other = await world.crm.sendWebhook({ fields: fresh('meanwhile, elsewhere') });
+      const retryAfter = limited[0]?.headers?.['retry-after'];
+      return held(
+        limited.length === 1 && other.status === 200,
+        `60 passed, one got 429 with Retry-After ${retryAfter}; the other location got ${other.status}`,
+      );
+    },
+  },
+  {
+    id: 'too-long',
+    title: '20,001 characters',
+    promise: 'One character too many is refused, says how many there were, and is reported as failed.',
+    async run(world) {
+      const sent = await world.crm.sendWebhook({ fields: fresh('a'.repeat(20_001)) });
+      await told(world, sent.messageId ?? '', 'failed');
+      const { code, received, limit } = sent.answer as Record<string, unknown>;
+      return held(
+        sent.status === 400 && code === 'MESSAGE_BODY_TOO_LONG',
+        `400 ${code}, received ${received}, limit ${limit}`,
+      );
+    },
+  },
+  {
+    id: 'twice',
+    title: 'Same webhook twice',
+    promise: 'CRMs repeat themselves. The person gets one text.',
+    async run(world) {
+      const text = `only once please ${Date.now()}`;
+      const fields = { ...fresh(text), messageId: `m${Date.now()}` };
+      const answers = [await world.crm.sendWebhook({ fields }), await world.crm.sendWebhook({ fields })];
+      await told(world, fields.messageId, 'delivered');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      const times = await onPhone(world, text);
+      return held(
+        times === 1 && answers.every(({ status }) => status === 200),
+        `two times 200, ${times === 1 ? 'one text' : `${times} texts`} on the phone`,
+      );
+    },
+  },
+  {
+    id: 'token-expired',
+    title: 'Token expired',
+    promise: 'The token is refreshed, once, and the message arrives.',
+    async run(world) {
+      const before = (await world.crm.calls()).filter(({ route }) => route === 'token').length;
+      await world.crm.expireTokens({ locationId: LOCATION });
+      const outcome = await once(world, `after the token ran out ${Date.now()}`);
+      const refreshes = (await world.crm.calls()).filter(({ route }) => route === 'token').length - before;
+      return held(outcome.held && refreshes === 1, `${refreshes} refresh; ${outcome.result}`);
+    },
+  },
+  {
+    id: 'emoji-missing',
+    title: 'Emoji not found',
+    promise:
+      'The Mac cannot place the glyph: the CRM hears failed with the reason, and nothing is sent as text instead.',
+    async run(world) {
+      const said = await world.mac.say(CUSTOMER, { text: 'react to this' });
+      await world.mac.change({ faults: [{ job: 'reaction', code: 'EMOJI_NOT_IN_RECENTS', times: 1 }] });
+      const message = makeReaction({
+        chatId: said.chatId,
+        target: said.guid,
+        kind: 'emoji',
+        emoji: '🦄',
+        action: 'add',
+      });
+      const sent = await world.crm.sendWebhook({ fields: fresh(message) });
+      const { code } = await failure(world, sent.messageId);
+      return held(code === 'EMOJI_NOT_IN_RECENTS', `status failed with ${code}`);
+    },
+  },
+  {
+    id: 'queue-full',
+    title: 'Queue full',
+    promise:
+      "The Mac's queue holds 500. What does not fit is refused by name, so that the CRM can try later.",
+    async run(world) {
+      await world.mac.change({ faults: [{ job: 'text', code: 'RATE_LIMITED', times: 1 }] });
+      const sent = await world.crm.sendWebhook({ fields: fresh('one too many') });
+      const { code, message: why } = await failure(world, sent.messageId);
+      return held(code === 'RATE_LIMITED', `status failed with ${code}: ${why}`);
+    },
+  },
+  {
+    id: 'kill-service',
+    title: 'Kill the service',
+    promise: 'kill -9 in the middle of five messages. After the restart all five are in the CRM, once each.',
+    async run(world) {
+      const stamp = Date.now();
+      const texts = Array.from({ length: 5 }, (_, index) => `survivor ${index + 1} of 5, ${stamp}`);
+      await world.crm.misbehave({ match: 'inbound', times: 2, how: { answerDelayMs: 400 } });
+      for (const text of texts) await world.mac.say(CUSTOMER, { text });
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      const started = performance.now();
+      await world.service.kill9();
+      await world.service.start();
+      await until(
+        async () =>
+          (await Promise.all(texts.map((text) => arrived(world, text)))).every((times) => times > 0),
+        { what: 'all five reach the CRM', within: 60_000 },
+      );
+      const took = ((performance.now() - started) / 1000).toFixed(1);
+      const counts = await Promise.all(texts.map((text) => arrived(world, text)));
+      return held(
+        counts.every((times) => times === 1),
+        `the service was killed and came back; all five are there once, ${took} s later`,
+      );
+    },
+  },
+];

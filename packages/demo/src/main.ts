@@ -1,0 +1,106 @@
+// `npm run demo`: everything on this machine, real traffic, nothing leaves it.
+import { parseArgs, styleText } from 'node:util';
+
+import { BREAKS } from './breaks.ts';
+import { preparePage, startPage } from './page-server.ts';
+import { tellStory } from './story.ts';
+import { nextFree, startWorld } from './world.ts';
+import type { World } from './world.ts';
+
+const { values } = parseArgs({
+  options: {
+    headless: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    port: { type: 'string', default: '4640' },
+  },
+});
+
+const started = performance.now();
+let last = started;
+
+function say(event: Record<string, unknown>, line: string): void {
+  console.log(values.json ? JSON.stringify(event) : line);
+}
+
+function step(name: string, detail: string): void {
+  const now = performance.now();
+  const ms = Math.round(now - last);
+  last = now;
+  say(
+    { step: name, detail, ms, ok: true },
+    `  ${styleText('green', '✔')} ${name.padEnd(16)} ${detail.padEnd(62)} ${styleText('dim', `${(ms / 1000).toFixed(2)} s`)}`,
+  );
+}
+
+async function ports(): Promise<{ service: number; operator: number; crm: number; page: number }> {
+  if (values.headless) return { service: 0, operator: 0, crm: 0, page: 0 };
+  const wanted = { service: 4600, operator: 4610, crm: 4620, page: Number(values.port) };
+  const chosen = { ...wanted };
+  for (const [name, port] of Object.entries(wanted)) {
+    const free = await nextFree(port);
+    if (free !== port)
+      say(
+        { moved: name, from: port, to: free },
+        `  ${styleText('yellow', '!')} port ${port} is taken, the ${name} uses ${free}`,
+      );
+    chosen[name as keyof typeof chosen] = free;
+  }
+  return chosen;
+}
+
+async function breakEverything(world: World): Promise<boolean> {
+  let good = true;
+  for (const { id, title, promise, run } of BREAKS) {
+    const began = performance.now();
+    const outcome = await run(world).catch((error: unknown) => ({
+      held: false,
+      result: error instanceof Error ? error.message : String(error),
+    }));
+    await world.crm.calm();
+    good &&= outcome.held;
+    const ms = Math.round(performance.now() - began);
+    say(
+      { break: id, title, promise, ...outcome, ms },
+      `  ${outcome.held ? styleText('green', '✔') : styleText('red', '✖')} ${title.padEnd(24)} ${outcome.result}`,
+    );
+  }
+  return good;
+}
+
+async function run(): Promise<void> {
+  say(
+    { demo: 'footbridge' },
+    `\n${styleText('bold', 'Footbridge')}: everything below is real traffic on this machine, nothing leaves it\n`,
+  );
+  const chosen = await ports();
+  const opening = values.headless ? undefined : preparePage();
+  const world = await startWorld(chosen, step);
+  let stopping: Promise<void> | undefined;
+  const stop = (code: number) => {
+    stopping ??= world.stop().then(() => process.exit(code));
+  };
+  process.on('SIGINT', () => stop(0));
+  process.on('SIGTERM', () => stop(0));
+  try {
+    await tellStory(world, step);
+    if (opening === undefined) {
+      const good = await breakEverything(world);
+      say(
+        { done: true, ok: good, ms: Math.round(performance.now() - started) },
+        good ? '\nEvery promise held.' : '\nA promise was broken.',
+      );
+      return stop(good ? 0 : 1);
+    }
+    const page = await startPage(world, chosen.page, await opening);
+    const took = ((performance.now() - started) / 1000).toFixed(1);
+    say(
+      { ready: page.url, ms: Math.round(performance.now() - started) },
+      `\n  ${styleText('bold', 'Open')}  ${styleText('cyan', page.url)}     ${styleText('dim', `ready in ${took} s`)}\n  ${styleText('bold', 'Stop')}  Ctrl-C\n`,
+    );
+  } catch (error) {
+    console.error(`\nThe demo could not go on: ${error instanceof Error ? error.message : String(error)}`);
+    stop(1);
+  }
+}
+
+await run();
