@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { signBody } from '@footbridge/testkit/keys';
+
+import { GOOD, startWorld } from './webhook-world.ts';
+import type { World } from './webhook-world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+beforeEach(() => {
+  world.frames.length = 0;
+  world.logs.length = 0;
+});
+
+const text = JSON.stringify(GOOD);
+const FIELDS = ['locationId', 'contactId', 'message', 'attachments', 'messageId', 'phone', 'type', 'userId'];
+
+/** A name of the body, written into its JSON whatever the value's JSON is. */
+const withRaw = (name: string, json: string) =>
+  `${JSON.stringify({ ...GOOD, [name]: undefined }).slice(0, -1)},${JSON.stringify(name)}:${json}}`;
+
+describe('prototypes', () => {
+  const poison =
+    '{"locationId":"evil","contactId":"evil","message":"evil","phone":"12345","type":"Email","polluted":1}';
+
+  it.each(['__proto__', 'constructor', 'prototype'])('W3 %s gives no field', async (name) => {
+    const before = Object.getOwnPropertyNames(Object.prototype).join();
+    const { status, json } = await world.post(`{"${name}":${poison}}`);
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ code: 'MISSING_REQUIRED_FIELDS', received: [] });
+    expect(Object.getOwnPropertyNames(Object.prototype).join()).toBe(before);
+    expect('polluted' in {}).toBe(false);
+  });
+
+  it.each(['__proto__', 'constructor'])(
+    'W10 %s beside a good message is one more unknown field',
+    async (name) => {
+      const { status } = await world.post(withRaw(name, poison));
+      expect(status).toBe(200);
+      expect(world.frames[0]).toMatchObject({ message: 'Hello', phone: GOOD.phone, contactId: 'contact1' });
+    },
+  );
+
+  it('W16 locations with the names of built-in properties are locations like any other', async () => {
+    for (const locationId of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'])
+      expect((await world.post({ ...GOOD, locationId })).status).toBe(404);
+  });
+});
+
+describe('names said twice', () => {
+  it('W3 the last one counts, for the limit, the key and the Mac alike', async () => {
+    const { json } = await world.post(text.replace('{', '{"locationId":"other","message":"first",'));
+    expect(json).toMatchObject({ status: 'success', locationId: GOOD.locationId });
+    expect(world.frames[0]?.message).toBe('Hello');
+    expect((await world.post(text.replace(/}$/, ',"locationId":"other"}'))).json).toMatchObject({
+      locationId: 'other',
+    });
+  });
+});
+
+describe('deep nesting', () => {
+  const depths = [10, 1000, 10_000, 100_000, 250_000];
+  it.each(depths)('W10 %i levels in an unknown field', async (depth) => {
+    const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const { status } = await world.post(withRaw('unknown', deep));
+    // The parser itself may give up on the deepest: that is malformed JSON.
+    expect([200, 400]).toContain(status);
+    if (status === 200) expect(world.frames).toHaveLength(1);
+  });
+
+  it.each(FIELDS)('W4 10,000 levels in %s', async (name) => {
+    const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`;
+    const { status } = await world.post(withRaw(name, deep));
+    expect(status).toBe(['messageId', 'userId', 'attachments'].includes(name) ? 200 : 400);
+  });
+
+  it('W5 10,000 levels in an attachment', async () => {
+    const deep = `[${'['.repeat(10_000)}${']'.repeat(10_000)}]`;
+    expect((await world.post(withRaw('attachments', deep))).json).toMatchObject({
+      code: 'INVALID_ATTACHMENTS',
+      received: 0,
+    });
+  });
+
+  it('W13 an array of 100,000 levels', async () => {
+    const { status } = await world.post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+    expect(status).toBe(400);
+  });
+});
+
+describe('odd strings', () => {
+  const odd: [string, string][] = [
+    ['a lone high surrogate', '\ud800'],
+    ['a lone low surrogate', '\udc00'],
+    ['NUL', '\u0000'],
+    ['line separators', '\u2028\u2029'],
+    ['a right-to-left override', '\u202e'],
+    ['a terminal escape', '\u001b]0;x\u0007'],
+    ['a byte order mark', '\ufeff'],
+    ['a not-a-character', '\uffff'],
+  ];
+  it.each(odd)('W4 %s in every field', async (_name, value) => {
+    for (const name of FIELDS) {
+      const given = name === 'attachments' ? [`https://cdn.example/${value}`] : `x${value}y`;
+      const { status, json } = await world.post({ ...GOOD, [name]: given });
+      const documented: Record<string, unknown> = {
+        locationId: 404,
+        phone: 400,
+        type: 400,
+        message: 200,
+        contactId: 200,
+        messageId: 200,
+        userId: 200,
+      };
+      if (name in documented) expect(status, name).toBe(documented[name]);
+      else expect([200, 400], name).toContain(status);
+      if (name === 'locationId') expect(json?.['locationId']).toBe(given);
+    }
+    expect(world.frames.map(({ message }) => message)).toContain(`x${value}y`);
+  });
+
+  it.each(FIELDS)('W4 a string of 1,000,000 letters in %s', async (name) => {
+    const { status, json } = await world.post({ ...GOOD, [name]: 'a'.repeat(1_000_000) });
+    const expected: Record<string, [number, string | undefined]> = {
+      locationId: [400, 'MISSING_REQUIRED_FIELDS'],
+      contactId: [400, 'MISSING_REQUIRED_FIELDS'],
+      message: [400, 'MESSAGE_BODY_TOO_LONG'],
+      attachments: [200, undefined],
+      messageId: [200, undefined],
+      phone: [400, 'RECIPIENT_PHONE_INVALID'],
+      type: [400, 'UNSUPPORTED_MESSAGE_TYPE'],
+      userId: [200, undefined],
+    };
+    expect([status, json?.['code']]).toEqual(expected[name]);
+    for (const frame of world.frames) expect(JSON.stringify(frame).length).toBeLessThan(1000);
+  });
+
+  it('W5 a list of 100,000 attachments', async () => {
+    const attachments = Array.from({ length: 100_000 }, () => 'a');
+    expect((await world.post({ ...GOOD, attachments })).json).toMatchObject({ received: 0 });
+  });
+
+  it('the largest frame still fits what a Mac reads', async () => {
+    const { status } = await world.post({
+      ...GOOD,
+      contactId: '\u0001'.repeat(1023) + 'x',
+      messageId: '\u0001'.repeat(256),
+      message: '\u0001'.repeat(19_999) + 'x',
+      attachments: Array.from({ length: 20 }, () => `https://x.example/${'中'.repeat(2030)}`),
+    });
+    expect(status).toBe(200);
+    expect(Buffer.byteLength(JSON.stringify(world.frames[0]))).toBeLessThan(256 * 1024);
+  });
+});
+
+describe('canaries', () => {
+  it('W15 no value of any field is in a log line, a journal step or an error page', async () => {
+    const canary = 'CaNaRy7f3a';
+    const bodies: unknown[] = [
+      ...['contactId', 'message', 'phone'].map((name) => ({ ...GOOD, [name]: canary })),
+      { ...GOOD, attachments: [`https://cdn.example/${canary}`] },
+      { ...GOOD, attachments: [canary] },
+      { ...GOOD, extra: canary, message: { body: canary } },
+      `{"${canary}`,
+      { ...GOOD, message: canary.repeat(3000) },
+    ];
+    world.steps.length = 0;
+    for (const body of bodies) {
+      const answers = [
+        await world.post(body),
+        await world.post(body, { signature: canary }),
+        await world.post(body, { unsigned: true }),
+      ];
+      for (const answer of answers) expect(answer.text).not.toContain(canary);
+    }
+    expect(world.logs.join('\n')).not.toContain(canary);
+    expect(JSON.stringify(world.steps)).not.toContain(canary);
+    expect(JSON.stringify(world.seen)).not.toContain(canary);
+  });
+});
+
+describe('smuggled and broken requests', () => {
+  const signature = () => signBody(text, world.key);
+  const send = (lines: string[], body = text) => world.raw(`${lines.join('\r\n')}\r\n\r\n${body}`, 300);
+  const HEAD = ['POST /crm/webhook HTTP/1.1', 'Host: x', 'Content-Type: application/json'];
+
+  it.each<[string, string[]]>([
+    ['two lengths', ['Content-Length: 5', `Content-Length: ${text.length}`]],
+    ['a length and chunks', [`Content-Length: ${text.length}`, 'Transfer-Encoding: chunked']],
+    ['an odd transfer encoding', ['Transfer-Encoding: identity, chunked']],
+    ['a negative length', ['Content-Length: -1']],
+    ['a space before the colon', [`Content-Length : ${text.length}`]],
+    ['a folded header', [`Content-Length: ${text.length}`, 'X-CRM-Signature: a', ' b']],
+    ['two hosts', ['Host: y', `Content-Length: ${text.length}`]],
+  ])('W14 %s: refused by the server, nothing is forwarded', async (_name, lines) => {
+    const answer = await send([...HEAD, `X-CRM-Signature: ${signature()}`, ...lines]);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(world.frames).toEqual([]);
+  });
+
+  it('W14 a sender that leaves in the middle of the body is forgotten', async () => {
+    await send([...HEAD, `X-CRM-Signature: ${signature()}`, 'Content-Length: 100000'], '{"loc');
+    expect(world.frames).toEqual([]);
+    expect((await world.post(GOOD)).status).toBe(200);
+  });
+
+  it('W1 requests in one packet are answered in order', async () => {
+    const one = [...HEAD, `X-CRM-Signature: ${signature()}`, `Content-Length: ${text.length}`].join('\r\n');
+    const bad = [...HEAD, 'X-CRM-Signature: bad', `Content-Length: ${text.length}`].join('\r\n');
+    const answer = await world.raw(`${one}\r\n\r\n${text}${bad}\r\n\r\n${text}${one}\r\n\r\n${text}`, 300);
+    expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
+      '200',
+      '401',
+      '200',
+    ]);
+    expect(world.frames).toHaveLength(2);
+  });
+
+  it('W14 a body in chunks of one byte is put together', async () => {
+    const chunks = Array.from(text, (letter) => `1\r\n${letter}\r\n`).join('');
+    const answer = await send(
+      [...HEAD, `X-CRM-Signature: ${signature()}`, 'Transfer-Encoding: chunked', 'Connection: close'],
+      `${chunks}0\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
