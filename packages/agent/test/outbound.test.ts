@@ -1,0 +1,264 @@
+import { createHash } from 'node:crypto';
+
+import { writeFooter } from '@footbridge/protocol/footer';
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { always, serveFiles } from './file-server.ts';
+import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+describe('texts', () => {
+  it('M3 reach the person and are reported delivered with their guid', async () => {
+    const { service, messages } = await runAgent(undo);
+    const { requestId, messageId } = service.send({ message: 'Good morning' });
+    const status = await service.statusOf(requestId);
+    const [message] = await messages();
+    expect(status).toMatchObject({ messageId, status: 'delivered', guid: message?.guid });
+    expect(message).toMatchObject({
+      from: 'me',
+      text: 'Good morning',
+      service: 'iMessage',
+      state: 'delivered',
+    });
+    expect(await until(() => service.unacked.size === 0)).toBe(true);
+  });
+
+  it('go out as SMS when the SMS path was called', async () => {
+    const { service, world } = await runAgent(undo);
+    await service.statusOf(service.send({ channel: 'sms' }).requestId);
+    const { chats } = await world();
+    expect(chats).toMatchObject([{ service: 'SMS', messages: [{ service: 'SMS', state: 'sent' }] }]);
+  });
+
+  it('F2 go out without their footer', async () => {
+    const { service, messages } = await runAgent(undo);
+    const message = writeFooter('Only this', { service_name: 'iMessage', something: 'else' });
+    await service.statusOf(service.send({ message }).requestId);
+    expect((await messages()).map((sent) => sent.text)).toEqual(['Only this']);
+  });
+
+  it('F4 with an unreadable footer are not sent at all', async () => {
+    const { service, messages } = await runAgent(undo);
+    const broken = [
+      'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1,\n-- end svc-metadata --',
+      'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1}',
+      'Hi\n[[SVMD:v1:%%%]]',
+      '"reaction":{}}\n-- end svc-metadata --',
+    ];
+    for (const message of broken) {
+      const status = await service.statusOf(service.send({ message }).requestId);
+      expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_FRAME' } });
+    }
+    expect(await messages()).toEqual([]);
+  });
+
+  it('F4 that are nothing but a footer are not sent', async () => {
+    const { service, messages } = await runAgent(undo);
+    const message = writeFooter('  ', { is_group: false });
+    const status = await service.statusOf(service.send({ message }).requestId);
+    expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_FRAME' } });
+    expect(await messages()).toEqual([]);
+  });
+
+  it('can be replies, and a reply to nothing is not sent', async () => {
+    const { service, play, messages } = await runAgent(undo);
+    const { guid } = await play(person(ANNA, 'say'), { text: 'Really?' });
+    const reply = (target: string): string => writeFooter('Yes', { reply_to: { message_guid: target } });
+    await service.statusOf(service.send({ message: reply(guid) }).requestId);
+    const lost = await service.statusOf(service.send({ message: reply('NOWHERE') }).requestId);
+    expect((await messages()).map(({ text, replyTo }) => [text, replyTo])).toEqual([
+      ['Really?', undefined],
+      ['Yes', guid],
+    ]);
+    expect(lost.error?.code).toBe('TARGET_NOT_FOUND');
+  });
+});
+
+describe('groups', () => {
+  it('F3 are found by chat_id', async () => {
+    const { service, play, world } = await runAgent(undo);
+    const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
+    const message = writeFooter('All of you', { chat_id: chatId, is_group: true });
+    await service.statusOf(service.send({ message }).requestId);
+    const chats = (await world()).chats.filter((chat) => chat.messages.length > 0);
+    expect(chats).toMatchObject([{ id: chatId, isGroup: true, messages: [{ text: 'All of you' }] }]);
+  });
+
+  it('F3 are found by their people, in any order and spelling, and made once', async () => {
+    const { service, world } = await runAgent(undo);
+    const lists = [
+      [ANNA, BERT],
+      ['+1 (555) 010-0002', '+1 555 010 0001'],
+      [BERT, ANNA, ANNA, '+15550100000'],
+    ];
+    for (const recipients of lists) {
+      const message = writeFooter('Hi', { is_group: true, recipients });
+      expect(await service.statusOf(service.send({ message }).requestId)).toMatchObject({
+        status: 'delivered',
+      });
+    }
+    expect((await world()).chats).toMatchObject([
+      { isGroup: true, recipients: [ANNA, BERT], messages: [{}, {}, {}] },
+    ]);
+  });
+
+  it('a direct chat named by chat_id is used whatever the phone says', async () => {
+    const { service, play, world } = await runAgent(undo);
+    const { chatId } = await play(person(BERT, 'say'), { text: 'Hello' });
+    await service.statusOf(service.send({ message: writeFooter('Back', { chat_id: chatId }) }).requestId);
+    expect((await world()).chats.map((chat) => chat.messages.map((message) => message.text))).toEqual([
+      ['Hello', 'Back'],
+    ]);
+  });
+
+  it('a chat_id this Mac does not know never becomes a text to somebody else', async () => {
+    const { service, messages } = await runAgent(undo);
+    const status = await service.statusOf(
+      service.send({ message: writeFooter('Hi', { chat_id: 99 }) }).requestId,
+    );
+    expect(status.error?.code).toBe('INVALID_FRAME');
+    expect(await messages()).toEqual([]);
+  });
+});
+
+describe('attachments', () => {
+  it('go out with their text, byte for byte, the text first', async () => {
+    const { service, messages } = await runAgent(undo);
+    const files = await serveFiles(undo, always(PNG, 'image/png'));
+    const { requestId } = service.send({
+      message: 'Look',
+      attachments: [`${files.url}/one.png`, `${files.url}/two.png?size=big`],
+    });
+    const status = await service.statusOf(requestId);
+    const sent = await messages();
+    expect(status).toMatchObject({ status: 'delivered', guid: sent[0]?.guid });
+    const sha256 = createHash('sha256').update(PNG).digest('hex');
+    expect(sent.map(({ text, attachments }) => ({ text, attachments }))).toEqual([
+      { text: 'Look', attachments: [] },
+      { text: '', attachments: [{ name: 'one.png', mime: 'image/png', size: PNG.byteLength, sha256 }] },
+      { text: '', attachments: [{ name: 'two.png', mime: 'image/png', size: PNG.byteLength, sha256 }] },
+    ]);
+  });
+
+  it('go out instead of a text', async () => {
+    const { service, messages } = await runAgent(undo);
+    const files = await serveFiles(undo, always(PNG, 'image/png'));
+    await service.statusOf(service.send({ message: null, attachments: [`${files.url}/a.png`] }).requestId);
+    expect(await messages()).toMatchObject([{ text: '', attachments: [{ name: 'a.png' }] }]);
+  });
+
+  it('nothing of a message goes out when one of its files cannot be fetched', async () => {
+    const { service, messages } = await runAgent(undo);
+    const files = await serveFiles(undo, (request, response) => {
+      response.writeHead(request.url === '/good.png' ? 200 : 404).end(PNG);
+    });
+    const attachments = [`${files.url}/good.png`, `${files.url}/gone.png`];
+    const status = await service.statusOf(service.send({ message: 'Look', attachments }).requestId);
+    expect(status).toMatchObject({ status: 'failed', error: { code: 'IMESSAGE_ERROR' } });
+    expect(status.error?.message).toContain('404');
+    expect(await messages()).toEqual([]);
+  });
+
+  it('M4 after half a message a second attempt sends only the other half', async () => {
+    const { service, play, messages } = await runAgent(undo);
+    const files = await serveFiles(undo, always(PNG, 'image/png'));
+    await play('/world', { faults: [{ job: 'attachment', code: 'TIMEOUT', times: 1 }] });
+    const frame = { messageId: 'half', message: 'Look', attachments: [`${files.url}/a.png`] };
+    const first = await service.statusOf(service.send(frame).requestId);
+    expect(first).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } });
+    expect(first.error?.message).toContain('1 of 2 parts');
+    expect(await service.statusOf(service.send(frame).requestId)).toMatchObject({ status: 'delivered' });
+    expect((await messages()).map(({ text, attachments }) => [text, attachments.length])).toEqual([
+      ['Look', 0],
+      ['', 1],
+    ]);
+  });
+});
+
+describe('voice', () => {
+  it('F3 the recording becomes a voice message', async () => {
+    const { service, messages } = await runAgent(undo);
+    const files = await serveFiles(undo, always(Buffer.from('sound'), 'audio/mp4'));
+    const message = writeFooter('', { voice: { duration_ms: 2300, mime_type: 'audio/mp4' } });
+    await service.statusOf(service.send({ message, attachments: [`${files.url}/hello.m4a`] }).requestId);
+    expect(await messages()).toMatchObject([
+      { voice: { durationMs: 2300, mime: 'audio/mp4' }, attachments: [{ name: 'hello.m4a', size: 5 }] },
+    ]);
+  });
+
+  it('F7 without a recording, or with something else, is refused', async () => {
+    const { service, messages } = await runAgent(undo);
+    const files = await serveFiles(undo, always(PNG, 'image/png'));
+    const message = writeFooter('Hi', { voice: { duration_ms: 1 } });
+    for (const attachments of [[], [`${files.url}/a.png`]]) {
+      const status = await service.statusOf(service.send({ message, attachments }).requestId);
+      expect(status.error?.code).toBe('INVALID_FRAME');
+    }
+    expect(await messages()).toEqual([]);
+  });
+});
+
+describe('animations', () => {
+  it.each([
+    ['slam', 'bubble', 'slam'],
+    ['Invisible Ink', 'bubble', 'invisible_ink'],
+    ['confetti', 'screen', 'confetti'],
+    ['CKHeartEffect', 'screen', 'love'],
+  ] as const)('F3 %s is shown with its text', async (effect, kind, name) => {
+    const { service, messages } = await runAgent(undo);
+    const message = writeFooter('Congratulations', { animation: { effect, kind } });
+    expect(await service.statusOf(service.send({ message }).requestId)).toMatchObject({
+      status: 'delivered',
+    });
+    expect(await messages()).toMatchObject([{ text: 'Congratulations', effect: name }]);
+  });
+
+  it('that cannot be shown are refused rather than sent plainly', async () => {
+    const { service, messages } = await runAgent(undo);
+    const cases = [
+      [
+        { message: writeFooter('Hi', { animation: { effect: 'earthquake', kind: 'screen' } }) },
+        'NOT_IMPLEMENTED',
+      ],
+      [{ message: writeFooter('Hi', { animation: { effect: 'slam', kind: 'screen' } }) }, 'INVALID_FRAME'],
+      [{ message: writeFooter('', { animation: { effect: 'slam', kind: 'bubble' } }) }, 'INVALID_FRAME'],
+      [
+        { message: writeFooter('Hi', { animation: { effect: 'slam', kind: 'bubble' } }), channel: 'sms' },
+        'IMESSAGE_ERROR',
+      ],
+    ] as const;
+    for (const [frame, code] of cases) {
+      expect((await service.statusOf(service.send(frame).requestId)).error?.code).toBe(code);
+    }
+    expect(await messages()).toEqual([]);
+  });
+});
+
+describe('a number that is not on iMessage', () => {
+  it('M3 is an IMESSAGE_ERROR that says so', async () => {
+    const { service, play, messages } = await runAgent(undo);
+    await play(person(ANNA), { imessage: false });
+    const status = await service.statusOf(service.send({}).requestId);
+    expect(status).toMatchObject({ status: 'failed', error: { code: 'IMESSAGE_ERROR' } });
+    expect(status.error?.message).toContain('not on iMessage');
+    expect(await messages()).toMatchObject([{ state: 'failed' }]);
+  });
+
+  it('gets one SMS where the owner allows that', async () => {
+    const { service, play, world } = await runAgent(undo, { env: { FOOTBRIDGE_SMS_FALLBACK: 'true' } });
+    await play(person(ANNA), { imessage: false });
+    expect(await service.statusOf(service.send({}).requestId)).toMatchObject({ status: 'delivered' });
+    const states = (await world()).chats.map((chat) => [
+      chat.service,
+      chat.messages.map(({ state }) => state),
+    ]);
+    expect(states).toEqual([
+      ['iMessage', ['failed']],
+      ['SMS', ['sent']],
+    ]);
+  });
+});

@@ -1,0 +1,107 @@
+import { tempDir } from '@footbridge/testkit/undo';
+import type { Undo } from '@footbridge/testkit/undo';
+
+import { startAgent } from '../src/agent.ts';
+import type { Agent, AgentParts } from '../src/agent.ts';
+import { readConfig } from '../src/config.ts';
+import type { AgentConfig } from '../src/config.ts';
+import { createLog } from '../src/log.ts';
+import type { WorldView } from '../src/ports/messages/messages-simulated.ts';
+import type { ViewedMessage } from '../src/ports/messages/simulated-view.ts';
+import { ScriptedService } from './scripted-service.ts';
+
+export type World = WorldView & { readonly queue: number };
+
+/** The whole agent in this process, with a service that does what the test says. */
+export interface RunningAgent {
+  readonly service: ScriptedService;
+  readonly agent: Agent;
+  readonly config: AgentConfig;
+  readonly logs: string[];
+  /** A call to the control port. */
+  readonly play: <T = { guid: string; chatId: number }>(path: string, body: object) => Promise<T>;
+  readonly world: () => Promise<World>;
+  /** All messages of the world, chat by chat. */
+  readonly messages: () => Promise<ViewedMessage[]>;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly parts?: Partial<AgentParts>;
+  readonly dataDir?: string;
+  readonly service?: ScriptedService;
+  /** False: the test waits for the registration itself. */
+  readonly wait?: boolean;
+}
+
+export async function runAgent(undo: Undo, options: RunOptions = {}): Promise<RunningAgent> {
+  const service = options.service ?? (await new ScriptedService().start());
+  if (options.service === undefined) undo.add(() => service.stop());
+  const dataDir = options.dataDir ?? (await tempDir(undo));
+  const read = readConfig(
+    {
+      url: service.url,
+      location: 'location1',
+      license: 'LICENSE-KEY',
+      dataDir,
+      simulate: true,
+      controlPort: '0',
+    },
+    { FOOTBRIDGE_ALLOW_LOOPBACK: 'true', FOOTBRIDGE_CONFIRM_SEC: '0.15', ...options.env },
+  );
+  if (!read.ok) throw new Error(read.problems.join('; '));
+  const before = service.registrations.length;
+  const logs: string[] = [];
+  const log = createLog('debug', { write: (line) => void logs.push(line) });
+  const agent = await startAgent(read.value, {
+    log,
+    ...options.parts,
+    link: { backoffBaseMs: 5, protocolWaitMs: 50, ...options.parts?.link },
+  });
+  undo.add(() => agent.stop());
+  const control = controlUrlOf(logs);
+  const call = async (path: string, init: RequestInit): Promise<unknown> => {
+    const response = await fetch(control + path, init);
+    const body: unknown = await response.json();
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(body)}`);
+    return body;
+  };
+  const running: RunningAgent = {
+    service,
+    agent,
+    config: read.value,
+    logs,
+    play: async <T>(path: string, body: object) =>
+      (await call(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })) as T,
+    world: async () => (await call('/world', {})) as World,
+    messages: async () => (await running.world()).chats.flatMap((chat) => chat.messages),
+  };
+  if (options.wait !== false) await service.registered(before + 1);
+  return running;
+}
+
+function controlUrlOf(logs: readonly string[]): string {
+  for (const line of logs) {
+    const url = /"controlUrl":"([^"]+)"/.exec(line)?.[1];
+    if (url !== undefined) return url;
+  }
+  throw new Error('the simulator did not say where its control port is');
+}
+
+/** A 1 × 1 PNG. */
+export const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** Two people of the simulated world. */
+export const ANNA = '+15550100001';
+export const BERT = '+15550100002';
+
+export function person(handle: string, verb?: string): string {
+  return `/people/${encodeURIComponent(handle)}${verb === undefined ? '' : `/${verb}`}`;
+}

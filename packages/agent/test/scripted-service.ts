@@ -1,0 +1,259 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+
+import { parseMacFrame, SUBPROTOCOL, writeFrame } from '@footbridge/protocol/frames';
+import type {
+  AckFrame,
+  MacFrame,
+  MessageReceivedFrame,
+  MessageStatusFrame,
+  RegisterFrame,
+  SendFrame,
+} from '@footbridge/protocol/frames';
+import { until } from '@footbridge/testkit/until';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+
+export interface Asset {
+  readonly name: string;
+  readonly mime: string;
+  readonly bytes: Buffer;
+  readonly url: string;
+}
+
+/** The service's side of the channel, as far as a test wants it to behave. */
+export class ScriptedService {
+  readonly #http: Server;
+  readonly #sockets = new WebSocketServer({ noServer: true });
+  #connections: WebSocket[] = [];
+  #pinging: NodeJS.Timeout | undefined;
+  #requests = 0;
+
+  /** Answers to `/mac/activate`, in order; then the last one for ever. */
+  activations: { status: number; body: object }[] = [{ status: 201, body: { seats: { used: 1, max: 3 } } }];
+  readonly activated: Record<string, unknown>[] = [];
+  /** The tokens that are good. */
+  readonly tokens = new Set<string>();
+  /** Answers to the upgrade before one is let in. */
+  upgradeRefusals: { status: number; headers?: Record<string, string> }[] = [];
+  /** Answers to `/mac/assets` before one is taken. */
+  assetRefusals: number[] = [];
+  readonly assets: Asset[] = [];
+  autoRegister = true;
+  autoAck = true;
+  window = 64;
+
+  readonly registrations: RegisterFrame[] = [];
+  readonly statuses: MessageStatusFrame[] = [];
+  readonly received: MessageReceivedFrame[] = [];
+  /** The numbers of all frames as they came, repeats included. */
+  readonly seqs: number[] = [];
+  readonly invalid: string[] = [];
+  readonly unacked = new Set<number>();
+  mostUnacked = 0;
+
+  constructor() {
+    this.#http = createServer((request, response) => {
+      void this.#answer(request, response);
+    });
+    this.#http.on('upgrade', (request, socket, head) => {
+      const refusal = this.#refusalOf(request);
+      if (refusal !== undefined) {
+        const headers = Object.entries(refusal.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
+        socket.end(
+          `HTTP/1.1 ${refusal.status} No\r\n${headers.join('')}Content-Length: 0\r\nConnection: close\r\n\r\n`,
+        );
+        return;
+      }
+      this.#sockets.handleUpgrade(request, socket, head, (ws) => this.#welcome(ws));
+    });
+  }
+
+  async start(port = 0): Promise<this> {
+    this.#http.listen(port, '127.0.0.1');
+    await once(this.#http, 'listening');
+    return this;
+  }
+
+  get port(): number {
+    const address = this.#http.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get connected(): number {
+    return this.#connections.length;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#pinging);
+    for (const socket of this.#connections) socket.terminate();
+    this.#http.close();
+    this.#http.closeAllConnections();
+    if (this.#http.listening) await once(this.#http, 'close');
+  }
+
+  pingEvery(ms: number): void {
+    clearInterval(this.#pinging);
+    this.#pinging = setInterval(() => {
+      for (const socket of this.#connections) socket.ping();
+    }, ms);
+  }
+
+  stopPinging(): void {
+    clearInterval(this.#pinging);
+  }
+
+  /** A `send` with everything that a test does not care about filled in. */
+  send(over: Partial<SendFrame> = {}): SendFrame {
+    this.#requests += 1;
+    const frame: SendFrame = {
+      type: 'send',
+      requestId: `request-${this.#requests}`,
+      messageId: `message-${this.#requests}`,
+      contactId: 'contact-1',
+      phone: '+15550100001',
+      message: 'Hello',
+      attachments: [],
+      channel: 'imessage',
+      ...over,
+    };
+    this.write(writeFrame(frame));
+    return frame;
+  }
+
+  write(text: string): void {
+    const socket = this.#connections.at(-1);
+    if (socket === undefined) throw new Error('no Mac is connected');
+    socket.send(text);
+  }
+
+  ack(seq: number, outcome: AckFrame['outcome'] = 'delivered', reason?: string): void {
+    this.unacked.delete(seq);
+    this.write(writeFrame({ type: 'ack', seq, outcome, ...(reason === undefined ? {} : { reason }) }));
+  }
+
+  redeliver(seq: number): void {
+    this.write(writeFrame({ type: 'redeliver', seq }));
+  }
+
+  close(code: number, reason = ''): void {
+    for (const socket of this.#connections) socket.close(code, reason);
+  }
+
+  /** As a broken cable: nothing is said. */
+  cut(): void {
+    for (const socket of this.#connections) socket.terminate();
+  }
+
+  statusOf(requestId: string, within = 5_000): Promise<MessageStatusFrame> {
+    return until(() => this.statuses.find((frame) => frame.requestId === requestId), {
+      within,
+      what: `a status for ${requestId}`,
+    });
+  }
+
+  messageOf(guid: string, within = 5_000): Promise<MessageReceivedFrame> {
+    return until(() => this.received.find((frame) => frame.guid === guid), {
+      within,
+      what: `message ${guid}`,
+    });
+  }
+
+  registered(times = 1): Promise<unknown> {
+    return until(() => this.registrations.length >= times && this.connected > 0, {
+      what: `registration ${times}`,
+    });
+  }
+
+  #refusalOf(request: IncomingMessage): { status: number; headers?: Record<string, string> } | undefined {
+    const scripted = this.upgradeRefusals.shift();
+    if (scripted !== undefined) return scripted;
+    if (request.url !== '/mac/socket') return { status: 404 };
+    if (request.headers['sec-websocket-protocol'] !== SUBPROTOCOL) return { status: 426 };
+    const token = request.headers.authorization?.replace('Bearer ', '');
+    return token !== undefined && this.tokens.has(token) ? undefined : { status: 401 };
+  }
+
+  #welcome(socket: WebSocket): void {
+    this.#connections.push(socket);
+    this.unacked.clear();
+    socket.on('message', (data: Buffer) => this.#hear(socket, data.toString()));
+    socket.on('close', () => {
+      this.#connections = this.#connections.filter((other) => other !== socket);
+    });
+  }
+
+  #hear(socket: WebSocket, text: string): void {
+    const parsed = parseMacFrame(text);
+    if (parsed.kind !== 'frame') {
+      this.invalid.push(text);
+      return;
+    }
+    this.#keep(parsed.frame);
+    if (parsed.frame.type === 'register') {
+      if (!this.autoRegister) return;
+      const { locationId } = parsed.frame;
+      const sessionId = `session-${this.registrations.length}`;
+      socket.send(writeFrame({ type: 'registered', locationId, sessionId, window: this.window }));
+    } else if (this.autoAck) {
+      this.unacked.delete(parsed.frame.seq);
+      socket.send(writeFrame({ type: 'ack', seq: parsed.frame.seq, outcome: 'delivered' }));
+    }
+  }
+
+  #keep(frame: MacFrame): void {
+    if (frame.type === 'register') {
+      this.registrations.push(frame);
+      return;
+    }
+    this.seqs.push(frame.seq);
+    this.unacked.add(frame.seq);
+    this.mostUnacked = Math.max(this.mostUnacked, this.unacked.size);
+    if (frame.type === 'message_status') this.statuses.push(frame);
+    else this.received.push(frame);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+    const bytes = Buffer.concat(chunks);
+    const { status, body } = this.#respond(request, bytes);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(body === undefined ? undefined : JSON.stringify(body));
+  }
+
+  #respond(request: IncomingMessage, bytes: Buffer): { status: number; body?: object } {
+    if (request.url === '/health') return { status: 200, body: { status: 'ok' } };
+    if (request.url === '/mac/activate') return this.#activate(bytes);
+    const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
+    if (!this.tokens.has(token)) return { status: 401, body: { code: 'UNAUTHORIZED' } };
+    if (request.url === '/mac/deactivate') {
+      this.tokens.delete(token);
+      return { status: 204 };
+    }
+    if (request.url !== '/mac/assets') return { status: 404 };
+    const refusal = this.assetRefusals.shift();
+    if (refusal !== undefined) return { status: refusal, body: {} };
+    const name = decodeURIComponent(String(request.headers['x-file-name']));
+    const url = `https://assets.example.com/${this.assets.length}/${encodeURIComponent(name)}`;
+    this.assets.push({ name, mime: String(request.headers['content-type']), bytes, url });
+    return { status: 201, body: { url } };
+  }
+
+  #activate(bytes: Buffer): { status: number; body: object } {
+    const told: unknown = JSON.parse(bytes.toString());
+    this.activated.push(typeof told === 'object' && told !== null ? { ...told } : {});
+    const [next] = this.activations;
+    if (this.activations.length > 1) this.activations.shift();
+    if (next === undefined || next.status > 299) return next ?? { status: 500, body: {} };
+    const deviceToken = `token-${this.activated.length}`;
+    this.tokens.clear();
+    this.tokens.add(deviceToken);
+    return { status: next.status, body: { deviceToken, ...next.body } };
+  }
+}
