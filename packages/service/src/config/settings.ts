@@ -346,7 +346,8 @@ export const SETTINGS = {
     'Limits',
     'MESSAGE_BODY_MAX_LENGTH_CHARS',
     '20000',
-    wholeNumber(1, 200_000),
+    // More would not fit into a frame to the Mac when every character has to be escaped.
+    wholeNumber(1, 30_000),
     'Longest message, in UTF-16 code units, footer included.',
   ),
   phoneDefaultCountry: define(

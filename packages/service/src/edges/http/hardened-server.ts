@@ -104,9 +104,21 @@ function refuse(
   response.end(body);
 }
 
+const UNSIGNED = '{"error":"Invalid signature"}';
+
 // What the parser itself refuses: no request object exists, so the answer is written by hand and says nothing of the input.
-function answerUnparsable(error: NodeJS.ErrnoException, socket: Duplex): void {
+function answerUnparsable(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  // A signature header too long for the parser is a bad signature like any other (S8).
+  if (
+    error.code === 'HPE_HEADER_OVERFLOW' &&
+    error.rawPacket?.toString('latin1', 0, 17) === 'POST /crm/webhook'
+  ) {
+    socket.end(
+      `HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${UNSIGNED.length}\r\n\r\n${UNSIGNED}`,
+    );
+    return (socket as Socket).destroySoon();
+  }
   const status =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? '431 Request Header Fields Too Large'
