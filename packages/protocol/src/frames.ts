@@ -155,8 +155,9 @@ export type Parsed<F> =
 /** Reads what a Mac sent. Unknown fields are left behind. */
 export function parseMacFrame(text: string): Parsed<MacFrame> {
   const parsed = parse<MacFrame>(MAC_FRAMES, text);
-  const fault = parsed.kind === 'frame' ? crossFieldFault(parsed.frame) : undefined;
-  return fault === undefined || parsed.kind !== 'frame' ? parsed : invalid(fault, parsed.frame);
+  if (parsed.kind !== 'frame') return parsed;
+  const fault = crossFieldFault(parsed.frame);
+  return fault === undefined ? parsed : invalid(fault, parsed.frame);
 }
 
 /** Reads what the service sent. Unknown fields are left behind. */
