@@ -1,0 +1,107 @@
+import { codeEntry } from '@footbridge/protocol/codes';
+import type { EnrolmentCode } from '@footbridge/protocol/codes';
+import type { FastifyInstance } from 'fastify';
+
+import { RequestError } from '../../errors.ts';
+import type { Enrolled, Enrolment } from '../../flows/enrol/activate-device.ts';
+import type { Limit, Limits, Verdict } from '../../ports/limits/limits.ts';
+
+export interface EnrolmentRoutesDeps {
+  readonly enrolment: Pick<Enrolment, 'activate' | 'deactivate'>;
+  readonly limits: Limits;
+  /** The key under which an address is limited. */
+  readonly addressKey: (address: string) => string;
+  readonly perMinute: number;
+}
+
+/** Ten wrong keys or tokens lock an address out; nobody guesses 140 bits ten at a time. */
+const WRONG: Limit = { name: 'enrolment-wrong', max: 10, windowSec: 900 };
+const BODY_LIMIT = 16_384;
+
+/** `POST /mac/activate` and `POST /mac/deactivate` (M7). */
+export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: EnrolmentRoutesDeps) {
+  const attempts: Limit = { name: 'enrolment', max: perMinute, windowSec: 60 };
+
+  async function limit(key: string): Promise<void> {
+    const wrong = await limits.peek(WRONG, key);
+    if (wrong.remaining === 0)
+      throw tooMany(wrong, 'Too many wrong license keys or tokens came from this address; it is locked out.');
+    const verdict = await limits.take(attempts, key);
+    if (!verdict.allowed) throw tooMany(verdict, 'Too many activations came from this address.');
+  }
+
+  return (app: FastifyInstance): void => {
+    readAnyBodyAsJson(app);
+
+    app.post('/mac/activate', { bodyLimit: BODY_LIMIT }, async (request, reply) => {
+      const key = addressKey(request.ip);
+      await limit(key);
+      const outcome = await enrolment.activate(request.body);
+      if (outcome.kind === 'refused_key') await limits.take(WRONG, key);
+      if (outcome.kind !== 'activated') throw refusal(outcome);
+      const { deviceToken, seats, again } = outcome;
+      return reply
+        .code(again ? 200 : 201)
+        .header('Cache-Control', 'no-store')
+        .send({ deviceToken, seats });
+    });
+
+    app.post('/mac/deactivate', { bodyLimit: BODY_LIMIT }, async (request, reply) => {
+      const key = addressKey(request.ip);
+      await limit(key);
+      const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
+      if (await enrolment.deactivate(token)) return reply.code(204).send();
+      await limits.take(WRONG, key);
+      throw refused(
+        'UNAUTHORIZED',
+        { message: 'The device token is missing or not valid any more.' },
+        { 'WWW-Authenticate': 'Bearer' },
+      );
+    });
+
+    app.get('/mac/socket', async () => {
+      throw refused(
+        'UPGRADE_REQUIRED',
+        { message: 'This path takes WebSocket connections only.' },
+        { Upgrade: 'websocket', Connection: 'Upgrade' },
+      );
+    });
+  };
+}
+
+/** Whatever the Content-Type says, and also without any body: what counts is whether it can be read. */
+function readAnyBodyAsJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, body === '' ? undefined : JSON.parse(body.toString()));
+    } catch {
+      done(refused('INVALID_REQUEST', { message: 'The body must be JSON.' }));
+    }
+  });
+}
+
+function refusal(outcome: Exclude<Enrolled, { kind: 'activated' }>): RequestError {
+  if (outcome.kind === 'invalid') return refused('INVALID_REQUEST', { message: outcome.fault });
+  if (outcome.kind === 'suspended') return refused('LICENSE_SUSPENDED');
+  if (outcome.kind === 'exhausted') return refused('SEATS_EXHAUSTED', { seats: outcome.seats });
+  if (outcome.kind === 'device_revoked')
+    return refused('LICENSE_INVALID', { message: 'The operator revoked this Mac.' });
+  if (!outcome.mistyped) return refused('LICENSE_INVALID');
+  return refused('LICENSE_INVALID', {
+    message: 'This cannot be a license key: look for a mistyped character.',
+  });
+}
+
+function tooMany(verdict: Verdict, message: string): RequestError {
+  return refused('TOO_MANY_REQUESTS', { message }, { 'Retry-After': String(verdict.resetSec) });
+}
+
+function refused(
+  code: EnrolmentCode,
+  details: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): RequestError {
+  const { http: status = 500, label, meaning = '' } = codeEntry(code, 'enrolment') ?? {};
+  return new RequestError(code, details, { status, label: label ?? meaning, headers });
+}

@@ -1,0 +1,261 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import { CLOSE } from '@footbridge/protocol/close-codes';
+import type { CloseCode } from '@footbridge/protocol/close-codes';
+import { SUBPROTOCOL } from '@footbridge/protocol/frames';
+
+import { every, sleep } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
+import type { LocationClaims } from '../../flows/enrol/claim-location.ts';
+import type { LastSeen } from '../../flows/enrol/last-seen.ts';
+import type { Bearer, Recognition } from '../../flows/enrol/recognise-device.ts';
+import type { Changes } from '../../ports/changes/changes.ts';
+import type { Limit, Limits } from '../../ports/limits/limits.ts';
+import { HeartbeatWheel } from './heartbeat-wheel.ts';
+import { MacSession } from './mac-session.ts';
+import type { House, SessionDeps } from './mac-session.ts';
+import { createSocketServer } from './mac-socket.ts';
+import type { MacSocket } from './mac-socket.ts';
+import { PacedClosing } from './paced-closing.ts';
+import { refuseUpgrade } from './refuse-upgrade.ts';
+import type { Refusal } from './refuse-upgrade.ts';
+import { SlowReaders } from './slow-readers.ts';
+
+export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'house'> {
+  readonly recognition: Pick<Recognition, 'recognise' | 'confirm' | 'hold' | 'letGo' | 'onTurned'>;
+  readonly claims: Pick<LocationClaims, 'claim' | 'owns'>;
+  readonly lastSeen: Pick<LastSeen, 'note' | 'versions'>;
+  readonly changes: Pick<Changes, 'listen'>;
+  readonly limits: Pick<Limits, 'take'>;
+  readonly clock: Clock;
+  /** The key under which an address is limited. */
+  readonly addressKey: (address: string) => string;
+  readonly heartbeatSec: number;
+  readonly attemptsPerMinute: number;
+  readonly maxSessions?: number;
+}
+
+export interface MacGateway {
+  /** Sockets open on this node, registered or not. */
+  readonly sessions: number;
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void;
+  /** Lets nobody in any more and sends everybody away over about `ms`, to come back elsewhere. */
+  drain(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const MAC_SOCKET_PATH = '/mac/socket';
+const REGISTER_MS = 10_000;
+const MAX_SESSIONS = 50_000;
+/** The rest of the time is for closing handshakes. */
+const DRAIN_SHARE = 0.7;
+const DRAIN_STEP_MS = 20;
+const REFUSED: Limit = { name: 'mac-socket-refused', max: 300, windowSec: 60 };
+
+export function createMacGateway(deps: GatewayDeps): MacGateway {
+  return new Gateway(deps);
+}
+
+class Gateway implements MacGateway, House {
+  readonly #deps: GatewayDeps;
+  readonly #sessionDeps: SessionDeps;
+  readonly #attempts: Limit;
+  readonly #server = createSocketServer();
+  readonly #wheel: HeartbeatWheel<MacSession>;
+  readonly #slow = new SlowReaders();
+  readonly #closing: PacedClosing;
+  /** Who has not registered yet and until when they may, soonest first. */
+  readonly #newcomers = new Map<MacSession, number>();
+  /** Told to go, and not gone yet. */
+  readonly #leaving = new Set<MacSocket>();
+  readonly #undo: (() => void)[];
+  #draining = false;
+
+  constructor(deps: GatewayDeps) {
+    const { recognition, claims, lastSeen, clock, changes } = deps;
+    this.#deps = deps;
+    this.#sessionDeps = {
+      switchboard: deps.switchboard,
+      inbound: deps.inbound,
+      statuses: deps.statuses,
+      journal: deps.journal,
+      events: deps.events,
+      log: deps.log,
+      house: this,
+      admission: {
+        confirm: (bearer) => recognition.confirm(bearer),
+        claim: (locationId, bearer) => claims.claim(locationId, bearer),
+        introduced: (bearer, versions) => void lastSeen.versions(bearer, versions),
+      },
+    };
+    this.#attempts = { name: 'mac-socket', max: deps.attemptsPerMinute, windowSec: 60 };
+    this.#wheel = new HeartbeatWheel(deps.heartbeatSec * 1000);
+    this.#closing = new PacedClosing(clock);
+    this.#undo = [
+      every(clock, this.#wheel.tickMs, () => this.#tick()),
+      recognition.onTurned(() => this.#sendTurnedAway()),
+      changes.listen('location', (subject) => void this.#checkOwners(subject)),
+    ];
+  }
+
+  get sessions(): number {
+    return this.#wheel.size;
+  }
+
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
+    const forbidden = this.#forbids(request);
+    if (forbidden !== undefined) return refuseUpgrade(socket, forbidden);
+    this.#admit(request, socket, head, address).catch((error: unknown) => {
+      this.#deps.log.error({ err: error }, 'a Mac could not be let in');
+      refuseUpgrade(socket, unavailable('The service cannot check the device token now; try again.'));
+    });
+  }
+
+  /** What can be told from the request alone. */
+  #forbids({ url = '', headers }: IncomingMessage): Refusal | undefined {
+    if (this.#draining) return unavailable('This node is shutting down; connect again.');
+    if (this.sessions >= (this.#deps.maxSessions ?? MAX_SESSIONS))
+      return unavailable('This node holds as many Macs as it can; connect again.');
+    if (url.split('?', 1)[0] !== MAC_SOCKET_PATH)
+      return { code: 'INVALID_REQUEST', message: `Sockets are opened at ${MAC_SOCKET_PATH}.` };
+    // Browsers cannot leave the header out; no web page has business here (T29).
+    if (headers.origin !== undefined)
+      return { code: 'FORBIDDEN', message: 'This socket is not for browsers.' };
+    const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
+    if (offered?.includes(SUBPROTOCOL) !== true)
+      return {
+        code: 'UPGRADE_REQUIRED',
+        message: `Offer the subprotocol ${SUBPROTOCOL}.`,
+        headers: { Upgrade: 'websocket', 'Sec-WebSocket-Protocol': SUBPROTOCOL },
+      };
+    return undefined;
+  }
+
+  async #admit(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): Promise<void> {
+    const { limits, recognition, addressKey } = this.#deps;
+    const verdict = await limits.take(this.#attempts, addressKey(address));
+    if (!verdict.allowed) return refuseUpgrade(socket, tooMany(verdict.resetSec));
+    const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
+    const bearer = await recognition.recognise(token);
+    if (bearer?.repute === 'suspended')
+      return refuseUpgrade(socket, {
+        code: 'LICENSE_SUSPENDED',
+        message: 'The license of this Mac is suspended.',
+      });
+    if (bearer?.repute !== 'good') return await this.#refuseToken(socket, address);
+    if (this.#draining)
+      return refuseUpgrade(socket, unavailable('This node is shutting down; connect again.'));
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, socket, bearer));
+  }
+
+  async #refuseToken(socket: Duplex, address: string): Promise<void> {
+    const verdict = await this.#deps.limits.take(REFUSED, this.#deps.addressKey(address));
+    if (!verdict.allowed) return refuseUpgrade(socket, tooMany(verdict.resetSec));
+    refuseUpgrade(socket, {
+      code: 'UNAUTHORIZED',
+      message: 'The device token is missing or not valid any more; activate this Mac again.',
+      headers: { 'WWW-Authenticate': 'Bearer' },
+    });
+  }
+
+  #open(webSocket: MacSocket, stream: Duplex, bearer: Bearer): void {
+    const session = new MacSession(webSocket, bearer, this.#sessionDeps);
+    webSocket.belongTo(session, stream);
+    this.#wheel.add(session);
+    this.#newcomers.set(session, this.#deps.clock.monotonic() + REGISTER_MS);
+    this.#deps.recognition.hold(bearer);
+    this.#deps.lastSeen.note(bearer.deviceRow);
+  }
+
+  settled(session: MacSession): void {
+    this.#newcomers.delete(session);
+  }
+
+  unsent(session: MacSession): void {
+    this.#slow.watch(session, this.#deps.clock.monotonic());
+  }
+
+  left(session: MacSession): void {
+    this.#wheel.delete(session);
+    this.#slow.forget(session);
+    this.#deps.recognition.letGo(session.bearer);
+    this.#deps.lastSeen.note(session.bearer.deviceRow);
+  }
+
+  hangUp(socket: MacSocket, code: CloseCode, reason: string): void {
+    this.#leaving.add(socket);
+    this.#closing.close(socket, code, reason);
+  }
+
+  hungUp(socket: MacSocket): void {
+    this.#leaving.delete(socket);
+  }
+
+  async drain(ms: number): Promise<void> {
+    this.#draining = true;
+    this.#closing.spread(this.sessions, ms * DRAIN_SHARE);
+    for (const session of this.#wheel) session.end(CLOSE.goingAway, 'this node is shutting down; come back');
+    const deadline = this.#deps.clock.monotonic() + ms;
+    while (this.#leaving.size > 0 && this.#deps.clock.monotonic() < deadline)
+      await sleep(this.#deps.clock, DRAIN_STEP_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#draining = true;
+    for (const undo of this.#undo) undo();
+    for (const session of this.#wheel) session.terminate();
+    for (const socket of this.#leaving) socket.terminate();
+  }
+
+  #tick(): void {
+    const now = this.#deps.clock.monotonic();
+    this.#wheel.turn();
+    this.#slow.check(now);
+    for (const [session, deadline] of this.#newcomers) {
+      if (deadline > now) break;
+      session.notRegistered();
+    }
+  }
+
+  #sendTurnedAway(): void {
+    for (const session of this.#wheel) session.checkRepute();
+  }
+
+  /** A location changed hands, or all of them may have. */
+  async #checkOwners(subject: string): Promise<void> {
+    // Whoever remembers owners hears of the change in the same turn; ask after that.
+    await sleep(this.#deps.clock, 0);
+    const sessions = [...this.#wheel].filter(
+      ({ locationId }) => locationId !== undefined && (subject === '*' || subject === locationId),
+    );
+    await Promise.all(sessions.map((session) => this.#checkOwner(session)));
+  }
+
+  async #checkOwner(session: MacSession): Promise<void> {
+    const { claims, log } = this.#deps;
+    const { locationId, bearer } = session;
+    if (locationId === undefined) return;
+    try {
+      if (!(await claims.owns(locationId, bearer.licenseId))) session.lostLocation('unassigned');
+    } catch (error) {
+      log.error(
+        { err: error, locationId },
+        'it cannot be checked who owns a location; its Mac has to register again',
+      );
+      session.end(CLOSE.goingAway, 'the service cannot check this location now; come back');
+    }
+  }
+}
+
+const unavailable = (message: string): Refusal => ({
+  code: 'SERVICE_UNAVAILABLE',
+  message,
+  headers: { 'Retry-After': '1' },
+});
+
+const tooMany = (resetSec: number): Refusal => ({
+  code: 'TOO_MANY_REQUESTS',
+  message: 'Too many connection attempts from this address.',
+  headers: { 'Retry-After': String(resetSec) },
+});

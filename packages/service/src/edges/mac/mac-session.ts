@@ -1,0 +1,379 @@
+import { randomUUID } from 'node:crypto';
+
+import { CLOSE } from '@footbridge/protocol/close-codes';
+import type { CloseCode } from '@footbridge/protocol/close-codes';
+import { MAX_FRAME_BYTES, parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
+import type {
+  MacFrame,
+  MessageReceivedFrame,
+  MessageStatusFrame,
+  RegisterFrame,
+  ServiceFrame,
+} from '@footbridge/protocol/frames';
+import { asLocationId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+
+import type { Bearer, Repute } from '../../flows/enrol/recognise-device.ts';
+import type { Logger } from '../../log.ts';
+import type { Journal } from '../../ports/journal/journal.ts';
+import type { Claim } from '../../ports/licenses/licenses.ts';
+import type { CutReason, Lease, Line, LineFrame, Switchboard } from '../../ports/switchboard/switchboard.ts';
+import type { Beating } from './heartbeat-wheel.ts';
+import type { MacSocket, SocketOwner } from './mac-socket.ts';
+import type { Reader } from './slow-readers.ts';
+
+/** What became of a frame. `retry`: it was not delivered and is not acknowledged; the Mac keeps it and sends it again. */
+export type AckOutcome =
+  | { readonly outcome: 'delivered' }
+  | { readonly outcome: 'skipped' }
+  | { readonly outcome: 'rejected'; readonly reason: string }
+  | 'retry';
+
+/** Takes what a Mac received. Called in the order of arrival, without waiting for earlier ones. */
+export interface Inbound {
+  deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
+}
+
+export interface Statuses {
+  /** What a Mac says became of a message. */
+  reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome>;
+  /** A `send` frame has just been written to the Mac's socket. */
+  published(message: {
+    requestId: string;
+    locationId: LocationId;
+    messageId: string | null;
+    lease: Lease;
+  }): void;
+}
+
+/** What the operator may want to hear of. */
+export interface MacEvents {
+  bound(lease: Lease, displaced: boolean): void;
+  gone(lease: Lease): void;
+  locationContended(locationId: LocationId, deviceId: string, waitSec: number): void;
+  frameIgnored(reason: 'unknown_type'): void;
+}
+
+/** The rules of entry, asked again when the Mac registers: much can happen since the upgrade. */
+export interface Admission {
+  confirm(bearer: Bearer): Promise<Repute>;
+  claim(locationId: LocationId, bearer: Bearer): Promise<Claim>;
+  introduced(bearer: Bearer, versions: { osVersion: string; appVersion: string }): void;
+}
+
+/** The gateway as its sessions see it. */
+export interface House {
+  /** The session registered, or will not any more. */
+  settled(session: MacSession): void;
+  /** Bytes wait for the Mac to read. */
+  unsent(session: MacSession): void;
+  left(session: MacSession): void;
+  hangUp(socket: MacSocket, code: CloseCode, reason: string): void;
+  /** The connection is no more. */
+  hungUp(socket: MacSocket): void;
+}
+
+export interface SessionDeps {
+  readonly switchboard: Pick<Switchboard, 'bind' | 'release' | 'isCurrent'>;
+  readonly admission: Admission;
+  readonly inbound: Inbound;
+  readonly statuses: Statuses;
+  readonly journal: Pick<Journal, 'step'>;
+  readonly events: MacEvents;
+  readonly log: Logger;
+  readonly house: House;
+}
+
+/** Frames a Mac may have unacknowledged. */
+export const WINDOW = 64;
+const MOST_UNSENT_BYTES = 1_000_000;
+const LONGEST_ACK_REASON = 500;
+
+const CUTS: Readonly<Record<CutReason, readonly [CloseCode, string]>> = {
+  displaced: [CLOSE.displaced, 'another Mac took over this location'],
+  resumed: [CLOSE.protocol, 'this device connected again'],
+  fenced: [CLOSE.goingAway, 'the service lost its hold on this location; come back'],
+  closed: [CLOSE.protocol, 'disconnected by the operator'],
+};
+
+const REPUTES: Readonly<Record<Exclude<Repute, 'good'>, readonly [CloseCode, string]>> = {
+  suspended: [CLOSE.suspended, 'the license is suspended'],
+  gone: [CLOSE.suspended, 'this device is no longer active'],
+  replaced: [CLOSE.protocol, 'this device was activated again; connect with its new token'],
+};
+
+type Unregistered = Exclude<MacFrame, RegisterFrame>;
+
+/** One Mac on one socket, from the upgrade to its end. Small on purpose: a node holds tens of thousands. */
+export class MacSession implements Line, SocketOwner, Beating, Reader {
+  readonly sessionId = randomUUID();
+  readonly bearer: Bearer;
+  slot = 0;
+  readonly #socket: MacSocket;
+  readonly #deps: SessionDeps;
+  #state: 'new' | 'binding' | 'bound' | 'ended' = 'new';
+  #locationId: LocationId | undefined;
+  #lease: Lease | undefined;
+  /** What came after `register` and before our answer. */
+  #early: Unregistered[] | undefined;
+  #unacknowledged = 0;
+  #unanswered = 0;
+  #owesRetry = false;
+
+  constructor(socket: MacSocket, bearer: Bearer, deps: SessionDeps) {
+    this.#socket = socket;
+    this.bearer = bearer;
+    this.#deps = deps;
+  }
+
+  get deviceId(): string {
+    return this.bearer.deviceId;
+  }
+
+  get locationId(): LocationId | undefined {
+    return this.#locationId;
+  }
+
+  get unsent(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  get flushed(): number {
+    return this.#socket.flushed;
+  }
+
+  heard(data: Buffer, isText: boolean): void {
+    if (this.#state === 'ended') return;
+    if (!isText) return this.#violated('frames must be text');
+    const parsed = parseMacFrame(data.toString());
+    if (parsed.kind === 'invalid') return this.#violated(parsed.reason);
+    if (parsed.kind === 'frame' && parsed.frame.type === 'register') return this.#registered(parsed.frame);
+    if (this.#state === 'new') return this.#violated('the first frame must be register');
+    if (parsed.kind === 'unknown') return this.#deps.events.frameIgnored('unknown_type');
+    this.#take(parsed.frame as Unregistered);
+  }
+
+  #violated(how: string): void {
+    this.end(CLOSE.protocol, how);
+  }
+
+  #registered(frame: RegisterFrame): void {
+    if (this.#state !== 'new') return this.#violated('register may be sent only once');
+    const locationId = asLocationId(frame.locationId);
+    if (locationId === undefined || /\p{Cc}/u.test(locationId))
+      return this.#violated('register: locationId must be a text without control characters');
+    this.#state = 'binding';
+    this.#locationId = locationId;
+    this.#deps.house.settled(this);
+    this.#deps.admission.introduced(this.bearer, {
+      osVersion: frame.os.version,
+      appVersion: frame.agent.version,
+    });
+    this.#bind(locationId).catch((error: unknown) => {
+      this.#deps.log.error({ err: error, locationId, deviceId: this.deviceId }, 'a Mac could not be bound');
+      this.end(CLOSE.goingAway, 'the service cannot do this now; come back');
+    });
+  }
+
+  async #bind(locationId: LocationId): Promise<void> {
+    const { admission, switchboard } = this.#deps;
+    const claim = await admission.claim(locationId, this.bearer);
+    // Asked last: nothing that happened since the upgrade, or while the claim was made, is missed.
+    const repute = await admission.confirm(this.bearer);
+    if (repute !== 'good') return this.end(...REPUTES[repute]);
+    if (claim !== 'owned') return this.lostLocation(claim);
+    if (this.#isEnded) return;
+    const outcome = await switchboard.bind(locationId, this);
+    if (outcome.kind === 'contended') return this.#contended(locationId, outcome.waitSec);
+    if (this.#isEnded) return await switchboard.release(outcome.lease);
+    this.#enter(outcome.lease);
+    this.#deps.events.bound(outcome.lease, outcome.displaced);
+    if (this.bearer.repute !== 'good') this.end(...REPUTES[this.bearer.repute]);
+  }
+
+  get #isEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
+  #contended(locationId: LocationId, waitSec: number): void {
+    const { events, log } = this.#deps;
+    log.warn({ locationId, deviceId: this.deviceId, waitSec }, 'several Macs fight for one location');
+    events.locationContended(locationId, this.deviceId, waitSec);
+    this.end(CLOSE.contended, String(waitSec));
+  }
+
+  /** The first thing a bound Mac hears is `registered`, even when a message is ready for it at the same moment. */
+  #enter(lease: Lease): void {
+    if (this.#lease !== undefined) return;
+    const { locationId, sessionId } = lease;
+    this.#lease = lease;
+    this.#state = 'bound';
+    this.#put({ type: 'registered', locationId, sessionId, window: WINDOW });
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const frame of early) this.#take(frame);
+  }
+
+  #take(frame: Unregistered): void {
+    if (this.#state === 'ended') return;
+    if (this.#lease === undefined) {
+      this.#early ??= [];
+      if (this.#early.push(frame) > WINDOW) this.end(CLOSE.window, 'too many frames unacknowledged');
+      return;
+    }
+    if (this.#unacknowledged >= WINDOW) return this.end(CLOSE.window, 'too many frames unacknowledged');
+    this.#unacknowledged++;
+    void this.#deliver(this.#lease, frame);
+  }
+
+  async #deliver(lease: Lease, frame: Unregistered): Promise<void> {
+    const { inbound, statuses, switchboard, log } = this.#deps;
+    try {
+      const outcome =
+        frame.type === 'message_status'
+          ? await statuses.reported(lease, frame)
+          : await inbound.deliver(lease, frame);
+      if (outcome !== 'retry') {
+        this.#unacknowledged--;
+        if (this.#state === 'bound' && switchboard.isCurrent(lease)) this.#acknowledge(frame.seq, outcome);
+        return;
+      }
+    } catch (error) {
+      log.error({ err: error, locationId: lease.locationId, type: frame.type }, 'a frame was not delivered');
+    }
+    this.#owesRetry = true;
+  }
+
+  #acknowledge(seq: number, outcome: Exclude<AckOutcome, 'retry'>): void {
+    if (outcome.outcome === 'rejected')
+      this.#put({
+        ...outcome,
+        type: 'ack',
+        seq,
+        reason: outcome.reason.slice(0, LONGEST_ACK_REASON).toWellFormed(),
+      });
+    else this.#put({ type: 'ack', seq, outcome: outcome.outcome });
+  }
+
+  write(frame: LineFrame, epoch: number): 'written' | 'overloaded' {
+    if (this.#locationId === undefined || this.#isEnded) return 'overloaded';
+    this.#enter({ locationId: this.#locationId, deviceId: this.deviceId, sessionId: this.sessionId, epoch });
+    const lease = this.#lease;
+    if (lease?.epoch !== epoch || !this.#put(frame)) return 'overloaded';
+    if (frame.type === 'send') {
+      const { requestId, messageId } = frame;
+      this.#deps.journal.step(requestId, 'written', { state: 'written', detail: { epoch } });
+      this.#deps.statuses.published({ requestId, messageId, locationId: lease.locationId, lease });
+    }
+    return 'written';
+  }
+
+  #put(frame: ServiceFrame): boolean {
+    if (this.#isEnded || this.#socket.readyState !== this.#socket.OPEN) return false;
+    if (this.unsent > MOST_UNSENT_BYTES) {
+      this.tooSlow();
+      return false;
+    }
+    const text = writeFrame(frame);
+    if (text.length > MAX_FRAME_BYTES || Buffer.byteLength(text) > MAX_FRAME_BYTES) {
+      this.#deps.log.warn(
+        { locationId: this.#locationId, type: frame.type },
+        'a frame is too large to be sent',
+      );
+      return false;
+    }
+    this.#socket.send(text);
+    this.#watchUnsent();
+    return true;
+  }
+
+  #watchUnsent(): void {
+    if (this.unsent > 0) this.#deps.house.unsent(this);
+  }
+
+  tooSlow(): void {
+    this.end(CLOSE.slow, 'the Mac does not read');
+  }
+
+  beat(): void {
+    if (this.#owesRetry)
+      return this.end(CLOSE.goingAway, 'frames were not delivered; come back and send them again');
+    this.#unanswered++;
+    this.#socket.ping();
+    this.#watchUnsent();
+  }
+
+  answered(): void {
+    this.#unanswered = 0;
+  }
+
+  judge(): void {
+    if (this.#unanswered < 2) return;
+    this.#finish('two pings went unanswered');
+    this.#socket.terminate();
+  }
+
+  pinged(data: Buffer): void {
+    if (this.unsent > MOST_UNSENT_BYTES) return this.tooSlow();
+    this.#socket.pong(data);
+    this.#watchUnsent();
+  }
+
+  notRegistered(): void {
+    this.end(CLOSE.slow, 'no register frame within 10 seconds');
+  }
+
+  /** The license or the device may no longer be here. */
+  checkRepute(): void {
+    if (this.bearer.repute !== 'good') this.end(...REPUTES[this.bearer.repute]);
+  }
+
+  lostLocation(why: Exclude<Claim, 'owned'>): void {
+    this.end(
+      CLOSE.foreignLocation,
+      why === 'foreign'
+        ? 'this location belongs to another license'
+        : 'this location is not assigned to your license',
+    );
+  }
+
+  cut(reason: CutReason): void {
+    this.end(...CUTS[reason]);
+  }
+
+  end(code: CloseCode, reason: string): void {
+    if (this.#isEnded) return;
+    this.#finish(reason, code);
+    this.#deps.house.hangUp(this.#socket, code, reason);
+  }
+
+  ended(code: number): void {
+    this.#finish('the connection ended', code);
+    this.#deps.house.hungUp(this.#socket);
+  }
+
+  /** Cuts the connection without a word. */
+  terminate(): void {
+    this.#finish('the service stopped');
+    this.#socket.terminate();
+  }
+
+  #finish(why: string, code?: number): void {
+    if (this.#isEnded) return;
+    this.#state = 'ended';
+    this.#early = undefined;
+    const { house, log, switchboard, events } = this.#deps;
+    house.settled(this);
+    house.left(this);
+    const lease = this.#lease;
+    log.info({ locationId: this.#locationId, deviceId: this.deviceId, code, why }, 'a Mac left');
+    if (lease === undefined) return;
+    events.gone(lease);
+    switchboard.release(lease).catch((error: unknown) => {
+      log.warn(
+        { err: error, locationId: lease.locationId },
+        'a location could not be released; its lease will end',
+      );
+    });
+  }
+}

@@ -1,0 +1,101 @@
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+import { CLOSE } from '@footbridge/protocol/close-codes';
+import { MAX_FRAME_BYTES, SUBPROTOCOL } from '@footbridge/protocol/frames';
+import { WebSocket, WebSocketServer } from 'ws';
+import type { Server } from 'ws';
+
+/** What a socket tells the session that lives on it. */
+export interface SocketOwner {
+  heard(data: Buffer, isText: boolean): void;
+  answered(): void;
+  pinged(data: Buffer): void;
+  ended(code: number): void;
+}
+
+/** `ws` finds these by itself: a broken frame, a text that is not UTF-8, too many fragments. */
+const BROKEN = new Map([
+  [1002, 'broken WebSocket frame'],
+  [1007, 'text that is not UTF-8'],
+  [1008, 'message in too many pieces'],
+]);
+const LONGEST_REASON_BYTES = 123;
+
+/**
+ * One Mac's socket. It knows its owner by a field, and its listeners are the same functions for every socket: ten
+ * thousand idle Macs do not keep forty thousand closures.
+ */
+export class MacSocket extends WebSocket {
+  owner: SocketOwner | undefined;
+  #stream: Duplex | undefined;
+
+  belongTo(owner: SocketOwner, stream: Duplex): void {
+    this.owner = owner;
+    this.#stream = stream;
+    this.on('message', onMessage).on('pong', onPong).on('ping', onPing);
+    this.on('close', onClose).on('error', onError);
+  }
+
+  /** Bytes that left this process so far; stands still while the Mac does not read. */
+  get flushed(): number {
+    return this.#stream instanceof Socket ? this.#stream.bytesWritten - this.bufferedAmount : 0;
+  }
+
+  override close(code?: number, reason: string | Buffer = ''): void {
+    const fault = code === undefined ? undefined : BROKEN.get(code);
+    if (fault === undefined) super.close(code, shortened(reason.toString()));
+    else super.close(CLOSE.protocol, fault);
+  }
+}
+
+function shortened(reason: string): string {
+  return Buffer.byteLength(reason) <= LONGEST_REASON_BYTES
+    ? reason
+    : Buffer.from(reason)
+        .subarray(0, LONGEST_REASON_BYTES)
+        .toString()
+        .replace(/\uFFFD+$/, '');
+}
+
+function onMessage(this: WebSocket, data: unknown, isBinary: boolean): void {
+  if (this instanceof MacSocket && Buffer.isBuffer(data)) this.owner?.heard(data, !isBinary);
+}
+
+function onPong(this: WebSocket): void {
+  if (this instanceof MacSocket) this.owner?.answered();
+}
+
+function onPing(this: WebSocket, data: Buffer): void {
+  if (this instanceof MacSocket) this.owner?.pinged(data);
+}
+
+function onClose(this: WebSocket, code: number): void {
+  if (!(this instanceof MacSocket)) return;
+  this.owner?.ended(code);
+  this.owner = undefined;
+}
+
+// Every error is followed by `close`.
+function onError(): void {}
+
+/** A closing handshake may take this long; then the connection is cut. */
+const CLOSE_MS = 3000;
+
+/** Hands out sockets for upgrades that were let in. Compression is off: one compressed message would cost 230 KiB per Mac. */
+export function createSocketServer(): Server<typeof MacSocket> {
+  const options = {
+    noServer: true,
+    WebSocket: MacSocket,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_FRAME_BYTES,
+    maxFragments: 64,
+    maxBufferedChunks: 4096,
+    // Answered by hand: pongs for a Mac that does not read would pile up unseen.
+    autoPong: false,
+    closeTimeout: CLOSE_MS,
+    handleProtocols: () => SUBPROTOCOL,
+  };
+  return new WebSocketServer(options);
+}
