@@ -1,0 +1,167 @@
+import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+import type { MessageReceivedFrame, MessageStatusFrame, SendFrame } from '@footbridge/protocol/frames';
+
+import { systemClock } from '../../packages/service/src/clock.ts';
+import type { Clock } from '../../packages/service/src/clock.ts';
+import { addressKey } from '../../packages/service/src/edges/http/client-address.ts';
+import { startListener } from '../../packages/service/src/edges/http/listener.ts';
+import { enrolmentRoutes } from '../../packages/service/src/edges/mac/enrolment-routes.ts';
+import { createMacGateway } from '../../packages/service/src/edges/mac/mac-gateway.ts';
+import type { AckOutcome } from '../../packages/service/src/edges/mac/mac-session.ts';
+import { Enrolment } from '../../packages/service/src/flows/enrol/activate-device.ts';
+import { LocationClaims } from '../../packages/service/src/flows/enrol/claim-location.ts';
+import { LastSeen } from '../../packages/service/src/flows/enrol/last-seen.ts';
+import { LicenseDesk } from '../../packages/service/src/flows/enrol/manage-licenses.ts';
+import { Recognition } from '../../packages/service/src/flows/enrol/recognise-device.ts';
+import { createLogger } from '../../packages/service/src/log.ts';
+import type { Logger } from '../../packages/service/src/log.ts';
+import { createSqlAudit } from '../../packages/service/src/ports/audit/audit-sql.ts';
+import { createMemoryChanges } from '../../packages/service/src/ports/changes/changes-memory.ts';
+import { createSqlChanges } from '../../packages/service/src/ports/changes/changes-sql.ts';
+import { createSqlLicenses } from '../../packages/service/src/ports/licenses/licenses-sql.ts';
+import { createMemoryLimits } from '../../packages/service/src/ports/limits/limits-memory.ts';
+import { createMemorySwitchboard } from '../../packages/service/src/ports/switchboard/switchboard-memory.ts';
+import type { Lease, Switchboard } from '../../packages/service/src/ports/switchboard/switchboard.ts';
+import { openDatabase } from '../../packages/service/src/sql/open-database.ts';
+import type { OpenDatabase } from '../../packages/service/src/sql/open-database.ts';
+
+export interface HouseOptions {
+  readonly heartbeatSec?: number;
+  readonly locationClaim?: 'first' | 'operator';
+  readonly enrolmentPerMinute?: number;
+  readonly attemptsPerMinute?: number;
+  readonly clock?: Clock;
+  readonly log?: Logger;
+  /** Given: changes are polled from it, as several nodes on one database do. */
+  readonly database?: OpenDatabase;
+  readonly switchboard?: Switchboard;
+}
+
+/** Everything a Mac meets, on a port of its own; the CRM side is a list of what would have been delivered. */
+export async function startMacHouse(options: HouseOptions = {}) {
+  const { clock = systemClock, log = createLogger('silent') } = options;
+  const database = options.database ?? (await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {}));
+  const licenses = createSqlLicenses({ database, clock });
+  const audit = createSqlAudit({ db: database.db, clock });
+  const changes =
+    options.database === undefined
+      ? createMemoryChanges(log)
+      : await createSqlChanges({ db: database.db, clock, log });
+  const limits = createMemoryLimits(clock);
+  const switchboard = options.switchboard ?? createMemorySwitchboard({ clock });
+  const recognition = new Recognition({ licenses, changes, clock, log });
+  const claims = new LocationClaims({ licenses, changes, mode: options.locationClaim ?? 'first' });
+  const lastSeen = new LastSeen({ licenses, clock, log });
+  const desk = new LicenseDesk({ licenses, changes, audit, switchboard });
+  const crm = new PretendedCrm();
+  const gateway = createMacGateway({
+    switchboard,
+    recognition,
+    claims,
+    lastSeen,
+    changes,
+    limits,
+    clock,
+    log,
+    addressKey,
+    inbound: crm,
+    statuses: crm,
+    journal: { step: (id, step) => crm.steps.push(`${step} ${id}`) },
+    events: {
+      bound: () => crm.bound++,
+      gone: () => crm.gone++,
+      locationContended: (locationId) => crm.contended.push(locationId),
+      frameIgnored: () => crm.ignored++,
+    },
+    heartbeatSec: options.heartbeatSec ?? 15,
+    attemptsPerMinute: options.attemptsPerMinute ?? 1_000_000,
+  });
+  const enrolment = new Enrolment({ licenses, changes, audit });
+  const perMinute = options.enrolmentPerMinute ?? 1_000_000;
+  const listener = await startListener(
+    {
+      name: 'public',
+      log,
+      trusted: () => false,
+      routes: [enrolmentRoutes({ enrolment, limits, addressKey, perMinute })],
+      upgrade: (request, socket, head, address) => gateway.handleUpgrade(request, socket, head, address),
+    },
+    { host: '127.0.0.1', port: 0 },
+  );
+  return {
+    url: listener.url,
+    desk,
+    licenses,
+    audit,
+    database,
+    switchboard,
+    gateway,
+    crm,
+    async createLicense(maxSeats = 1000) {
+      const { license, key } = await desk.createLicense({ label: 'Test', maxSeats });
+      return { id: license.id, key };
+    },
+    send: (locationId: string, frame: Partial<SendFrame> = {}) =>
+      switchboard.send(location(locationId), { ...sendFrame(), ...frame }),
+    async stop() {
+      await gateway.close();
+      await listener.close(0);
+      await lastSeen.close();
+      claims.close();
+      await recognition.close();
+      await changes.close();
+      await switchboard.close();
+      await limits.close();
+      if (options.database === undefined) await database.close();
+    },
+  };
+}
+
+export type MacHouse = Awaited<ReturnType<typeof startMacHouse>>;
+
+/** Where frames would go on to: remembers them, and answers as it is told. */
+export class PretendedCrm {
+  readonly received: { lease: Lease; frame: MessageReceivedFrame }[] = [];
+  readonly statuses: { lease: Lease; frame: MessageStatusFrame }[] = [];
+  readonly announced: string[] = [];
+  readonly steps: string[] = [];
+  readonly contended: string[] = [];
+  bound = 0;
+  gone = 0;
+  ignored = 0;
+  answer: () => AckOutcome | Promise<AckOutcome> = () => ({ outcome: 'delivered' });
+
+  async deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome> {
+    this.received.push({ lease, frame });
+    return await this.answer();
+  }
+
+  async reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+    this.statuses.push({ lease, frame });
+    return await this.answer();
+  }
+
+  published({ requestId, locationId }: { requestId: string; locationId: LocationId }): void {
+    this.announced.push(`${locationId} ${requestId}`);
+  }
+}
+
+export function location(text: string): LocationId {
+  const id = asLocationId(text);
+  if (id === undefined) throw new Error('not a location');
+  return id;
+}
+
+export function sendFrame(): SendFrame {
+  return {
+    type: 'send',
+    requestId: newRequestId(),
+    messageId: 'm-1',
+    contactId: 'c-1',
+    phone: '+15555550100',
+    message: 'Hi',
+    attachments: [],
+    channel: 'imessage',
+  };
+}
