@@ -105,3 +105,8 @@ export const BERT = '+15550100002';
 export function person(handle: string, verb?: string): string {
   return `/people/${encodeURIComponent(handle)}${verb === undefined ? '' : `/${verb}`}`;
 }
+
+/** A message with a footer, whatever it holds: also what no honest writer would write. */
+export function withFooter(text: string, metadata: object): string {
+  return `${text}\n-- svc-metadata:v1 --\n${JSON.stringify(metadata)}\n-- end svc-metadata --`;
+}
