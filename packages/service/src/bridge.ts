@@ -1,18 +1,33 @@
+import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 
+import { composeCluster } from './bridge-cluster.ts';
+import { composeCrm } from './bridge-crm.ts';
+import { composeMacs } from './bridge-macs.ts';
 import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { trusts } from './edges/http/client-address.ts';
 import { deprecatedRoutes } from './edges/http/deprecated-routes.ts';
+import { HARDENING } from './edges/http/hardened-server.ts';
 import { healthRoutes } from './edges/http/health-routes.ts';
 import { startListener } from './edges/http/listener.ts';
+import { webhookRoute } from './edges/http/webhook-route.ts';
+import { keyRoutes } from './edges/operator/keys-routes.ts';
 import { requireOperator } from './edges/operator/operator-auth.ts';
 import { probeRoutes } from './edges/operator/probe-routes.ts';
+import { createFailpoint } from './failpoint.ts';
+import { receiveWebhook } from './flows/outbound/receive-webhook.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { Logger } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { operatorToken } from './operator-token.ts';
+import { createSqlAudit } from './ports/audit/audit-sql.ts';
+import { createSqlJournal } from './ports/journal/journal-sql.ts';
+import { openKeyRing } from './ports/keys/key-ring.ts';
+import { openCrmKeys } from './ports/keys/keys-sql.ts';
+import { settingsKeys } from './ports/keys/settings-keys.ts';
+import { createSqlLicenses } from './ports/licenses/licenses-sql.ts';
 import { createMemoryLimits } from './ports/limits/limits-memory.ts';
 import { openDatabase } from './sql/open-database.ts';
 
@@ -28,53 +43,120 @@ export interface Overrides {
   readonly clock?: Clock;
 }
 
+/** What every part of the composition may need. Only the bridge holds all of it: parts receive what they use. */
+export interface Ground {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly life: Lifecycle;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  /** This process, under another name after every start. */
+  readonly node: string;
+}
+
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 const DRAIN_MS = 5000;
+const UPLOADS = '/mac/assets';
 
 /** The composition root: the one place that names engines and knows who needs whom. */
 export async function createBridge(config: Config, { log, clock = systemClock }: Overrides): Promise<Bridge> {
   const life = new Lifecycle((name, error) => log.error({ part: name, err: error }, 'closing failed'));
   try {
-    return await compose(config, log, clock, life);
+    return await compose({ config, log, clock, life, metrics: createMetrics(), node: randomUUID() });
   } catch (error) {
     await life.close();
     throw error;
   }
 }
 
-async function compose(config: Config, log: Logger, clock: Clock, life: Lifecycle): Promise<Bridge> {
-  const metrics = createMetrics();
+/** Opened from the ground up, closed from the top down: listeners, Macs, calls under way, switchboard, Redis, SQL. */
+async function compose(ground: Ground): Promise<Bridge> {
+  const { config, log, clock, life, metrics } = ground;
+  const failpoint = createFailpoint(config.failpoints);
   const token = operatorToken(config.operatorToken, config.dataDir);
+  if (token.made) log.info({ file: 'DATA_DIR/operator-token' }, 'operator token made');
+
   const database = await openDatabase(config.database, (error) =>
     log.warn({ err: error }, 'a database connection broke'),
   );
   life.add('database', () => database.close());
+  const audit = createSqlAudit({ db: database.db, clock });
+  const licenses = createSqlLicenses({ database, clock });
+  const journal = createSqlJournal({ database, clock, log });
+  life.add('journal', () => journal.close());
 
-  const limits = createMemoryLimits(clock);
-  life.add('limits', () => limits.close());
+  const cluster = await composeCluster(ground, database);
+  const { switchboard, changes, limits } = cluster;
+
+  const keys = openCrmKeys(database.db, () => clock.now());
+  const fixedKeys = settingsKeys(config.crm);
+  const ring = await openKeyRing({ stored: keys, fixed: fixedKeys, clock, log });
+  life.add('keys', () => ring.close());
+  life.add(
+    'key changes',
+    changes.listen('keys', () => void ring.reload()),
+  );
+  if (ring.size === 0)
+    log.warn({}, 'no CRM key is trusted: every webhook will get 401; add one with footbridge keys add');
+
+  const crm = await composeCrm(ground, {
+    database,
+    changes,
+    journal,
+    licenses,
+    switchboard,
+    limits,
+    audit,
+    failpoint,
+  });
+  const macs = composeMacs(ground, { licenses, switchboard, changes, limits, journal, audit, crm });
+
+  const receive = receiveWebhook({
+    keys: ring,
+    limits,
+    unsigned: createMemoryLimits(clock),
+    contacts: crm.contacts,
+    forwarding: switchboard,
+    reports: crm.statuses,
+    journal,
+    clock,
+    log,
+    settings: config.limits,
+  });
 
   let draining = false;
-  const trusted = trusts(config.listeners.trustProxy);
   const publicListener = await startListener(
     {
       name: 'public',
       log,
-      trusted,
+      trusted: trusts(config.listeners.trustProxy),
+      hardening: { ...HARDENING, slowBody: (url) => url.startsWith(UPLOADS) },
+      raw: webhookRoute({
+        receive,
+        seen: ({ status, code, signatureFault }, ms) => {
+          metrics.webhook(status, code, ms / 1000);
+          if (signatureFault !== undefined) metrics.signatureRefused(signatureFault);
+        },
+      }),
+      upgrade: macs.upgrade,
       routes: [
         deprecatedRoutes,
         healthRoutes({
           version,
           startedAt: performance.now(),
-          checks: [{ name: 'store', check: () => database.ping() }],
+          checks: [{ name: 'store', check: () => database.ping() }, ...cluster.checks],
           limits,
           perMinute: config.limits.healthPerMinute,
           probePerMinute: config.limits.healthProbePerMinute,
         }),
+        ...crm.publicRoutes,
+        ...macs.publicRoutes,
       ],
     },
     config.listeners.public,
   );
   life.add('public listener', () => publicListener.close(DRAIN_MS));
+  life.add('Macs', () => macs.drain(DRAIN_MS));
 
   const operatorListener = await startListener(
     {
@@ -85,6 +167,8 @@ async function compose(config: Config, log: Logger, clock: Clock, life: Lifecycl
         probeRoutes({ ready: () => !draining, metrics: metrics.render, documents: {} }),
         (app) => {
           requireOperator(token.token, limits)(app);
+          keyRoutes({ keys, fixed: fixedKeys, reload: () => ring.reload(), changes, audit })(app);
+          for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes]) routes(app);
         },
       ],
     },
@@ -94,7 +178,6 @@ async function compose(config: Config, log: Logger, clock: Clock, life: Lifecycl
   life.add('readiness', () => {
     draining = true;
   });
-  if (token.made) log.info({ file: 'DATA_DIR/operator-token' }, 'operator token made');
 
   return {
     url: publicListener.url,

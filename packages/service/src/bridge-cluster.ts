@@ -1,0 +1,46 @@
+import type { Ground } from './bridge.ts';
+import type { HealthCheck } from './edges/http/health-routes.ts';
+import type { Changes } from './ports/changes/changes.ts';
+import { createMemoryChanges } from './ports/changes/changes-memory.ts';
+import { createSqlChanges } from './ports/changes/changes-sql.ts';
+import type { Limits } from './ports/limits/limits.ts';
+import { createMemoryLimits } from './ports/limits/limits-memory.ts';
+import { createRedisLimits } from './ports/limits/limits-redis.ts';
+import type { Switchboard } from './ports/switchboard/switchboard.ts';
+import { createMemorySwitchboard } from './ports/switchboard/switchboard-memory.ts';
+import { createRedisSwitchboard } from './ports/switchboard/switchboard-redis.ts';
+import { openRedis } from './redis/open-redis.ts';
+import type { OpenDatabase } from './sql/open-database.ts';
+
+export interface Cluster {
+  readonly switchboard: Switchboard;
+  readonly changes: Changes;
+  readonly limits: Limits;
+  readonly checks: readonly HealthCheck[];
+}
+
+/** What nodes share: in memory when there is one, over Redis and PostgreSQL when there are several. */
+export async function composeCluster(
+  { config, log, clock, life, node }: Ground,
+  database: OpenDatabase,
+): Promise<Cluster> {
+  const alone = createMemoryLimits(clock);
+  if (config.cluster.engine === 'memory') {
+    const changes = createMemoryChanges(log);
+    const switchboard = createMemorySwitchboard({ clock, node });
+    life.add('limits', () => alone.close());
+    life.add('changes', () => changes.close());
+    life.add('switchboard', () => switchboard.close());
+    return { switchboard, changes, limits: alone, checks: [] };
+  }
+  const { url, nodeSecret } = config.cluster;
+  const redis = await openRedis(url, log);
+  life.add('Redis', () => redis.close());
+  const limits = createRedisLimits({ redis, alone, log });
+  life.add('limits', () => limits.close());
+  const changes = await createSqlChanges({ db: database.db, clock, log });
+  life.add('changes', () => changes.close());
+  const switchboard = await createRedisSwitchboard({ redis, nodeSecret, clock, log, node });
+  life.add('switchboard', () => switchboard.close());
+  return { switchboard, changes, limits, checks: [{ name: 'redis', check: () => redis.ping() }] };
+}

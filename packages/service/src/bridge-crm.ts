@@ -1,0 +1,121 @@
+import type { FastifyInstance } from 'fastify';
+
+import type { Ground } from './bridge.ts';
+import { createCrmClient } from './edges/crm/crm-client.ts';
+import { createStatusCalls } from './edges/crm/status-calls.ts';
+import { createTokenEndpoint } from './edges/crm/token-endpoint.ts';
+import { createTransport } from './edges/crm/transport.ts';
+import type { GatewayDeps } from './edges/mac/mac-gateway.ts';
+import type { Failpoint } from './failpoint.ts';
+import { createPrivateTokens } from './flows/oauth/private-tokens.ts';
+import { createTokens } from './flows/oauth/tokens.ts';
+import { createStatusReports } from './flows/status/report-statuses.ts';
+import type { StatusReports } from './flows/status/report-statuses.ts';
+import type { OutboundParts } from './flows/outbound/receive-webhook.ts';
+import type { Audit } from './ports/audit/audit.ts';
+import type { Changes } from './ports/changes/changes.ts';
+import { createSqlGrants } from './ports/grants/grants-sql.ts';
+import { createVault } from './ports/grants/vault.ts';
+import type { SqlJournal } from './ports/journal/journal-sql.ts';
+import type { Licenses } from './ports/licenses/licenses.ts';
+import type { Limits } from './ports/limits/limits.ts';
+import type { Switchboard } from './ports/switchboard/switchboard.ts';
+import { openDatabase } from './sql/open-database.ts';
+import type { OpenDatabase } from './sql/open-database.ts';
+
+export interface CrmNeeds {
+  readonly database: OpenDatabase;
+  readonly changes: Changes;
+  readonly journal: SqlJournal;
+  readonly licenses: Licenses;
+  readonly switchboard: Switchboard;
+  readonly limits: Limits;
+  readonly audit: Audit;
+  readonly failpoint: Failpoint;
+}
+
+export interface CrmSide {
+  readonly inbound: GatewayDeps['inbound'];
+  readonly statuses: StatusReports;
+  readonly contacts: OutboundParts['contacts'];
+  readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
+  readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
+}
+
+/** Tokens, calls to the CRM, and the two flows that use them. */
+export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSide> {
+  const { config, log, clock, life, metrics } = ground;
+  const { changes, journal, switchboard, failpoint, licenses } = needs;
+  const transport = createTransport({ clock });
+  life.add('calls to the CRM', () => transport.close());
+
+  const keys =
+    config.oauth.state === 'ready' ? config.oauth.encryptionKeys : config.privateTokens.encryptionKeys;
+  const grants =
+    keys.length === 0
+      ? undefined
+      : createSqlGrants({ database: await grantDatabase(ground, needs), clock, vault: createVault(keys) });
+  const tokens = createTokens({
+    oauth:
+      config.oauth.state === 'ready' && grants !== undefined
+        ? {
+            grants,
+            endpoint: createTokenEndpoint({ transport, crmHost: config.crm.host, ...config.oauth }),
+            thresholdSec: config.oauth.refreshThresholdSec,
+          }
+        : undefined,
+    privateToken:
+      config.oauth.state === 'disabled'
+        ? createPrivateTokens({
+            ...config.privateTokens,
+            grants,
+            knownLocations: async () => (await licenses.listLocations()).length,
+            log,
+          })
+        : undefined,
+    changes,
+    clock,
+    log,
+    failpoint,
+    refreshed: (result) => metrics.tokenRefresh(result),
+  });
+  life.add('tokens', () => tokens.close());
+  const client = createCrmClient({
+    transport,
+    host: config.crm.host,
+    bearers: tokens,
+    clock,
+    observe: metrics.crmCall,
+  });
+
+  const statuses = createStatusReports({
+    oauthReady: config.oauth.state === 'ready',
+    calls: createStatusCalls(client),
+    journal,
+    past: journal,
+    isCurrent: (lease) => switchboard.isCurrent(lease),
+    clock,
+    log,
+    failpoint,
+    count: metrics.statusCall,
+  });
+  life.add('statuses', () => statuses.close());
+
+  return {
+    inbound: { deliver: async () => 'retry' },
+    statuses,
+    contacts: { lookUp: async () => undefined, learn: () => {} },
+    publicRoutes: [],
+    operatorRoutes: [],
+  };
+}
+
+/** CRM_OAUTH_DATABASE_URL may name a database of its own. */
+async function grantDatabase({ config, log, life }: Ground, { database }: CrmNeeds): Promise<OpenDatabase> {
+  if (config.oauth.state !== 'ready' || config.oauth.database === config.database) return database;
+  const own = await openDatabase(config.oauth.database, (error) =>
+    log.warn({ err: error }, 'a connection to the token database broke'),
+  );
+  life.add('token database', () => own.close());
+  return own;
+}

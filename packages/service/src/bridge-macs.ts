@@ -1,0 +1,91 @@
+import type { FastifyInstance } from 'fastify';
+
+import type { Ground } from './bridge.ts';
+import { addressKey } from './edges/http/client-address.ts';
+import type { UpgradeRoute } from './edges/http/listener.ts';
+import { enrolmentRoutes } from './edges/mac/enrolment-routes.ts';
+import { createMacGateway } from './edges/mac/mac-gateway.ts';
+import type { GatewayDeps } from './edges/mac/mac-gateway.ts';
+import { Enrolment } from './flows/enrol/activate-device.ts';
+import { LocationClaims } from './flows/enrol/claim-location.ts';
+import { LastSeen } from './flows/enrol/last-seen.ts';
+import { LicenseDesk } from './flows/enrol/manage-licenses.ts';
+import { Recognition } from './flows/enrol/recognise-device.ts';
+import type { Audit } from './ports/audit/audit.ts';
+import type { Changes } from './ports/changes/changes.ts';
+import type { Journal } from './ports/journal/journal.ts';
+import type { Licenses } from './ports/licenses/licenses.ts';
+import type { Limits } from './ports/limits/limits.ts';
+import type { Switchboard } from './ports/switchboard/switchboard.ts';
+
+export interface MacsNeeds {
+  readonly licenses: Licenses;
+  readonly switchboard: Switchboard;
+  readonly changes: Changes;
+  readonly limits: Limits;
+  readonly journal: Journal;
+  readonly audit: Audit;
+  readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'>;
+}
+
+export interface Macs {
+  readonly upgrade: UpgradeRoute;
+  readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
+  readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
+  drain(ms: number): Promise<void>;
+}
+
+/** Licenses, devices, locations and the sockets of the Macs. */
+export function composeMacs({ config, log, clock, life, metrics }: Ground, needs: MacsNeeds): Macs {
+  const { licenses, switchboard, changes, limits, journal, audit, crm } = needs;
+  const recognition = new Recognition({ licenses, changes, clock, log });
+  life.add('recognition', () => recognition.close());
+  const claims = new LocationClaims({ licenses, changes, mode: config.macs.locationClaim });
+  life.add('location claims', () => claims.close());
+  const lastSeen = new LastSeen({ licenses, clock, log });
+  life.add('last seen', () => lastSeen.close());
+  const desk = new LicenseDesk({ licenses, changes, audit, switchboard });
+  const enrolment = new Enrolment({ licenses, changes, audit });
+
+  const gateway = createMacGateway({
+    switchboard,
+    recognition,
+    claims,
+    lastSeen,
+    changes,
+    limits,
+    journal,
+    clock,
+    log,
+    inbound: crm.inbound,
+    statuses: crm.statuses,
+    addressKey,
+    heartbeatSec: config.macs.heartbeatSec,
+    attemptsPerMinute: config.limits.socketPerMinute,
+    events: {
+      bound(_lease, displaced) {
+        metrics.macBound(1);
+        if (displaced) metrics.displaced();
+      },
+      gone: () => metrics.macBound(-1),
+      locationContended(locationId, deviceId, waitSec) {
+        metrics.contended();
+        log.warn(
+          { locationId, deviceId, waitSec },
+          'several Macs fight for one location; the newest has to wait',
+        );
+      },
+      frameIgnored: (reason) => metrics.frameIgnored(reason),
+    },
+  });
+  life.add('gateway', () => gateway.close());
+
+  return {
+    upgrade: (request, socket, head, address) => gateway.handleUpgrade(request, socket, head, address),
+    publicRoutes: [
+      enrolmentRoutes({ enrolment, limits, addressKey, perMinute: config.limits.enrolmentPerMinute }),
+    ],
+    operatorRoutes: [() => void desk],
+    drain: (ms) => gateway.drain(ms),
+  };
+}
