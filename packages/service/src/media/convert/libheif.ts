@@ -1,0 +1,190 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import createLibheif from 'libheif-js/libheif-wasm/libheif.js';
+
+import { MAX_PIXELS, Refusal } from './budget.ts';
+import { withMemoryBound } from './wasm-memory.ts';
+
+/** Enough for a photo of 16 megapixels in one piece; one made of tiles needs a tenth of it. */
+const MEMORY_BYTES = 160 * 1024 * 1024;
+
+// Values of libheif's C interface, which is used as it is: the JavaScript one above it knows neither tiles nor tracks.
+const COLOURSPACE_RGB = 1;
+const CHROMA = { rgb: 10, rgba: 11 } as const;
+const INTERLEAVED = 10;
+const ERROR_END_OF_SEQUENCE = 13;
+const PROFILE_TYPES = new Set(['rICC', 'prof']);
+
+export type Layout = keyof typeof CHROMA;
+
+/** Pixels in the decoder's own memory: gone as soon as the next picture is asked for. */
+export interface HeifPixels {
+  width: number;
+  height: number;
+  isPremultiplied: boolean;
+  row(index: number): Uint8Array;
+}
+
+export interface Tiling {
+  columns: number;
+  rows: number;
+  tileWidth: number;
+  tileHeight: number;
+  /** How far the first tiles reach beyond the picture's upper and left edge; a picture that is turned has them there. */
+  top: number;
+  left: number;
+}
+
+/** A HEIF file open in the decoder. There is one per thread; all of it goes when the thread does. */
+export class HeifFile {
+  readonly #heif;
+  readonly #context: number;
+  /** Room for the error each call returns (code, subcode, text) and for one result of up to 80 bytes. */
+  readonly #error: number;
+  readonly #result: number;
+  #image = 0;
+
+  constructor(file: Buffer) {
+    const path = createRequire(import.meta.url).resolve('libheif-js/libheif-wasm/libheif.wasm');
+    this.#heif = createLibheif({ wasmBinary: withMemoryBound(readFileSync(path), MEMORY_BYTES) });
+    const heif = this.#heif;
+    this.#error = heif._malloc(16);
+    this.#result = heif._malloc(80);
+    this.#context = heif._heif_context_alloc();
+    const bytes = heif._malloc(file.length);
+    if (bytes === 0) throw new Refusal('the picture is too large');
+    heif.HEAPU8.set(file, bytes);
+    // The second field of the limits, 64 bits wide: pixels of any one picture, also a hidden one.
+    heif.HEAPU32[(heif._heif_context_get_security_limits(this.#context) + 8) >> 2] = MAX_PIXELS;
+    heif._heif_context_read_from_memory_without_copy(this.#error, this.#context, bytes, file.length, 0);
+    this.#check();
+  }
+
+  primary(): HeifPicture {
+    this.#heif._heif_context_get_primary_image_handle(this.#error, this.#context, this.#result);
+    this.#check();
+    const handle = this.#pointer();
+    const heif = this.#heif;
+    return {
+      handle,
+      width: heif._heif_image_handle_get_width(handle),
+      height: heif._heif_image_handle_get_height(handle),
+      hasAlpha: heif._heif_image_handle_has_alpha_channel(handle) === 1,
+    };
+  }
+
+  decode(picture: HeifPicture, layout: Layout): HeifPixels {
+    this.#release();
+    this.#heif._heif_decode_image(
+      this.#error,
+      picture.handle,
+      this.#result,
+      COLOURSPACE_RGB,
+      CHROMA[layout],
+      0,
+    );
+    this.#check();
+    return this.#pixels();
+  }
+
+  /** How the picture is laid out in tiles as it is seen, turned and mirrored. Undefined when it is one piece, or cropped. */
+  tiling(picture: HeifPicture): Tiling | undefined {
+    this.#heif._heif_image_handle_get_image_tiling(this.#error, picture.handle, 1, this.#result);
+    this.#check();
+    const fields = this.#heif.HEAPU32.subarray(this.#result >> 2, (this.#result >> 2) + 9);
+    const [, columns = 0, rows = 0, tileWidth = 0, tileHeight = 0, width, height, top, left] = fields;
+    if (columns * rows <= 1 || width !== picture.width || height !== picture.height) return undefined;
+    // Tiles overshoot on one side of each axis; libheif tells rightly which, but not by how much.
+    return {
+      columns,
+      rows,
+      tileWidth,
+      tileHeight,
+      top: top === 0 ? 0 : rows * tileHeight - picture.height,
+      left: left === 0 ? 0 : columns * tileWidth - picture.width,
+    };
+  }
+
+  decodeTile(picture: HeifPicture, column: number, row: number): HeifPixels {
+    this.#release();
+    this.#heif._heif_image_handle_decode_image_tile(
+      this.#error,
+      picture.handle,
+      this.#result,
+      COLOURSPACE_RGB,
+      CHROMA.rgb,
+      0,
+      column,
+      row,
+    );
+    this.#check();
+    return this.#pixels();
+  }
+
+  /** The colour profile a camera embeds; without it a photo in Display P3 looks pale. */
+  profile(picture: HeifPicture): Buffer | undefined {
+    const heif = this.#heif;
+    const type = heif._heif_image_handle_get_color_profile_type(picture.handle);
+    const name = String.fromCharCode(type >>> 24, (type >> 16) & 255, (type >> 8) & 255, type & 255);
+    if (!PROFILE_TYPES.has(name)) return undefined;
+    const size = heif._heif_image_handle_get_raw_color_profile_size(picture.handle);
+    const bytes = heif._malloc(size);
+    heif._heif_image_handle_get_raw_color_profile(this.#error, picture.handle, bytes);
+    this.#check();
+    return Buffer.from(heif.HEAPU8.slice(bytes, bytes + size));
+  }
+
+  /** The pictures of a track one after the other, as RGBA. */
+  *track(id: number): Generator<HeifPixels> {
+    const heif = this.#heif;
+    const track = heif._heif_context_get_track(this.#context, id);
+    if (track === 0) throw new Refusal('the animation is damaged');
+    for (;;) {
+      this.#release();
+      heif._heif_track_decode_next_image(this.#error, track, this.#result, COLOURSPACE_RGB, CHROMA.rgba, 0);
+      if (heif.HEAPU32[this.#error >> 2] === ERROR_END_OF_SEQUENCE) return;
+      this.#check();
+      yield this.#pixels();
+    }
+  }
+
+  #pixels(): HeifPixels {
+    const heif = this.#heif;
+    this.#image = this.#pointer();
+    const width = heif._heif_image_get_width(this.#image, INTERLEAVED);
+    const height = heif._heif_image_get_height(this.#image, INTERLEAVED);
+    const start = heif._heif_image_get_plane_readonly(this.#image, INTERLEAVED, this.#result);
+    const stride = this.#pointer();
+    const bytes = (heif._heif_image_get_chroma_format(this.#image) === CHROMA.rgba ? 4 : 3) * width;
+    return {
+      width,
+      height,
+      isPremultiplied: heif._heif_image_is_premultiplied_alpha(this.#image) === 1,
+      row: (index) => heif.HEAPU8.subarray(start + index * stride, start + index * stride + bytes),
+    };
+  }
+
+  #release(): void {
+    if (this.#image !== 0) this.#heif._heif_image_release(this.#image);
+    this.#image = 0;
+  }
+
+  #pointer(): number {
+    return this.#heif.HEAPU32[this.#result >> 2] ?? 0;
+  }
+
+  #check(): void {
+    const heif = this.#heif;
+    if (heif.HEAPU32[this.#error >> 2] === 0) return;
+    const text = heif.HEAPU32[(this.#error >> 2) + 2] ?? 0;
+    const message = heif.HEAPU8.subarray(text, heif.HEAPU8.indexOf(0, text));
+    throw new Refusal(`the picture cannot be read: ${Buffer.from(message).toString('latin1')}`);
+  }
+}
+
+export interface HeifPicture {
+  readonly handle: number;
+  readonly width: number;
+  readonly height: number;
+  readonly hasAlpha: boolean;
+}
