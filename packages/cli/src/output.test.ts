@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+
+import { Failure } from './failure.ts';
+import { createOutput, printable } from './output.ts';
+
+function streams(isTTY: boolean) {
+  const out: string[] = [];
+  const err: string[] = [];
+  return {
+    out,
+    err,
+    stdout: { isTTY, write: (text: string) => out.push(text) },
+    stderr: { write: (text: string) => err.push(text) },
+  };
+}
+
+const COLUMNS = [
+  { title: 'ID', value: (row: Readonly<Record<string, unknown>>) => String(row['id']) },
+  { title: 'LABEL', value: (row: Readonly<Record<string, unknown>>) => String(row['label']) },
+];
+const plain = (text: string) => text.replace(new RegExp(String.raw`\u001b\[\d+m`, 'g'), '');
+
+describe('output', () => {
+  it('is a table for people', () => {
+    const { stdout, stderr, out } = streams(true);
+    createOutput({ json: false, quiet: false }, stdout, stderr).rows(
+      [
+        { id: 'a', label: 'one' },
+        { id: 'longer', label: 'two' },
+      ],
+      COLUMNS,
+      'none',
+    );
+    expect(plain(out.join(''))).toBe('ID      LABEL\na       one\nlonger  two\n');
+  });
+
+  it.each([
+    ['when it is piped', false, false],
+    ['when it is asked for', true, true],
+  ])('is one JSON object per line %s', (_name, json, isTTY) => {
+    const { stdout, stderr, out } = streams(isTTY);
+    const output = createOutput({ json, quiet: false }, stdout, stderr);
+    output.rows([{ id: 'a' }, { id: 'b' }], COLUMNS, 'none');
+    output.result('a sentence', { done: true });
+    expect(out.join('')).toBe('{"id":"a"}\n{"id":"b"}\n{"done":true}\n');
+  });
+
+  it('says what there would be when there is nothing, beside the data', () => {
+    const { stdout, stderr, out, err } = streams(true);
+    createOutput({ json: false, quiet: false }, stdout, stderr).rows([], COLUMNS, 'Nothing yet.');
+    expect([out, err]).toEqual([[], ['Nothing yet.\n']]);
+  });
+
+  it('tells a failure with the next step', () => {
+    const { stdout, stderr, err } = streams(true);
+    createOutput({ json: false, quiet: false }, stdout, stderr).failure(
+      new Failure('it broke', { next: 'mend it' }),
+    );
+    expect(plain(err.join(''))).toBe('✖ it broke\n  Next: mend it\n');
+  });
+
+  it('lets no foreign text play with the terminal', () => {
+    expect(printable('a\u001b[31mb\u202ec\nd\u2028')).toBe('a·[31mb·c·d·');
+  });
+});

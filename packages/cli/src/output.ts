@@ -1,0 +1,73 @@
+import { styleText } from 'node:util';
+
+import type { Failure } from './failure.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface Column {
+  readonly title: string;
+  readonly value: (row: Row) => string;
+}
+
+/** Data goes to stdout: a table or a sentence for a person at a terminal, one JSON object per line for everybody else. */
+export interface Output {
+  readonly json: boolean;
+  rows(rows: readonly Row[], columns: readonly Column[], whenEmpty: string): void;
+  /** One result: `sentence` for people, `data` for programs. */
+  result(sentence: string, data: Row): void;
+  /** Advice for people; programs do not get it. */
+  hint(text: string): void;
+  failure(failure: Failure): void;
+}
+
+interface Stream {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export function createOutput(
+  options: { readonly json: boolean; readonly quiet: boolean },
+  stdout: Stream = process.stdout,
+  stderr: Stream = process.stderr,
+): Output {
+  const json = options.json || stdout.isTTY !== true;
+  const say = (text: string) => void stdout.write(`${text}\n`);
+  const warn = (text: string) => void stderr.write(`${text}\n`);
+
+  return {
+    json,
+    rows(rows, columns, whenEmpty) {
+      if (json) for (const row of rows) say(JSON.stringify(row));
+      else if (rows.length === 0) warn(whenEmpty);
+      else say(table(rows, columns));
+    },
+    result: (sentence, data) => say(json ? JSON.stringify(data) : sentence),
+    hint(text) {
+      if (!json && !options.quiet) warn(styleText('dim', text, { stream: process.stderr }));
+    },
+    failure({ message, next, code }) {
+      if (json) warn(JSON.stringify({ error: message, code, next }));
+      else warn(`${styleText('red', '✖', { stream: process.stderr })} ${printable(message)}`);
+      if (!json && next !== undefined) warn(`  Next: ${next}`);
+    },
+  };
+}
+
+function table(rows: readonly Row[], columns: readonly Column[]): string {
+  const cells = rows.map((row) => columns.map(({ value }) => printable(value(row))));
+  const widths = columns.map(({ title }, at) =>
+    Math.max(title.length, ...cells.map((row) => row[at]?.length ?? 0)),
+  );
+  const line = (texts: readonly string[]) =>
+    texts
+      .map((text, at) => text.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd();
+  const head = styleText('bold', line(columns.map(({ title }) => title)), { stream: process.stdout });
+  return [head, ...cells.map(line)].join('\n');
+}
+
+/** Foreign text must not move the cursor or change the colours of somebody's terminal. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·').toWellFormed();
+}

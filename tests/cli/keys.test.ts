@@ -1,0 +1,180 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+
+import { ed25519Key, signBody } from '@footbridge/testkit/keys';
+import { tempDir, undoList } from '@footbridge/testkit/undo';
+import fastify from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { renderError } from '../../packages/service/src/edges/http/render-error.ts';
+import { keyRoutes } from '../../packages/service/src/edges/operator/keys-routes.ts';
+import { requireOperator } from '../../packages/service/src/edges/operator/operator-auth.ts';
+import { systemClock } from '../../packages/service/src/clock.ts';
+import { createLogger } from '../../packages/service/src/log.ts';
+import { openCrmKeys } from '../../packages/service/src/ports/keys/keys-sql.ts';
+import { createMemoryLimits } from '../../packages/service/src/ports/limits/limits-memory.ts';
+import { openDatabase } from '../../packages/service/src/sql/open-database.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+const TOKEN = 'operator-token-for-tests';
+const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
+const key = ed25519Key('cli');
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Of stdout, line by line. */
+  readonly lines: Record<string, unknown>[];
+}
+
+async function start() {
+  const dir = await tempDir(undo);
+  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
+  undo.add(() => database.close());
+  const app = fastify();
+  app.setErrorHandler(renderError(createLogger('silent')));
+  requireOperator(TOKEN, createMemoryLimits(systemClock))(app);
+  keyRoutes({
+    keys: openCrmKeys(database.db, () => Date.now()),
+    fixed: [],
+    reload: async () => {},
+    changes: { announce: async () => {} },
+    audit: { record: async () => {} },
+  })(app);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  undo.add(() => app.close());
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const env = { PATH: process.env['PATH'], FOOTBRIDGE_OPERATOR_URL: url, OPERATOR_TOKEN: TOKEN };
+  writeFileSync(join(dir, 'key.pem'), key.publicKey);
+  writeFileSync(join(dir, 'private.pem'), key.privateKey);
+  return {
+    dir,
+    run: (args: string[], more: { env?: Record<string, string | undefined>; input?: string } = {}) =>
+      run(args, dir, { ...env, ...more.env }, more.input),
+  };
+}
+
+function run(
+  args: string[],
+  cwd: string,
+  env: Record<string, string | undefined>,
+  input = '',
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
+      cwd,
+      env,
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (part: string) => (stdout += part));
+    child.stderr.setEncoding('utf8').on('data', (part: string) => (stderr += part));
+    child.on('error', reject).on('close', (code) => {
+      const lines = code === 2 ? [] : stdout.split('\n').filter((line) => line.startsWith('{'));
+      resolve({
+        code,
+        stdout,
+        stderr,
+        lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>),
+      });
+    });
+    child.stdin.end(input);
+  });
+}
+
+const ADD = ['keys', 'add', '--label', 'Acme', '--header', 'X-Acme-Signature', '--file', 'key.pem'];
+
+describe('footbridge keys', () => {
+  it('S6 adds, lists, disables, enables and removes', async () => {
+    const { run: cli } = await start();
+    const added = await cli([...ADD, '--location', 'locA', 'locB']);
+    expect(added).toMatchObject({
+      code: 0,
+      lines: [{ label: 'Acme', scheme: 'Ed25519', locations: ['locA', 'locB'] }],
+    });
+    expect((await cli(['keys', 'list'])).lines).toMatchObject([{ label: 'Acme', enabled: true }]);
+    expect((await cli(['keys', 'disable', 'Acme'])).lines).toMatchObject([{ enabled: false }]);
+    const id = String(added.lines[0]?.['id']);
+    expect((await cli(['keys', 'enable', id.slice(0, 8)])).lines).toMatchObject([{ enabled: true }]);
+    const asked = await cli(['keys', 'remove', 'Acme']);
+    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect((await cli(['keys', 'remove', 'Acme', '--yes'])).lines).toEqual([{ id, removed: true }]);
+    expect(await cli(['keys', 'list'])).toMatchObject({ code: 0, lines: [] });
+  }, 30_000);
+
+  it('S6 takes presets, and keys from standard input', async () => {
+    const { run: cli } = await start();
+    expect((await cli(['keys', 'add', '--preset', 'highlevel'])).lines).toMatchObject([
+      { header: 'X-GHL-Signature' },
+    ]);
+    const piped = await cli(['keys', 'add', '--label', 'Piped', '--file', '-'], { input: key.publicKey });
+    expect(piped.lines).toMatchObject([{ label: 'Piped', header: 'X-CRM-Signature' }]);
+  });
+
+  it('S6 passes on why a key was refused, and never the key', async () => {
+    const { run: cli } = await start();
+    const refused = await cli(['keys', 'add', '--label', 'x', '--file', 'private.pem']);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('is a private key');
+    expect(refused.stderr).not.toContain('MC4C');
+  });
+
+  it.each([
+    ['a usage error', ['keys', 'add', '--label', 'x'], {}, 2],
+    ['an unknown command', ['kyes'], {}, 2],
+    ['an unknown flag', ['keys', 'list', '--colour'], {}, 2],
+    ['no token', ['keys', 'list'], { OPERATOR_TOKEN: undefined }, 3],
+    ['a wrong token', ['keys', 'list'], { OPERATOR_TOKEN: 'wrong-token-wrong-token' }, 4],
+    ['no such key', ['keys', 'disable', 'nobody'], {}, 5],
+    ['no service', ['keys', 'list'], { FOOTBRIDGE_OPERATOR_URL: 'http://127.0.0.1:1' }, 7],
+    ['help', ['--help'], {}, 0],
+    ['nothing', [], {}, 0],
+  ])('ends with its own exit code for %s', async (_name, args, env, code) => {
+    const { run: cli } = await start();
+    expect((await cli(args, { env })).code).toBe(code);
+  });
+
+  it('finds the token beside the data of the service', async () => {
+    const { run: cli, dir } = await start();
+    mkdirSync(join(dir, 'data'));
+    writeFileSync(join(dir, 'data/operator-token'), `${TOKEN}\n`);
+    expect((await cli(['keys', 'list'], { env: { OPERATOR_TOKEN: undefined } })).code).toBe(0);
+    writeFileSync(join(dir, 'token'), TOKEN);
+    const other = { OPERATOR_TOKEN: 'wrong-token-wrong-token' };
+    expect((await cli(['keys', 'list', '--token-file', 'token'], { env: other })).code).toBe(0);
+  });
+});
+
+describe('footbridge keys test', () => {
+  const body = '{"locationId":"loc1"}';
+
+  it('S2 works without a service', async () => {
+    const { run: cli, dir } = await start();
+    writeFileSync(join(dir, 'body'), body);
+    const test = (signature: string) =>
+      cli(['keys', 'test', '--body', 'body', '--signature', signature, '--key-file', 'key.pem'], {
+        env: { FOOTBRIDGE_OPERATOR_URL: 'http://127.0.0.1:1' },
+      });
+    expect(await test(signBody(body, key))).toMatchObject({
+      code: 0,
+      lines: [{ ok: true, step: 'verified' }],
+    });
+    expect(await test(signBody(`${body} `, key))).toMatchObject({ code: 4, lines: [{ ok: false }] });
+    expect(await test('N/A')).toMatchObject({ code: 4, lines: [{ step: 'header' }] });
+  });
+
+  it('S5 tries the keys of the service when none is given', async () => {
+    const { run: cli } = await start();
+    await cli(ADD);
+    const args = ['keys', 'test', '--body', '-', '--signature', signBody(body, key)];
+    expect((await cli(args, { input: body })).lines).toMatchObject([{ ok: true, key: 'Acme' }]);
+    expect((await cli(args, { input: '{\n  "locationId": "loc1"\n}' })).lines).toMatchObject([
+      { ok: false, step: 'body', hint: expect.stringContaining('re-serialised') },
+    ]);
+  });
+});
