@@ -9,10 +9,15 @@ import { startListener } from '../../packages/service/src/edges/http/listener.ts
 import { enrolmentRoutes } from '../../packages/service/src/edges/mac/enrolment-routes.ts';
 import { createMacGateway } from '../../packages/service/src/edges/mac/mac-gateway.ts';
 import type { AckOutcome } from '../../packages/service/src/edges/mac/mac-session.ts';
+import { devicesRoutes } from '../../packages/service/src/edges/operator/devices-routes.ts';
+import { licensesRoutes } from '../../packages/service/src/edges/operator/licenses-routes.ts';
+import { locationsRoutes } from '../../packages/service/src/edges/operator/locations-routes.ts';
 import { Enrolment } from '../../packages/service/src/flows/enrol/activate-device.ts';
 import { LocationClaims } from '../../packages/service/src/flows/enrol/claim-location.ts';
 import { LastSeen } from '../../packages/service/src/flows/enrol/last-seen.ts';
 import { LicenseDesk } from '../../packages/service/src/flows/enrol/manage-licenses.ts';
+import { Overview } from '../../packages/service/src/flows/enrol/overview.ts';
+import type { GrantState } from '../../packages/service/src/flows/enrol/overview.ts';
 import { Recognition } from '../../packages/service/src/flows/enrol/recognise-device.ts';
 import { createLogger } from '../../packages/service/src/log.ts';
 import type { Logger } from '../../packages/service/src/log.ts';
@@ -36,6 +41,7 @@ export interface HouseOptions {
   /** Given: changes are polled from it, as several nodes on one database do. */
   readonly database?: OpenDatabase;
   readonly switchboard?: Switchboard;
+  readonly grants?: Readonly<Record<string, GrantState>>;
 }
 
 /** Everything a Mac meets, on a port of its own; the CRM side is a list of what would have been delivered. */
@@ -89,8 +95,37 @@ export async function startMacHouse(options: HouseOptions = {}) {
     },
     { host: '127.0.0.1', port: 0 },
   );
+  const overview = new Overview({
+    licenses,
+    switchboard,
+    clock,
+    grantStates: async () => new Map(Object.entries(options.grants ?? {})),
+  });
+  const operator = await startListener(
+    {
+      name: 'operator',
+      log,
+      trusted: () => false,
+      routes: [
+        licensesRoutes({ desk, overview }),
+        devicesRoutes({ desk, overview }),
+        locationsRoutes({ desk, overview }),
+      ],
+    },
+    { host: '127.0.0.1', port: 0 },
+  );
   return {
     url: listener.url,
+    async operator(method: string, path: string, body?: unknown) {
+      const response = await fetch(`${operator.url}${path}`, {
+        method,
+        ...(body !== undefined && {
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      });
+      return { status: response.status, body: JSON.parse(await response.text()) };
+    },
     desk,
     licenses,
     audit,
@@ -107,6 +142,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
     async stop() {
       await gateway.close();
       await listener.close(0);
+      await operator.close(0);
       await lastSeen.close();
       claims.close();
       await recognition.close();

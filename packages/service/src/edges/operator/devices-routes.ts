@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify';
+
+import type { LicenseDesk } from '../../flows/enrol/manage-licenses.ts';
+import type { DeviceOverview, Overview } from '../../flows/enrol/overview.ts';
+import type { DeviceChanged } from '../../ports/licenses/licenses.ts';
+import { isoTime, isRowId, refused } from './operator-request.ts';
+
+export interface DeviceRoutesDeps {
+  readonly desk: Pick<LicenseDesk, 'revokeDevice' | 'restoreDevice'>;
+  readonly overview: Pick<Overview, 'devices' | 'device'>;
+}
+
+/** `GET /operator/devices`, `POST /operator/devices/:id/revoke` and `…/restore` (M7, M8). */
+export function devicesRoutes({ desk, overview }: DeviceRoutesDeps) {
+  async function changed(id: string, change: (id: string) => Promise<DeviceChanged>) {
+    const outcome = isRowId(id) ? await change(id) : NOWHERE;
+    if (outcome.kind === 'changed') {
+      const device = await overview.device(outcome.device.id);
+      if (device !== undefined) return view(device);
+    }
+    if (outcome.kind === 'impossible')
+      throw refused('CONFLICT', `A device that is ${outcome.from} cannot become ${outcome.to}.`);
+    throw refused('NOT_FOUND', 'There is no such device. `footbridge device list` shows those there are.');
+  }
+
+  return (app: FastifyInstance): void => {
+    app.get('/operator/devices', async () => ({ devices: (await overview.devices()).map(view) }));
+
+    app.post<{ Params: { id: string } }>('/operator/devices/:id/revoke', async (request) =>
+      changed(request.params.id, (id) => desk.revokeDevice(id)),
+    );
+
+    app.post<{ Params: { id: string } }>('/operator/devices/:id/restore', async (request) =>
+      changed(request.params.id, (id) => desk.restoreDevice(id)),
+    );
+  };
+}
+
+const NOWHERE = { kind: 'not_found' } as const;
+
+function view(device: DeviceOverview) {
+  const { id, deviceId, licenseId, license, name, osVersion, appVersion, status, connectedTo } = device;
+  return {
+    id,
+    deviceId,
+    licenseId,
+    license,
+    name,
+    osVersion,
+    appVersion,
+    status,
+    connected: connectedTo.length > 0,
+    locations: connectedTo,
+    activatedAt: isoTime(device.activatedAt),
+    lastSeenAt: isoTime(device.lastSeenAt),
+  };
+}

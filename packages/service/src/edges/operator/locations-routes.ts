@@ -1,0 +1,74 @@
+import { asLocationId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+
+import type { LicenseDesk } from '../../flows/enrol/manage-licenses.ts';
+import type { LocationOverview, Overview } from '../../flows/enrol/overview.ts';
+import { isoTime, isRowId, readBody, refused } from './operator-request.ts';
+
+export interface LocationRoutesDeps {
+  readonly desk: Pick<LicenseDesk, 'assignLocation' | 'disconnectLocation'>;
+  readonly overview: Pick<Overview, 'locations' | 'location'>;
+}
+
+const RULE = 'must be the id of a license, or null';
+const ASSIGN = z.strictObject({ licenseId: z.string(RULE).refine(isRowId, RULE).nullable() });
+const LONGEST = 256;
+
+interface OfLocation {
+  Params: { locationId: string };
+}
+
+/** `GET /operator/locations`, `PUT /operator/locations/:locationId`, `POST …/disconnect` (M8). */
+export function locationsRoutes({ desk, overview }: LocationRoutesDeps) {
+  async function show(locationId: LocationId) {
+    const location = await overview.location(locationId);
+    if (location === undefined) throw unheardOf();
+    return view(location);
+  }
+
+  return (app: FastifyInstance): void => {
+    app.get('/operator/locations', async () => ({ locations: (await overview.locations()).map(view) }));
+
+    app.put<OfLocation>('/operator/locations/:locationId', async (request) => {
+      const locationId = read(request.params.locationId);
+      const outcome = await desk.assignLocation(locationId, readBody(ASSIGN, request.body).licenseId);
+      if (outcome.kind === 'changed') return await show(locationId);
+      if (outcome.kind === 'no_such_license')
+        throw refused('INVALID_REQUEST', 'licenseId: there is no such license, or it was revoked.');
+      if (outcome.kind === 'impossible')
+        throw refused('CONFLICT', `A location that is ${outcome.from} cannot become ${outcome.to}.`);
+      throw unheardOf();
+    });
+
+    app.post<OfLocation>('/operator/locations/:locationId/disconnect', async (request) => {
+      const locationId = read(request.params.locationId);
+      const location = await overview.location(locationId);
+      if (location === undefined) throw unheardOf();
+      await desk.disconnectLocation(locationId);
+      return { locationId, wasConnected: location.connected !== null };
+    });
+  };
+}
+
+function read(text: string): LocationId {
+  const locationId = asLocationId(text);
+  if (locationId === undefined || text.length > LONGEST || /\p{Cc}/u.test(text) || !text.isWellFormed())
+    throw refused('INVALID_REQUEST', 'locationId: this cannot be the id of a location.');
+  return locationId;
+}
+
+const unheardOf = () =>
+  refused('NOT_FOUND', 'There is no such location. `footbridge location list` shows those there are.');
+
+function view({ connected, oauth, ...location }: LocationOverview) {
+  return {
+    ...location,
+    connected: connected === null ? null : { ...connected, since: isoTime(connected.since) },
+    oauth:
+      oauth === null
+        ? null
+        : { ...oauth, expiresAt: oauth.expiresAt === null ? null : isoTime(oauth.expiresAt) },
+  };
+}

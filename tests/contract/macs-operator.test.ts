@@ -1,0 +1,241 @@
+import { activate, joinMac } from '@footbridge/testkit/mac';
+import { undoList } from '@footbridge/testkit/undo';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { startMacHouse } from './mac-house.ts';
+import type { HouseOptions } from './mac-house.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+async function open(options?: HouseOptions) {
+  const house = await startMacHouse(options);
+  undo.add(() => house.stop());
+  const join = async (licenseKey: string, locationId: string, deviceId?: string) => {
+    const mac = await joinMac(house.url, { licenseKey, locationId, ...(deviceId && { deviceId }) });
+    undo.add(() => mac.terminate());
+    return mac;
+  };
+  return { house, join };
+}
+
+const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+describe('operator: licenses', () => {
+  it('M7 a license is created with a key that is shown once and works', async () => {
+    const { house } = await open();
+    const created = await house.operator('POST', '/operator/licenses', { label: ' Office ', maxSeats: 2 });
+    expect(created).toEqual({
+      status: 201,
+      body: {
+        id: expect.stringMatching(/^lic_/),
+        key: expect.stringMatching(/^FB(-\w{5}){6}$/),
+        label: 'Office',
+        maxSeats: 2,
+      },
+    });
+    const { id, key } = created.body;
+    await activate(house.url, { licenseKey: key });
+    const list = await house.operator('GET', '/operator/licenses');
+    expect(list).toEqual({
+      status: 200,
+      body: {
+        licenses: [
+          {
+            id,
+            label: 'Office',
+            keyHint: key.slice(-5),
+            status: 'active',
+            maxSeats: 2,
+            seats: { used: 1, max: 2 },
+            createdAt: ISO,
+            updatedAt: ISO,
+          },
+        ],
+      },
+    });
+    expect(JSON.stringify(list)).not.toContain(key);
+  });
+
+  it('M8 a license is suspended, resumed, renamed, given seats and revoked for good', async () => {
+    const { house } = await open();
+    const { id } = await house.createLicense(1);
+    const patch = (body: unknown) => house.operator('PATCH', `/operator/licenses/${id}`, body);
+    expect(await patch({ status: 'suspended' })).toMatchObject({
+      status: 200,
+      body: { status: 'suspended' },
+    });
+    expect(await patch({ status: 'active', label: 'Shop', maxSeats: 3 })).toMatchObject({
+      status: 200,
+      body: { status: 'active', label: 'Shop', maxSeats: 3 },
+    });
+    expect(await patch({ status: 'revoked' })).toMatchObject({ status: 200 });
+    expect(await patch({ status: 'active' })).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT', message: expect.stringContaining('revoked cannot become active') },
+    });
+  });
+
+  it('M7 seats cannot be taken away from under active devices', async () => {
+    const { house } = await open();
+    const { id, key } = await house.createLicense(2);
+    for (let count = 0; count < 2; count++) await activate(house.url, { licenseKey: key });
+    expect(await house.operator('PATCH', `/operator/licenses/${id}`, { maxSeats: 1 })).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT', message: expect.stringContaining('2 seats are taken') },
+    });
+  });
+
+  it.each([
+    ['no label', { maxSeats: 1 }, /^label/],
+    ['a blank label', { label: '  ', maxSeats: 1 }, /^label: must not be empty/],
+    ['a label with an escape', { label: 'a\u001b[0m', maxSeats: 1 }, /^label: must not hold control/],
+    ['no seats', { label: 'x', maxSeats: 0 }, /^maxSeats: must be at least 1/],
+    ['half a seat', { label: 'x', maxSeats: 1.5 }, /^maxSeats: must be a whole number/],
+    ['seats as text', { label: 'x', maxSeats: '1' }, /^maxSeats/],
+    ['another field', { label: 'x', maxSeats: 1, key: 'mine' }, /key/],
+    ['no object', [], /^The body/],
+  ])('M7 a license with %s is refused by name of the field', async (_what, body, message) => {
+    const { house } = await open();
+    const answer = await house.operator('POST', '/operator/licenses', body);
+    expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
+    expect(answer.body.message).toMatch(message);
+  });
+
+  it('M8 changes of nothing, of nobody and to nonsense are refused', async () => {
+    const { house } = await open();
+    const { id } = await house.createLicense();
+    const patch = (to: string, body: unknown) => house.operator('PATCH', `/operator/licenses/${to}`, body);
+    expect((await patch(id, {})).status).toBe(400);
+    expect((await patch(id, { status: 'gone' })).body.message).toMatch(/^status: must be active, suspended/);
+    expect((await patch('lic_none', { label: 'x' })).body).toMatchObject({ code: 'NOT_FOUND' });
+    expect((await patch('%00', { label: 'x' })).status).toBe(404);
+  });
+});
+
+describe('operator: devices', () => {
+  it('M7 devices are listed with their license, versions, connection and when they were seen, without tokens', async () => {
+    const { house, join } = await open();
+    const { id: licenseId, key } = await house.createLicense(2);
+    await join(key, 'loc1', 'mac-0001');
+    const { deviceToken } = await activate(house.url, {
+      licenseKey: key,
+      deviceId: 'mac-0002',
+      name: 'Back office',
+    });
+    const { status, body } = await house.operator('GET', '/operator/devices');
+    const common = { licenseId, license: 'Test', osVersion: '26.1', appVersion: '0.1.0', status: 'active' };
+    const times = { id: expect.stringMatching(/^dev_/), activatedAt: ISO, lastSeenAt: ISO };
+    expect([status, body.devices]).toEqual([
+      200,
+      [
+        {
+          ...common,
+          ...times,
+          deviceId: 'mac-0001',
+          name: 'Test Mac',
+          connected: true,
+          locations: ['loc1'],
+        },
+        {
+          ...common,
+          ...times,
+          deviceId: 'mac-0002',
+          name: 'Back office',
+          connected: false,
+          locations: [],
+        },
+      ],
+    ]);
+    expect(JSON.stringify(body)).not.toContain(deviceToken);
+  });
+
+  it('M8 a device is revoked, which ends its socket and frees its seat, and can be restored', async () => {
+    const { house, join } = await open();
+    const { key } = await house.createLicense(1);
+    const mac = await join(key, 'loc1', 'mac-0001');
+    const [device] = (await house.operator('GET', '/operator/devices')).body.devices;
+    const post = (what: string) => house.operator('POST', `/operator/devices/${device.id}/${what}`);
+    expect(await post('revoke')).toMatchObject({
+      status: 200,
+      body: { status: 'revoked', connected: false },
+    });
+    expect(await mac.closed).toMatchObject({ code: 4503 });
+    expect(await activate(house.url, { licenseKey: key, deviceId: 'mac-0002' })).toMatchObject({
+      status: 201,
+    });
+    expect(await post('restore')).toMatchObject({ status: 200, body: { status: 'deactivated' } });
+    expect(await house.operator('POST', '/operator/devices/dev_none/revoke')).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND' },
+    });
+  });
+});
+
+describe('operator: locations', () => {
+  it('M8 locations are listed with owner, who is connected, who came last and the state of OAuth', async () => {
+    const grant = { state: 'active', expiresAt: Date.UTC(2030, 0, 1), lastError: null };
+    const { house, join } = await open({ grants: { loc1: grant, loc9: { ...grant, expiresAt: null } } });
+    const { id: licenseId, key } = await house.createLicense();
+    await join(key, 'loc1', 'mac-0001');
+    (await join(key, 'loc2', 'mac-0002')).terminate();
+    await expect.poll(() => house.gateway.sessions).toBe(1);
+    const { body } = await house.operator('GET', '/operator/locations');
+    const owned = { state: 'bound', licenseId, license: 'Test' };
+    const device = (deviceId: string) => ({ id: expect.any(String), deviceId, name: 'Test Mac' });
+    expect(body.locations).toEqual([
+      {
+        ...owned,
+        locationId: 'loc1',
+        connected: {
+          deviceId: 'mac-0001',
+          name: 'Test Mac',
+          since: ISO,
+          node: 'local',
+          epoch: expect.any(Number),
+        },
+        lastDevice: device('mac-0001'),
+        oauth: { state: 'active', expiresAt: '2030-01-01T00:00:00.000Z', lastError: null },
+      },
+      { ...owned, locationId: 'loc2', connected: null, lastDevice: device('mac-0002'), oauth: null },
+      {
+        locationId: 'loc9',
+        state: 'unassigned',
+        licenseId: null,
+        license: null,
+        connected: null,
+        lastDevice: null,
+        oauth: { state: 'active', expiresAt: null, lastError: null },
+      },
+    ]);
+  });
+
+  it('M8 a location is assigned, reassigned and released; its Mac goes', async () => {
+    const { house, join } = await open({ locationClaim: 'operator' });
+    const [one, two] = [await house.createLicense(), await house.createLicense()];
+    const put = (licenseId: unknown) => house.operator('PUT', '/operator/locations/loc1', { licenseId });
+    expect(await put(one.id)).toMatchObject({ status: 200, body: { state: 'bound', licenseId: one.id } });
+    const mac = await join(one.key, 'loc1');
+    expect(await put(two.id)).toMatchObject({ status: 200, body: { licenseId: two.id } });
+    expect(await mac.closed).toMatchObject({ code: 4504 });
+    const next = await join(two.key, 'loc1');
+    expect(await put(null)).toMatchObject({ status: 200, body: { state: 'released', licenseId: null } });
+    expect(await next.closed).toMatchObject({ code: 4504 });
+    for (const nonsense of ['lic_none', 7, undefined, '\u0000'])
+      expect(await put(nonsense)).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
+  });
+
+  it('M8 a location is disconnected, and odd ids are no trouble', async () => {
+    const { house, join } = await open();
+    const { key } = await house.createLicense();
+    const odd = 'loc/1 ?#☃';
+    const mac = await join(key, odd);
+    const disconnect = (id: string) =>
+      house.operator('POST', `/operator/locations/${encodeURIComponent(id)}/disconnect`);
+    expect(await disconnect(odd)).toEqual({ status: 200, body: { locationId: odd, wasConnected: true } });
+    expect(await mac.closed).toMatchObject({ code: 4000 });
+    expect(await disconnect(odd)).toMatchObject({ status: 200, body: { wasConnected: false } });
+    expect(await disconnect('nowhere')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+    expect(await disconnect('a\u0000')).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
+  });
+});
