@@ -1,0 +1,282 @@
+import type { Clock } from '../../clock.ts';
+import { crmReason, readJson, textsIn } from './crm-reason.ts';
+import { Gates } from './gate.ts';
+import type { Gate } from './gate.ts';
+import { judgeRefusal } from './judge-refusal.ts';
+import type { Answer, Outgoing, Transport } from './transport.ts';
+
+/** What opens the CRM's doors for one location. */
+export interface Bearer {
+  readonly authorization: string;
+}
+
+/** `none`: nobody authorised us. `reauth_required`: the grant is dead. `away`: the store or the token endpoint does not answer. */
+export type NoBearer = { readonly missing: 'none' | 'reauth_required' | 'away' };
+
+/** `oauth`: the app's own token or nothing. `any`: a private integration token will do when OAuth is not in use. */
+export type BearerKind = 'oauth' | 'any';
+
+export interface Bearers {
+  bearer(locationId: string, kind: BearerKind): Bearer | NoBearer | Promise<Bearer | NoBearer>;
+  /** The CRM refused this one. Answers with a newer one, or says that there is none. */
+  renew(locationId: string, kind: BearerKind, refused: Bearer): Promise<Bearer | NoBearer>;
+}
+
+/** Why a call did not get through yet. */
+export interface Setback {
+  readonly cause:
+    | NoBearer['missing']
+    | 'token_refused'
+    | 'not_yet'
+    | 'network'
+    | 'timeout'
+    | 'http'
+    | 'empty'
+    | 'circuit'
+    | 'crowded';
+  /** The HTTP status, 0 without an answer. */
+  readonly status: number;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly sinceMs: number;
+  /** The CRM may have acted on a request whose answer did not reach us. */
+  readonly inDoubt: boolean;
+  /** Other calls for this location went well since this one began: the trouble is this call's own. */
+  readonly othersPass: boolean;
+}
+
+/** How long the caller cares. */
+export interface Patience {
+  /** Asked before every attempt, and after a setback before anything else; false ends the call as `unwanted`. */
+  wanted(): boolean;
+  /** Asked after a setback: is it worth another attempt? */
+  again(setback: Setback): boolean;
+  /** The call waits for its next attempt or its turn; `wake` makes it ask `wanted` at once. */
+  waiting?(wake: () => void): void;
+}
+
+export interface Call {
+  /** For metrics. */
+  readonly operation: 'status' | 'inbound' | 'find_contact' | 'create_contact' | 'read_contact';
+  readonly locationId: string;
+  readonly bearer: BearerKind;
+  readonly method: Outgoing['method'];
+  readonly path: string;
+  readonly body?: string | Buffer;
+  readonly idempotencyKey?: string;
+  readonly wantsBody?: boolean;
+  readonly timeoutMs?: number;
+  /** Whether the body of a 2xx says that the CRM did what was asked. */
+  readonly accepts?: (text: string) => boolean;
+}
+
+export type CallOutcome =
+  /** `inDoubt`: an earlier attempt got no answer, so the CRM may have acted twice. */
+  | { readonly kind: 'ok'; readonly status: number; readonly text: string; readonly inDoubt: boolean }
+  /** The CRM refused for good. */
+  | { readonly kind: 'refused'; readonly status: number; readonly reason: string; readonly text: string }
+  | { readonly kind: 'given_up'; readonly setback: Setback }
+  | { readonly kind: 'unwanted' };
+
+/**
+ * Calls to the CRM by the house's rules: a bearer and `Version` on each, at most 90 in ten seconds and location, retries with backoff
+ * and jitter for what may pass, one refresh for a spent token, a circuit per location. Never rejects.
+ */
+export interface CrmClient {
+  call(call: Call, patience: Patience): Promise<CallOutcome>;
+}
+
+export interface CrmClientOptions {
+  readonly transport: Transport;
+  readonly host: string;
+  readonly bearers: Bearers;
+  readonly clock: Clock;
+  readonly callsPer10Sec?: number;
+  readonly random?: () => number;
+  readonly observe?: (operation: Call['operation'], status: string, seconds: number) => void;
+}
+
+const VERSION = '2021-07-28';
+const JSON_TYPE = 'application/json';
+const NOT_YET_MS = [2000, 4000, 8000, 16_000];
+const LAST_NOT_YET_MS = 30_000;
+const FIRST_BACKOFF_MS = 500;
+const LONGEST_BACKOFF_MS = 30_000;
+/** Calls of one location that may stand in line for their turn. */
+const CROWD = 500;
+const UNWANTED: CallOutcome = { kind: 'unwanted' };
+const CIRCUIT_OPEN = { cause: 'circuit', status: 0, reason: 'the CRM failed 20 times in a row' } as const;
+const CROWDED: Trouble = { cause: 'crowded', status: 0, reason: 'too many calls wait already', waitMs: 1000 };
+
+export function createCrmClient(options: CrmClientOptions): CrmClient {
+  return new HttpCrmClient(options);
+}
+
+type Trouble = Pick<Setback, 'cause' | 'status' | 'reason'> & { readonly waitMs?: number | undefined };
+
+/** What one call went through so far. */
+interface Story {
+  readonly gate: Gate;
+  readonly began: number;
+  attempts: number;
+  inDoubt: boolean;
+  /** The bearer of the next attempt, when a refused one was renewed for it. */
+  renewed: Bearer | undefined;
+}
+
+class HttpCrmClient implements CrmClient {
+  readonly #transport: Transport;
+  readonly #origin: string;
+  readonly #prefix: string;
+  readonly #bearers: Bearers;
+  readonly #clock: Clock;
+  readonly #gates: Gates;
+  readonly #random: () => number;
+  readonly #observe: CrmClientOptions['observe'];
+
+  constructor(options: CrmClientOptions) {
+    const host = new URL(options.host);
+    this.#transport = options.transport;
+    this.#origin = host.origin;
+    this.#prefix = host.pathname.replace(/\/$/, '');
+    this.#bearers = options.bearers;
+    this.#clock = options.clock;
+    this.#gates = new Gates(options.clock, options.callsPer10Sec ?? 90);
+    this.#random = options.random ?? Math.random;
+    this.#observe = options.observe;
+  }
+
+  async call(call: Call, patience: Patience): Promise<CallOutcome> {
+    const gate = this.#gates.of(call.locationId);
+    const began = this.#clock.monotonic();
+    const story: Story = { gate, began, attempts: 0, inDoubt: false, renewed: undefined };
+    for (;;) {
+      if (!patience.wanted()) return UNWANTED;
+      const result = await this.#attempt(call, patience, story);
+      if (result === 'ask_again') continue;
+      if ('kind' in result) return result;
+      if (!patience.wanted()) return UNWANTED;
+      const setback = describe(result, story, this.#clock.monotonic());
+      if (!patience.again(setback)) return { kind: 'given_up', setback };
+      await this.#wait(result.waitMs ?? this.#backoff(story.attempts), patience);
+    }
+  }
+
+  async #attempt(call: Call, patience: Patience, story: Story): Promise<CallOutcome | Trouble | 'ask_again'> {
+    const { gate } = story;
+    const bearer = story.renewed ?? (await this.#bearers.bearer(call.locationId, call.bearer));
+    if ('missing' in bearer) return { cause: bearer.missing, status: 0, reason: bearer.missing };
+    const blockedMs = gate.blockedMs();
+    if (blockedMs > 0) return { ...CIRCUIT_OPEN, waitMs: blockedMs };
+    if (!gate.tryEnter()) {
+      if (gate.queued >= CROWD) return CROWDED;
+      const myTurn = await this.#turn(gate, patience);
+      if (!myTurn || !patience.wanted() || gate.blockedMs() > 0) return 'ask_again';
+    }
+    const wasRenewed = story.renewed !== undefined;
+    story.renewed = undefined;
+    story.attempts++;
+    gate.begin();
+    const sentAt = this.#clock.monotonic();
+    const answer = await this.#transport.send(this.#request(call, bearer));
+    const tookSec = (this.#clock.monotonic() - sentAt) / 1000;
+    if ('reason' in answer) {
+      this.#observe?.(call.operation, answer.reason, tookSec);
+      gate.failed();
+      story.inDoubt ||= answer.sent;
+      return { cause: answer.reason === 'timeout' ? 'timeout' : 'network', status: 0, reason: answer.reason };
+    }
+    this.#observe?.(call.operation, String(answer.status), tookSec);
+    if (answer.status >= 200 && answer.status < 300) {
+      gate.succeeded();
+      const { status, text } = answer;
+      if (call.accepts !== undefined && !call.accepts(text))
+        return { cause: 'empty', status, reason: 'the answer does not say that it was stored' };
+      return { kind: 'ok', status, text, inDoubt: story.inDoubt };
+    }
+    return this.#refused(call, bearer, story, answer, wasRenewed);
+  }
+
+  async #refused(
+    call: Call,
+    bearer: Bearer,
+    story: Story,
+    answer: Answer,
+    wasRenewed: boolean,
+  ): Promise<CallOutcome | Trouble | 'ask_again'> {
+    const { status, text } = answer;
+    const reason = crmReason(readJson(text), [bearer.authorization.slice(7), ...sentTexts(call)]);
+    const judgement = judgeRefusal(answer, reason, this.#clock.now());
+    if (judgement.kind === 'later' && status !== 429) story.gate.failed();
+    else story.gate.answered();
+    if (judgement.kind === 'refused') return { kind: 'refused', status, reason, text };
+    if (judgement.kind === 'not_yet')
+      return { cause: 'not_yet', status, reason, waitMs: NOT_YET_MS[story.attempts - 1] ?? LAST_NOT_YET_MS };
+    if (judgement.kind === 'later') {
+      if (status === 429) story.gate.pause(judgement.waitMs ?? 0);
+      return { cause: 'http', status, reason, waitMs: judgement.waitMs };
+    }
+    if (wasRenewed) return { cause: 'token_refused', status, reason };
+    const fresh = await this.#bearers.renew(call.locationId, call.bearer, bearer);
+    if ('missing' in fresh) return { cause: fresh.missing, status, reason };
+    story.renewed = fresh;
+    return 'ask_again';
+  }
+
+  #request(call: Call, bearer: Bearer): Outgoing {
+    const headers = ['authorization', bearer.authorization, 'version', VERSION, 'accept', JSON_TYPE];
+    if (call.body !== undefined) headers.push('content-type', JSON_TYPE);
+    if (call.idempotencyKey !== undefined) headers.push('idempotency-key', call.idempotencyKey);
+    return {
+      origin: this.#origin,
+      method: call.method,
+      path: this.#prefix + call.path,
+      headers,
+      ...(call.body !== undefined && { body: call.body }),
+      ...((call.wantsBody ?? call.accepts !== undefined) && { wantsBody: true }),
+      ...(call.timeoutMs !== undefined && { timeoutMs: call.timeoutMs }),
+    };
+  }
+
+  #backoff(attempts: number): number {
+    const ceiling = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.max(0, attempts - 1));
+    return ceiling * (0.5 + this.#random() / 2);
+  }
+
+  #wait(ms: number, patience: Patience): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(ms, resolve);
+      patience.waiting?.(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** False when the caller was woken before its turn came. */
+  #turn(gate: Gate, patience: Patience): Promise<boolean> {
+    return new Promise((resolve) => {
+      const leave = gate.enqueue(() => resolve(true));
+      patience.waiting?.(() => {
+        leave();
+        resolve(false);
+      });
+    });
+  }
+}
+
+function describe(trouble: Trouble, story: Story, now: number): Setback {
+  const { cause, status, reason } = trouble;
+  return {
+    cause,
+    status,
+    reason,
+    attempts: story.attempts,
+    sinceMs: now - story.began,
+    inDoubt: story.inDoubt,
+    othersPass: story.gate.lastSuccess > story.began,
+  };
+}
+
+const sentTexts = (call: Call): string[] =>
+  call.body === undefined ? [] : textsIn(readJson(String(call.body)));

@@ -1,0 +1,42 @@
+import { isObject } from '@footbridge/protocol/schema';
+
+const LONGEST = 160;
+const NUMBERS = /\+?\d[\d ().-]{5,}\d/g;
+const ADDRESSES = /[^\s@"'<>]+@[^\s@"'<>]+/g;
+// eslint-disable-next-line no-control-regex -- terminals and log readers act on these
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
+
+/** The JSON of an answer, or undefined. */
+export function readJson(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The CRM's own short words for a refusal. Whatever we sent (texts, tokens, ids of people) is cut out of them, as are numbers and
+ * addresses: they end up in logs, in the journal and on the Mac.
+ */
+export function crmReason(body: unknown, sent: readonly string[]): string {
+  let words = wordsOf(body).toWellFormed().replace(CONTROLS, ' ').trim();
+  for (const secret of sent) if (secret.length > 3) words = words.replaceAll(secret, '…');
+  return words.replace(ADDRESSES, '…').replace(NUMBERS, '…').slice(0, LONGEST);
+}
+
+function wordsOf(body: unknown): string {
+  if (!isObject(body)) return '';
+  const { message, error_description: description, error } = body;
+  if (typeof message === 'string') return message;
+  if (Array.isArray(message)) return message.filter((part) => typeof part === 'string').join('; ');
+  if (typeof description === 'string') return description;
+  return typeof error === 'string' ? error : '';
+}
+
+/** Every text inside a JSON body we sent. */
+export function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value, ...value.split('\n')];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+}

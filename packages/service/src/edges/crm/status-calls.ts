@@ -1,0 +1,36 @@
+import type { StatusCall, StatusCalls } from '../../flows/status/status-calls.ts';
+import type { CrmClient } from './crm-client.ts';
+
+const PENDING = Buffer.from('{"status":"pending"}');
+const DELIVERED = Buffer.from('{"status":"delivered"}');
+
+/** `PUT /conversations/messages/{messageId}/status` (A1). */
+export function createStatusCalls(client: CrmClient): StatusCalls {
+  return {
+    async tell(call, patience) {
+      const outcome = await client.call(
+        {
+          operation: 'status',
+          locationId: call.locationId,
+          bearer: 'oauth',
+          method: 'PUT',
+          path: `/conversations/messages/${encodeURIComponent(call.messageId)}/status`,
+          body: bodyOf(call),
+        },
+        patience,
+      );
+      return outcome.kind === 'ok' ? TAKEN : outcome;
+    },
+  };
+}
+
+const TAKEN = { kind: 'taken' } as const;
+
+function bodyOf({ status, error }: StatusCall): Buffer | string {
+  if (status === 'pending') return PENDING;
+  if (status === 'delivered') return DELIVERED;
+  return JSON.stringify({
+    status,
+    ...(error && { error: { code: error.code, type: 'error', message: error.message } }),
+  });
+}

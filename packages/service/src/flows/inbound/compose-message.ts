@@ -1,0 +1,39 @@
+import { carriesFooter, writeFooter } from '@footbridge/protocol/footer';
+import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
+import type { Metadata } from '@footbridge/protocol/metadata';
+
+/** The text as the CRM gets it: with a footer wherever the text alone does not tell the whole story (I3). */
+export function composeMessage(frame: MessageReceivedFrame, footerOnPlainText: boolean): string {
+  const plain = kindOf(frame) === 'text' || kindOf(frame) === 'attachment';
+  // What a customer typed must never be taken for our footer, so a text that looks like one gets a real one behind it.
+  if (plain && !footerOnPlainText && !carriesFooter(frame.text)) return frame.text;
+  return writeFooter(frame.text, metadataOf(frame));
+}
+
+/** For the journal. */
+export function kindOf(frame: MessageReceivedFrame): string {
+  if (frame.reaction) return 'reaction';
+  if (frame.sticker) return 'sticker';
+  if (frame.voice) return 'voice';
+  if (frame.animation) return 'animation';
+  if (frame.chat.isGroup) return 'group';
+  if (frame.replyTo) return 'reply';
+  return frame.attachments.length > 0 ? 'attachment' : 'text';
+}
+
+function metadataOf(frame: MessageReceivedFrame): Metadata {
+  const { chat, reaction, sticker, voice, animation, replyTo } = frame;
+  return {
+    chat_id: chat.id,
+    is_group: chat.isGroup,
+    recipients: chat.recipients,
+    sender: frame.sender,
+    message_guid: frame.guid,
+    service_name: frame.service,
+    ...(reaction && { reaction }),
+    ...(sticker && { sticker }),
+    ...(voice && { voice }),
+    ...(animation && { animation }),
+    ...(replyTo && { reply_to: { message_guid: replyTo.guid } }),
+  };
+}

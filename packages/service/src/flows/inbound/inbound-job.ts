@@ -1,0 +1,69 @@
+import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
+
+import type { Journal } from '../../ports/journal/journal.ts';
+import type { Lease } from '../../ports/switchboard/switchboard.ts';
+import type { Patience, Setback } from './crm-calls.ts';
+
+const EMPTY_ANSWERS = 8;
+const STUCK_TRIES = 8;
+const STUCK_MS = 15 * 60_000;
+
+export interface InboundJobDeps {
+  readonly isCurrent: (lease: Lease) => boolean;
+  readonly journal: Pick<Journal, 'step'>;
+}
+
+/** One message on its way from a Mac to the CRM, and the patience with which it is brought there. */
+export class InboundJob implements Patience {
+  readonly id: string;
+  readonly frame: MessageReceivedFrame;
+  readonly locationId: string;
+  readonly #deps: InboundJobDeps;
+  #lease: Lease;
+  #unwanted = false;
+  #wake: (() => void) | undefined;
+  #lastTrouble = '';
+
+  constructor(id: string, lease: Lease, frame: MessageReceivedFrame, deps: InboundJobDeps) {
+    this.id = id;
+    this.frame = frame;
+    this.locationId = lease.locationId;
+    this.#lease = lease;
+    this.#deps = deps;
+  }
+
+  get lease(): Lease {
+    return this.#lease;
+  }
+
+  /** The Mac came back on a newer line and sent the same again: this goes on in its name. */
+  speakFor(lease: Lease): void {
+    if (lease.epoch > this.#lease.epoch) this.#lease = lease;
+  }
+
+  giveUp(): void {
+    this.#unwanted = true;
+    this.#wake?.();
+  }
+
+  wanted(): boolean {
+    return !this.#unwanted && this.#deps.isCurrent(this.#lease);
+  }
+
+  waiting(wake: () => void): void {
+    this.#wake = wake;
+  }
+
+  /** As long as the CRM may take it later the Mac keeps it, however long that is; what the CRM alone cannot swallow makes way. */
+  again(setback: Setback): boolean {
+    const trouble = `${setback.cause} ${setback.status}`;
+    if (trouble !== this.#lastTrouble) {
+      this.#lastTrouble = trouble;
+      const { cause, status: http, reason } = setback;
+      this.#deps.journal.step(this.id, 'crm_refused', { detail: { cause, http, reason } });
+    }
+    if (setback.cause === 'empty') return setback.attempts < EMPTY_ANSWERS;
+    const { attempts, sinceMs, status, othersPass } = setback;
+    return !(attempts >= STUCK_TRIES && sinceMs >= STUCK_MS && status >= 500 && othersPass);
+  }
+}

@@ -1,0 +1,67 @@
+import type { Lease } from '../../ports/switchboard/switchboard.ts';
+import type { Patience, Setback, StatusCall } from './status-calls.ts';
+
+/**
+ * Whose word it is. `pending` and `rejection` are ours: given up when something newer is to be said of the message.
+ * `terminal` comes from a Mac, which keeps it until the CRM took it or refused it for good.
+ */
+export type Voice = 'pending' | 'terminal' | 'rejection';
+
+/** The first try and those of the schedule for a message the CRM does not know yet: 2, 4, 8, 16, 30 s later. */
+const NOT_YET_TRIES = 6;
+const TRIES = 5;
+const STUCK_TRIES = 8;
+const STUCK_MS = 15 * 60_000;
+const PATIENT_CAUSES = new Set(['network', 'timeout', 'http', 'not_yet']);
+
+/** One status on its way to the CRM. */
+export class Telling implements Patience {
+  readonly voice: Voice;
+  readonly call: StatusCall;
+  #lease: Lease | undefined;
+  readonly #isCurrent: (lease: Lease) => boolean;
+  #unwanted = false;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    voice: Voice,
+    call: StatusCall,
+    lease: Lease | undefined,
+    isCurrent: (lease: Lease) => boolean,
+  ) {
+    this.voice = voice;
+    this.call = call;
+    this.#lease = lease;
+    this.#isCurrent = isCurrent;
+  }
+
+  /** No further attempt; one that is under way goes on until it is answered. */
+  giveUp(): void {
+    this.#unwanted = true;
+    this.#wake?.();
+  }
+
+  /** The Mac came back on a newer line and said the same again: this goes on in its name. */
+  speakFor(lease: Lease): void {
+    if (this.#lease !== undefined && lease.epoch > this.#lease.epoch) this.#lease = lease;
+  }
+
+  wanted(): boolean {
+    return !this.#unwanted && (this.#lease === undefined || this.#isCurrent(this.#lease));
+  }
+
+  waiting(wake: () => void): void {
+    this.#wake = wake;
+  }
+
+  again(setback: Setback): boolean {
+    if (setback.cause === 'none') return false;
+    if (setback.cause === 'not_yet') return setback.attempts < NOT_YET_TRIES;
+    if (this.voice === 'terminal') return setback.cause !== 'token_refused' && !isStuck(setback);
+    return PATIENT_CAUSES.has(setback.cause) && setback.attempts < TRIES;
+  }
+}
+
+/** The CRM fails on this one for a quarter of an hour while it takes others: it will not take it later either. */
+const isStuck = ({ attempts, sinceMs, status, othersPass }: Setback) =>
+  attempts >= STUCK_TRIES && sinceMs >= STUCK_MS && status >= 500 && othersPass;
