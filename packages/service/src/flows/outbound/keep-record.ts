@@ -69,12 +69,16 @@ function detailOf({ request, fields, key }: Received): StepDetail {
 
 const MAX_USER_ID = 64;
 
-const printable = (text: string): string =>
-  text
+const PLAIN = /^[\x20-\x7e]{0,64}$/;
+
+function printable(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text
     .slice(0, MAX_USER_ID * 2)
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
     .slice(0, MAX_USER_ID)
     .toWellFormed();
+}
 
 /** Enough to recognise a number one knows, too little to call one that one does not. */
 function masked(phone: string): string {
