@@ -1,4 +1,4 @@
-import { MAX_ATTACHMENTS, MAX_TEXT_UNITS } from '@footbridge/protocol/frames';
+import { MAX_ATTACHMENTS, MAX_FRAME_BYTES, MAX_TEXT_UNITS } from '@footbridge/protocol/frames';
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import type { Animation, InboundReaction, InboundSticker } from '@footbridge/protocol/metadata';
 
@@ -6,6 +6,8 @@ import { EFFECTS } from '../../ports/messages/effects.ts';
 import type { Chat, StoredAttachment, StoredRow, StoredTapback } from '../../ports/messages/messages.ts';
 import { readTapbackCode } from '../../ports/messages/tapbacks.ts';
 
+/** Leaves room in the frame for everything else. */
+const MAX_TEXT_BYTES = MAX_FRAME_BYTES - 96 * 1024;
 const MAX_RECIPIENTS = 64;
 const MAX_SHORT = 256;
 const MAX_DESCRIPTION = 1000;
@@ -28,7 +30,7 @@ export function describeMessage(
     guid: row.guid,
     sender: row.sender ?? '',
     service: row.service,
-    text: row.text.toWellFormed().slice(0, MAX_TEXT_UNITS).toWellFormed(),
+    text: fitting(row.text),
     sentAt: new Date(row.sentAt).toISOString(),
     chat: {
       id: chat.id,
@@ -39,6 +41,15 @@ export function describeMessage(
     ...contentOf(row, durationMs),
     ...(row.replyTo === undefined ? {} : { replyTo: { guid: row.replyTo } }),
   };
+}
+
+/** As much of the text as a frame can carry; nothing that a person types comes near the limit. */
+function fitting(text: string): string {
+  let part = text.slice(0, MAX_TEXT_UNITS).toWellFormed();
+  while (Buffer.byteLength(JSON.stringify(part)) > MAX_TEXT_BYTES) {
+    part = part.slice(0, Math.floor(part.length * 0.9)).toWellFormed();
+  }
+  return part;
 }
 
 type Content = Pick<MessageReceivedFrame, 'reaction' | 'sticker' | 'voice' | 'animation'>;

@@ -1,0 +1,342 @@
+import { writeFooter } from '@footbridge/protocol/footer';
+import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('what people write', () => {
+  it('I6 arrives once with all that is known about it', async () => {
+    const { service, play } = await runAgent(undo);
+    const before = Date.now();
+    const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello there' });
+    const frame = await service.messageOf(guid);
+    expect(frame).toEqual({
+      type: 'message_received',
+      seq: expect.any(Number),
+      guid,
+      sender: ANNA,
+      service: 'iMessage',
+      text: 'Hello there',
+      sentAt: expect.any(String),
+      chat: { id: chatId, isGroup: false, recipients: [ANNA] },
+      attachments: [],
+    });
+    expect(Math.abs(Date.parse(frame.sentAt) - before)).toBeLessThan(5_000);
+    await pause(100);
+    expect(service.received).toHaveLength(1);
+  });
+
+  it.each(['SMS', 'RCS'] as const)('I1 arrives by %s as well', async (name) => {
+    const { service, play } = await runAgent(undo);
+    const { guid } = await play(person(ANNA, 'say'), { text: 'Hi', service: name });
+    expect((await service.messageOf(guid)).service).toBe(name);
+  });
+
+  it('I3 in a group tells who wrote and who else is there', async () => {
+    const { service, play } = await runAgent(undo);
+    const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
+    const { guid } = await play(person(BERT, 'say'), { text: 'Hi all', chatId });
+    expect(await service.messageOf(guid)).toMatchObject({
+      sender: BERT,
+      chat: { id: chatId, isGroup: true, recipients: [ANNA, BERT] },
+    });
+  });
+
+  it('I3 a reply names the message it answers', async () => {
+    const { service, play } = await runAgent(undo);
+    const first = await play(person(ANNA, 'say'), { text: 'One' });
+    const { guid } = await play(person(ANNA, 'say'), { text: 'Two', replyTo: first.guid });
+    expect((await service.messageOf(guid)).replyTo).toEqual({ guid: first.guid });
+  });
+
+  it('I3 an effect is named with its kind', async () => {
+    const { service, play } = await runAgent(undo);
+    const { guid } = await play(person(ANNA, 'say'), { text: 'Boom', effect: 'slam' });
+    const screen = await play(person(ANNA, 'say'), { text: 'Party', effect: 'confetti' });
+    expect((await service.messageOf(guid)).animation).toEqual({ effect: 'slam', kind: 'bubble' });
+    expect((await service.messageOf(screen.guid)).animation).toEqual({ effect: 'confetti', kind: 'screen' });
+  });
+
+  it('own messages are not echoed', async () => {
+    const { service, play } = await runAgent(undo);
+    await service.statusOf(service.send({ message: 'From the CRM' }).requestId);
+    const { guid } = await play(person(ANNA, 'say'), { text: 'From Anna' });
+    await service.messageOf(guid);
+    expect(service.received.map((frame) => frame.text)).toEqual(['From Anna']);
+  });
+
+  it('edits and unsends do not come as new messages', async () => {
+    const { service, play } = await runAgent(undo);
+    const first = await play(person(ANNA, 'say'), { text: 'Helo' });
+    const second = await play(person(ANNA, 'say'), { text: 'Oops' });
+    await service.messageOf(second.guid);
+    await play(person(ANNA, 'edit'), { guid: first.guid, text: 'Hello' });
+    await play(person(ANNA, 'unsend'), { guid: second.guid });
+    const third = await play(person(ANNA, 'say'), { text: 'Bye' });
+    await service.messageOf(third.guid);
+    expect(service.received.map((frame) => frame.text)).toEqual(['Helo', 'Oops', 'Bye']);
+  });
+
+  it('somebody leaving a group is no message', async () => {
+    const { service, play } = await runAgent(undo);
+    const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
+    await play(person(BERT, 'leave'), { chatId });
+    const { guid } = await play(person(ANNA, 'say'), { text: 'He left', chatId });
+    expect((await service.messageOf(guid)).chat.recipients).toEqual([ANNA]);
+    expect(service.received).toHaveLength(1);
+  });
+
+  it('I5 keeps its order within each chat', async () => {
+    const { service, play } = await runAgent(undo);
+    for (let index = 0; index < 40; index += 1) {
+      await play(person(index % 2 === 0 ? ANNA : BERT, 'say'), { text: String(index) });
+    }
+    await until(() => service.received.length === 40);
+    for (const who of [ANNA, BERT]) {
+      const numbers = service.received
+        .filter((frame) => frame.sender === who)
+        .map((frame) => Number(frame.text));
+      expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    }
+  });
+
+  it('I6 what was written before the first start is history, what was written while it was off is not', async () => {
+    const first = await runAgent(undo);
+    const { service, config } = first;
+    const one = await first.play(person(ANNA, 'say'), { text: 'One' });
+    await service.messageOf(one.guid);
+    await first.agent.stop();
+    const second = await runAgent(undo, { service, dataDir: config.dataDir });
+    const two = await second.play(person(ANNA, 'say'), { text: 'Two' });
+    await service.messageOf(two.guid);
+    expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Two']);
+  });
+});
+
+describe('files', () => {
+  it('I8 are handed to the service and named by the address it gave', async () => {
+    const { service, play } = await runAgent(undo);
+    const { guid } = await play(person(ANNA, 'say'), {
+      text: 'Look',
+      attachments: [picture, { ...picture, name: 'Ünïcode näme.png' }],
+    });
+    const frame = await service.messageOf(guid);
+    expect(frame.text).toBe('Look');
+    expect(frame.attachments).toEqual(service.assets.map((asset) => asset.url));
+    expect(service.assets).toMatchObject([
+      { name: 'photo.png', mime: 'image/png' },
+      { name: 'Ünïcode näme.png', mime: 'image/png' },
+    ]);
+    expect(service.assets[0]?.bytes.equals(PNG)).toBe(true);
+  });
+
+  it('I8 a voice message tells its length and kind', async () => {
+    const { service, play } = await runAgent(undo);
+    const voice = { name: 'Audio Message.caf', mime: 'audio/x-caf', base64: 'Y2FmZg==', durationMs: 4200 };
+    const { guid } = await play(person(ANNA, 'say'), { voice });
+    expect(await service.messageOf(guid)).toMatchObject({
+      text: '',
+      voice: { duration_ms: 4200, mime_type: 'audio/x-caf' },
+      attachments: [service.assets[0]?.url],
+    });
+  });
+
+  it('I8 a sticker is told apart from a picture', async () => {
+    const { service, play } = await runAgent(undo);
+    const { guid } = await play(person(ANNA, 'sticker'), { ...picture, name: 'poodle.png' });
+    expect(await service.messageOf(guid)).toMatchObject({
+      sticker: { guid: expect.any(String), mime_type: 'image/png', name: 'poodle.png' },
+      attachments: [service.assets[0]?.url],
+    });
+  });
+
+  it('that come late hold up their own chat and no other', async () => {
+    const { service, play } = await runAgent(undo);
+    const late = await play(person(ANNA, 'say'), {
+      text: 'Soon',
+      attachments: [{ ...picture, delayMs: 500 }],
+    });
+    const after = await play(person(ANNA, 'say'), { text: 'After' });
+    const other = await play(person(BERT, 'say'), { text: 'Other' });
+    await service.messageOf(other.guid, 400);
+    expect(service.received.map((frame) => frame.text)).toEqual(['Other']);
+    await service.messageOf(after.guid);
+    expect(service.received.map((frame) => frame.text)).toEqual(['Other', 'Soon', 'After']);
+    expect((await service.messageOf(late.guid)).attachments).toHaveLength(1);
+  });
+
+  it('that never come are given up after a while, the message is not', async () => {
+    const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_ATTACHMENT_WAIT_SEC: '0.2' } });
+    const { guid } = await play(person(ANNA, 'say'), {
+      text: 'Soon',
+      attachments: [{ ...picture, delayMs: 60_000 }],
+    });
+    expect(await service.messageOf(guid)).toMatchObject({ text: 'Soon', attachments: [] });
+  });
+
+  it.each([413, 415])('that the service refuses with %s are left out', async (status) => {
+    const { service, play } = await runAgent(undo);
+    service.assetRefusals = [status];
+    const { guid } = await play(person(ANNA, 'say'), { text: 'Two', attachments: [picture, picture] });
+    expect(await service.messageOf(guid)).toMatchObject({
+      text: 'Two',
+      attachments: [service.assets[0]?.url],
+    });
+    expect(service.assets).toHaveLength(1);
+  });
+
+  it.each([500, 503, 429, 401])(
+    'that the service cannot take now (%s) are tried until it can',
+    async (status) => {
+      const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_BACKOFF_CAP_SEC: '0.05' } });
+      service.assetRefusals = [status, status, status];
+      const { guid } = await play(person(ANNA, 'say'), { text: 'Wait', attachments: [picture] });
+      expect((await service.messageOf(guid)).attachments).toHaveLength(1);
+    },
+  );
+
+  it('of a message that is taken back meanwhile are not sent, nor is the message', async () => {
+    const { service, play } = await runAgent(undo);
+    const { guid } = await play(person(ANNA, 'say'), { attachments: [{ ...picture, delayMs: 400 }] });
+    await play(person(ANNA, 'unsend'), { guid });
+    const { guid: next } = await play(person(ANNA, 'say'), { text: 'Never mind' });
+    await service.messageOf(next);
+    expect(service.received).toHaveLength(1);
+  });
+});
+
+describe('reactions of people', () => {
+  it.each(CLASSIC_TYPES)('F5 %s is told with its target, added and removed', async (type) => {
+    const { service, play } = await runAgent(undo);
+    const { guid: target } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
+    for (const action of ['add', 'remove'] as const) {
+      const { guid } = await play(person(ANNA, 'react'), {
+        targetGuid: target,
+        kind: 'classic',
+        action,
+        type,
+      });
+      const frame = await service.messageOf(guid);
+      expect(frame.reaction).toEqual({
+        kind: 'classic',
+        action,
+        type,
+        target_message_guid: target,
+        target_message_guid_raw: `p:0/${target}`,
+      });
+      expect(frame.sender).toBe(ANNA);
+      expect(frame.text).toContain('Nine?');
+    }
+  });
+
+  it.each(['15.6', '26.1'])('M5 emoji arrive as reactions on macOS %s', async (macos) => {
+    const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
+    const { guid: targetGuid } = await service.statusOf(service.send({}).requestId);
+    const { guid } = await play(person(ANNA, 'react'), {
+      targetGuid,
+      kind: 'emoji',
+      action: 'add',
+      emoji: '🔥',
+    });
+    expect((await service.messageOf(guid)).reaction).toMatchObject({
+      kind: 'emoji',
+      action: 'add',
+      emoji: '🔥',
+    });
+  });
+
+  it.each(['12.7', '14.8'])('M5 emoji and stickers arrive as sentences on macOS %s', async (macos) => {
+    const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
+    const { guid: targetGuid } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
+    const emoji = await play(person(ANNA, 'react'), {
+      targetGuid,
+      kind: 'emoji',
+      action: 'add',
+      emoji: '🔥',
+    });
+    const frame = await service.messageOf(emoji.guid);
+    expect(frame.text).toBe('Reacted 🔥 to “Nine?”');
+    expect(frame.reaction).toBeUndefined();
+    const sticker = await play(person(ANNA, 'react'), {
+      targetGuid,
+      kind: 'sticker',
+      action: 'add',
+      sticker: picture,
+    });
+    expect((await service.messageOf(sticker.guid)).reaction).toBeUndefined();
+  });
+
+  it('F6 a sticker comes with its id and its image', async () => {
+    const { service, play } = await runAgent(undo);
+    const { guid: targetGuid } = await service.statusOf(service.send({}).requestId);
+    const { guid } = await play(person(ANNA, 'react'), {
+      targetGuid,
+      kind: 'sticker',
+      action: 'add',
+      sticker: picture,
+    });
+    const frame = await service.messageOf(guid);
+    expect(frame.reaction).toMatchObject({
+      kind: 'sticker',
+      target_message_guid: targetGuid,
+      sticker: { guid: expect.any(String), mime_type: 'image/png', name: 'photo.png' },
+    });
+    expect(frame.attachments).toEqual([service.assets[0]?.url]);
+    expect(frame.sticker).toBeUndefined();
+  });
+
+  it('F5 the sentence is in the language of whoever reacted, the block is not', async () => {
+    const { service, play } = await runAgent(undo);
+    const { guid: targetGuid } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
+    const texts = new Map<string, string>();
+    for (const locale of ['en', 'nl']) {
+      const body = { targetGuid, kind: 'classic', action: 'add', type: 'love', locale };
+      const { guid } = await play(person(ANNA, 'react'), body);
+      const frame = await service.messageOf(guid);
+      expect(frame.reaction).toMatchObject({ kind: 'classic', type: 'love' });
+      texts.set(locale, frame.text);
+    }
+    expect(texts.get('en')).toBe('Loved “Nine?”');
+    expect(texts.get('nl')).toBe('Gaf een hartje aan ‘Nine?’');
+  });
+
+  it('F5 by SMS there are only sentences', async () => {
+    const { service, play } = await runAgent(undo);
+    const { guid: targetGuid } = await service.statusOf(service.send({ channel: 'sms' }).requestId);
+    const { guid } = await play(person(ANNA, 'react'), {
+      targetGuid,
+      kind: 'classic',
+      action: 'add',
+      type: 'like',
+    });
+    expect(await service.messageOf(guid)).toMatchObject({ service: 'SMS', text: 'Liked “Hello”' });
+    expect((await service.messageOf(guid)).reaction).toBeUndefined();
+  });
+
+  it('F9 one reaction per person and message is shown', async () => {
+    const { service, play, messages } = await runAgent(undo);
+    const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
+    const text = writeFooter('Nine?', { chat_id: chatId });
+    const { guid: targetGuid } = await service.statusOf(service.send({ message: text }).requestId);
+    for (const [who, type] of [
+      [ANNA, 'love'],
+      [BERT, 'like'],
+      [ANNA, 'laugh'],
+    ] as const) {
+      await play(person(who, 'react'), { targetGuid, kind: 'classic', action: 'add', type });
+    }
+    expect((await messages())[0]?.reactions).toEqual([
+      { from: BERT, kind: 'classic', type: 'like' },
+      { from: ANNA, kind: 'classic', type: 'laugh' },
+    ]);
+    await until(() => service.received.length === 3);
+  });
+});

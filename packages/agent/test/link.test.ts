@@ -1,0 +1,294 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { systemClock } from '../src/clock.ts';
+import { ANNA, person, runAgent } from './running-agent.ts';
+import { ScriptedService } from './scripted-service.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+describe('registration', () => {
+  it('is the first frame and says who is there', async () => {
+    const { service, logs } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: '15.6' } });
+    expect(service.registrations).toMatchObject([
+      { locationId: 'location1', os: { name: 'macOS', version: '15.6' }, agent: { version: '0.1.0' } },
+    ]);
+    await until(() => logs.some((line) => line.includes('"msg":"registered"') && line.includes('location1')));
+    expect(service.invalid).toEqual([]);
+  });
+
+  it('M7 the license key is used once, the device id is kept, the token is for its owner alone', async () => {
+    const first = await runAgent(undo);
+    const { service, config } = first;
+    await first.agent.stop();
+    await runAgent(undo, { service, dataDir: config.dataDir });
+    expect(service.activated).toHaveLength(1);
+    expect(service.activated[0]).toMatchObject({
+      licenseKey: 'LICENSE-KEY',
+      osVersion: '26.1',
+      appVersion: '0.1.0',
+    });
+    const file = join(config.dataDir, 'device-token.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, 'utf8')).not.toContain('LICENSE-KEY');
+    expect((await stat(config.dataDir)).mode & 0o777).toBe(0o700);
+  });
+
+  it('M7 a token that is refused is renewed once with the license key', async () => {
+    const { service, agent, config } = await runAgent(undo);
+    await agent.stop();
+    service.tokens.clear();
+    await runAgent(undo, { service, dataDir: config.dataDir });
+    expect(service.activated).toHaveLength(2);
+    expect(service.activated[1]?.['deviceId']).toBe(service.activated[0]?.['deviceId']);
+  });
+
+  it('a device that is refused also with a new token stays away', async () => {
+    const service = await new ScriptedService().start();
+    undo.add(() => service.stop());
+    service.upgradeRefusals = [{ status: 401 }, { status: 401 }, { status: 401 }];
+    const { agent } = await runAgent(undo, { service, wait: false });
+    expect(await agent.ended).toMatchObject({ state: 'away', code: 4503 });
+    expect(service.activated).toHaveLength(2);
+  });
+
+  it.each([
+    [403, 'LICENSE_INVALID'],
+    [403, 'LICENSE_SUSPENDED'],
+    [409, 'SEATS_EXHAUSTED'],
+  ])('M7 an activation refused with %s %s ends the agent', async (status, code) => {
+    const service = await new ScriptedService().start();
+    undo.add(() => service.stop());
+    service.activations = [{ status, body: { code, seats: { used: 2, max: 2 } } }];
+    const { agent } = await runAgent(undo, { service, wait: false });
+    expect(await agent.ended).toMatchObject({ state: 'away', code });
+    expect(service.activated).toHaveLength(1);
+  });
+
+  it('an activation that fails for a while is tried until it works', async () => {
+    const service = await new ScriptedService().start();
+    undo.add(() => service.stop());
+    service.activations = [
+      { status: 503, body: {} },
+      { status: 429, body: {} },
+      { status: 201, body: {} },
+    ];
+    await runAgent(undo, { service });
+    expect(service.activated).toHaveLength(3);
+  });
+});
+
+describe('coming back', () => {
+  it.each([[1001], [1006], [1011], [1012], [4008], [4013], [4029], [4000], [4499]])(
+    'after %s it reconnects',
+    async (code) => {
+      const { service } = await runAgent(undo);
+      if (code === 1006) service.cut();
+      else service.close(code, code === 4029 ? '0.05' : 'why');
+      await service.registered(2);
+      expect(service.activated).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    [4501, /another Mac/],
+    [4503, /suspended|revoked/],
+    [4504, /another license/],
+    [4777, /4777/],
+  ])('M1 after %s it stays away and says why in one line', async (code, why) => {
+    const { service, agent, logs } = await runAgent(undo);
+    service.close(code, 'because');
+    expect(await agent.ended).toMatchObject({ state: 'away', code });
+    expect(service.registrations).toHaveLength(1);
+    const lines = logs.filter((line) => line.includes('staying away'));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(why);
+  });
+
+  it('waits the seconds that a contended location asks for', async () => {
+    const { service } = await runAgent(undo);
+    const closed = performance.now();
+    service.close(4029, '0.3');
+    await service.registered(2);
+    expect(performance.now() - closed).toBeGreaterThan(290);
+  });
+
+  it('waits after a violated protocol', async () => {
+    const { service } = await runAgent(undo, { parts: { link: { protocolWaitMs: 250 } } });
+    const closed = performance.now();
+    service.close(4000, 'bad frame');
+    await service.registered(2);
+    expect(performance.now() - closed).toBeGreaterThan(240);
+  });
+
+  it.each([[429], [503], [500]])('comes back after %s at the upgrade', async (status) => {
+    const service = await new ScriptedService().start();
+    undo.add(() => service.stop());
+    service.upgradeRefusals = [{ status, headers: { 'Retry-After': '0' } }, { status }];
+    await runAgent(undo, { service });
+  });
+
+  it.each([
+    [403, 4503],
+    [426, 4500],
+  ])('stays away after %s at the upgrade', async (status, code) => {
+    const service = await new ScriptedService().start();
+    undo.add(() => service.stop());
+    service.upgradeRefusals = [{ status }];
+    const { agent } = await runAgent(undo, { service, wait: false });
+    expect(await agent.ended).toMatchObject({ state: 'away', code });
+  });
+
+  it('ends a connection without pings and makes a new one', async () => {
+    const { service } = await runAgent(undo, { parts: { link: { heartbeatMs: 60 } } });
+    service.pingEvery(30);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(service.registrations).toHaveLength(1);
+    service.stopPinging();
+    const silent = performance.now();
+    await service.registered(2);
+    expect(performance.now() - silent).toBeGreaterThan(120);
+  });
+
+  it('ends a connection on which it is never registered', async () => {
+    const service = await new ScriptedService().start();
+    undo.add(() => service.stop());
+    service.autoRegister = false;
+    await runAgent(undo, { service, wait: false, parts: { link: { heartbeatMs: 30 } } });
+    await service.registered(2);
+  });
+
+  it('reconnects at once after the Mac slept', async () => {
+    let slept = 0;
+    const clock = { ...systemClock, now: () => Date.now() + slept };
+    const { service } = await runAgent(undo, { parts: { clock, link: { wakeCheckMs: 20 } } });
+    slept = 3600_000;
+    await service.registered(2);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(service.registrations).toHaveLength(2);
+  });
+
+  it('does not take a slow clock for sleep', async () => {
+    let drift = 0;
+    const clock = { ...systemClock, now: () => Date.now() + (drift += 1) };
+    const { service } = await runAgent(undo, { parts: { clock, link: { wakeCheckMs: 10 } } });
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(service.registrations).toHaveLength(1);
+  });
+
+  it('takes nothing from a service that is down and everything when it is back', async () => {
+    const { service, play } = await runAgent(undo);
+    const { port } = service;
+    await service.stop();
+    const { guid } = await play(person(ANNA, 'say'), { text: 'While you were away' });
+    const back = new ScriptedService();
+    for (const token of service.tokens) back.tokens.add(token);
+    await back.start(port);
+    undo.add(() => back.stop());
+    expect((await back.messageOf(guid)).text).toBe('While you were away');
+  });
+});
+
+describe('frames and their acknowledgements', () => {
+  it('sends again after each registration what was not acknowledged, oldest first', async () => {
+    const { service } = await runAgent(undo);
+    service.autoAck = false;
+    const frames = ['a', 'b', 'c'].map((message) => service.send({ message }));
+    await service.statusOf(frames[2]?.requestId ?? '');
+    const [first, second, third] = service.seqs;
+    service.ack(second ?? 0);
+    service.cut();
+    await service.registered(2);
+    await until(() => service.seqs.length >= 5);
+    expect(service.seqs.slice(3)).toEqual([first, third]);
+    service.ack(first ?? 0, 'skipped');
+    service.ack(third ?? 0);
+    service.cut();
+    await service.registered(3);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(service.seqs).toHaveLength(5);
+  });
+
+  it('never has more frames under way than the window allows', async () => {
+    const service = await new ScriptedService().start();
+    undo.add(() => service.stop());
+    service.window = 4;
+    service.autoAck = false;
+    await runAgent(undo, { service });
+    const frames = Array.from({ length: 12 }, () => service.send({}));
+    await until(() => service.unacked.size === 4);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(service.unacked.size).toBe(4);
+    while (service.statuses.length < frames.length) {
+      for (const seq of service.unacked) service.ack(seq);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(service.mostUnacked).toBe(4);
+    expect(service.seqs).toEqual([...service.seqs].sort((a, b) => a - b));
+  });
+
+  it('keeps what was rejected and sends it under a new number when asked to', async () => {
+    const { service, play } = await runAgent(undo);
+    service.autoAck = false;
+    const { guid } = await play(person(ANNA, 'say'), { text: 'Hello' });
+    const { seq } = await service.messageOf(guid);
+    service.ack(seq, 'rejected', 'no such contact');
+    service.cut();
+    await service.registered(2);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(service.received).toHaveLength(1);
+    service.redeliver(seq);
+    await until(() => service.received.length === 2);
+    expect(service.received[1]).toMatchObject({ guid, text: 'Hello' });
+    expect(service.received[1]?.seq).toBeGreaterThan(seq);
+    service.redeliver(seq);
+    service.redeliver(12345);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(service.received).toHaveLength(2);
+  });
+
+  it('sets a frame aside that the service finds too large, and goes on with the others', async () => {
+    const { service, play, logs } = await runAgent(undo);
+    service.autoAck = false;
+    const big = await play(person(ANNA, 'say'), { text: 'x'.repeat(50_000) });
+    await service.messageOf(big.guid);
+    const small = await play(person(ANNA, 'say'), { text: 'small' });
+    await service.messageOf(small.guid);
+    service.received.length = 0;
+    service.autoAck = true;
+    service.close(1009, 'too large');
+    await service.registered(2);
+    await service.messageOf(small.guid);
+    expect(service.received.map((frame) => frame.guid)).toEqual([small.guid]);
+    expect(logs.some((line) => line.includes('set aside'))).toBe(true);
+  });
+
+  it('cuts a text that the channel cannot carry rather than lose it', async () => {
+    const { service, play } = await runAgent(undo);
+    // Within the limit of characters, beyond that of bytes.
+    const { guid } = await play(person(ANNA, 'say'), { text: '€'.repeat(99_000) });
+    const { text } = await service.messageOf(guid);
+    expect(text.length).toBeGreaterThan(40_000);
+    expect(text.replaceAll('€', '')).toBe('');
+  });
+
+  it('ignores frames it does not know or cannot read', async () => {
+    const { service } = await runAgent(undo);
+    for (const text of [
+      '{"type":"weather"}',
+      'no json',
+      '[]',
+      '{"type":"send"}',
+      '{"type":"ack","seq":-1}',
+    ]) {
+      service.write(text);
+    }
+    expect((await service.statusOf(service.send({}).requestId)).status).toBe('delivered');
+    expect(service.registrations).toHaveLength(1);
+  });
+});

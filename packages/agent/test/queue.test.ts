@@ -1,0 +1,155 @@
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { ANNA, person, runAgent, withFooter } from './running-agent.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+describe('M2 the queue', () => {
+  it('M2 of 600 requests at once 500 are queued in order, the rest are refused as full', async () => {
+    const { service, play, world, messages } = await runAgent(undo);
+    await play('/world', { delayMs: 400 });
+    const frames = Array.from({ length: 600 }, (_, index) => service.send({ message: `number ${index}` }));
+    await until(() => service.statuses.length >= 100, { within: 10_000, what: '100 refusals' });
+    const refused = frames.slice(500);
+    for (const { requestId, messageId } of refused) {
+      expect(service.statuses.find((status) => status.requestId === requestId)).toMatchObject({
+        messageId,
+        status: 'failed',
+        error: { code: 'RATE_LIMITED', message: expect.stringContaining('queue is full') },
+      });
+    }
+    expect((await world()).queue).toBeGreaterThan(490);
+    await play('/world', { delayMs: 0 });
+    await until(() => service.statuses.length === 600, { within: 20_000, what: 'every answer' });
+    expect((await messages()).map((message) => message.text)).toEqual(
+      Array.from({ length: 500 }, (_, index) => `number ${index}`),
+    );
+    expect((await world()).queue).toBe(0);
+  });
+
+  it('M2 a refused request may come again and is then done', async () => {
+    const { service, play, messages } = await runAgent(undo, { env: { FOOTBRIDGE_QUEUE_LIMIT: '1' } });
+    await play('/world', { delayMs: 150 });
+    const first = service.send({ message: 'first' });
+    const second = { messageId: 'second', message: 'second' };
+    expect((await service.statusOf(service.send(second).requestId)).error?.code).toBe('RATE_LIMITED');
+    await service.statusOf(first.requestId);
+    expect((await service.statusOf(service.send(second).requestId)).status).toBe('delivered');
+    expect((await messages()).map((message) => message.text)).toEqual(['first', 'second']);
+  });
+
+  it('M2 is one queue for all kinds of work', async () => {
+    const { service, play, messages } = await runAgent(undo);
+    const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello' });
+    await play('/world', { delayMs: 60 });
+    const reaction = { kind: 'classic', action: 'add', type: 'love', target_message_guid: guid };
+    const frames = [
+      service.send({ message: 'one' }),
+      service.send({ message: withFooter('', { chat_id: chatId, reaction }) }),
+      service.send({ message: withFooter('three', { animation: { effect: 'slam', kind: 'bubble' } }) }),
+    ];
+    await service.statusOf(frames[2]?.requestId ?? '');
+    expect(service.statuses.map((status) => status.requestId)).toEqual(
+      frames.map((frame) => frame.requestId),
+    );
+    expect((await messages()).map((message) => message.text)).toEqual(['Hello', 'one', 'three']);
+  });
+});
+
+describe('M4 a messageId is a promise', () => {
+  it('M4 fifty times the same request is one text and fifty answers', async () => {
+    const { service, messages } = await runAgent(undo);
+    const frames = Array.from({ length: 50 }, () => service.send({ messageId: 'the-one', message: 'Once' }));
+    for (const { requestId } of frames) {
+      expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered', messageId: 'the-one' });
+    }
+    const again = service.send({ messageId: 'the-one', message: 'Once' });
+    expect(await service.statusOf(again.requestId)).toMatchObject({ status: 'delivered' });
+    expect(new Set(service.statuses.map((status) => status.guid)).size).toBe(1);
+    expect(await messages()).toHaveLength(1);
+  });
+
+  it('M4 one that is in the queue is not queued twice, and answers both requests', async () => {
+    const { service, play, world, messages } = await runAgent(undo);
+    await play('/world', { delayMs: 100 });
+    service.send({ message: 'before' });
+    const first = service.send({ messageId: 'same', message: 'Hi' });
+    const second = service.send({ messageId: 'same', message: 'Hi' });
+    await until(async () => (await world()).queue === 2, { what: 'two jobs' });
+    expect((await service.statusOf(second.requestId)).guid).toBe(
+      (await service.statusOf(first.requestId)).guid,
+    );
+    expect(await messages()).toHaveLength(2);
+  });
+
+  it('M4 one that had failed is tried again', async () => {
+    const { service, play, messages } = await runAgent(undo);
+    await play('/world', { faults: [{ job: 'text', code: 'TIMEOUT', times: 1 }] });
+    const frame = { messageId: 'again', message: 'Hi' };
+    expect((await service.statusOf(service.send(frame).requestId)).status).toBe('failed');
+    expect((await service.statusOf(service.send(frame).requestId)).status).toBe('delivered');
+    expect(await messages()).toHaveLength(1);
+  });
+
+  it('M4 the same id with another text, phone or file is refused and not sent', async () => {
+    const { service, messages } = await runAgent(undo);
+    await service.statusOf(service.send({ messageId: 'id', message: 'First' }).requestId);
+    for (const other of [
+      { message: 'Second' },
+      { phone: '+15550100002' },
+      { attachments: ['https://x.example/a'] },
+    ]) {
+      const status = await service.statusOf(
+        service.send({ messageId: 'id', message: 'First', ...other }).requestId,
+      );
+      expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_FRAME' } });
+    }
+    expect(await messages()).toHaveLength(1);
+    const same = await service.statusOf(service.send({ messageId: 'id', message: 'First' }).requestId);
+    expect(same.status).toBe('delivered');
+  });
+
+  it('M4 one whose outcome is unknown is never sent again', async () => {
+    const { service, play, messages } = await runAgent(undo);
+    await play('/world', { faults: [{ job: 'text', code: 'OUTCOME_UNKNOWN', times: 1 }] });
+    const frame = { messageId: 'unknown', message: 'Hi' };
+    const first = await service.statusOf(service.send(frame).requestId);
+    expect(first).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } });
+    const again = await service.statusOf(service.send(frame).requestId);
+    expect(again.error).toEqual(first.error);
+    expect(await messages()).toHaveLength(1);
+  });
+
+  it('M4 requests without a messageId are each a message of their own', async () => {
+    const { service, messages } = await runAgent(undo);
+    const frames = [1, 2].map(() => service.send({ messageId: null, message: 'Hi' }));
+    for (const { requestId } of frames) {
+      expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered', messageId: null });
+    }
+    expect(await messages()).toHaveLength(2);
+  });
+
+  it('M4 one request that arrives twice is done once', async () => {
+    const { service, messages } = await runAgent(undo);
+    const frame = service.send({ messageId: null, message: 'Hi' });
+    service.send(frame);
+    await service.statusOf(frame.requestId);
+    service.send(frame);
+    await until(() => service.statuses.length >= 2, { what: 'the second answer' });
+    expect(await messages()).toHaveLength(1);
+  });
+
+  it('M4 outlives a restart', async () => {
+    const first = await runAgent(undo);
+    const { service, config } = first;
+    await service.statusOf(service.send({ messageId: 'kept', message: 'Hi' }).requestId);
+    await first.agent.stop();
+    const second = await runAgent(undo, { service, dataDir: config.dataDir });
+    const again = service.send({ messageId: 'kept', message: 'Hi' });
+    expect((await service.statusOf(again.requestId)).status).toBe('delivered');
+    expect(await second.messages()).toHaveLength(1);
+  });
+});
