@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Child } from './child.ts';
 import { remoteCrm } from './crm-remote.ts';
 import type { RemoteCrm } from './crm-remote.ts';
 import { freePort } from './ports.ts';
@@ -14,16 +12,9 @@ let crm: RemoteCrm;
 
 beforeEach(async () => {
   const main = fileURLToPath(new URL('crm-main.ts', import.meta.url));
-  const child = spawn(process.execPath, [main, '--port', '0', '--control-port', '0'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  undo.add(async () => {
-    child.kill('SIGTERM');
-    expect(await exited).toEqual([0, null]);
-  });
-  const [line] = await once(createInterface(child.stdout), 'line');
-  const ready: Record<string, string> = JSON.parse(line);
+  const child = new Child(process.execPath, [main, '--port', '0', '--control-port', '0']);
+  undo.add(async () => expect(await child.end()).toEqual({ code: 0, signal: null }));
+  const ready = await child.line((line): Record<string, string> => JSON.parse(line), 10_000, 'ready');
   expect(ready).toMatchObject({ msg: 'crm ready', publicKey: expect.stringContaining('PUBLIC KEY') });
   url = ready['url'] ?? '';
   crm = remoteCrm(ready['controlUrl'] ?? '');

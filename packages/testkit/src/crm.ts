@@ -1,8 +1,9 @@
 import type { Server } from 'node:http';
+import { createControl } from './control.ts';
 import { AddressBook } from './crm/address-book.ts';
-import { createControl } from './crm/control.ts';
 import { Grants } from './crm/grants.ts';
 import { Moods } from './crm/moods.ts';
+import { operationsOf } from './crm/operations.ts';
 import { newId } from './crm/reading.ts';
 import { createCrmServer } from './crm/server.ts';
 import type {
@@ -85,7 +86,8 @@ export class Crm {
       return `http://${host}:${await listen(server, at, host)}`;
     };
     this.url = await listening(createCrmServer(this.#state, this.#moods), port);
-    if (controlPort !== undefined) this.controlUrl = await listening(createControl(this), controlPort);
+    if (controlPort !== undefined)
+      this.controlUrl = await listening(createControl(operationsOf(this)), controlPort);
   }
 
   async stop(): Promise<void> {

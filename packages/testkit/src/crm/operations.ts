@@ -1,8 +1,4 @@
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
 import type { Crm } from '../crm.ts';
-import { readBody, reply } from './bodies.ts';
-import { fieldsOf } from './reading.ts';
 import type {
   CrmSettings,
   Install,
@@ -13,10 +9,7 @@ import type {
   WebhookOptions,
 } from './shapes.ts';
 
-/**
- * What another process may ask of the CRM, one entry per call: `POST /_control/<name>` with the argument as JSON body
- * and the result as JSON answer. The remote CRM is typed from this table.
- */
+/** What another process may ask of the CRM; the remote CRM is typed from this table. */
 export function operationsOf(crm: Crm) {
   const moods = new Map<number, Mood>();
   return {
@@ -61,24 +54,4 @@ export function operationsOf(crm: Crm) {
   };
 }
 
-export type Operations = ReturnType<typeof operationsOf>;
-
-export function createControl(crm: Crm): Server {
-  const operations = new Map<string, (argument: never) => unknown>(Object.entries(operationsOf(crm)));
-  return createServer((request, response) => {
-    const name = (request.url ?? '').replace(/^\/_control\//, '');
-    const run = async () => {
-      const read = await readBody(request);
-      const operation = operations.get(name);
-      if (!operation)
-        return { status: 404, body: { error: `Unknown: ${name}`, known: [...operations.keys()] } };
-      // The control port belongs to tests: a wrong argument shows itself in the answer, or in the test.
-      const result = await operation(fieldsOf(read?.body) as never);
-      return { status: 200, body: JSON.stringify(result ?? null) };
-    };
-    run()
-      .catch((error: unknown) => ({ status: 400, body: { error: String(error) } }))
-      .then((answer) => reply(response, answer, 0))
-      .catch(() => response.destroy());
-  });
-}
+export type CrmOperations = ReturnType<typeof operationsOf>;

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Link } from './link.ts';
+import type { Direction, Toxics } from './toxics.ts';
+
+const HIGH_WATER = 256 * 1024;
+
+/** One direction of a connection: bytes in order, late, in pieces, or not at all. */
+export class Pipe {
+  readonly #link: Link;
+  readonly #direction: Direction;
+  readonly #toxics: Toxics;
+  readonly #from: Socket;
+  readonly #to: Socket;
+  readonly #queue: { chunk: Buffer | null; at: number }[] = [];
+  #queued = 0;
+  #passed = 0;
+  #pumping = false;
+
+  constructor(link: Link, direction: Direction, toxics: Toxics, from: Socket, to: Socket) {
+    this.#link = link;
+    this.#direction = direction;
+    this.#toxics = toxics;
+    this.#from = from;
+    this.#to = to;
+  }
+
+  open(): void {
+    this.#from.on('data', (chunk: Buffer) => this.#take(chunk));
+    this.#from.on('end', () => this.#take(null));
+  }
+
+  #take(chunk: Buffer | null): void {
+    this.#queue.push({ chunk, at: performance.now() });
+    this.#queued += chunk?.length ?? 0;
+    if (this.#queued > HIGH_WATER) this.#from.pause();
+    if (!this.#pumping) void this.#pump();
+  }
+
+  async #pump(): Promise<void> {
+    this.#pumping = true;
+    for (let next = this.#queue.shift(); next && !this.#link.isOver; next = this.#queue.shift()) {
+      this.#queued -= next.chunk?.length ?? 0;
+      if (this.#queued <= HIGH_WATER && this.#from.isPaused()) this.#from.resume();
+      if (next.chunk) await this.#pass(next.chunk, next.at);
+      else await this.#finish();
+    }
+    this.#pumping = false;
+  }
+
+  async #pass(chunk: Buffer, at: number): Promise<void> {
+    if (this.#swallows()) return;
+    if (!this.#link.exchanged(this.#direction, chunk)) return;
+    await this.#wait(at);
+    // A partition may have begun while the bytes were on their way.
+    if (this.#link.isOver || this.#swallows()) return;
+    const limits = this.#toxics.striking('limit_data', this.#link, this.#direction);
+    const allowed = Math.min(Infinity, ...limits.map(({ bytes }) => bytes - this.#passed));
+    await this.#write(allowed < chunk.length ? chunk.subarray(0, Math.max(0, allowed)) : chunk);
+    if (allowed <= chunk.length) this.#link.end();
+  }
+
+  async #finish(): Promise<void> {
+    const slow = this.#toxics.striking('slow_close', this.#link, this.#direction);
+    for (const { ms } of slow) await sleep(ms);
+    if (this.#swallows() || this.#toxics.striking('half_open', this.#link, this.#direction).length > 0)
+      return;
+    this.#to.end();
+  }
+
+  #swallows(): boolean {
+    const lost = this.#toxics.striking('timeout', this.#link, this.#direction).length > 0;
+    if (lost) this.#link.hasLostBytes = true;
+    return lost || !this.#to.writable;
+  }
+
+  async #wait(at: number): Promise<void> {
+    for (const { ms, jitterMs = 0 } of this.#toxics.striking('latency', this.#link, this.#direction)) {
+      const left = at + ms + this.#toxics.chance() * jitterMs - performance.now();
+      if (left > 0) await sleep(left);
+    }
+  }
+
+  async #write(chunk: Buffer): Promise<void> {
+    for (let rest = chunk; rest.length > 0 && !this.#link.isOver;) {
+      const { size, pauseMs } = this.#pace(rest.length);
+      if (pauseMs > 0) await sleep(pauseMs);
+      if (this.#link.isOver) return;
+      const piece = rest.subarray(0, size);
+      rest = rest.subarray(size);
+      this.#passed += piece.length;
+      this.#link.count(this.#direction, piece.length);
+      if (!this.#to.write(piece) && !this.#to.destroyed) {
+        await Promise.race([once(this.#to, 'drain'), once(this.#to, 'close')]).catch(() => undefined);
+      }
+    }
+  }
+
+  #pace(length: number): { size: number; pauseMs: number } {
+    let size = length;
+    let pauseMs = 0;
+    for (const { bytes, delayMs = 0 } of this.#toxics.striking('slicer', this.#link, this.#direction)) {
+      size = Math.min(size, Math.max(1, Math.round(bytes * (0.5 + this.#toxics.chance()))));
+      pauseMs += delayMs;
+    }
+    for (const { bytesPerSec } of this.#toxics.striking('bandwidth', this.#link, this.#direction)) {
+      size = Math.min(size, Math.max(1, Math.round(bytesPerSec / 50)));
+      pauseMs += (size / bytesPerSec) * 1_000;
+    }
+    return { size, pauseMs };
+  }
+}
