@@ -16,10 +16,7 @@ describe('keys', () => {
       scheme: 'Ed25519',
       signatureBytes: 64,
     });
-    expect(await importPublicKey(rsa.key.publicKeyPem)).toMatchObject({
-      scheme: 'RSA-SHA256',
-      signatureBytes: 256,
-    });
+    expect(await importPublicKey(rsa.key.publicKeyPem)).toMatchObject({ scheme: 'RSA-SHA256' });
   });
 
   it('a PEM that came through an environment variable is read', async () => {
@@ -53,7 +50,7 @@ describe('keys', () => {
       'copied completely',
     ],
     ['another kind of key', elliptic.privateKey.export(pkcs8), 'neither Ed25519 nor RSA'],
-    ['a short RSA key', smallRsa.privateKey.export(pkcs8), '1024 bits'],
+    ['a short RSA key', smallRsa.privateKey.export(pkcs8), 'at least 2048 bits'],
   ])('a private key is needed: %s is refused with a hint', async (_, pem, hint) => {
     await expect(importPrivateKey(pem)).rejects.toThrow(hint);
   });
@@ -61,7 +58,7 @@ describe('keys', () => {
   it.each([
     ['a private key', seed.privateKeyPem, 'never leaves the signer'],
     ['a certificate', '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----', 'It is a certificate'],
-    ['a short RSA key', smallRsa.publicKey.export(spki), '1024 bits'],
+    ['a short RSA key', smallRsa.publicKey.export(spki), 'at least 2048 bits'],
   ])('a public key is needed: %s is refused with a hint', async (_, pem, hint) => {
     await expect(importPublicKey(pem)).rejects.toThrow(hint);
   });

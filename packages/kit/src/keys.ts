@@ -6,8 +6,6 @@ export type Scheme = 'Ed25519' | 'RSA-SHA256';
 export interface ImportedKey {
   readonly scheme: Scheme;
   readonly key: CryptoKey;
-  /** How long a signature of this key is. */
-  readonly signatureBytes: number;
 }
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
@@ -56,14 +54,10 @@ async function importKey(
         cause,
       });
     });
-  if (scheme === 'Ed25519') return { scheme, key, signatureBytes: 64 };
-  const bits = 'modulusLength' in key.algorithm ? Number(key.algorithm.modulusLength) : 0;
-  if (bits < MIN_RSA_BITS) {
-    throw new TypeError(
-      `The RSA key has ${bits} bits; at least ${MIN_RSA_BITS} are needed. Ed25519 is the better choice.`,
-    );
+  if ('modulusLength' in key.algorithm && Number(key.algorithm.modulusLength) < MIN_RSA_BITS) {
+    throw new TypeError(`An RSA key needs at least ${MIN_RSA_BITS} bits. Ed25519 is the better choice.`);
   }
-  return { scheme, key, signatureBytes: Math.ceil(bits / 8) };
+  return { scheme, key };
 }
 
 function readPem(pem: string, label: 'PRIVATE KEY' | 'PUBLIC KEY'): Uint8Array<ArrayBuffer> {

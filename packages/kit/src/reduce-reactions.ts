@@ -78,7 +78,7 @@ export function reduceReactions(state: ReactionState, inbound: ReactingMessage):
   const events = own(senders, sender) ?? [];
   if (guid !== undefined && events.some((event) => event.guid === guid)) return state;
 
-  const [image] = reaction.kind === 'sticker' ? (inbound.attachments ?? []) : [];
+  const [image] = inbound.attachments ?? [];
   const event: ReactionEvent = {
     ...reaction,
     ...(image !== undefined && { image }),

@@ -193,7 +193,7 @@ describe('sending', () => {
   });
 
   it('the caller can stop it, in a try and between two', async () => {
-    const { client } = await bridge(['hang']);
+    const { client } = await bridge(['hang'], { attempts: 1 });
     const stopped = sendMessage(client, message, { signal: AbortSignal.timeout(30) });
     await expect(stopped).rejects.toMatchObject({ name: 'TimeoutError' });
 

@@ -71,6 +71,16 @@ describe('verifying', () => {
     expect(await verifyWebhook(body, headers, [legacy])).toMatchObject({ ok: false });
   });
 
+  it('any other header comes before the legacy one as well', async () => {
+    const custom = { ...current, header: 'X-Acme-Signature' };
+    const headers = { 'X-WH-Signature': goodLegacy, 'X-Acme-Signature': bad };
+    expect(await verifyWebhook(body, headers, [legacy, custom])).toMatchObject({ ok: false });
+    expect(await verifyWebhook(body, { ...headers, 'X-Acme-Signature': good }, [legacy, custom])).toEqual({
+      ok: true,
+      key: custom,
+    });
+  });
+
   it('a key verifies only under its own header', async () => {
     expect(await verifyWebhook(body, { 'X-WH-Signature': good }, [current, legacy])).toMatchObject({
       ok: false,

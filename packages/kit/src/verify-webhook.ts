@@ -49,8 +49,7 @@ async function signedBy(
   body: Uint8Array<ArrayBuffer>,
 ): Promise<boolean> {
   const { publicKey } = trusted;
-  const { key, scheme, signatureBytes } =
-    typeof publicKey === 'string' ? await importPublicKey(publicKey) : publicKey;
+  const { key, scheme } = typeof publicKey === 'string' ? await importPublicKey(publicKey) : publicKey;
   if (scheme !== trusted.scheme)
     throw new TypeError(`A ${scheme} key is listed under the scheme ${trusted.scheme}.`);
   return (
