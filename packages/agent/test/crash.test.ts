@@ -1,0 +1,191 @@
+import { Agent } from '@footbridge/testkit/agent';
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { always, serveFiles } from './file-server.ts';
+import { ANNA, PNG } from './running-agent.ts';
+import { ScriptedService } from './scripted-service.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+/** The agent as a process of its own, which dies at the failpoint and is then started again without one. */
+async function crashingAgent(failpoints: string): Promise<{
+  service: ScriptedService;
+  died: () => Promise<void>;
+  again: () => Promise<Agent>;
+  agent: Agent;
+}> {
+  const service = await new ScriptedService().start();
+  undo.add(() => service.stop());
+  const options = { url: service.url, license: 'KEY-1', location: 'location1' };
+  const env = { FOOTBRIDGE_ALLOW_LOOPBACK: 'true' };
+  const agent = new Agent({ ...options, env: { ...env, FAILPOINTS: failpoints } });
+  undo.add(() => agent.stop());
+  await agent.start();
+  await service.registered();
+  return {
+    service,
+    agent,
+    died: async () => {
+      expect((await agent.exited).signal).toBe('SIGKILL');
+    },
+    again: async () => {
+      const revived = new Agent({ ...options, env, dataDir: agent.dataDir });
+      undo.add(() => revived.stop());
+      const before = service.registrations.length;
+      await revived.start();
+      await service.registered(before + 1);
+      return revived;
+    },
+  };
+}
+
+const textsOf = async (agent: Agent): Promise<string[]> =>
+  (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
+
+const UNKNOWN = {
+  status: 'failed',
+  error: { code: 'INTERNAL_ERROR', message: expect.stringContaining('outcome unknown') },
+};
+
+describe('M4 kill -9 while a text is on its way', () => {
+  // Where it dies → what the CRM hears after the restart, and how often the person got the text.
+  it.each([
+    ['accept.before', 'nothing', 0],
+    ['accept.after', 'delivered', 1],
+    ['job.begun', 'delivered', 1],
+    ['step.before', 'delivered', 1],
+    ['step.begun', 'unknown', 0],
+    ['step.sent', 'unknown', 1],
+    ['step.recorded', 'delivered', 1],
+    ['job.performed', 'delivered', 1],
+    ['job.ended', 'delivered', 1],
+    ['frame.sent', 'delivered', 1],
+  ] as const)(
+    'M4 at %s: %s',
+    async (failpoint, answer, received) => {
+      const { service, died, again } = await crashingAgent(`${failpoint}:kill`);
+      service.autoAck = false;
+      const frame = service.send({ message: 'Precious' });
+      await died();
+      service.autoAck = true;
+      const agent = await again();
+      if (answer === 'nothing') {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        expect(service.statuses).toEqual([]);
+      } else {
+        const status = await service.statusOf(frame.requestId);
+        expect(status).toMatchObject(answer === 'unknown' ? UNKNOWN : { status: 'delivered' });
+      }
+      expect(await textsOf(agent)).toEqual(Array.from({ length: received }, () => 'Precious'));
+
+      // And whatever happened, the same webhook again does not make a second text.
+      const repeats = Array.from({ length: 5 }, () =>
+        service.send({ ...frame, requestId: crypto.randomUUID() }),
+      );
+      for (const { requestId } of repeats) {
+        const status = await service.statusOf(requestId);
+        expect(status).toMatchObject(answer === 'unknown' ? UNKNOWN : { status: 'delivered' });
+      }
+      expect(await textsOf(agent)).toHaveLength(answer === 'nothing' ? 1 : received);
+    },
+    40_000,
+  );
+
+  it('M4 between the two halves of a message: the second half follows, the first does not come twice', async () => {
+    const files = await serveFiles(undo, always(PNG, 'image/png'));
+    const { service, died, again } = await crashingAgent('step.recorded:kill');
+    const { requestId } = service.send({ message: 'First half', attachments: [`${files.url}/second.png`] });
+    await died();
+    const agent = await again();
+    expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered' });
+    const sent = (await agent.world()).chats.flatMap((chat) => chat.messages);
+    expect(sent.map(({ text, attachments }) => [text, attachments.length])).toEqual([
+      ['First half', 0],
+      ['', 1],
+    ]);
+  }, 40_000);
+});
+
+describe('M4 kill -9 with a full queue', () => {
+  it('M4 nothing that was queued is lost, nothing is sent twice, the order is kept', async () => {
+    const { service, agent, again } = await crashingAgent('nowhere:kill');
+    await agent.change({ delayMs: 15 });
+    const frames = Array.from({ length: 60 }, (_, index) => service.send({ message: `number ${index}` }));
+    await until(() => service.statuses.length >= 10, { what: 'ten answers' });
+    await agent.kill9();
+    const revived = await again();
+    for (const { requestId } of frames) await service.statusOf(requestId, 15_000);
+    const answers = frames.map(({ requestId }) =>
+      service.statuses.find((status) => status.requestId === requestId),
+    );
+    const unknown = answers.filter((status) => status?.status === 'failed');
+    expect(unknown.length).toBeLessThanOrEqual(1);
+    for (const status of unknown) expect(status).toMatchObject(UNKNOWN);
+    const texts = await textsOf(revived);
+    expect(new Set(texts).size).toBe(texts.length);
+    expect(texts.length).toBeGreaterThanOrEqual(59);
+    const numbers = texts.map((text) => Number(text.replace('number ', '')));
+    expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+  }, 60_000);
+
+  it('M4 fifty times the same webhook over several deaths is one text', async () => {
+    const { service, agent, again } = await crashingAgent('step.sent:kill');
+    const frame = { messageId: 'the-one', message: 'Once' };
+    for (let index = 0; index < 10; index += 1) service.send(frame);
+    await agent.exited;
+    let revived = await again();
+    for (let life = 0; life < 2; life += 1) {
+      for (let index = 0; index < 20; index += 1) service.send(frame);
+      await until(() => service.statuses.length > 0);
+      await revived.kill9();
+      revived = await again();
+    }
+    const last = service.send(frame);
+    await service.statusOf(last.requestId);
+    expect(await textsOf(revived)).toEqual(['Once']);
+  }, 60_000);
+});
+
+describe('I6 kill -9 while a message comes in', () => {
+  it.each(['inbound.held', 'inbound.before', 'inbound.after', 'frame.sent'])(
+    'I6 at %s: it arrives, and the next one after it',
+    async (failpoint) => {
+      const { service, agent, died, again } = await crashingAgent(`${failpoint}:kill`);
+      service.autoAck = false;
+      const photo = { name: 'a.png', mime: 'image/png', base64: PNG.toString('base64') };
+      const said = await agent.say(ANNA, { text: 'One', attachments: [photo] }).catch(() => undefined);
+      await died();
+      service.autoAck = true;
+      const revived = await again();
+      const next = await revived.say(ANNA, { text: 'Two' });
+      await service.messageOf(next.guid);
+      const guids = service.received.map((frame) => frame.guid);
+      expect(service.received.map((frame) => frame.text)).toContain('One');
+      if (said !== undefined) expect(guids).toContain(said.guid);
+      // A repeat is allowed only of the frame that was on the wire, and under its old number.
+      const seqs = new Map(service.received.map((frame) => [frame.guid, frame.seq]));
+      for (const frame of service.received) expect(seqs.get(frame.guid)).toBe(frame.seq);
+      expect(service.received.find((frame) => frame.text === 'One')?.attachments).toHaveLength(1);
+    },
+    40_000,
+  );
+});
+
+describe('two agents', () => {
+  it('M2 cannot work on one folder: the second says so and ends', async () => {
+    const { service, agent } = await crashingAgent('nowhere:kill');
+    const second = new Agent({
+      url: service.url,
+      license: 'KEY-1',
+      location: 'location1',
+      dataDir: agent.dataDir,
+    });
+    undo.add(() => second.stop().catch(() => {}));
+    await second.start().catch(() => {});
+    expect((await second.exited).code).toBe(3);
+    expect(second.logs.some((line) => line.msg.includes('Another agent is running'))).toBe(true);
+  }, 30_000);
+});
