@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startAgent } from './agent.ts';
+import type { Agent } from './agent.ts';
+import { freePort } from './ports.ts';
+import { undoList } from './undo.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+/** Without a service: it keeps knocking, and its simulated Messages works all the same. */
+async function lonelyAgent(macos = '26.1'): Promise<Agent> {
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const agent = await startAgent({ url, license: 'FB-TEST-LICENSE', location: 'LocA', macos });
+  undo.add(() => agent.stop());
+  return agent;
+}
+
+describe('the agent as a process', () => {
+  it('lets tests play the people on the other side', async () => {
+    const agent = await lonelyAgent('15.6');
+    const { guid, chatId } = await agent.say('+15550001111', { text: 'hello' });
+    await agent.react('+15550001111', { targetGuid: guid, kind: 'classic', action: 'add', type: 'love' });
+    const world = await agent.world();
+    expect(world.macos).toBe('15.6');
+    const message = world.chats.find((chat) => chat.id === chatId)?.messages.find((one) => one.guid === guid);
+    expect(message).toMatchObject({ from: '+15550001111', text: 'hello', reactions: [{ kind: 'classic' }] });
+    const group = await agent.group(['+15550001111', '+15550002222']);
+    expect(group.chatId).not.toBe(chatId);
+    await agent.change({ macos: '26.2' });
+    expect((await agent.world()).macos).toBe('26.2');
+    await expect(agent.say('+15550001111', { chatId: 987_654, text: 'x' })).rejects.toThrow(/answered 4\d\d/);
+  });
+
+  it('can be killed and started again over its data, and stopped for good', async () => {
+    const agent = await lonelyAgent();
+    const first = agent.pid;
+    await agent.kill9();
+    expect(await agent.exited).toMatchObject({ signal: 'SIGKILL' });
+    await agent.start();
+    expect(agent.pid).not.toBe(first);
+    expect(agent.logs.filter(({ msg }) => msg === 'simulator ready')).toHaveLength(2);
+    await agent.stop();
+    expect(existsSync(agent.dataDir)).toBe(false);
+  });
+});
