@@ -8,6 +8,7 @@ import { addressKey } from '../../packages/service/src/edges/http/client-address
 import { startListener } from '../../packages/service/src/edges/http/listener.ts';
 import { enrolmentRoutes } from '../../packages/service/src/edges/mac/enrolment-routes.ts';
 import { createMacGateway } from '../../packages/service/src/edges/mac/mac-gateway.ts';
+import { MacSession } from '../../packages/service/src/edges/mac/mac-session.ts';
 import type { AckOutcome } from '../../packages/service/src/edges/mac/mac-session.ts';
 import { devicesRoutes } from '../../packages/service/src/edges/operator/devices-routes.ts';
 import { licensesRoutes } from '../../packages/service/src/edges/operator/licenses-routes.ts';
@@ -61,8 +62,16 @@ export async function startMacHouse(options: HouseOptions = {}) {
   const lastSeen = new LastSeen({ licenses, clock, log });
   const desk = new LicenseDesk({ licenses, changes, audit, switchboard });
   const crm = new PretendedCrm();
+  const sessions = new Map<string, MacSession>();
   const gateway = createMacGateway({
-    switchboard,
+    switchboard: {
+      bind(locationId, line) {
+        if (line instanceof MacSession) sessions.set(locationId, line);
+        return switchboard.bind(locationId, line);
+      },
+      release: (lease) => switchboard.release(lease),
+      isCurrent: (lease) => switchboard.isCurrent(lease),
+    },
     recognition,
     claims,
     lastSeen,
@@ -133,6 +142,8 @@ export async function startMacHouse(options: HouseOptions = {}) {
     switchboard,
     gateway,
     crm,
+    /** Bytes that wait for the Mac which bound this location last. */
+    unsent: (locationId: string) => sessions.get(locationId)?.unsent ?? 0,
     async createLicense(maxSeats = 1000) {
       const { license, key } = await desk.createLicense({ label: 'Test', maxSeats });
       return { id: license.id, key };

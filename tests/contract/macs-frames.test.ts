@@ -312,6 +312,28 @@ describe('bytes that no client library would send', () => {
     await until(() => crm.ignored === 1);
   });
 
+  it('M1 a Mac may ping, too', async () => {
+    const { house, token } = await start();
+    const socket = await rawSocket(house.url, await token());
+    const answer = new Promise<Buffer>((resolve) => {
+      socket.once('data', resolve);
+    });
+    socket.write(masked(0x89, Buffer.from('are you there')));
+    const pong = await answer;
+    expect([pong[0], pong.subarray(2).toString()]).toEqual([0x8a, 'are you there']);
+  });
+
+  it('M1 a Mac that pings without reading the answers is cut off', async () => {
+    const { house, token } = await start();
+    const socket = await rawSocket(house.url, await token());
+    socket.pause();
+    const pings = Buffer.concat(Array.from({ length: 5000 }, () => masked(0x89, Buffer.alloc(125))));
+    await until(() => {
+      if (house.gateway.sessions > 0 && socket.writableLength < 10_000_000) socket.write(pings);
+      return house.gateway.sessions === 0;
+    });
+  });
+
   it('M1 a frame that is announced and never finished does not outlive two heartbeats', async () => {
     const { house, token } = await start({ heartbeatSec: 0.2 });
     const socket = await rawSocket(house.url, await token());
