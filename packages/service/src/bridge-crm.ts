@@ -1,12 +1,18 @@
 import type { FastifyInstance } from 'fastify';
 
 import type { Ground } from './bridge.ts';
+import { every } from './clock.ts';
+import { createContactCalls } from './edges/crm/contact-calls.ts';
 import { createCrmClient } from './edges/crm/crm-client.ts';
+import { createInboundCalls } from './edges/crm/inbound-calls.ts';
 import { createStatusCalls } from './edges/crm/status-calls.ts';
 import { createTokenEndpoint } from './edges/crm/token-endpoint.ts';
 import { createTransport } from './edges/crm/transport.ts';
 import type { GatewayDeps } from './edges/mac/mac-gateway.ts';
 import type { Failpoint } from './failpoint.ts';
+import type { OverviewDeps } from './flows/enrol/overview.ts';
+import { createInbound } from './flows/inbound/deliver-inbound.ts';
+import { grantStates } from './flows/oauth/grant-states.ts';
 import { createPrivateTokens } from './flows/oauth/private-tokens.ts';
 import { createTokens } from './flows/oauth/tokens.ts';
 import { createStatusReports } from './flows/status/report-statuses.ts';
@@ -16,10 +22,11 @@ import type { Audit } from './ports/audit/audit.ts';
 import type { Changes } from './ports/changes/changes.ts';
 import { createSqlGrants } from './ports/grants/grants-sql.ts';
 import { createVault } from './ports/grants/vault.ts';
+import { createSqlGuids } from './ports/guids/guids-sql.ts';
 import type { SqlJournal } from './ports/journal/journal-sql.ts';
 import type { Licenses } from './ports/licenses/licenses.ts';
 import type { Limits } from './ports/limits/limits.ts';
-import type { Switchboard } from './ports/switchboard/switchboard.ts';
+import type { Lease, Switchboard } from './ports/switchboard/switchboard.ts';
 import { openDatabase } from './sql/open-database.ts';
 import type { OpenDatabase } from './sql/open-database.ts';
 
@@ -37,10 +44,14 @@ export interface CrmNeeds {
 export interface CrmSide {
   readonly inbound: GatewayDeps['inbound'];
   readonly statuses: StatusReports;
+  readonly grantStates: OverviewDeps['grantStates'];
   readonly contacts: OutboundParts['contacts'];
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
 }
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Tokens, calls to the CRM, and the two flows that use them. */
 export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSide> {
@@ -85,26 +96,58 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
     host: config.crm.host,
     bearers: tokens,
     clock,
+    callsPer10Sec: config.limits.crmCallsPer10Sec,
     observe: metrics.crmCall,
   });
-
-  const statuses = createStatusReports({
-    oauthReady: config.oauth.state === 'ready',
-    calls: createStatusCalls(client),
+  const contacts = createContactCalls(client);
+  const otherNodes = config.cluster.engine === 'redis';
+  const common = {
     journal,
-    past: journal,
-    isCurrent: (lease) => switchboard.isCurrent(lease),
+    isCurrent: (lease: Lease) => switchboard.isCurrent(lease),
     clock,
     log,
     failpoint,
+    otherNodes,
+  };
+
+  const statuses = createStatusReports({
+    ...common,
+    oauthReady: config.oauth.state === 'ready',
+    calls: createStatusCalls(client),
+    past: journal,
     count: metrics.statusCall,
   });
   life.add('statuses', () => statuses.close());
 
+  const guids = createSqlGuids({ database: needs.database, clock, owner: ground.node });
+  const inbound = createInbound({
+    ...common,
+    guids,
+    calls: createInboundCalls(client, {
+      type: config.crm.inboundType,
+      conversationProviderId: config.crm.conversationProviderId,
+    }),
+    contacts,
+    settings: config.crm,
+    count: metrics.inbound,
+  });
+  life.add('inbound', () => inbound.close());
+
+  const kept = config.retentionDays * DAY_MS;
+  const prune = () =>
+    Promise.all([journal.prune(kept), guids.prune(kept)]).catch((error: unknown) =>
+      log.warn({ err: error }, 'old rows could not be removed; tried again in an hour'),
+    );
+  life.add(
+    'pruning',
+    every(clock, HOUR_MS, () => void prune()),
+  );
+
   return {
-    inbound: { deliver: async () => 'retry' },
+    inbound,
     statuses,
-    contacts: { lookUp: async () => undefined, learn: () => {} },
+    grantStates: () => grantStates(tokens),
+    contacts: { lookUp: contacts.lookUp, learn: (...known) => inbound.learn(...known) },
     publicRoutes: [],
     operatorRoutes: [],
   };

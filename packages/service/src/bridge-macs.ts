@@ -6,10 +6,15 @@ import type { UpgradeRoute } from './edges/http/listener.ts';
 import { enrolmentRoutes } from './edges/mac/enrolment-routes.ts';
 import { createMacGateway } from './edges/mac/mac-gateway.ts';
 import type { GatewayDeps } from './edges/mac/mac-gateway.ts';
+import { devicesRoutes } from './edges/operator/devices-routes.ts';
+import { licensesRoutes } from './edges/operator/licenses-routes.ts';
+import { locationsRoutes } from './edges/operator/locations-routes.ts';
 import { Enrolment } from './flows/enrol/activate-device.ts';
 import { LocationClaims } from './flows/enrol/claim-location.ts';
 import { LastSeen } from './flows/enrol/last-seen.ts';
 import { LicenseDesk } from './flows/enrol/manage-licenses.ts';
+import { Overview } from './flows/enrol/overview.ts';
+import type { OverviewDeps } from './flows/enrol/overview.ts';
 import { Recognition } from './flows/enrol/recognise-device.ts';
 import type { Audit } from './ports/audit/audit.ts';
 import type { Changes } from './ports/changes/changes.ts';
@@ -25,7 +30,7 @@ export interface MacsNeeds {
   readonly limits: Limits;
   readonly journal: Journal;
   readonly audit: Audit;
-  readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'>;
+  readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'> & Pick<OverviewDeps, 'grantStates'>;
 }
 
 export interface Macs {
@@ -45,6 +50,7 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
   const lastSeen = new LastSeen({ licenses, clock, log });
   life.add('last seen', () => lastSeen.close());
   const desk = new LicenseDesk({ licenses, changes, audit, switchboard });
+  const overview = new Overview({ licenses, switchboard, clock, grantStates: crm.grantStates });
   const enrolment = new Enrolment({ licenses, changes, audit });
 
   const gateway = createMacGateway({
@@ -85,7 +91,11 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
     publicRoutes: [
       enrolmentRoutes({ enrolment, limits, addressKey, perMinute: config.limits.enrolmentPerMinute }),
     ],
-    operatorRoutes: [() => void desk],
+    operatorRoutes: [
+      licensesRoutes({ desk, overview }),
+      devicesRoutes({ desk, overview }),
+      locationsRoutes({ desk, overview }),
+    ],
     drain: (ms) => gateway.drain(ms),
   };
 }

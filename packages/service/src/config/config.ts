@@ -59,6 +59,7 @@ export interface Config {
     readonly phoneDefaultCountry: string;
     readonly webhookPerMinute: number;
     readonly validateLocationId: boolean;
+    readonly crmCallsPer10Sec: number;
     readonly unsignedPerMinute: number;
     readonly oauthPerMinute: number;
     readonly healthPerMinute: number;
@@ -160,6 +161,7 @@ function build(settings: Settings): Config {
       phoneDefaultCountry: value(settings.phoneDefaultCountry),
       webhookPerMinute: value(settings.webhookPerMinute),
       validateLocationId: value(settings.validateLocationId),
+      crmCallsPer10Sec: value(settings.crmCallsPer10Sec),
       unsignedPerMinute: value(settings.unsignedPerMinute),
       oauthPerMinute: value(settings.oauthPerMinute),
       healthPerMinute: value(settings.healthPerMinute),

@@ -371,6 +371,13 @@ export const SETTINGS = {
     (value) => value !== 'false',
     'Exactly false lets any locationId be a limiter key; otherwise odd ones are counted by address.',
   ),
+  crmCallsPer10Sec: define(
+    'Limits',
+    'RATE_LIMIT_CRM_CALLS',
+    '90',
+    wholeNumber(1, 1_000_000),
+    'Our own calls to the CRM per 10 seconds and location; the CRM allows 100.',
+  ),
   unsignedPerMinute: define(
     'Limits',
     'RATE_LIMIT_UNSIGNED',

@@ -3,7 +3,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { CompiledQuery, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { DatabaseConnection, Dialect, Driver, QueryResult } from 'kysely';
 
-type Statement = ReturnType<DatabaseSync['prepare']>;
+interface Prepared {
+  readonly statement: ReturnType<DatabaseSync['prepare']>;
+  readonly hasRows: boolean;
+}
 
 /** Kysely over Node's own SQLite. One connection, handed out to one user at a time, so that a transaction is never interleaved. */
 export function sqliteDialect(database: DatabaseSync): Dialect {
@@ -80,16 +83,16 @@ const STATEMENTS_KEPT = 200;
 
 class SqliteConnection implements DatabaseConnection {
   #database: DatabaseSync;
-  #statements = new Map<string, Statement>();
+  #statements = new Map<string, Prepared>();
 
   constructor(database: DatabaseSync) {
     this.#database = database;
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const statement = this.#prepared(query.sql);
+    const { statement, hasRows } = this.#prepared(query.sql);
     const parameters = query.parameters.map(toSqlite);
-    if (statement.columns().length > 0) return { rows: statement.all(...parameters) as R[] };
+    if (hasRows) return { rows: statement.all(...parameters) as R[] };
     const { changes, lastInsertRowid } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
@@ -98,13 +101,14 @@ class SqliteConnection implements DatabaseConnection {
     yield await this.executeQuery<R>(query);
   }
 
-  #prepared(text: string): Statement {
+  #prepared(text: string): Prepared {
     const known = this.#statements.get(text);
     if (known !== undefined) return known;
     const statement = this.#database.prepare(text);
     if (this.#statements.size >= STATEMENTS_KEPT) this.#statements.clear();
-    this.#statements.set(text, statement);
-    return statement;
+    const prepared = { statement, hasRows: statement.columns().length > 0 };
+    this.#statements.set(text, prepared);
+    return prepared;
   }
 }
 

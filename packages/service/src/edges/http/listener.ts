@@ -43,6 +43,7 @@ export async function startListener(
     genReqId: () => newRequestId(),
     trustProxy: options.trusted,
     requestIdHeader: false,
+    routerOptions: { maxParamLength: 1024 },
     return503OnClosing: false,
     // A path that cannot be decoded is no path of ours.
     frameworkErrors: (_error, request, reply) =>
