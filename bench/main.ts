@@ -12,6 +12,7 @@ import { findPinning } from './measure/pinning.ts';
 import { ratios, spread } from './measure/statistics.ts';
 import { readOptions } from './options.ts';
 import type { Options, Section } from './options.ts';
+import { Profiles } from './profiles.ts';
 import { report } from './report.ts';
 import { emptyResults, pathCosts } from './results.ts';
 import type { FlatRow, Results } from './results.ts';
@@ -43,13 +44,13 @@ async function bench(run: Options): Promise<void> {
   const pinning = findPinning();
   if (pinning.note !== undefined) console.log(`note: ${pinning.note}`);
   const results = emptyResults(pinning.note === undefined);
-  if (run.profileFolder !== undefined) mkdirSync(run.profileFolder, { recursive: true });
-  const arena = await openArena({ pinning, profileFolder: run.profileFolder });
+  const profiles = run.profileFolder === undefined ? undefined : new Profiles(run.profileFolder);
+  const arena = await openArena({ pinning, profileFolder: profiles?.folder });
   const wants = (section: Section) => run.sections.includes(section);
   try {
     const lanes = await enterAll(arena, run);
     const named = (...names: string[]) => lanes.filter((lane) => names.includes(lane.name));
-    await costs(arena, lanes, run, results, run.quick ? begun + QUICK_MS : Infinity);
+    await costs(arena, lanes, run, results, profiles, run.quick ? begun + QUICK_MS : Infinity);
     if (wants('latency') || wants('slow-crm'))
       for (const work of [outbound, inbound]) await warmUp(arena, lanes, work, 2 * run.macs);
     if (wants('latency')) await latencies(arena, named('floor', 'reference', 'footbridge'), results);
@@ -65,6 +66,7 @@ async function bench(run: Options): Promise<void> {
   } finally {
     await arena.stop();
   }
+  if (profiles !== undefined) console.log(`\n${profiles.report()}`);
   const verdicts = judge(results);
   console.log(`\n${report(results, verdicts)}\n`);
   const folder = new URL('results/', import.meta.url);
@@ -94,6 +96,7 @@ async function costs(
   lanes: readonly Lane[],
   run: Options,
   results: Results,
+  profiles: Profiles | undefined,
   until: number,
 ): Promise<void> {
   const sections = (['outbound', 'inbound', 'refusals'] as const).filter((one) => run.sections.includes(one));
@@ -106,11 +109,8 @@ async function costs(
     const share = (index === 0 ? 2 : 1) / (works.length - index + (index === 0 ? 1 : 0));
     const deadline = Date.now() + (until - Date.now()) * share;
     await warmUp(arena, lanes, work, Math.max(run.macs, run.messages * (run.quick ? 2 : 5)));
-    const found = await measureCosts(arena, lanes, work, {
-      rounds: run.rounds,
-      messages: run.messages,
-      until: deadline,
-    });
+    const rounds = { rounds: run.rounds, messages: run.messages, until: deadline };
+    const found = await measureCosts(arena, lanes, work, rounds, profiles?.watch(path));
     results.costs[path] = pathCosts(found);
   }
 }

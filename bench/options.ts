@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 export const SECTIONS = [
@@ -37,7 +38,7 @@ const HELP = `npm run bench -- [options]
   --messages N           messages per contestant and round (1000)
   --macs N               connected Macs (1000)
   --memory-messages N    length of the memory run (200000)
-  --profile FOLDER       also write a V8 CPU profile of each service there
+  --profile FOLDER       also write V8 CPU profiles there, and where the time goes by path
   --record               keep the ratios as the ones that the regression guard compares with
 `;
 
@@ -71,7 +72,7 @@ export function readOptions(args: string[]): Options | string {
     messages: Number(values.messages ?? (quick ? 400 : 1000)),
     macs: Number(values.macs),
     memoryMessages: Number(values['memory-messages']),
-    profileFolder: values.profile,
+    profileFolder: values.profile === undefined ? undefined : resolve(values.profile),
     record: values.record,
   };
 }

@@ -28,7 +28,8 @@ export function residentBytes(pid: number): number {
   }, 0);
 }
 
-function tree(pid: number): number[] {
+/** The process and all that it started. */
+export function tree(pid: number): number[] {
   const children = entries(`/proc/${pid}/task`).flatMap((thread) =>
     read(`/proc/${pid}/task/${thread}/children`).trim().split(' ').filter(Boolean).map(Number),
   );

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Arena, Lane } from '../arena.ts';
 import { cpuMicros } from '../measure/process-costs.ts';
+import type { Stretch } from '../measure/profile.ts';
+import { now } from '../world/clock.ts';
 import type { Work } from './work.ts';
 
 /** Work that was put off (a journal written behind, a log flushed) belongs to the messages that caused it. */
@@ -9,6 +11,9 @@ const SETTLE_MS = 200;
 
 /** Microseconds of CPU per message and round. */
 export type Costs = Readonly<Record<string, readonly number[]>>;
+
+/** Told when a contestant was at work, for those who look into it. */
+export type Watch = (lane: Lane, stretch: Stretch) => void;
 
 export interface Rounds {
   readonly rounds: number;
@@ -27,14 +32,17 @@ export async function measureCosts(
   lanes: readonly Lane[],
   work: Work,
   { rounds, messages, until = Infinity }: Rounds,
+  watch: Watch = () => undefined,
 ): Promise<Costs> {
   const costs = new Map<string, number[]>(lanes.map((lane) => [lane.name, []]));
   for (let round = 0; round < rounds && Date.now() < until; round++) {
     const run = await work.prepare(world, lanes[0]?.locations ?? [], messages);
     for (const lane of rotated(lanes, round)) {
+      const begun = now();
       const before = cpuMicros(lane.pid);
       await work.perform(world, lane, run, messages);
       await sleep(SETTLE_MS);
+      watch(lane, [begun, now()]);
       costs.get(lane.name)?.push((cpuMicros(lane.pid) - before) / messages);
     }
   }
