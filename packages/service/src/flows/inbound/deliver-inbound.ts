@@ -44,7 +44,7 @@ export interface InboundDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly failpoint: Failpoint;
-  /** How long the former owner of a location may still be finishing what it began; 0 when there is no other process. */
+  /** How long the location's former owner may still be finishing what it began; 0 when no other process can be. */
   readonly settleMs?: number;
   readonly attachments?: Attachments;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;

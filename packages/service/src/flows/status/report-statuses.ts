@@ -25,8 +25,10 @@ export interface StatusReportsDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly failpoint: Failpoint;
-  /** How long after a location changed hands a request of its former owner may still be on the wire. */
+  /** How long a call of the location's former owner may still be on the wire: another node, or this one before it was started again. */
   readonly settleMs?: number;
+  /** Whether another node may own a location next; then only its owner may say anything at all. */
+  readonly otherNodes?: boolean;
   readonly count?: (status: Status, result: StatusOutcome['kind']) => void;
 }
 
@@ -131,7 +133,9 @@ class Reports implements StatusReports {
 
   async #tellPending(requestId: string, locationId: string, messageId: string, lease: Lease): Promise<void> {
     await this.#deps.failpoint('status.beforePending');
-    await this.#tell(requestId, this.#telling('pending', locationId, messageId, 'pending', undefined, lease));
+    // In one process the lanes keep the order, also when the Mac is gone by now; over nodes only the owner may speak.
+    const fence = (this.#deps.otherNodes ?? true) ? lease : undefined;
+    await this.#tell(requestId, this.#telling('pending', locationId, messageId, 'pending', undefined, fence));
   }
 
   async #tellTerminal(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {

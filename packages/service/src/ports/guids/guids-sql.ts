@@ -46,6 +46,7 @@ class BatchedGuids implements Guids {
   #claims: WaitingClaim[] = [];
   #marks: WaitingMark[] = [];
   #scheduled = false;
+  readonly #running = new Set<Promise<void>>();
 
   constructor({ database, clock, owner }: SqlGuidsOptions) {
     this.#db = database.db;
@@ -119,8 +120,14 @@ class BatchedGuids implements Guids {
       const [claims, marks] = [this.#claims, this.#marks];
       this.#claims = [];
       this.#marks = [];
-      void this.#run(claims, marks);
+      const run = this.#run(claims, marks).finally(() => this.#running.delete(run));
+      this.#running.add(run);
     });
+  }
+
+  async close(): Promise<void> {
+    if (this.#scheduled) await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all(this.#running);
   }
 
   async #run(claims: WaitingClaim[], marks: WaitingMark[]): Promise<void> {

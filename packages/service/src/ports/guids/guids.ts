@@ -30,4 +30,6 @@ export interface Guids {
   rejected(key: GuidKey): Promise<void>;
   /** Forgets what was not touched for that long; answers how many. */
   prune(olderThanMs: number): Promise<number>;
+  /** Resolves when everything asked so far is answered. */
+  close(): Promise<void>;
 }

@@ -1,0 +1,138 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import type { OAuthConfig } from '../../config/config.ts';
+import { RequestError } from '../../errors.ts';
+import type { InstallOutcome } from '../../flows/oauth/install-app.ts';
+import type { Logger } from '../../log.ts';
+import type { Limit, Limits } from '../../ports/limits/limits.ts';
+import { addressKey } from './client-address.ts';
+import { oauthPage } from './oauth-page.ts';
+
+export interface OAuthRoutesDeps {
+  readonly oauth: OAuthConfig;
+  readonly install: (code: string) => Promise<InstallOutcome>;
+  readonly limits: Limits;
+  readonly perMinute: number;
+  readonly log: Logger;
+}
+
+const PATH = '/oauth/callback/crm';
+const LONGEST_CODE = 4096;
+
+/** `GET` and `POST /oauth/callback/crm`: where the CRM sends people after they installed the app (O1–O5, L5). The code is never echoed or logged. */
+export function oauthRoutes(deps: OAuthRoutesDeps) {
+  const limit: Limit = { name: 'oauth', max: deps.perMinute, windowSec: 60 };
+
+  async function callBack(request: FastifyRequest): Promise<object> {
+    const verdict = await deps.limits.take(limit, addressKey(request.ip));
+    if (!verdict.allowed)
+      throw new RequestError(
+        'TOO_MANY_REQUESTS',
+        { message: 'Too many callbacks from this address; wait until the minute is over.' },
+        { status: 429, label: 'TOO_MANY_REQUESTS', headers: { 'Retry-After': String(verdict.resetSec) } },
+      );
+    refuseUnlessReady(deps.oauth);
+    const code = codeIn(request.query) ?? codeIn(request.body);
+    if (code === undefined)
+      throw new RequestError(
+        'INVALID_REQUEST',
+        { message: 'The authorisation code is missing. Start the installation from the CRM.' },
+        { status: 400, label: 'Invalid request' },
+      );
+    return bodyFor(await installed(code));
+  }
+
+  async function installed(code: string): Promise<InstallOutcome> {
+    try {
+      return await deps.install(code);
+    } catch (error) {
+      deps.log.error({ err: error }, 'an authorisation could not be stored');
+      return { kind: 'failed' };
+    }
+  }
+
+  async function answer(request: FastifyRequest, reply: FastifyReply) {
+    void reply.headers({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+    if (!wantsPage(request)) return callBack(request);
+    try {
+      return await oauthPage(reply, 200, 'Footbridge is connected', describe(await callBack(request)));
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      void reply.headers(error.headers);
+      return oauthPage(reply, error.status, error.label, adviceIn(error));
+    }
+  }
+
+  return (app: FastifyInstance): void => {
+    // A browser's HEAD must not use the code up.
+    app.get(PATH, { exposeHeadRoute: false }, answer);
+    app.post(PATH, answer);
+    app.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string' },
+      async (_request: FastifyRequest, body: string) => Object.fromEntries(new URLSearchParams(body)),
+    );
+    // With any other body the code can still stand in the address.
+    app.addContentTypeParser('*', { parseAs: 'string' }, async () => undefined);
+  };
+}
+
+function refuseUnlessReady(oauth: OAuthConfig): void {
+  if (oauth.state === 'disabled')
+    throw new RequestError(
+      'OAUTH_DISABLED',
+      { message: 'OAuth is switched off on this service; it uses private integration tokens.' },
+      { status: 503, label: 'OAuth is disabled' },
+    );
+  if (oauth.state === 'incomplete')
+    throw new RequestError(
+      'OAUTH_NOT_CONFIGURED',
+      { message: 'OAuth is switched on, but settings are missing.', missing: oauth.missing },
+      { status: 500, label: 'OAuth is not configured' },
+    );
+}
+
+function codeIn(fields: unknown): string | undefined {
+  if (typeof fields !== 'object' || fields === null || !Object.hasOwn(fields, 'code')) return undefined;
+  const { code } = fields as { code: unknown };
+  if (typeof code !== 'string' || code.trim() === '' || code.length > LONGEST_CODE) return undefined;
+  return code.trim();
+}
+
+function bodyFor(outcome: InstallOutcome): object {
+  if (outcome.kind === 'rejected')
+    throw exchangeFailed(
+      400,
+      'The CRM did not accept the code. Codes work once and for a short time: start again.',
+    );
+  if (outcome.kind === 'failed')
+    throw exchangeFailed(500, 'The CRM gave no tokens. Start the installation again in a few minutes.');
+  const { companyId } = outcome;
+  if (outcome.kind === 'location') return { status: 'success', locationId: outcome.locationId, companyId };
+  const { locations, failed, later } = outcome;
+  const [locationId] = locations.length === 1 ? locations : [];
+  return { status: 'success', ...(locationId && { locationId }), companyId, locations, failed, later };
+}
+
+const exchangeFailed = (status: 400 | 500, message: string) =>
+  new RequestError('OAUTH_EXCHANGE_FAILED', { message }, { status, label: 'OAuth exchange failed' });
+
+const wantsPage = (request: FastifyRequest) => (request.headers.accept ?? '').includes('text/html');
+
+const adviceIn = ({ details }: RequestError) => {
+  const { message, missing } = details;
+  const names = Array.isArray(missing) ? ` Missing: ${missing.join(', ')}.` : '';
+  return `${typeof message === 'string' ? message : ''}${names}`;
+};
+
+function describe(body: object): string {
+  const { locationId, locations, later } = body as {
+    locationId?: string;
+    locations?: string[];
+    later?: number;
+  };
+  if (locationId !== undefined)
+    return `Location ${locationId} may now send and receive. You can close this page.`;
+  const more = later ? ` ${later} more are being connected.` : '';
+  return `${locations?.length ?? 0} locations may now send and receive.${more} You can close this page.`;
+}

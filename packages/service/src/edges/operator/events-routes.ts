@@ -1,0 +1,78 @@
+import type { ServerResponse } from 'node:http';
+
+import type { FastifyInstance } from 'fastify';
+
+import { every } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
+import type { JournalEvent, JournalFeed } from '../../ports/journal/journal.ts';
+import { isoTime, refused } from './operator-request.ts';
+
+export interface EventsRoutesDeps {
+  readonly feed: JournalFeed;
+  readonly clock: Clock;
+}
+
+const HEARTBEAT_MS = 15_000;
+const MOST_LISTENERS = 100;
+const MOST_UNREAD_BYTES = 1_000_000;
+const HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/**
+ * `GET /operator/events`: what happens on this node, as server-sent events. `Last-Event-ID` resumes; `event: gap` says that
+ * something was missed. A listener who does not read is cut off and may resume.
+ */
+export function eventsRoutes({ feed, clock }: EventsRoutesDeps) {
+  const listeners = new Set<ServerResponse>();
+
+  return (app: FastifyInstance): void => {
+    app.get('/operator/events', { exposeHeadRoute: false }, async (request, reply) => {
+      if (listeners.size >= MOST_LISTENERS)
+        throw refused('SERVICE_UNAVAILABLE', 'Too many listeners are connected already.');
+      const lastId = request.headers['last-event-id'];
+      reply.hijack();
+      const { raw } = reply;
+      listeners.add(raw);
+      const write = (text: string) => {
+        raw.write(text);
+        if (raw.writableLength > MOST_UNREAD_BYTES) raw.destroy();
+      };
+      raw.writeHead(200, { ...HEADERS, 'X-Request-Id': request.id });
+      const { events, gap } = feed.since(typeof lastId === 'string' && lastId !== '' ? lastId : undefined);
+      write(`retry: 2000\n\n${gap ? 'event: gap\ndata: {}\n\n' : ''}${events.map(line).join('')}`);
+      const stopListening = feed.listen((event) => write(line(event)));
+      const stopBeating = every(clock, HEARTBEAT_MS, () => write(': alive\n\n'));
+      raw.once('close', () => {
+        listeners.delete(raw);
+        stopListening();
+        stopBeating();
+      });
+    });
+
+    app.addHook('preClose', async () => {
+      for (const listener of listeners) listener.end();
+    });
+  };
+}
+
+function line({ id, at, messageId, step, recorded, message }: JournalEvent): string {
+  const data = {
+    at: isoTime(at),
+    id: messageId,
+    step,
+    status: recorded.state ?? null,
+    code: recorded.code ?? null,
+    detail: recorded.detail ?? null,
+    direction: message?.direction ?? null,
+    locationId: message?.locationId ?? null,
+    messageId: message?.messageId ?? null,
+    kind: message?.kind ?? null,
+    phone: message?.phoneMasked ?? null,
+    length: message?.length ?? null,
+  };
+  return `id: ${id}\nevent: message\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,92 @@
+import { asLocationId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+
+import type { Audit } from '../../ports/audit/audit.ts';
+import type { Changes } from '../../ports/changes/changes.ts';
+import type { Grants, GrantView } from '../../ports/grants/grants.ts';
+import { isoTime, readBody, refused } from './operator-request.ts';
+
+export interface GrantsRoutesDeps {
+  /** Undefined without an encryption key: nothing can be stored then. */
+  readonly grants: Grants | undefined;
+  readonly changes: Pick<Changes, 'announce'>;
+  readonly audit: Pick<Audit, 'record'>;
+}
+
+const PRIVATE_TOKEN = z.strictObject({
+  token: z.string().regex(/^[\x21-\x7e]{8,4096}$/, 'must be the token alone, without spaces or "Bearer"'),
+});
+const LONGEST = 256;
+
+interface OfLocation {
+  Params: { locationId: string };
+}
+
+/** `GET /operator/grants`, `DELETE /operator/grants/:locationId`, `PUT`, `DELETE /operator/locations/:locationId/private-token`. No answer holds a token (O8, O10). */
+export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
+  function store(): Grants {
+    if (grants !== undefined) return grants;
+    throw refused(
+      'CONFLICT',
+      'Tokens are stored encrypted and there is no key: set CRM_OAUTH_ENCRYPTION_KEY (32 bytes) and start again, or use CRM_PIT_TOKENS.',
+    );
+  }
+
+  async function tell(action: string, locationId: string): Promise<void> {
+    await changes.announce('grant', locationId);
+    await audit.record({ actor: 'operator', action, target: locationId });
+  }
+
+  return (app: FastifyInstance): void => {
+    app.get('/operator/grants', async () => ({
+      grants: ((await grants?.list()) ?? []).map(view),
+      privateTokens: ((await grants?.privateTokens()) ?? []).map(({ locationId, updatedAt }) => ({
+        locationId,
+        updatedAt: isoTime(updatedAt),
+      })),
+    }));
+
+    app.delete<OfLocation>('/operator/grants/:locationId', async (request, reply) => {
+      const locationId = read(request.params.locationId);
+      if (!(await store().remove('location', locationId)))
+        throw refused('NOT_FOUND', 'This location has no grant.');
+      await tell('grant.removed', locationId);
+      return reply.code(204).send();
+    });
+
+    app.put<OfLocation>('/operator/locations/:locationId/private-token', async (request, reply) => {
+      const locationId = read(request.params.locationId);
+      const { token } = readBody(PRIVATE_TOKEN, request.body);
+      await store().setPrivateToken(locationId, token);
+      await tell('private_token.set', locationId);
+      return reply.code(204).send();
+    });
+
+    app.delete<OfLocation>('/operator/locations/:locationId/private-token', async (request, reply) => {
+      const locationId = read(request.params.locationId);
+      if (!(await store().removePrivateToken(locationId)))
+        throw refused('NOT_FOUND', 'No private integration token is set for this location.');
+      await tell('private_token.removed', locationId);
+      return reply.code(204).send();
+    });
+  };
+}
+
+function read(text: string): LocationId {
+  const locationId = asLocationId(text);
+  if (locationId === undefined || text.length > LONGEST || /\p{Cc}/u.test(text) || !text.isWellFormed())
+    throw refused('INVALID_REQUEST', 'locationId: this cannot be the id of a location.');
+  return locationId;
+}
+
+const view = (grant: GrantView) => ({
+  kind: grant.kind,
+  ownerId: grant.ownerId,
+  companyId: grant.companyId,
+  state: grant.state,
+  expiresAt: isoTime(grant.expiresAt),
+  refreshedAt: isoTime(grant.refreshedAt),
+  lastError: grant.lastError,
+});

@@ -1,0 +1,102 @@
+import { asLocationId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+
+import type { Audit } from '../../ports/audit/audit.ts';
+import type { JournalReader, MessageSummary, MessageTrail } from '../../ports/journal/journal.ts';
+import { isoTime, readBody, refused } from './operator-request.ts';
+
+export interface MessagesRoutesDeps {
+  readonly journal: JournalReader;
+  /** Asks the Mac of a location for a frame it was told to keep. */
+  readonly redeliver: (locationId: LocationId, seq: number) => Promise<'written' | 'not_connected'>;
+  readonly audit: Pick<Audit, 'record'>;
+}
+
+const text = (field: string) => z.string().min(1).max(256, `${field} has at most 256 characters`).optional();
+const QUERY = z.strictObject({
+  locationId: text('locationId'),
+  status: text('status'),
+  direction: z.enum(['outbound', 'inbound']).optional(),
+  cursor: z.string().max(1024).optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
+const LONGEST_ID = 256;
+
+interface OfMessage {
+  Params: { id: string };
+}
+
+/** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal and what can be done about it. */
+export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps) {
+  async function trailOf(id: string): Promise<MessageTrail> {
+    const trail = id.length <= LONGEST_ID ? await journal.show(id) : undefined;
+    if (trail === undefined)
+      throw refused(
+        'NOT_FOUND',
+        'No message has this id. Requests, inbound messages and message ids of the CRM can be looked up for 30 days.',
+      );
+    return trail;
+  }
+
+  return (app: FastifyInstance): void => {
+    app.get('/operator/messages', async (request) => {
+      const { locationId, status, direction, cursor, limit } = readBody(QUERY, request.query);
+      const page = await journal.list({
+        limit,
+        ...(locationId !== undefined && { locationId }),
+        ...(status !== undefined && { state: status }),
+        ...(direction !== undefined && { direction }),
+        ...(cursor !== undefined && { cursor }),
+      });
+      return { messages: page.messages.map(summary), cursor: page.cursor };
+    });
+
+    app.get<OfMessage>('/operator/messages/:id', async (request) => {
+      const trail = await trailOf(request.params.id);
+      return {
+        ...summary(trail),
+        steps: trail.steps.map(({ at, step, detail }) => ({ at: isoTime(at), step, detail })),
+      };
+    });
+
+    app.post<OfMessage>('/operator/messages/:id/redeliver', async (request, reply) => {
+      const trail = await trailOf(request.params.id);
+      const locationId = asLocationId(trail.locationId);
+      const seq = keptSeq(trail);
+      if (seq === undefined || locationId === undefined)
+        throw refused('CONFLICT', 'Only an inbound message that was not delivered can be sent again.');
+      if ((await redeliver(locationId, seq)) === 'not_connected')
+        throw refused('CONFLICT', 'The Mac of this location is not connected; try again when it is.');
+      await audit.record({
+        actor: 'operator',
+        action: 'message.redelivered',
+        target: trail.id,
+        detail: { seq },
+      });
+      return reply.code(202).send({ id: trail.id, locationId, seq });
+    });
+  };
+}
+
+/** Under which number the Mac keeps it, as told when it was put aside the last time. */
+function keptSeq({ direction, state, steps }: MessageTrail): number | undefined {
+  if (direction !== 'inbound' || state !== 'undeliverable') return undefined;
+  const seq = steps.findLast(({ step }) => step === 'parked')?.detail?.['seq'];
+  return typeof seq === 'number' ? seq : undefined;
+}
+
+const summary = (message: MessageSummary) => ({
+  id: message.id,
+  direction: message.direction,
+  locationId: message.locationId,
+  messageId: message.messageId,
+  kind: message.kind,
+  phone: message.phoneMasked,
+  length: message.length,
+  status: message.state,
+  code: message.code,
+  createdAt: isoTime(message.createdAt),
+  updatedAt: isoTime(message.updatedAt),
+});
