@@ -13,12 +13,12 @@ interface Report {
   testResults: { assertionResults: { title: string; status: string }[] }[];
 }
 
-const readJson = <T>(path: string): T => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as T;
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 
 /** The table as lines, and what is wrong with it. */
 export function contractTable(report: Report): { lines: string[]; faults: string[] } {
-  const clauses = readJson<Record<string, string>>(CLAUSES);
-  const open = new Set(readJson<string[]>(OPEN));
+  const clauses = readJson(CLAUSES) as Record<string, string>;
+  const open = new Set(readJson(OPEN) as string[]);
   const results = new Map<string, { passed: number; failed: number }>();
   const faults: string[] = [];
   for (const { title, status } of report.testResults.flatMap((file) => file.assertionResults)) {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 
@@ -91,7 +92,7 @@ async function compose(
       CRM_OAUTH_CLIENT_ID: String(crmReady['clientId']),
       CRM_OAUTH_CLIENT_SECRET: String(crmReady['clientSecret']),
       CRM_OAUTH_TOKEN_URL: `${backUrl}/oauth/token`,
-      CRM_OAUTH_ENCRYPTION_KEY: 'the demo keeps nothing, really!!',
+      CRM_OAUTH_ENCRYPTION_KEY: 'nothing here is ever kept by us!!',
       CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
       MAC_HEARTBEAT_SEC: '5',
     },

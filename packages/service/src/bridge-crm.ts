@@ -8,7 +8,11 @@ import { createInboundCalls } from './edges/crm/inbound-calls.ts';
 import { createStatusCalls } from './edges/crm/status-calls.ts';
 import { createTokenEndpoint } from './edges/crm/token-endpoint.ts';
 import { createTransport } from './edges/crm/transport.ts';
+import { oauthRoutes } from './edges/http/oauth-routes.ts';
 import type { GatewayDeps } from './edges/mac/mac-gateway.ts';
+import { eventsRoutes } from './edges/operator/events-routes.ts';
+import { grantsRoutes } from './edges/operator/grants-routes.ts';
+import { messagesRoutes } from './edges/operator/messages-routes.ts';
 import type { Failpoint } from './failpoint.ts';
 import type { OverviewDeps } from './flows/enrol/overview.ts';
 import { createInbound } from './flows/inbound/deliver-inbound.ts';
@@ -147,9 +151,28 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
     inbound,
     statuses,
     grantStates: () => grantStates(tokens),
-    contacts: { lookUp: contacts.lookUp, learn: (...known) => inbound.learn(...known) },
-    publicRoutes: [],
-    operatorRoutes: [],
+    contacts: {
+      lookUp: (...asked) => contacts.lookUp(...asked),
+      learn: (...known) => inbound.learn(...known),
+    },
+    publicRoutes: [
+      oauthRoutes({
+        oauth: config.oauth,
+        install: (code) => tokens.install(code),
+        limits: needs.limits,
+        perMinute: config.limits.oauthPerMinute,
+        log,
+      }),
+    ],
+    operatorRoutes: [
+      messagesRoutes({
+        journal,
+        redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
+        audit: needs.audit,
+      }),
+      eventsRoutes({ feed: journal, clock }),
+      grantsRoutes({ grants, changes, audit: needs.audit }),
+    ],
   };
 }
 

@@ -2,17 +2,17 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from '@pro
 
 /** Everything the service counts. No label carries a location, number or id: the series stay few however many tenants there are. */
 export interface Metrics {
-  webhook(status: number, code: string, seconds: number): void;
-  signatureRefused(reason: string): void;
-  macBound(change: 1 | -1): void;
-  displaced(): void;
-  contended(): void;
-  frameIgnored(reason: string): void;
-  inbound(result: string): void;
-  statusCall(status: string, result: string): void;
-  crmCall(operation: string, status: string, seconds: number): void;
-  tokenRefresh(result: string): void;
-  render(): Promise<{ type: string; text: string }>;
+  readonly webhook: (status: number, code: string, seconds: number) => void;
+  readonly signatureRefused: (reason: string) => void;
+  readonly macBound: (change: 1 | -1) => void;
+  readonly displaced: () => void;
+  readonly contended: () => void;
+  readonly frameIgnored: (reason: string) => void;
+  readonly inbound: (result: string) => void;
+  readonly statusCall: (status: string, result: string) => void;
+  readonly crmCall: (operation: string, status: string, seconds: number) => void;
+  readonly tokenRefresh: (result: string) => void;
+  readonly render: () => Promise<{ type: string; text: string }>;
 }
 
 export function createMetrics(): Metrics {

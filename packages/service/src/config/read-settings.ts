@@ -68,7 +68,7 @@ function unknownNames(env: Environment): string[] {
   return Object.keys(env)
     .filter((name) => OURS.test(name) && !known.includes(name))
     .map((name) => {
-      const [closest = '', distance = Infinity] = known
+      const [closest, distance] = known
         .map((candidate) => [candidate, editDistance(name, candidate)] as const)
         .reduce((best, next) => (next[1] < best[1] ? next : best));
       return `${name} is not a setting${distance <= 5 ? `; did you mean ${closest}?` : ''}`;

@@ -71,8 +71,8 @@ function openServer(url: string, onIdleError: (error: Error) => void): Database 
     keepAlive: true,
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-        oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
-    } as pg.CustomTypesConfig,
+        oid === INT8 ? Number : pg.types.getTypeParser(oid, format),
+    },
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', onIdleError);

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
+import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { HARDENING, createHardenedServer } from './hardened-server.ts';
@@ -115,7 +116,7 @@ describe('floods', () => {
     socket.on('data', (part) => (answers += part.toString('latin1').split('HTTP/1.1 200').length - 1));
     for (let sent = 1; sent <= 10; sent++) {
       socket.write(one);
-      while (answers < sent) await new Promise((resolve) => setTimeout(resolve, 2));
+      await until(() => answers >= sent, { every: 2 });
     }
     expect(answers).toBe(10);
   });
