@@ -125,6 +125,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
   );
   return {
     url: listener.url,
+    operatorUrl: operator.url,
     async operator(method: string, path: string, body?: unknown) {
       const response = await fetch(`${operator.url}${path}`, {
         method,

@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process';
+
+import { activate, joinMac } from '@footbridge/testkit/mac';
+import { undoList } from '@footbridge/testkit/undo';
+import { afterEach, expect, it } from 'vitest';
+
+import { startMacHouse } from './mac-house.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+const MAIN = new URL('../../packages/cli/src/main.ts', import.meta.url).pathname;
+
+interface Ended {
+  readonly code: number;
+  readonly rows: Record<string, unknown>[];
+  readonly errors: string;
+}
+
+async function open() {
+  const house = await startMacHouse();
+  undo.add(() => house.stop());
+  const env = {
+    ...process.env,
+    OPERATOR_TOKEN: 'none needed here',
+    FOOTBRIDGE_OPERATOR_URL: house.operatorUrl,
+  };
+  const footbridge = (...args: string[]) =>
+    new Promise<Ended>((resolve) => {
+      execFile(process.execPath, [MAIN, ...args, '--json'], { env }, (error, stdout, stderr) => {
+        const rows = stdout
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line) as Record<string, unknown>);
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, rows, errors: stderr });
+      });
+    });
+  return { house, footbridge };
+}
+
+it(
+  'M7 `footbridge license` creates, lists, suspends, resumes, sizes and revokes',
+  { timeout: 60_000 },
+  async () => {
+    const { house, footbridge } = await open();
+    const created = await footbridge('license', 'create', 'Front office', '--seats', '2');
+    expect(created).toMatchObject({ code: 0, rows: [{ label: 'Front office', maxSeats: 2 }] });
+    const { id, key } = created.rows[0] as { id: string; key: string };
+    expect(await activate(house.url, { licenseKey: key })).toMatchObject({ status: 201 });
+    const listed = await footbridge('license', 'list');
+    expect(listed.rows).toMatchObject([{ id, status: 'active', seats: { used: 1, max: 2 } }]);
+    expect(JSON.stringify(listed)).not.toContain(key);
+    expect(await footbridge('license', 'suspend', 'Front office')).toMatchObject({
+      rows: [{ status: 'suspended' }],
+    });
+    expect(await footbridge('license', 'resume', key.slice(-5))).toMatchObject({
+      rows: [{ status: 'active' }],
+    });
+    expect(await footbridge('license', 'seats', id, '5')).toMatchObject({ rows: [{ maxSeats: 5 }] });
+    expect(await footbridge('license', 'revoke', id)).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('--yes'),
+    });
+    expect(await footbridge('license', 'revoke', id, '--yes')).toMatchObject({
+      rows: [{ status: 'revoked' }],
+    });
+    expect(await footbridge('license', 'resume', id)).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('revoked'),
+    });
+    expect(await footbridge('license', 'suspend', 'nobody')).toMatchObject({ code: 5 });
+    expect(await footbridge('license', 'create', 'x', '--seats', 'many')).toMatchObject({ code: 2 });
+  },
+);
+
+it('M8 `footbridge device` lists, revokes and restores', { timeout: 60_000 }, async () => {
+  const { house, footbridge } = await open();
+  const { key } = await house.createLicense();
+  const mac = await joinMac(house.url, { licenseKey: key, locationId: 'loc1', deviceId: 'mac-0001' });
+  undo.add(() => mac.terminate());
+  expect((await footbridge('device', 'list')).rows).toMatchObject([
+    { deviceId: 'mac-0001', connected: true, locations: ['loc1'], status: 'active' },
+  ]);
+  expect(await footbridge('device', 'revoke', 'mac-0001', '--yes')).toMatchObject({
+    rows: [{ status: 'revoked' }],
+  });
+  expect(await mac.closed).toMatchObject({ code: 4503 });
+  expect(await footbridge('device', 'restore', 'mac-0001')).toMatchObject({
+    rows: [{ status: 'deactivated' }],
+  });
+  expect(await footbridge('device', 'revoke', 'mac-9999', '--yes')).toMatchObject({ code: 5 });
+});
+
+it('M8 `footbridge location` lists, assigns, disconnects and releases', { timeout: 60_000 }, async () => {
+  const { house, footbridge } = await open();
+  const { id, key } = await house.createLicense();
+  expect(await footbridge('location', 'assign', 'loc/1', 'Test')).toMatchObject({
+    rows: [{ locationId: 'loc/1', licenseId: id, state: 'bound' }],
+  });
+  const mac = await joinMac(house.url, { licenseKey: key, locationId: 'loc/1' });
+  undo.add(() => mac.terminate());
+  expect((await footbridge('location', 'list')).rows).toMatchObject([{ connected: { name: 'Test Mac' } }]);
+  expect(await footbridge('location', 'disconnect', 'loc/1')).toMatchObject({
+    rows: [{ wasConnected: true }],
+  });
+  expect(await mac.closed).toMatchObject({ code: 4000 });
+  expect(await footbridge('location', 'release', 'loc/1', '--yes')).toMatchObject({
+    rows: [{ state: 'released' }],
+  });
+  expect(await footbridge('location', 'disconnect', 'nowhere')).toMatchObject({ code: 5 });
+});
