@@ -1,0 +1,219 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+
+import { tempDir, undoList } from '@footbridge/testkit/undo';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { serveFiles } from '../../../test/file-server.ts';
+import { createDownloads } from './downloads.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+const LIMITS = { maxBytes: 1000, timeoutMs: 3_000 };
+const open = createDownloads({ allowLoopback: true });
+
+/** Notices every connection, whatever is said on it. */
+async function canary(host = '127.0.0.1', wanted = 0): Promise<{ port: number; touched: () => number }> {
+  let touched = 0;
+  const server = createServer((socket) => {
+    touched += 1;
+    socket.destroy();
+  });
+  server.listen(wanted, host);
+  await once(server, 'listening');
+  undo.add(async () => {
+    server.close();
+    await once(server, 'close');
+  });
+  const address = server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, touched: () => touched };
+}
+
+describe('a download', () => {
+  it('lands in the folder with its bytes, name and kind', async () => {
+    const folder = await tempDir(undo);
+    const files = await serveFiles(undo, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end('hello');
+    });
+    const downloaded = await open.fetch(`${files.url}/a.txt`, folder, LIMITS);
+    expect(downloaded).toMatchObject({ ok: true, file: { name: 'a.txt', mime: 'text/plain' } });
+    if (downloaded.ok) expect(await readFile(downloaded.file.path, 'utf8')).toBe('hello');
+  });
+
+  it('follows three redirects and no fourth', async () => {
+    const folder = await tempDir(undo);
+    const files = await serveFiles(undo, (request, response) => {
+      const left = Number(request.url?.slice(1));
+      if (left === 0) response.end('there');
+      else response.writeHead(302, { location: `/${left - 1}` }).end();
+    });
+    expect(await open.fetch(`${files.url}/3`, folder, LIMITS)).toMatchObject({ ok: true });
+    expect(await open.fetch(`${files.url}/4`, folder, LIMITS)).toMatchObject({ ok: false, reason: 'failed' });
+  });
+
+  it('ends at the limit of size, told or not, and leaves nothing behind', async () => {
+    const folder = await tempDir(undo);
+    const files = await serveFiles(undo, (request, response) => {
+      if (request.url === '/told') response.writeHead(200, { 'content-length': 5000 });
+      response.end(Buffer.alloc(5000));
+    });
+    for (const path of ['/told', '/untold']) {
+      expect(await open.fetch(files.url + path, folder, LIMITS)).toMatchObject({
+        ok: false,
+        reason: 'too-large',
+      });
+    }
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('ends at the limit of time, also when bytes trickle', async () => {
+    const folder = await tempDir(undo);
+    const files = await serveFiles(undo, (request, response) => {
+      if (request.url === '/mute') return;
+      const timer = setInterval(() => response.write('.'), 20);
+      response.on('close', () => clearInterval(timer));
+    });
+    for (const path of ['/mute', '/drip']) {
+      const limits = { ...LIMITS, timeoutMs: 150 };
+      expect(await open.fetch(files.url + path, folder, limits)).toMatchObject({
+        ok: false,
+        reason: 'timeout',
+      });
+    }
+  });
+
+  it.each([204, 404, 500, 304])('%s is a failure unless it is a success', async (status) => {
+    const folder = await tempDir(undo);
+    const files = await serveFiles(undo, (_request, response) => void response.writeHead(status).end());
+    const downloaded = await open.fetch(`${files.url}/x`, folder, LIMITS);
+    expect(downloaded.ok).toBe(status === 204);
+  });
+
+  it('refuses what was compressed against the request: a few bytes could become gigabytes', async () => {
+    const folder = await tempDir(undo);
+    const files = await serveFiles(undo, (_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
+    });
+    expect(await open.fetch(`${files.url}/x`, folder, LIMITS)).toMatchObject({ ok: false, reason: 'failed' });
+  });
+});
+
+describe('T13 no private address is ever connected to', () => {
+  const closed = createDownloads({ allowLoopback: false });
+
+  it('not by its number, in any spelling', async () => {
+    const folder = await tempDir(undo);
+    const four = await canary();
+    const spellings = [
+      '127.0.0.1',
+      '127.1',
+      '2130706433',
+      '0x7f000001',
+      '017700000001',
+      '127.0.0.1.',
+      '0',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '[0:0:0:0:0:0:0:1]',
+      '[64:ff9b::7f00:1]',
+      '①②⑦.⓪.⓪.①',
+      'user@127.0.0.1',
+    ];
+    for (const host of spellings) {
+      for (const scheme of ['https', 'http', 'ftp', 'file']) {
+        const url = `${scheme}://${host}:${four.port}/x`;
+        expect(await closed.fetch(url, folder, LIMITS), url).toMatchObject({
+          ok: false,
+          reason: 'forbidden',
+        });
+      }
+    }
+    expect(four.touched()).toBe(0);
+  });
+
+  it('not by a name that resolves to one, alone or among others', async () => {
+    const folder = await tempDir(undo);
+    const watch = await canary();
+    for (const addresses of [
+      ['127.0.0.1'],
+      ['8.8.8.8', '127.0.0.1'],
+      ['::1'],
+      ['169.254.169.254'],
+      ['fd00::1'],
+    ]) {
+      const downloads = createDownloads({ allowLoopback: false, resolve: () => Promise.resolve(addresses) });
+      const url = `https://innocent.example.com:${watch.port}/x`;
+      expect(await downloads.fetch(url, folder, LIMITS)).toMatchObject({ ok: false, reason: 'forbidden' });
+    }
+    expect(await closed.fetch(`https://localhost:${watch.port}/`, folder, LIMITS)).toMatchObject({
+      reason: 'forbidden',
+    });
+    expect(watch.touched()).toBe(0);
+  });
+
+  it('not by a name that changes its mind: it is asked once, and that answer holds', async () => {
+    const folder = await tempDir(undo);
+    const judged = await serveFiles(undo, (_request, response) => void response.end('judged'));
+    const trap = await canary('127.0.0.2', judged.port);
+    const answers = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2']];
+    let asked = 0;
+    const resolve = (): Promise<string[]> => {
+      asked += 1;
+      return Promise.resolve(answers[asked - 1] ?? []);
+    };
+    const rebinding = createDownloads({ allowLoopback: true, resolve });
+    expect(await rebinding.fetch(`http://rebind.example.com:${judged.port}/x`, folder, LIMITS)).toMatchObject(
+      {
+        ok: true,
+      },
+    );
+    expect(asked).toBe(1);
+    expect(trap.touched()).toBe(0);
+  });
+
+  it('the connection goes to the address that was judged, whatever the name means by then', async () => {
+    const folder = await tempDir(undo);
+    const files = await serveFiles(undo, (_request, response) => void response.end('judged'));
+    const downloads = createDownloads({ allowLoopback: true, resolve: () => Promise.resolve(['127.0.0.1']) });
+    // No DNS knows this name: only the pinned address can have answered.
+    const url = `http://no-such-host.invalid:${files.port}/a.txt`;
+    expect(await downloads.fetch(url, folder, LIMITS)).toMatchObject({ ok: true });
+  });
+
+  it('not by a redirect', async () => {
+    const folder = await tempDir(undo);
+    const watch = await canary('127.0.0.2');
+    const private4 = ['10.0.0.1', '192.168.1.1', '169.254.169.254', '[fd00::1]', '[::ffff:10.0.0.1]'];
+    const targets = [
+      ...private4.map((host) => `http://${host}/latest/meta-data`),
+      ...private4.map((host) => `https://${host}/`),
+      'file:///etc/passwd',
+      'ftp://127.0.0.1/x',
+      `https://user:secret@127.0.0.2:${watch.port}/`,
+      'gopher://127.0.0.1:6379/_FLUSHALL',
+    ];
+    const files = await serveFiles(undo, (request, response) => {
+      response.writeHead(302, { location: targets[Number(request.url?.slice(1))] }).end();
+    });
+    for (const [index, target] of targets.entries()) {
+      const downloaded = await open.fetch(`${files.url}/${index}`, folder, LIMITS);
+      expect(downloaded, target).toMatchObject({ ok: false, reason: 'forbidden' });
+    }
+    expect(watch.touched()).toBe(0);
+  });
+
+  it('with loopback opened, other private addresses stay closed and http stays on this machine', async () => {
+    const folder = await tempDir(undo);
+    for (const url of [
+      'http://8.8.8.8/x',
+      'https://10.0.0.1/x',
+      'http://192.168.0.1/',
+      'https://[fe80::1]/',
+    ]) {
+      expect(await open.fetch(url, folder, LIMITS), url).toMatchObject({ ok: false, reason: 'forbidden' });
+    }
+  });
+});

@@ -1,0 +1,62 @@
+import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
+import { describe, expect, it } from 'vitest';
+
+import { EFFECTS, findEffect } from './effects.ts';
+import { tapbackText } from './tapback-texts.ts';
+import { readTapbackCode, stripTargetPrefix, tapbackCode } from './tapbacks.ts';
+
+describe('reactions in the store', () => {
+  it('F5 every kind and action has a code of its own that reads back', () => {
+    const kinds = [
+      ...CLASSIC_TYPES.map((type) => ({ kind: 'classic', type }) as const),
+      { kind: 'emoji' } as const,
+      { kind: 'sticker' } as const,
+    ];
+    const codes = kinds.flatMap((kind) => [tapbackCode(kind, 'add'), tapbackCode(kind, 'remove')]);
+    expect(new Set(codes).size).toBe(16);
+    for (const kind of kinds) {
+      for (const action of ['add', 'remove'] as const) {
+        expect(readTapbackCode(tapbackCode(kind, action))).toEqual({ ...kind, action });
+      }
+    }
+    expect(tapbackCode({ kind: 'classic', type: 'love' }, 'add')).toBe(2000);
+    expect(tapbackCode({ kind: 'classic', type: 'question' }, 'remove')).toBe(3005);
+  });
+
+  it.each([0, 2, 3, 999, 1001, 1999, 2008, 2999, 3008, 4000])('%i is no reaction', (code) => {
+    expect(readTapbackCode(code)).toBeUndefined();
+  });
+
+  it('F5 a sticker that was dropped onto a bubble is one', () => {
+    expect(readTapbackCode(1000)).toEqual({ kind: 'sticker', action: 'add' });
+  });
+
+  it.each([
+    ['p:0/GUID', 'GUID'],
+    ['p:12/GUID', 'GUID'],
+    ['bp:GUID', 'GUID'],
+    ['GUID', 'GUID'],
+    ['p:x/GUID', 'p:x/GUID'],
+  ])('F5 %s targets %s', (raw, target) => {
+    expect(stripTargetPrefix(raw)).toBe(target);
+  });
+
+  it('F5 sentences quote what they react to as it is, special characters too', () => {
+    const love = { kind: 'classic', type: 'love' } as const;
+    expect(tapbackText(love, 'add', '$& $1 %@', 'en')).toBe('Loved “$& $1 %@”');
+    expect(tapbackText(love, 'add', '', 'nl')).toBe('Gaf een hartje aan een bijlage');
+    expect(tapbackText({ kind: 'emoji', emoji: '$&' }, 'remove', 'Hi', 'en')).toBe('Removed a $& from “Hi”');
+  });
+});
+
+describe('effects', () => {
+  it('are found by every name they have', () => {
+    for (const effect of EFFECTS) {
+      for (const word of [effect.name, effect.id, ...effect.also, effect.name.toUpperCase()]) {
+        expect(findEffect(word)).toBe(effect);
+      }
+    }
+    expect(findEffect('Shooting Star')?.name).toBe('shooting_star');
+    expect(findEffect('constructor')).toBeUndefined();
+  });
+});
