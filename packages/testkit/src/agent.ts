@@ -93,7 +93,7 @@ export class Agent extends Program {
     flags.push('--simulate', '--control-port', '0');
     if (macos !== undefined) flags.push('--macos', macos);
     this.launch([...flags, ...args], env);
-    this.controlUrl = String((await this.logged('simulator ready', 20_000))['controlUrl']);
+    this.controlUrl = String((await this.logged('simulator ready', 30_000))['controlUrl']);
   }
 
   async restart(): Promise<void> {
