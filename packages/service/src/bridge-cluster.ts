@@ -9,8 +9,10 @@ import { createRedisLimits } from './ports/limits/limits-redis.ts';
 import type { Switchboard } from './ports/switchboard/switchboard.ts';
 import { createMemorySwitchboard } from './ports/switchboard/switchboard-memory.ts';
 import { createRedisSwitchboard } from './ports/switchboard/switchboard-redis.ts';
+import type { Logger } from './log.ts';
 import { openRedis } from './redis/open-redis.ts';
 import type { OpenDatabase } from './sql/open-database.ts';
+import { sharedSecret } from './sql/shared-secret.ts';
 
 export interface Cluster {
   readonly switchboard: Switchboard;
@@ -33,7 +35,8 @@ export async function composeCluster(
     life.add('switchboard', () => switchboard.close());
     return { switchboard, changes, limits: alone, checks: [] };
   }
-  const { url, nodeSecret } = config.cluster;
+  const { url } = config.cluster;
+  const nodeSecret = config.cluster.nodeSecret ?? (await commonSecret(url, database, log));
   const redis = await openRedis(url, log);
   life.add('Redis', () => redis.close());
   const limits = createRedisLimits({ redis, alone, log });
@@ -43,4 +46,14 @@ export async function composeCluster(
   const switchboard = await createRedisSwitchboard({ redis, nodeSecret, clock, log, node });
   life.add('switchboard', () => switchboard.close());
   return { switchboard, changes, limits, checks: [{ name: 'redis', check: () => redis.ping() }] };
+}
+
+/** Nodes share a PostgreSQL, and so a secret in it. Without one they still have the address of their Redis in common, password included. */
+async function commonSecret(redisUrl: string, { engine, db }: OpenDatabase, log: Logger): Promise<string> {
+  if (engine === 'postgres') return sharedSecret(db, 'node');
+  log.warn(
+    {},
+    'Redis without PostgreSQL: licenses and keys of this node are its own; set DATABASE_URL and NODE_SECRET when there are several nodes',
+  );
+  return redisUrl;
 }

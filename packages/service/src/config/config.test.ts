@@ -84,13 +84,6 @@ describe('settings', () => {
       expect(loadConfig({ ...OAUTH, CRM_OAUTH_ENABLED: value }).config.oauth.state).toBe('disabled');
   });
 
-  it('several nodes need a shared secret and a shared database', () => {
-    expect(faultsOf({ REDIS_URL: 'redis://127.0.0.1' })).toEqual([
-      'NODE_SECRET is required with REDIS_URL: give all nodes the same secret of at least 16 characters',
-      'DATABASE_URL must be a PostgreSQL address with REDIS_URL: several nodes need one database',
-    ]);
-  });
-
   it.each([
     ['crm.example', 'https://crm.example'],
     ['https://crm.example/', 'https://crm.example'],

@@ -33,7 +33,7 @@ export interface Config {
   readonly operatorToken: string | undefined;
   readonly dataDir: string;
   readonly database: DatabaseConfig;
-  readonly cluster: { engine: 'memory' } | { engine: 'redis'; url: string; nodeSecret: string };
+  readonly cluster: { engine: 'memory' } | { engine: 'redis'; url: string; nodeSecret: string | undefined };
   readonly retentionDays: number;
   readonly crm: {
     readonly host: string;
@@ -95,12 +95,6 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): L
 
 function contradictions(settings: Settings): string[] {
   const faults: string[] = [];
-  if (settings.redisUrl !== undefined && settings.nodeSecret === undefined)
-    faults.push(
-      'NODE_SECRET is required with REDIS_URL: give all nodes the same secret of at least 16 characters',
-    );
-  if (settings.redisUrl !== undefined && !isPostgres(settings.databaseUrl))
-    faults.push('DATABASE_URL must be a PostgreSQL address with REDIS_URL: several nodes need one database');
   if (settings.assetStore === 's3') {
     const needed = {
       s3Endpoint: 'ASSET_S3_ENDPOINT',
@@ -136,7 +130,7 @@ function build(settings: Settings): Config {
     cluster:
       settings.redisUrl === undefined
         ? { engine: 'memory' }
-        : { engine: 'redis', url: settings.redisUrl, nodeSecret: value(settings.nodeSecret) },
+        : { engine: 'redis', url: settings.redisUrl, nodeSecret: settings.nodeSecret },
     retentionDays: value(settings.journalRetentionDays),
     crm: {
       host: value(settings.crmHost),

@@ -202,7 +202,7 @@ export const SETTINGS = {
     'NODE_SECRET',
     undefined,
     matching(/^.{16,}$/, 'must have at least 16 characters'),
-    'Secret shared by all nodes; authenticates what they tell each other through Redis. Required with REDIS_URL.',
+    'Secret shared by all nodes; encrypts what they tell each other through Redis. Default: made once and kept in the shared PostgreSQL.',
     SECRET,
   ),
   journalRetentionDays: define(

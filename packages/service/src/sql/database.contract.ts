@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openDatabase } from './open-database.ts';
 import type { OpenDatabase } from './open-database.ts';
+import { sharedSecret } from './shared-secret.ts';
 
 /** What both dialects must do alike. `fresh` gives an empty database. */
 export function databaseContract(
@@ -88,6 +89,13 @@ export function databaseContract(
       );
       const row = await database.db.selectFrom('licenses').select('max_seats').executeTakeFirstOrThrow();
       expect(row.max_seats).toBe(20);
+    });
+
+    it('a shared secret is made once, whoever asks first', async () => {
+      const asked = await Promise.all(Array.from({ length: 5 }, () => sharedSecret(database.db, 'node')));
+      expect(new Set(asked).size).toBe(1);
+      expect(asked[0]?.length).toBeGreaterThan(40);
+      expect(await sharedSecret(database.db, 'another')).not.toBe(asked[0]);
     });
 
     it('answers a ping', async () => {

@@ -135,6 +135,10 @@ const first: Migration = {
       .addColumn('target', 'text', (c) => c.notNull())
       .addColumn('detail', 'text')
       .execute();
+    await table('shared_secrets')
+      .addColumn('name', 'text', (c) => c.primaryKey())
+      .addColumn('value', 'text', (c) => c.notNull())
+      .execute();
     await sql.raw(CHANGES[dialectOf(db)]).execute(db);
   },
 };

@@ -106,6 +106,8 @@ export interface Schema {
     expires_at: number;
   };
   audit: { id: string; at: number; actor: string; action: string; target: string; detail: string | null };
+  /** What all nodes must know and nobody else: made by the first one that needs it. */
+  shared_secrets: { name: string; value: string };
   /** One row per change that other nodes must hear of; read by id, pruned after an hour. */
   changes: { id: Generated<number>; topic: string; subject: string; at: number };
 }
