@@ -409,7 +409,7 @@ export const SETTINGS = {
   enrolmentPerMinute: define(
     'Limits',
     'RATE_LIMIT_ENROLMENT',
-    '60',
+    '6000',
     wholeNumber(1, 1_000_000),
     'Mac activations per minute and address; wrong keys lock the address out much sooner.',
   ),
