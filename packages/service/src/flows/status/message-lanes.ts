@@ -1,3 +1,4 @@
+import type { Failpoint } from '../../failpoint.ts';
 import type { StatusCalls, StatusOutcome } from './status-calls.ts';
 import type { Telling } from './telling.ts';
 
@@ -15,11 +16,13 @@ const UNWANTED: StatusOutcome = { kind: 'unwanted' };
  */
 export class MessageLanes {
   readonly #calls: StatusCalls;
+  readonly #failpoint: Failpoint;
   /** The newest telling of each message that has one under way. */
   readonly #lanes = new Map<string, Lane>();
 
-  constructor(calls: StatusCalls) {
+  constructor(calls: StatusCalls, failpoint: Failpoint) {
     this.#calls = calls;
+    this.#failpoint = failpoint;
   }
 
   tell(telling: Telling): Promise<StatusOutcome> {
@@ -41,6 +44,7 @@ export class MessageLanes {
     before: Promise<StatusOutcome> | undefined,
   ): Promise<StatusOutcome> {
     if (before !== undefined) await before;
+    await this.#failpoint(telling.voice === 'terminal' ? 'status.beforeTerminal' : 'status.beforePending');
     const outcome = await this.#calls.tell(telling.call, telling);
     if (this.#lanes.get(key)?.telling === telling) this.#lanes.delete(key);
     return outcome;

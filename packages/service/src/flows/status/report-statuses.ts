@@ -79,15 +79,17 @@ class Reports implements StatusReports {
 
   constructor(deps: StatusReportsDeps) {
     this.#deps = deps;
-    this.#lanes = new MessageLanes(deps.calls);
+    this.#lanes = new MessageLanes(deps.calls, deps.failpoint);
   }
 
   published({ requestId, locationId, messageId, lease }: Published): void {
     const usable = usableMessageId(messageId);
     this.#see(lease);
     this.#requests.set(requestId, newRequest(locationId, usable));
-    if (usable !== undefined && this.#speaks(requestId))
-      void this.#tellPending(requestId, locationId, usable, lease);
+    if (usable === undefined || !this.#speaks(requestId)) return;
+    // In one process the lanes keep the order, also when the Mac is gone by now; over nodes only the owner may speak.
+    const fence = (this.#deps.otherNodes ?? true) ? lease : undefined;
+    void this.#tell(requestId, this.#telling('pending', locationId, usable, 'pending', undefined, fence));
   }
 
   async reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
@@ -131,17 +133,9 @@ class Reports implements StatusReports {
     return this.#deps.oauthReady && !this.#closed;
   }
 
-  async #tellPending(requestId: string, locationId: string, messageId: string, lease: Lease): Promise<void> {
-    await this.#deps.failpoint('status.beforePending');
-    // In one process the lanes keep the order, also when the Mac is gone by now; over nodes only the owner may speak.
-    const fence = (this.#deps.otherNodes ?? true) ? lease : undefined;
-    await this.#tell(requestId, this.#telling('pending', locationId, messageId, 'pending', undefined, fence));
-  }
-
   async #tellTerminal(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     const { messageId, locationId } = request;
     if (messageId === undefined || !this.#deps.oauthReady) return { outcome: 'skipped' };
-    await this.#deps.failpoint('status.beforeTerminal');
     const { status, error } = frame;
     const telling = this.#telling('terminal', locationId, messageId, status, error, lease);
     request.telling = telling;
@@ -203,7 +197,11 @@ class Reports implements StatusReports {
     );
     if (statuses.includes('delivered') || statuses.includes('failed'))
       request.terminal = Promise.resolve({ outcome: 'delivered' });
-    else if (!statuses.includes('pending') && clock.now() - (madeAt ?? 0) < PENDING_LIFE_MS) {
+    else if (
+      request.locationId === lease.locationId &&
+      !statuses.includes('pending') &&
+      clock.now() - (madeAt ?? 0) < PENDING_LIFE_MS
+    ) {
       const since = this.#leaseSince.get(lease) ?? clock.monotonic();
       await sleep(clock, since + settleMs - clock.monotonic());
     }
