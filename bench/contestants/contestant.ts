@@ -94,10 +94,12 @@ function nodeOptions(profileFolder: string | undefined): string {
 
 const lastWords = (file: string) => readFileSync(file, 'utf8').trim().split('\n').slice(-10).join('\n');
 
+const START_MS = 120_000;
+
 async function listening(port: number): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + START_MS;
   while (!(await accepts(port))) {
-    if (Date.now() > deadline) throw new Error(`nothing listens on port ${port} after 30 s`);
+    if (Date.now() > deadline) throw new Error(`nothing listens on port ${port} after ${START_MS / 1000} s`);
     await sleep(50);
   }
 }
