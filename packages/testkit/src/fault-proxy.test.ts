@@ -11,6 +11,8 @@ import { undoList } from './undo.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
+/** Loaded machines are slow machines. */
+const soon = <T>(look: () => T | Promise<T>) => expect.poll(look, { timeout: 5_000, interval: 5 });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('over TCP', () => {
@@ -53,24 +55,24 @@ describe('over TCP', () => {
     const socket = await client();
     const text = 'abc'.repeat(200_000);
     socket.end(text);
-    await expect.poll(() => socket.ended).toBe('FIN');
+    await soon(() => socket.ended).toBe('FIN');
     expect(socket.got).toBe(text);
     expect(proxy.seen).toEqual({ connections: 1, up: 600_000, down: 600_000 });
-    await expect.poll(() => proxy.open).toBe(0);
+    await soon(() => proxy.open).toBe(0);
   });
 
   it('latency delays without slowing the stream down', async () => {
-    proxy.add({ type: 'latency', ms: 60, direction: 'down' });
+    proxy.add({ type: 'latency', ms: 200, direction: 'down' });
     const socket = await client();
     const started = performance.now();
     for (let i = 0; i < 10; i++) {
       socket.write('x');
       await pause(5);
     }
-    await expect.poll(() => socket.got.length, { interval: 5 }).toBe(10);
+    await soon(() => socket.got.length).toBe(10);
     const took = performance.now() - started;
-    expect(took).toBeGreaterThanOrEqual(100);
-    expect(took).toBeLessThan(400);
+    expect(took).toBeGreaterThanOrEqual(240);
+    expect(took).toBeLessThan(1_500);
   });
 
   it('bandwidth and slicer make it drip, in order', async () => {
@@ -79,14 +81,14 @@ describe('over TCP', () => {
     const text = Array.from({ length: 1_000 }, (_, i) => i % 10).join('');
     const started = performance.now();
     socket.write(text);
-    await expect.poll(() => socket.got.length, { interval: 5 }).toBe(1_000);
+    await soon(() => socket.got.length).toBe(1_000);
     expect(performance.now() - started).toBeGreaterThanOrEqual(90);
     proxy.clear();
     proxy.add({ type: 'slicer', bytes: 50, delayMs: 2, direction: 'up' });
     const pieces: number[] = [];
     peers[0]?.on('data', (data) => pieces.push(data.length));
     socket.write(text);
-    await expect.poll(() => socket.got).toBe(text + text);
+    await soon(() => socket.got).toBe(text + text);
     expect(Math.max(...pieces)).toBeLessThan(500);
     expect(pieces.length).toBeGreaterThan(3);
   });
@@ -95,7 +97,7 @@ describe('over TCP', () => {
     proxy.add({ type: 'limit_data', bytes: 5, direction: 'down' });
     const socket = await client();
     socket.write('0123456789');
-    await expect.poll(() => socket.ended).toBeDefined();
+    await soon(() => socket.ended).toBeDefined();
     expect(socket.got).toBe('01234');
     expect(heard).toBe('0123456789');
   });
@@ -104,7 +106,7 @@ describe('over TCP', () => {
     const socket = await client();
     proxy.add({ type: 'reset_peer', afterMs: 50 });
     socket.write('x');
-    await expect.poll(() => socket.ended).toBe('ECONNRESET');
+    await soon(() => socket.ended).toBe('ECONNRESET');
     expect(socket.got).toBe('x');
     proxy.clear();
     proxy.add({ type: 'reset_peer' });
@@ -118,16 +120,16 @@ describe('over TCP', () => {
     await pause(50);
     expect([heard, socket.got, socket.ended]).toEqual(['', '', undefined]);
     toxic.remove();
-    await expect.poll(() => socket.ended).toBe('ECONNRESET');
+    await soon(() => socket.ended).toBe('ECONNRESET');
     const next = await client();
     next.write('back');
-    await expect.poll(() => next.got).toBe('back');
+    await soon(() => next.got).toBe('back');
   });
 
   it('timeout hides a death as well', async () => {
     const socket = await client();
     socket.write('x');
-    await expect.poll(() => socket.got).toBe('x');
+    await soon(() => socket.got).toBe('x');
     proxy.add({ type: 'timeout' });
     socket.resetAndDestroy();
     await pause(50);
@@ -139,7 +141,7 @@ describe('over TCP', () => {
     const [polite, rude] = await Promise.all([client(), client()]);
     polite.write('a');
     rude.write('b');
-    await expect.poll(() => heard.length).toBe(2);
+    await soon(() => heard.length).toBe(2);
     polite.end();
     rude.resetAndDestroy();
     await pause(50);
@@ -148,7 +150,7 @@ describe('over TCP', () => {
     await pause(20);
     expect(peers.map((peer) => peer.destroyed)).toEqual([false, false]);
     proxy.clear();
-    await expect.poll(() => peers.filter((peer) => peer.destroyed).length).toBeGreaterThan(0);
+    await soon(() => peers.filter((peer) => peer.destroyed).length).toBeGreaterThan(0);
   });
 
   it('slow_close keeps the end to itself for a while', async () => {
@@ -156,7 +158,7 @@ describe('over TCP', () => {
     const socket = await client();
     socket.end('x');
     const started = performance.now();
-    await expect.poll(() => socket.ended, { interval: 5 }).toBe('FIN');
+    await soon(() => socket.ended).toBe('FIN');
     expect(performance.now() - started).toBeGreaterThanOrEqual(75);
   });
 
@@ -174,7 +176,7 @@ describe('over TCP', () => {
     expect(await struckBy(8)).not.toBe(first);
     expect(first).toMatch(/x-|-x/);
 
-    await expect.poll(() => proxy.open).toBe(0);
+    await soon(() => proxy.open).toBe(0);
     const toxic = proxy.add({ type: 'reset_peer', times: 1 });
     expect([await isReset(proxy), await isReset(proxy)]).toEqual([true, false]);
     expect(toxic.hits).toBe(1);
@@ -183,25 +185,25 @@ describe('over TCP', () => {
   it('can cut, leave, and come back on its port', async () => {
     const socket = await client();
     proxy.cut();
-    await expect.poll(() => socket.ended).toBe('ECONNRESET');
+    await soon(() => socket.ended).toBe('ECONNRESET');
     await proxy.down();
     await expect(client()).rejects.toThrow('ECONNREFUSED');
     await proxy.up();
     const next = await client();
     next.write('x');
-    await expect.poll(() => next.got).toBe('x');
+    await soon(() => next.got).toBe('x');
   });
 
   it('loses no socket when a reset meets a close', async () => {
     for (let i = 0; i < 60; i++) {
       const socket = await client();
       socket.write('x');
-      await expect.poll(() => socket.got, { interval: 1 }).toBe('x');
+      await soon(() => socket.got).toBe('x');
       peers.at(-1)?.end();
       for (let turns = i % 6; turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
       proxy.cut();
     }
-    await expect.poll(() => proxy.open).toBe(0);
+    await soon(() => proxy.open).toBe(0);
   });
 
   it('resets a client whose server is not there', async () => {
@@ -263,7 +265,7 @@ describe('over HTTP', () => {
     proxy.add({ type: 'duplicate_request', times: 1 });
     expect((await post('once')).status).toBe(200);
     expect((await post('twice?')).status).toBe(200);
-    await expect.poll(() => [...bodies].sort()).toEqual(['once', 'once', 'twice?']);
+    await soon(() => [...bodies].sort()).toEqual(['once', 'once', 'twice?']);
   });
 
   it('casts the dice per request on a connection that is kept alive', async () => {
@@ -271,7 +273,7 @@ describe('over HTTP', () => {
     for (let i = 0; i < 20; i++) await (await post(String(i))).text();
     expect(toxic.hits).toBeGreaterThan(3);
     expect(toxic.hits).toBeLessThan(17);
-    await expect.poll(() => bodies.length).toBe(20 + toxic.hits);
+    await soon(() => bodies.length).toBe(20 + toxic.hits);
   });
 });
 

@@ -163,8 +163,8 @@ describe('a session', () => {
       socket.on('pong', () => pongs++);
       socket.ping();
     }
-    await expect.poll(() => quick.pings + mute.pings).toBe(2);
-    await expect.poll(() => pongs).toBe(1);
+    await expect.poll(() => quick.pings + mute.pings, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => pongs, { timeout: 5_000 }).toBe(1);
     quick.pauseReading();
     for (const socket of sockets) say(socket, { type: 'ack', seq: 1, outcome: 'delivered' });
     await expect(quick.ack(1, 50)).rejects.toThrow('No the ack of 1');
