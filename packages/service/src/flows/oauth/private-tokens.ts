@@ -16,20 +16,22 @@ export interface PrivateTokenDeps {
 export function createPrivateTokens(
   deps: PrivateTokenDeps,
 ): (locationId: string) => Promise<string | undefined> {
-  let said = false;
+  let said: 'serves' | 'serves not' | undefined;
 
   return async function privateToken(locationId) {
     const own = (await deps.grants?.privateToken(locationId)) ?? deps.byLocation.get(locationId);
     if (own !== undefined || deps.single === undefined) return own;
     const locations = await deps.knownLocations();
-    if (!said) {
-      said = true;
-      if (locations > 1)
+    const says = locations > 1 ? 'serves not' : 'serves';
+    if (says !== said) {
+      said = says;
+      if (says === 'serves')
+        deps.log.info({ locationId }, 'CRM_PIT_TOKEN serves this location, as long as it is the only one');
+      else
         deps.log.warn(
           { locations },
           'CRM_PIT_TOKEN belongs to one location and several are known, so it is not used; set CRM_PIT_TOKENS, or a token per location with the operator API',
         );
-      else deps.log.info({ locationId }, 'CRM_PIT_TOKEN serves this location, as long as it is the only one');
     }
     return locations > 1 ? undefined : deps.single;
   };

@@ -60,8 +60,8 @@ interface Known {
 }
 
 const KEPT = 10_000;
-const MISSING_MS = 5000;
-const PRIVATE_MS = 60_000;
+/** What no clock of the CRM's limits is looked up again this often: another node, or a person, may have changed it. */
+const LOOKED_UP_MS = 5000;
 const REFRESH_AGAIN_MS = 30_000;
 /** A token refused this soon after it replaced a refused one is not healed by yet another. */
 const JUST_RENEWED_MS = 2000;
@@ -155,12 +155,12 @@ class CachedTokens implements Tokens {
     const { oauth, privateToken, clock } = this.#deps;
     if (oauth === undefined) {
       const token = await privateToken?.(locationId);
-      if (token === undefined) return this.#remember(locationId, NONE, clock.now() + MISSING_MS);
-      return this.#remember(locationId, { authorization: `Bearer ${token}` }, clock.now() + PRIVATE_MS);
+      if (token === undefined) return this.#remember(locationId, NONE, clock.now() + LOOKED_UP_MS);
+      return this.#remember(locationId, { authorization: `Bearer ${token}` }, clock.now() + LOOKED_UP_MS);
     }
     const grant = await oauth.grants.find('location', locationId);
-    if (grant === undefined) return this.#remember(locationId, NONE, clock.now() + MISSING_MS);
-    if (grant.state !== 'active') return this.#remember(locationId, DEAD, clock.now() + MISSING_MS);
+    if (grant === undefined) return this.#remember(locationId, NONE, clock.now() + LOOKED_UP_MS);
+    if (grant.state !== 'active') return this.#remember(locationId, DEAD, clock.now() + LOOKED_UP_MS);
     if (!this.#isAging(grant)) return this.#keep(grant);
     return this.#refreshed(locationId, grant, (stored) => this.#isAging(stored));
   }
@@ -175,7 +175,7 @@ class CachedTokens implements Tokens {
     const result = (await this.#refresh?.('location', locationId, isStale)) ?? { kind: 'none' as const };
     const renewedAt = fallback === undefined ? clock.monotonic() : undefined;
     if (result.kind === 'fresh') return this.#keep(result.grant, renewedAt);
-    if (result.kind === 'none') return this.#remember(locationId, NONE, clock.now() + MISSING_MS);
+    if (result.kind === 'none') return this.#remember(locationId, NONE, clock.now() + LOOKED_UP_MS);
     if (result.kind === 'kept')
       return this.#carryOn(
         locationId,
@@ -184,14 +184,14 @@ class CachedTokens implements Tokens {
       );
     const minted = await this.#mintAgain(locationId);
     return minted === undefined
-      ? this.#remember(locationId, DEAD, clock.now() + MISSING_MS)
+      ? this.#remember(locationId, DEAD, clock.now() + LOOKED_UP_MS)
       : this.#keep(minted, renewedAt);
   }
 
   /** The old token serves until it expires, and is not asked about again for a while. */
   #carryOn(locationId: string, bearer: Bearer | NoBearer | undefined, expiresAt = 0): Bearer | NoBearer {
     const now = this.#deps.clock.now();
-    if (bearer === undefined || now >= expiresAt) return this.#remember(locationId, AWAY, now + MISSING_MS);
+    if (bearer === undefined || now >= expiresAt) return this.#remember(locationId, AWAY, now + LOOKED_UP_MS);
     return this.#remember(locationId, bearer, Math.min(expiresAt, now + REFRESH_AGAIN_MS), expiresAt);
   }
 

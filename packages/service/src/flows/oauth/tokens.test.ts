@@ -1,0 +1,470 @@
+import { randomBytes } from 'node:crypto';
+
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { EngineError } from '../../errors.ts';
+import { FakeClock } from '../../fake-clock.ts';
+import { createSqlGrants } from '../../ports/grants/grants-sql.ts';
+import type { Grants } from '../../ports/grants/grants.ts';
+import { createVault } from '../../ports/grants/vault.ts';
+import { openDatabase } from '../../sql/open-database.ts';
+import type { OpenDatabase } from '../../sql/open-database.ts';
+import { createPrivateTokens } from './private-tokens.ts';
+import type { IssuedTokens, TokenEndpoint, TokenOutcome } from './token-endpoint.ts';
+import { createTokens } from './tokens.ts';
+import type { Tokens } from './tokens.ts';
+
+const DAY_SEC = 86_400;
+const DAY_MS = DAY_SEC * 1000;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** A token endpoint whose refresh tokens work once, as the real one's do. */
+class Endpoint implements TokenEndpoint {
+  refreshes = 0;
+  mints = 0;
+  mood: TokenOutcome | undefined;
+  /** What happens between the question and the answer. */
+  pause: () => Promise<unknown> = async () => {};
+  keepsRefreshToken = false;
+  #valid = new Set<string>();
+  #count = 0;
+
+  issue(locationId: string | null = 'loc1', companyId: string | null = null): IssuedTokens {
+    const number = ++this.#count;
+    const refreshToken = `refresh-${number}`;
+    this.#valid.add(refreshToken);
+    return {
+      accessToken: `access-${number}`,
+      refreshToken: this.keepsRefreshToken ? null : refreshToken,
+      expiresInSec: DAY_SEC,
+      userType: locationId === null ? 'Company' : 'Location',
+      companyId,
+      locationId,
+      approvedLocations: [],
+    };
+  }
+
+  async exchange(): Promise<TokenOutcome> {
+    return { kind: 'issued', tokens: this.issue() };
+  }
+
+  async refresh(refreshToken: string): Promise<TokenOutcome> {
+    this.refreshes++;
+    await this.pause();
+    if (this.mood !== undefined) return this.mood;
+    const works = this.#valid.has(refreshToken);
+    if (!this.keepsRefreshToken) this.#valid.delete(refreshToken);
+    return works
+      ? { kind: 'issued', tokens: this.issue() }
+      : { kind: 'invalid', reason: '400 Invalid grant: refresh token is invalid' };
+  }
+
+  async mint(_token: string, companyId: string, locationId: string): Promise<TokenOutcome> {
+    this.mints++;
+    return { kind: 'issued', tokens: this.issue(locationId, companyId) };
+  }
+
+  async installedLocations(): Promise<string[]> {
+    return ['locA', 'locB'];
+  }
+}
+
+interface Office {
+  clock: FakeClock;
+  endpoint: Endpoint;
+  grants: Grants;
+  tokens: Tokens;
+  /** Another process on the same store. */
+  another: () => Tokens;
+  authorise: () => Promise<void>;
+}
+
+const open: OpenDatabase[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((database) => database.close()));
+});
+
+async function office(
+  wrap: (grants: Grants) => Grants = (grants) => grants,
+  thresholdSec = 300,
+): Promise<Office> {
+  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
+  open.push(database);
+  const clock = new FakeClock();
+  const endpoint = new Endpoint();
+  const grants = wrap(createSqlGrants({ database, clock, vault: createVault([randomBytes(32)]) }));
+  const listeners = new Set<(subject: string) => void>();
+  const changes = {
+    async announce(_topic: string, subject: string) {
+      for (const listener of listeners) listener(subject);
+    },
+    listen(_topic: string, listener: (subject: string) => void) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  const another = () =>
+    createTokens({
+      oauth: { grants, endpoint, thresholdSec },
+      privateToken: undefined,
+      changes,
+      clock,
+      log: silent,
+      failpoint: () => {},
+    });
+  const authorise = async () => {
+    const { accessToken, refreshToken } = endpoint.issue();
+    const expiresAt = clock.now() + DAY_MS;
+    await grants.store({
+      kind: 'location',
+      ownerId: 'loc1',
+      companyId: null,
+      accessToken,
+      refreshToken,
+      expiresAt,
+    });
+  };
+  return { clock, endpoint, grants, tokens: another(), another, authorise };
+}
+
+const ask = (tokens: Tokens) => Promise.resolve(tokens.bearer('loc1', 'oauth'));
+const refused = (token: string) => ({ authorization: `Bearer ${token}` });
+
+describe('the bearer of a location', () => {
+  it('A6 is none without a grant, and found as soon as there is one', async () => {
+    const { tokens, endpoint, clock } = await office();
+    expect(await ask(tokens)).toEqual({ missing: 'none' });
+    await tokens.install('code');
+    expect(await ask(tokens)).toEqual({ authorization: 'Bearer access-1' });
+    await clock.advance(DAY_MS / 2);
+    expect(tokens.bearer('loc1', 'oauth')).toEqual({ authorization: 'Bearer access-1' });
+    expect(endpoint.refreshes).toBe(0);
+  });
+
+  it('O7 is refreshed ahead of expiry by the threshold', async () => {
+    const { tokens, endpoint, clock, authorise } = await office();
+    await authorise();
+    await clock.advance(DAY_MS - 300_001);
+    expect(await ask(tokens)).toEqual({ authorization: 'Bearer access-1' });
+    await clock.advance(1);
+    expect(await ask(tokens)).toEqual({ authorization: 'Bearer access-2' });
+    expect(endpoint.refreshes).toBe(1);
+  });
+
+  it('O7 a threshold longer than the life of a token does not refresh all the time', async () => {
+    const { tokens, endpoint, authorise, clock } = await office((grants) => grants, 10 * DAY_SEC);
+    await authorise();
+    for (let index = 0; index < 5; index++) await ask(tokens);
+    expect(endpoint.refreshes).toBe(0);
+    await clock.advance(DAY_MS / 2);
+    for (let index = 0; index < 5; index++) await ask(tokens);
+    expect(endpoint.refreshes).toBe(1);
+  });
+
+  it('O7 fifty callers at expiry make one refresh, and so do those of two processes', async () => {
+    const { tokens, another, endpoint, clock, authorise } = await office();
+    await authorise();
+    const second = another();
+    await Promise.all([ask(tokens), ask(second)]);
+    await clock.advance(DAY_MS);
+    endpoint.pause = () => new Promise((resolve) => setTimeout(resolve, 20));
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => ask(n % 2 === 0 ? tokens : second)),
+    );
+    expect(new Set(answers.map((answer) => JSON.stringify(answer)))).toEqual(
+      new Set(['{"authorization":"Bearer access-2"}']),
+    );
+    expect(endpoint.refreshes).toBe(1);
+  });
+
+  it('O7 a refused one is refreshed once for all who were refused', async () => {
+    const { tokens, endpoint, authorise } = await office();
+    await authorise();
+    await ask(tokens);
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => tokens.renew('loc1', 'oauth', refused('access-1'))),
+    );
+    expect(new Set(all.map((one) => 'authorization' in one && one.authorization))).toEqual(
+      new Set(['Bearer access-2']),
+    );
+    expect(await tokens.renew('loc1', 'oauth', refused('access-1'))).toEqual(refused('access-2'));
+    expect(endpoint.refreshes).toBe(1);
+  });
+
+  it('O7 a token refused right after it came is not refreshed again at once', async () => {
+    const { tokens, endpoint, authorise, clock } = await office();
+    await authorise();
+    await ask(tokens);
+    await tokens.renew('loc1', 'oauth', refused('access-1'));
+    expect(await tokens.renew('loc1', 'oauth', refused('access-2'))).toEqual({ missing: 'away' });
+    expect(endpoint.refreshes).toBe(1);
+    await clock.advance(2000);
+    expect(await tokens.renew('loc1', 'oauth', refused('access-2'))).toEqual(refused('access-3'));
+  });
+
+  it('O7 an answer without a refresh token leaves the old one in use', async () => {
+    const { tokens, endpoint, authorise, clock, grants } = await office();
+    await authorise();
+    endpoint.keepsRefreshToken = true;
+    for (const number of [2, 3]) {
+      await clock.advance(DAY_MS);
+      expect(await ask(tokens)).toEqual(refused(`access-${number}`));
+    }
+    expect((await grants.find('location', 'loc1'))?.refreshToken).toBe('refresh-1');
+  });
+
+  it.each([
+    ['away', 'a network failure'],
+    ['inactive', 'a paused location'],
+    ['refused', 'wrong client credentials'],
+  ] as const)(
+    'O8 %s: keeps the grant, and the old token serves until it expires (%s)',
+    async (kind, _what) => {
+      const { tokens, endpoint, authorise, clock, grants } = await office();
+      await authorise();
+      endpoint.mood = { kind, reason: 'trouble' };
+      await clock.advance(DAY_MS - 200_000);
+      expect(await ask(tokens)).toEqual(refused('access-1'));
+      expect(await ask(tokens)).toEqual(refused('access-1'));
+      expect(endpoint.refreshes).toBe(1);
+      await clock.advance(200_000);
+      expect(await ask(tokens)).toEqual({ missing: 'away' });
+      expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', lastError: 'trouble' });
+      endpoint.mood = undefined;
+      await clock.advance(6000);
+      expect(await ask(tokens)).toEqual(refused('access-2'));
+    },
+  );
+
+  it('O8 a dead grant stops the calls until somebody authorises anew', async () => {
+    const { tokens, endpoint, authorise, clock, grants } = await office();
+    await authorise();
+    await ask(tokens);
+    endpoint.mood = { kind: 'invalid', reason: '400 Invalid grant' };
+    expect(await tokens.renew('loc1', 'oauth', refused('access-1'))).toEqual({ missing: 'reauth_required' });
+    await clock.advance(60_000);
+    expect(await ask(tokens)).toEqual({ missing: 'reauth_required' });
+    expect(endpoint.refreshes).toBe(1);
+    expect(await tokens.grants()).toMatchObject([
+      { state: 'reauth_required', lastError: '400 Invalid grant' },
+    ]);
+    endpoint.mood = undefined;
+    await tokens.install('code');
+    expect(await ask(tokens)).toMatchObject({ authorization: expect.stringMatching(/access-/) });
+    expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', lastError: null });
+  });
+
+  it('O8 reads the store again before it calls a grant dead', async () => {
+    const { tokens, endpoint, authorise, grants } = await office();
+    await authorise();
+    await ask(tokens);
+    endpoint.pause = async () => {
+      // Another process refreshed in spite of the lock, say on a store that was restored.
+      const now = await grants.find('location', 'loc1');
+      if (now?.accessToken === 'access-1')
+        await grants.store({ ...now, accessToken: 'won', refreshToken: 'r' });
+    };
+    endpoint.mood = { kind: 'invalid', reason: '400 Invalid grant' };
+    expect(await tokens.renew('loc1', 'oauth', refused('access-1'))).toEqual(refused('won'));
+    expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active' });
+  });
+
+  it('serves from memory while the store is away, as long as the token lives', async () => {
+    let away = false;
+    const failing = (grants: Grants): Grants => ({
+      ...grants,
+      find: (...key) => (away ? Promise.reject(new EngineError('sql', 'away')) : grants.find(...key)),
+    });
+    const { tokens, authorise, clock } = await office(failing);
+    await authorise();
+    await ask(tokens);
+    away = true;
+    await clock.advance(DAY_MS - 100_000);
+    expect(await ask(tokens)).toEqual(refused('access-1'));
+    await clock.advance(100_000);
+    expect(await ask(tokens)).toEqual({ missing: 'away' });
+    away = false;
+    await clock.advance(6000);
+    expect(await ask(tokens)).toEqual(refused('access-2'));
+  });
+
+  it('O7 keeps tokens that could not be saved, and saves them as soon as it can', async () => {
+    let full = true;
+    const failing = (grants: Grants): Grants => ({
+      ...grants,
+      store: (grant) => (full ? Promise.reject(new EngineError('sql', 'full')) : grants.store(grant)),
+      exclusively: (kind, owner, work) =>
+        grants.exclusively(kind, owner, (grant, commit) =>
+          work(grant, (fresh) => (full ? Promise.reject(new Error('disk full')) : commit(fresh))),
+        ),
+    });
+    const { tokens, clock, grants, endpoint } = await office(failing);
+    full = false;
+    await grants.store({
+      kind: 'location',
+      ownerId: 'loc1',
+      ...endpoint.issue(),
+      expiresAt: clock.now() + 1000,
+    });
+    full = true;
+    await clock.advance(1000);
+    expect(await ask(tokens)).toEqual(refused('access-2'));
+    await clock.advance(3000);
+    expect((await grants.find('location', 'loc1'))?.accessToken).toBe('access-1');
+    expect(await ask(tokens)).toEqual(refused('access-2'));
+    full = false;
+    await clock.advance(1500);
+    expect(await grants.find('location', 'loc1')).toMatchObject({
+      accessToken: 'access-2',
+      refreshToken: 'refresh-2',
+    });
+  });
+
+  it('O9 a location of a company gets new tokens from the company when its own are dead', async () => {
+    const { tokens, endpoint, grants, clock } = await office();
+    const company = endpoint.issue(null, 'comp1');
+    const expiresAt = clock.now() + DAY_MS;
+    await grants.store({ kind: 'company', ownerId: 'comp1', ...company, expiresAt });
+    await grants.store({
+      kind: 'location',
+      ownerId: 'loc1',
+      companyId: 'comp1',
+      accessToken: 'spent',
+      refreshToken: 'dead',
+      expiresAt: clock.now() - 1,
+    });
+    expect(await ask(tokens)).toEqual(refused('access-2'));
+    expect(endpoint.mints).toBe(1);
+    expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', accessToken: 'access-2' });
+  });
+
+  it('O7 one refresh per expiry and nobody without a token, in whatever order things happen', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 12 }), async (scheduler, callers) => {
+        const { tokens, another, endpoint, clock, authorise } = await office();
+        await authorise();
+        const processes = [tokens, another(), another()];
+        await Promise.all(processes.map(ask));
+        await clock.advance(DAY_MS);
+        endpoint.pause = () => scheduler.schedule(Promise.resolve(), 'the endpoint thinks');
+        const asked = Array.from({ length: callers }, async (_, index) => {
+          await scheduler.schedule(Promise.resolve(), `caller ${index} comes`);
+          const mine = processes[index % 3] ?? tokens;
+          return index % 4 === 3 ? mine.renew('loc1', 'oauth', refused('access-1')) : ask(mine);
+        });
+        const all = Promise.all(asked);
+        await scheduler.waitFor(all);
+        expect(new Set((await all).map((one) => JSON.stringify(one)))).toEqual(
+          new Set(['{"authorization":"Bearer access-2"}']),
+        );
+        expect(endpoint.refreshes).toBe(1);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe('an authorisation', () => {
+  it('O9 of a company brings the tokens of its locations', async () => {
+    const { tokens, endpoint, grants } = await office();
+    endpoint.exchange = async () => ({ kind: 'issued', tokens: endpoint.issue(null, 'comp1') });
+    expect(await tokens.install('code')).toEqual({
+      kind: 'company',
+      companyId: 'comp1',
+      locations: expect.arrayContaining(['locA', 'locB']),
+      failed: [],
+      later: 0,
+    });
+    const stored = await grants.list();
+    expect(stored.map(({ kind, ownerId }) => `${kind} ${ownerId}`)).toEqual([
+      'company comp1',
+      'location locA',
+      'location locB',
+    ]);
+  });
+
+  it('O9 answers in time when a company has many locations, and goes on', async () => {
+    const { tokens, endpoint, clock, grants } = await office();
+    const locations = Array.from({ length: 6 }, (_, index) => `loc${index}`);
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const mint = endpoint.mint.bind(endpoint);
+    endpoint.exchange = async () => ({ kind: 'issued', tokens: endpoint.issue(null, 'comp1') });
+    endpoint.installedLocations = async () => locations;
+    endpoint.mint = async (...args) => {
+      if (args[2] === 'loc5') await held;
+      return mint(...args);
+    };
+    const outcome = tokens.install('code');
+    await clock.advance(1);
+    await clock.advance(8000);
+    expect(await outcome).toMatchObject({ kind: 'company', later: 1, failed: [] });
+    release();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await grants.find('location', 'loc5')).toMatchObject({ state: 'active' });
+  });
+
+  it.each([
+    [{ kind: 'invalid', reason: '401' }, 'rejected'],
+    [{ kind: 'away', reason: '503' }, 'failed'],
+  ] as const)('O5 %o is %s', async (mood, kind) => {
+    const { tokens, endpoint } = await office();
+    endpoint.exchange = async () => mood;
+    expect(await tokens.install('code')).toEqual({ kind });
+  });
+});
+
+describe('private integration tokens', () => {
+  const own = (stored: Record<string, string> = {}) => ({
+    privateToken: async (locationId: string) => stored[locationId],
+  });
+
+  it('O10 belong to their location: the operator wins over the settings', async () => {
+    const privateToken = createPrivateTokens({
+      single: undefined,
+      byLocation: new Map([
+        ['loc1', 'pit-settings'],
+        ['loc2', 'pit-two'],
+      ]),
+      grants: own({ loc1: 'pit-operator' }),
+      knownLocations: async () => 5,
+      log: silent,
+    });
+    expect(await privateToken('loc1')).toBe('pit-operator');
+    expect(await privateToken('loc2')).toBe('pit-two');
+    expect(await privateToken('loc3')).toBeUndefined();
+  });
+
+  it('O10 a single one serves while one location is known, and says so once', async () => {
+    let locations = 1;
+    const said: string[] = [];
+    const say = (_fields: object, message: string) => said.push(message);
+    const privateToken = createPrivateTokens({
+      single: 'pit-one',
+      byLocation: new Map(),
+      grants: undefined,
+      knownLocations: async () => locations,
+      log: { ...silent, info: say, warn: say },
+    });
+    expect(await privateToken('loc1')).toBe('pit-one');
+    await privateToken('loc1');
+    expect(said).toEqual([expect.stringContaining('CRM_PIT_TOKEN serves this location')]);
+    locations = 2;
+    expect(await privateToken('loc1')).toBeUndefined();
+    expect(said.at(-1)).toContain('several are known');
+    await privateToken('loc2');
+    expect(said).toHaveLength(2);
+  });
+
+  it('I4 serve only what may do without OAuth, and never beside it', async () => {
+    const { clock } = await office();
+    const changes = { announce: async () => {}, listen: () => () => {} };
+    const common = { changes, clock, log: silent, failpoint: () => {} };
+    const privateOnly = createTokens({ ...common, oauth: undefined, privateToken: async () => 'pit-1' });
+    expect(await privateOnly.bearer('loc1', 'any')).toEqual(refused('pit-1'));
+    expect(await privateOnly.bearer('loc1', 'oauth')).toEqual({ missing: 'none' });
+    expect(await privateOnly.renew('loc1', 'any', refused('pit-1'))).toEqual({ missing: 'reauth_required' });
+    const neither = createTokens({ ...common, oauth: undefined, privateToken: undefined });
+    expect(await neither.bearer('loc1', 'any')).toEqual({ missing: 'none' });
+  });
+});
