@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { readConfig, readSettings, summary } from './config.ts';
+import { SETTINGS } from './settings.ts';
+import type { Setting } from './settings.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('settings', () => {
+  it('come from flags first, then from variables, then from their defaults', () => {
+    const env = {
+      FOOTBRIDGE_URL: 'http://env.example/',
+      FOOTBRIDGE_LOCATION: 'env',
+      FOOTBRIDGE_MACOS: '15.6',
+    };
+    const read = readConfig({ location: 'flag' }, env);
+    expect(read).toMatchObject({
+      ok: true,
+      value: {
+        url: 'http://env.example',
+        location: 'flag',
+        macos: '15.6',
+        queueLimit: 500,
+        heartbeatMs: 15_000,
+      },
+    });
+  });
+
+  it('reports every problem at once, by name and without its value', () => {
+    const read = readConfig(
+      { url: 'ftp://secret', deviceId: 'short', controlPort: '70000' },
+      { FOOTBRIDGE_HEARTBEAT_SEC: 'soon', FOOTBRIDGE_ALLOW_LOOPBACK: 'yes', FOOTBRIDGE_MACOS: '11' },
+    );
+    const problems = read.ok ? [] : read.problems;
+    const names = [
+      '--url',
+      '--location',
+      '--device-id',
+      '--control-port',
+      'HEARTBEAT_SEC',
+      '--allow-loopback',
+      '--macos',
+    ];
+    for (const name of names)
+      expect(
+        problems.filter((problem) => problem.includes(name)),
+        name,
+      ).toHaveLength(1);
+    expect(problems.join()).not.toMatch(/secret|short|70000|soon/);
+  });
+
+  it('an empty variable counts as not set', () => {
+    expect(readSettings({}, { FOOTBRIDGE_MACOS: '', FOOTBRIDGE_URL: '' })).toMatchObject({
+      ok: true,
+      value: { macos: '26.1' },
+    });
+  });
+
+  it('the license may come from a file, and is never shown', () => {
+    const path = join(folder, 'license');
+    writeFileSync(path, 'SECRET-KEY\n');
+    const read = readSettings({}, { FOOTBRIDGE_LICENSE_FILE: path });
+    expect(read).toMatchObject({ ok: true, value: { license: 'SECRET-KEY' } });
+    if (read.ok) {
+      expect(summary(read.value)).toMatchObject({ license: 'given' });
+      expect(JSON.stringify(summary(read.value))).not.toContain('SECRET');
+    }
+    expect(readSettings({}, { FOOTBRIDGE_LICENSE_FILE: join(folder, 'none') })).toMatchObject({ ok: false });
+  });
+
+  it('are all in the docs, with their defaults', () => {
+    const docs = readFileSync(new URL('../../../docs/agent.md', import.meta.url), 'utf8');
+    for (const { env, flag, fallback } of Object.values<Setting<unknown>>(SETTINGS)) {
+      const row = docs.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${env}\``));
+      expect(row, env).toBeDefined();
+      if (flag !== undefined) expect(row).toContain(`\`${flag.split(' ')[0]}`);
+      if (fallback !== undefined && env !== 'FOOTBRIDGE_AGENT_DIR') expect(row).toContain(`\`${fallback}\``);
+    }
+  });
+});

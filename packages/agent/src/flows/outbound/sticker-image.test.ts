@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { decode, encode } from 'fast-png';
+import { encode as encodeJpeg } from 'jpeg-js';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { ScratchFolder } from '../../edges/scratch.ts';
+import { stickerImage } from './sticker-image.ts';
+import type { Downloaded, Tools } from './tools.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const fetched: string[] = [];
+function tools(answer: Downloaded = { ok: false, reason: 'failed', message: 'no network' }): Tools {
+  return {
+    scratch: new ScratchFolder(folder),
+    downloads: {
+      fetch: (url: string) => {
+        fetched.push(url);
+        return Promise.resolve(answer);
+      },
+    },
+  } as unknown as Tools;
+}
+
+const PIXELS = {
+  width: 2,
+  height: 1,
+  data: new Uint8Array([255, 0, 0, 255, 0, 0, 255, 128]),
+  channels: 4,
+} as const;
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+describe('the image of a sticker', () => {
+  it('F8 a PNG is encoded anew with the same pixels, under a name made from them', async () => {
+    const png = encode(PIXELS);
+    const first = await stickerImage({ from: 'bytes', bytes: base64(png) }, tools());
+    const again = await stickerImage(
+      { from: 'bytes', bytes: `data:image/png;base64,${base64(png)}` },
+      tools(),
+    );
+    if (!('path' in first) || !('path' in again)) throw new Error('not encoded');
+    expect(first).toMatchObject({
+      mime: 'image/png',
+      name: expect.stringMatching(/^sticker-[0-9a-f]{24}\.png$/),
+    });
+    expect(again.name).toBe(first.name);
+    expect([...decode(await readFile(first.path)).data]).toEqual([...PIXELS.data]);
+    expect(fetched).toEqual([]);
+  });
+
+  it('F8 a JPEG becomes a PNG', async () => {
+    const { data } = encodeJpeg({ width: 2, height: 1, data: Buffer.from(PIXELS.data) }, 90);
+    const image = await stickerImage({ from: 'bytes', bytes: base64(data) }, tools());
+    if (!('path' in image)) throw new Error('not encoded');
+    expect(decode(await readFile(image.path))).toMatchObject({ width: 2, height: 1, channels: 4 });
+  });
+
+  it('F8 a HEIC passes as it is', async () => {
+    const heic = Buffer.concat([Buffer.from([0, 0, 0, 16]), Buffer.from('ftypheic\0\0\0\0meta and pixels')]);
+    expect(await stickerImage({ from: 'bytes', bytes: base64(heic) }, tools())).toMatchObject({
+      mime: 'image/heic',
+    });
+  });
+
+  it.each([
+    ['nothing', Buffer.alloc(0)],
+    ['text', Buffer.from('hello')],
+    ['a PNG cut short', Buffer.from(encode(PIXELS)).subarray(0, 40)],
+    ['a PNG with a wrong checksum', corrupted(encode(PIXELS))],
+    ['a JPEG cut short', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16])],
+    ['a GIF without end', Buffer.from('GIF89a and no end')],
+    ['a bomb of 60,000 by 60,000 pixels', bomb()],
+    ['WebP', Buffer.from('RIFF\0\0\0\0WEBPVP8 ')],
+    ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
+  ])('M3 %s is STICKER_ENCODE_FAILED', async (_name, bytes) => {
+    const image = await stickerImage({ from: 'bytes', bytes: base64(bytes) }, tools());
+    expect(image).toMatchObject({ state: 'failed', code: 'STICKER_ENCODE_FAILED' });
+  });
+
+  it('M3 a url that cannot be fetched is STICKER_DOWNLOAD_FAILED', async () => {
+    const sticker = { from: 'url', url: 'https://x.example/s.png' } as const;
+    for (const reason of ['forbidden', 'failed', 'too-large', 'timeout'] as const) {
+      const image = await stickerImage(sticker, tools({ ok: false, reason, message: 'no' }));
+      expect(image).toMatchObject({ state: 'failed', code: 'STICKER_DOWNLOAD_FAILED' });
+    }
+  });
+
+  it('F8 what was fetched is encoded like what was given', async () => {
+    const scratch = new ScratchFolder(folder);
+    const path = await scratch.write('fetched', encode(PIXELS));
+    const given = await stickerImage({ from: 'bytes', bytes: base64(encode(PIXELS)) }, tools());
+    const file = { path, name: 'x', mime: 'text/html' };
+    const image = await stickerImage({ from: 'url', url: 'https://x.example/' }, tools({ ok: true, file }));
+    expect('name' in image && 'name' in given && image.name === given.name).toBe(true);
+  });
+});
+
+function corrupted(png: Uint8Array): Buffer {
+  const bytes = Buffer.from(png);
+  bytes.writeUInt32BE(0, bytes.byteLength - 16);
+  return bytes;
+}
+
+/** A header that promises 14 GB of pixels. */
+function bomb(): Buffer {
+  const bytes = Buffer.from(encode(PIXELS));
+  bytes.writeUInt32BE(60_000, 16);
+  bytes.writeUInt32BE(60_000, 20);
+  return bytes;
+}

@@ -1,0 +1,184 @@
+import type { SendFrame } from '@footbridge/protocol/frames';
+import { parseMacFrame } from '@footbridge/protocol/frames';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { systemClock } from './clock.ts';
+import { noFailpoints } from './failpoint.ts';
+import type { Outcome } from './flows/outbound/outcome.ts';
+import { stepsOf } from './flows/outbound/steps.ts';
+import { silentLog } from './log.ts';
+import { openJournal } from './ports/journal/journal-sqlite.ts';
+import { sendFrame } from './ports/journal/journal.contract.ts';
+import type { Journal } from './ports/journal/journal.ts';
+import type { MessageStore } from './ports/messages/messages.ts';
+import { Queue } from './queue.ts';
+
+const LIMIT = 4;
+
+/** How the next send goes: `dies…` is a process that is killed before or after Messages acted. */
+type Luck = 'sends' | 'fails' | 'unknown' | 'dies-before' | 'dies-after';
+
+/** Messages that only counts, behind a real queue on a real journal. A process that died is a job that never ends. */
+class Machine {
+  readonly sent: string[] = [];
+  readonly journal: Journal = openJournal(':memory:');
+  #luck: Luck = 'sends';
+  #queue: Queue;
+  #hold: Promise<void> = Promise.resolve();
+  #release: () => void = () => {};
+  #requests = 0;
+
+  constructor() {
+    this.#queue = this.#start();
+  }
+
+  accept(messageId: string | null, message: string): void {
+    this.#requests += 1;
+    this.#queue.accept(sendFrame({ messageId, message, requestId: `r${this.#requests}` }));
+  }
+
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Lets exactly what waits now run, with this luck for the first send. */
+  async work(luck: Luck): Promise<void> {
+    this.#luck = luck;
+    this.#release();
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 50 && this.journal.jobs.next() !== undefined; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    this.freeze();
+  }
+
+  freeze(): void {
+    this.#hold = new Promise((resolve) => {
+      this.#release = resolve;
+    });
+  }
+
+  /** A process dies with everything in memory; the journal stays. */
+  restart(): void {
+    this.#queue = this.#start();
+  }
+
+  close(): void {
+    void this.#queue.stop();
+    this.#release();
+    this.journal.close();
+  }
+
+  statuses(): Map<string, string[]> {
+    const byRequest = new Map<string, string[]>();
+    for (const { text } of this.journal.outbox.unacknowledged(0, 100_000)) {
+      const parsed = parseMacFrame(text);
+      if (parsed.kind !== 'frame' || parsed.frame.type !== 'message_status') continue;
+      const { requestId, status, error } = parsed.frame;
+      byRequest.set(requestId, [...(byRequest.get(requestId) ?? []), error?.code ?? status]);
+    }
+    return byRequest;
+  }
+
+  #start(): Queue {
+    this.freeze();
+    const queue = new Queue({
+      journal: this.journal,
+      clock: systemClock,
+      log: silentLog,
+      failpoint: noFailpoints,
+      limit: LIMIT,
+      gapMs: 0,
+      perform: (job, frame) => this.#perform(job.key, frame),
+      onFrames: () => {},
+    });
+    queue.start();
+    return queue;
+  }
+
+  async #perform(key: string, frame: SendFrame): Promise<Outcome> {
+    await this.#hold;
+    const store = { newestRowid: () => 0 } as MessageStore;
+    const steps = stepsOf(key, {
+      jobs: this.journal.jobs,
+      store,
+      clock: systemClock,
+      log: silentLog,
+      failpoint: noFailpoints,
+      limitMs: 1000,
+    });
+    const luck = this.#luck;
+    this.#luck = 'sends';
+    if (luck === 'dies-before' || luck === 'dies-after') {
+      this.journal.jobs.beginStep(key, 'text', 0);
+      if (luck === 'dies-after') this.sent.push(frame.message ?? '');
+      // Never answers again: this process is gone.
+      await new Promise<never>(() => {});
+    }
+    const result = await steps.once('text', async () => {
+      if (luck === 'fails') return { result: 'failed', code: 'TIMEOUT', message: 'no' };
+      this.sent.push(frame.message ?? '');
+      if (luck === 'unknown') return { result: 'unknown', code: 'TIMEOUT', message: 'outcome unknown' };
+      return { result: 'sent', guid: `G${this.sent.length}` };
+    });
+    if (result.result === 'sent') return { state: 'delivered', guid: result.guid };
+    return {
+      state: result.result === 'failed' ? 'failed' : 'unknown',
+      code: result.code,
+      message: result.message,
+    };
+  }
+}
+
+const step = fc.oneof(
+  fc.record({ do: fc.constant('accept' as const), id: fc.integer({ min: 0, max: 5 }) }),
+  fc.record({ do: fc.constant('accept-anonymous' as const) }),
+  fc.record({ do: fc.constant('accept-other-text' as const), id: fc.integer({ min: 0, max: 5 }) }),
+  fc.record({
+    do: fc.constant('work' as const),
+    luck: fc.constantFrom<Luck>('sends', 'fails', 'unknown', 'dies-before', 'dies-after'),
+  }),
+  fc.record({ do: fc.constant('restart' as const) }),
+);
+
+describe('the queue as a machine', () => {
+  it('M4 whatever happens in whatever order, a messageId is sent at most once and every request is answered', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const machine = new Machine();
+        let anonymous = 0;
+        try {
+          for (const next of steps) {
+            if (next.do === 'accept') machine.accept(`m${next.id}`, `text of m${next.id}`);
+            if (next.do === 'accept-other-text') machine.accept(`m${next.id}`, 'something else');
+            if (next.do === 'accept-anonymous') machine.accept(null, `anonymous ${(anonymous += 1)}`);
+            if (next.do === 'work') {
+              await machine.work(next.luck);
+              if (next.luck.startsWith('dies')) machine.restart();
+            }
+            if (next.do === 'restart') machine.restart();
+            expect(machine.journal.jobs.pending()).toBeLessThanOrEqual(LIMIT);
+          }
+          machine.restart();
+          for (let turn = 0; turn < 10 && machine.journal.jobs.pending() > 0; turn += 1)
+            await machine.work('sends');
+
+          const known = machine.sent.filter(
+            (text) => text.startsWith('text of') || text.startsWith('anonymous'),
+          );
+          expect(new Set(known).size, 'nothing is sent twice').toBe(known.length);
+          const statuses = machine.statuses();
+          for (let request = 1; request <= machine.requests; request += 1) {
+            expect(statuses.get(`r${request}`)?.length, `r${request} is answered once`).toBe(1);
+          }
+          expect(machine.journal.jobs.pending()).toBe(0);
+        } finally {
+          machine.close();
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

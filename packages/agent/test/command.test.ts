@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { Agent } from '@footbridge/testkit/agent';
+import { tempDir, undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { ScriptedService } from './scripted-service.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+function command(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((resolve) => {
+    const env = { PATH: process.env['PATH'], HOME: '/nonexistent' };
+    execFile(process.execPath, [MAIN, ...args], { env, timeout: 20_000 }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out, err });
+    });
+  });
+}
+
+async function service(): Promise<ScriptedService> {
+  const started = await new ScriptedService().start();
+  undo.add(() => started.stop());
+  return started;
+}
+
+const started = async (url: string, env: Record<string, string> = {}): Promise<Agent> => {
+  const agent = new Agent({ url, license: 'KEY-1', location: 'location1', env });
+  undo.add(() => agent.stop().catch(() => {}));
+  await agent.start();
+  return agent;
+};
+
+describe('footbridge-agent', () => {
+  it('M7 activate takes a seat, deactivate gives it back', async () => {
+    const { url, tokens, activated } = await service();
+    const dir = await tempDir(undo);
+    const common = ['--url', url, '--data-dir', dir];
+    const taken = await command(
+      'activate',
+      ...common,
+      '--license',
+      'KEY-1',
+      '--device-id',
+      'mac-in-the-office',
+    );
+    expect(taken).toMatchObject({ code: 0, out: expect.stringContaining('"used":1') });
+    expect(activated).toMatchObject([{ licenseKey: 'KEY-1', deviceId: 'mac-in-the-office' }]);
+    expect(tokens.size).toBe(1);
+    expect((await command('deactivate', ...common)).code).toBe(0);
+    expect(tokens.size).toBe(0);
+    expect((await command('deactivate', ...common)).code).toBe(1);
+  }, 30_000);
+
+  it('M7 activate says what is wrong, by exit code and in words', async () => {
+    const scripted = await service();
+    const dir = await tempDir(undo);
+    scripted.activations = [{ status: 409, body: { code: 'SEATS_EXHAUSTED', seats: { used: 3, max: 3 } } }];
+    const full = await command('activate', '--url', scripted.url, '--data-dir', dir, '--license', 'KEY-1');
+    expect(full).toMatchObject({ code: 4, err: expect.stringContaining('3 of 3') });
+    const gone = await command(
+      'activate',
+      '--url',
+      'http://127.0.0.1:1',
+      '--data-dir',
+      dir,
+      '--license',
+      'KEY-1',
+    );
+    expect(gone.code).toBe(7);
+    expect((await command('activate', '--license', 'KEY-1', '--data-dir', dir)).code).toBe(3);
+    expect((await command('activate', '--url', scripted.url, '--data-dir', dir)).code).toBe(4);
+  }, 30_000);
+
+  it('run refuses what is not configured, and what does not exist', async () => {
+    const dir = await tempDir(undo);
+    expect(await command('run')).toMatchObject({ code: 3, err: expect.stringContaining('FOOTBRIDGE_URL') });
+    const real = await command('run', '--url', 'http://127.0.0.1:1', '--location', 'L', '--data-dir', dir);
+    expect(real).toMatchObject({ code: 3, err: expect.stringContaining('--simulate') });
+    expect((await command('fly')).code).toBe(2);
+    expect((await command('run', '--nonsense')).code).toBe(2);
+    expect(await command('--version')).toMatchObject({ code: 0, out: '0.1.0\n' });
+  }, 30_000);
+
+  it('run stops cleanly when it is asked to, and finishes the job under way', async () => {
+    const scripted = await service();
+    const agent = await started(scripted.url);
+    await scripted.registered();
+    await agent.change({ delayMs: 300 });
+    const { requestId } = scripted.send({});
+    await until(async () => (await agent.world()).queue === 1);
+    expect(await agent.halt()).toEqual({ code: 0, signal: null });
+    expect((await scripted.statusOf(requestId)).status).toBe('delivered');
+  }, 30_000);
+
+  it.each([
+    [4501, 51],
+    [4503, 53],
+    [4504, 54],
+    [4599, 50],
+  ])(
+    'M1 run ends after %i with exit code %i',
+    async (closeCode, exitCode) => {
+      const scripted = await service();
+      const agent = await started(scripted.url);
+      await scripted.registered();
+      scripted.close(closeCode, 'go');
+      expect((await agent.exited).code).toBe(exitCode);
+      expect(agent.logs.filter((line) => line.msg.startsWith('staying away'))).toHaveLength(1);
+    },
+    30_000,
+  );
+
+  it('logs a health line', async () => {
+    const scripted = await service();
+    const agent = await started(scripted.url, { FOOTBRIDGE_HEALTH_SEC: '0.2' });
+    await scripted.registered();
+    const line = await agent.logsNext('health');
+    expect(line).toMatchObject({
+      link: 'registered',
+      queue: 0,
+      unacknowledged: 0,
+      rejected: 0,
+      inboundWaiting: 0,
+    });
+  }, 30_000);
+
+  it('status tells what a running agent does, and what a stopped one did', async () => {
+    const scripted = await service();
+    const agent = await started(scripted.url);
+    await scripted.registered();
+    await agent.registered();
+    const running = await command('status', '--data-dir', agent.dataDir);
+    expect(running.code).toBe(0);
+    expect(JSON.parse(running.out)).toMatchObject({ running: true, link: { state: 'registered' }, queue: 0 });
+    scripted.close(4501);
+    await agent.exited;
+    const stopped = await command('status', '--data-dir', agent.dataDir);
+    expect(stopped.code).toBe(1);
+    expect(JSON.parse(stopped.out)).toMatchObject({
+      running: false,
+      link: { state: 'away', code: 4501, because: 'another Mac took over this location' },
+    });
+    expect((await command('status', '--data-dir', join(agent.dataDir, 'nobody'))).code).toBe(1);
+  }, 30_000);
+
+  it('doctor finds what is wrong and says what to do', async () => {
+    const scripted = await service();
+    const dir = await tempDir(undo);
+    const args = ['doctor', '--url', scripted.url, '--location', 'L', '--data-dir', dir, '--simulate'];
+    expect((await command(...args)).code).toBe(0);
+    await command('activate', '--url', scripted.url, '--data-dir', dir, '--license', 'KEY-1');
+    await chmod(join(dir, 'device-token.json'), 0o644);
+    const readable = await command(...args);
+    expect(readable.code).toBe(9);
+    expect(JSON.parse(readable.out).findings).toContainEqual(
+      expect.objectContaining({
+        check: 'License',
+        verdict: 'failure',
+        next: expect.stringContaining('chmod 600'),
+      }),
+    );
+    const unreachable = await command('doctor', '--url', 'http://127.0.0.1:1', '--data-dir', dir);
+    expect(unreachable).toMatchObject({ code: 9, out: expect.stringContaining('cannot be reached') });
+  }, 30_000);
+});
