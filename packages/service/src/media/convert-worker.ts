@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { MAX_INPUT_BYTES, Refusal } from './convert/budget.ts';
@@ -20,8 +20,8 @@ interface Converted {
 }
 
 async function run({ conversion, input, output }: ConversionOrder): Promise<ConversionResult> {
-  // On Linux this is the thread's own priority; elsewhere it would be that of the whole process.
-  if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
+  // On Linux this is the thread's own niceness; elsewhere it would be that of the whole process.
+  if (process.platform === 'linux') setPriority(5);
   try {
     if (statSync(input).size > MAX_INPUT_BYTES) throw new Refusal('the file is too large to convert');
     const file = new OutputFile(output);

@@ -54,9 +54,9 @@ export class Converter {
 
   constructor({
     threads = 1,
-    timeoutMs = 20_000,
+    timeoutMs = 30_000,
     patienceMs = 60_000,
-    memoryBytes = 280 * MIB,
+    memoryBytes = 224 * MIB,
   }: ConverterOptions = {}) {
     this.#threads = threads;
     this.#free = threads;

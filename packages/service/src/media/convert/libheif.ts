@@ -5,8 +5,8 @@ import createLibheif from 'libheif-js/libheif-wasm/libheif.js';
 import { MAX_PIXELS, Refusal } from './budget.ts';
 import { withMemoryBound } from './wasm-memory.ts';
 
-/** Enough for a photo of 16 megapixels in one piece; one made of tiles needs a tenth of it. */
-const MEMORY_BYTES = 160 * 1024 * 1024;
+/** Enough for a photo of 13 megapixels in one piece; one made of tiles needs a tenth of it. */
+const MEMORY_BYTES = 144 * 1024 * 1024;
 
 // Values of libheif's C interface, which is used as it is: the JavaScript one above it knows neither tiles nor tracks.
 const COLOURSPACE_RGB = 1;

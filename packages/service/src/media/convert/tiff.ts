@@ -4,7 +4,7 @@ import { PngWriter } from './png-write.ts';
 import { unpackTiff } from './tiff-unpack.ts';
 
 /** One row of strips or tiles, unpacked: a file may put its whole picture into one. */
-const MAX_BAND_BYTES = 96 * 1024 * 1024;
+const MAX_BAND_BYTES = 64 * 1024 * 1024;
 const TYPE_BYTES: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 2, 4: 4, 7: 1 };
 
 const TAG = {

@@ -10,7 +10,7 @@ import type { OutputFile } from './output-file.ts';
 import { PngWriter } from './png-write.ts';
 import { withMemoryBound } from './wasm-memory.ts';
 
-const MEMORY_BYTES = 160 * 1024 * 1024;
+const MEMORY_BYTES = 128 * 1024 * 1024;
 
 interface Chunk {
   type: string;
@@ -38,14 +38,16 @@ export async function convertWebp(file: Buffer, output: OutputFile): Promise<'im
     await writeAnimation(chunks, frames, output);
     return 'image/gif';
   }
-  await writeStill(frames[0]?.chunks ?? chunks, output);
+  const [only] = frames;
+  if (only) await writeStill(only.chunks, asFile(only.chunks, only), output);
+  else await writeStill(chunks, file, output);
   return 'image/png';
 }
 
-async function writeStill(chunks: Chunk[], output: OutputFile): Promise<void> {
+async function writeStill(chunks: Chunk[], file: Buffer, output: OutputFile): Promise<void> {
   const { width, height, hasAlpha } = stillSize(chunks);
   checkPicture(width, height);
-  const { data } = await decode(chunks, { width, height });
+  const { data } = await decode(file, { width, height });
   const profile = chunks.find(({ type }) => type === 'ICCP')?.data;
   const writer = new PngWriter(output, { width, height }, hasAlpha ? 4 : 3, profile);
   const rgb = new Uint8Array(width * 3);
@@ -74,7 +76,7 @@ async function writeAnimation(chunks: Chunk[], frames: AnimationFrame[], output:
 async function* play(canvas: Canvas, frames: AnimationFrame[]): AsyncGenerator<Frame> {
   for (const frame of frames) {
     if (!canvas.contains(frame)) throw new Refusal('the animation is damaged');
-    const { data } = await decode(frame.chunks, frame);
+    const { data } = await decode(asFile(frame.chunks, frame), frame);
     const rgba = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     canvas.draw({ ...frame, rgba }, frame.blend);
     yield { rgba: canvas.rgba, delayMs: frame.delayMs };
@@ -82,8 +84,8 @@ async function* play(canvas: Canvas, frames: AnimationFrame[]): AsyncGenerator<F
   }
 }
 
-/** The decoder wants a file: the picture's chunks get a header of their own. */
-async function decode(chunks: Chunk[], size: { width: number; height: number }) {
+/** The decoder wants a file: a frame's chunks get a header of their own. */
+function asFile(chunks: Chunk[], size: { width: number; height: number }): Buffer {
   const parts: Chunk[] = chunks.filter(({ type }) => ['ALPH', 'VP8 ', 'VP8L'].includes(type));
   if (parts.some(({ type }) => type === 'ALPH')) {
     const extended = Buffer.alloc(10);
@@ -92,8 +94,11 @@ async function decode(chunks: Chunk[], size: { width: number; height: number }) 
     extended.writeUIntLE(size.height - 1, 7, 3);
     parts.unshift({ type: 'VP8X', data: extended });
   }
-  const body = Buffer.concat([Buffer.from('WEBP'), ...parts.map(writeChunk)]);
-  const picture = await decodeWebp(writeChunk({ type: 'RIFF', data: body })).catch((cause: unknown) => {
+  return writeChunk({ type: 'RIFF', data: Buffer.concat([Buffer.from('WEBP'), ...parts.map(writeChunk)]) });
+}
+
+async function decode(file: Buffer, size: { width: number; height: number }) {
+  const picture = await decodeWebp(file).catch((cause: unknown) => {
     throw new Refusal('the picture is damaged', { cause });
   });
   if (picture.width !== size.width || picture.height !== size.height) {
