@@ -31,6 +31,8 @@ export interface EnrolmentRefused {
   readonly final: boolean;
   readonly code: string;
   readonly message: string;
+  /** The service said when to come back. */
+  readonly retryAfterMs?: number;
 }
 
 export type Activation =
@@ -89,7 +91,7 @@ export class Enrolment {
       this.#options.log.info({ deviceId, seats }, 'this Mac is activated');
       return { ok: true, token, seats };
     }
-    return refusal(answer.status, answer.body);
+    return refusal(answer.status, answer.body, answer.retryAfterMs);
   }
 
   /** Gives the seat back. True when the service has taken it, or knew nothing of it. */
@@ -124,26 +126,28 @@ const MESSAGES: Readonly<Record<string, string>> = {
   INVALID_REQUEST: 'The service does not understand this agent; update it',
 };
 
-function refusal(status: number, body: Readonly<Record<string, unknown>>): Activation {
+function refusal(
+  status: number,
+  body: Readonly<Record<string, unknown>>,
+  retryAfterMs: number | undefined,
+): EnrolmentRefused {
   const code = typeof body['code'] === 'string' ? body['code'] : `HTTP_${status}`;
-  if (code === 'SEATS_EXHAUSTED') {
-    const seats = readSeats(body['seats']);
-    const counted = seats === undefined ? '' : ` (${seats.used} of ${seats.max})`;
-    const message = `All seats of the license are taken${counted}; deactivate another Mac first`;
-    return { ok: false, final: true, code, message };
-  }
   const final = status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429;
-  return {
-    ok: false,
-    final,
-    code,
-    message: MESSAGES[code] ?? `The service answered ${status} to the activation`,
-  };
+  const message = explain(code, body) ?? `The service answered ${status} to the activation`;
+  return { ok: false, final, code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+function explain(code: string, body: Readonly<Record<string, unknown>>): string | undefined {
+  if (code !== 'SEATS_EXHAUSTED') return MESSAGES[code];
+  const seats = readSeats(body['seats']);
+  const counted = seats === undefined ? '' : ` (${seats.used} of ${seats.max})`;
+  return `All seats of the license are taken${counted}; deactivate another Mac first`;
 }
 
 interface Answer {
   readonly status: number | undefined;
   readonly body: Readonly<Record<string, unknown>>;
+  readonly retryAfterMs?: number;
 }
 
 async function call(url: string, headers: Record<string, string>, body: string | undefined): Promise<Answer> {
@@ -155,7 +159,9 @@ async function call(url: string, headers: Record<string, string>, body: string |
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await response.body.text();
-    return { status: response.statusCode, body: readObject(text) };
+    const seconds = Number(response.headers['retry-after'] ?? Number.NaN);
+    const retryAfter = Number.isNaN(seconds) ? {} : { retryAfterMs: seconds * 1000 };
+    return { status: response.statusCode, body: readObject(text), ...retryAfter };
   } catch {
     return { status: undefined, body: {} };
   }

@@ -9,7 +9,7 @@ const then = (ended: Ended): unknown => afterClose(ended, { protocolWaitMs: 60_0
 
 describe('what follows a close', () => {
   it.each([
-    [closed(1001), { do: 'reconnect', wait: 'backoff' }],
+    [closed(1001), { do: 'reconnect', wait: 'jitter' }],
     [closed(1006), { do: 'reconnect', wait: 'backoff' }],
     [closed(1009), { do: 'reconnect', wait: 'backoff', tooLarge: true }],
     [closed(4000, 'why'), { do: 'reconnect', wait: 60_000 }],

@@ -14,7 +14,8 @@ export type Ended =
 export type Next =
   | {
       readonly do: 'reconnect';
-      readonly wait: 'backoff' | number;
+      /** `jitter`: soon, but not all at once. `backoff`: later each time. */
+      readonly wait: 'jitter' | 'backoff' | number;
       readonly because: string;
       /** A frame of this connection is not to be sent again. */
       readonly tooLarge?: true;
@@ -58,7 +59,10 @@ function afterCloseCode({ code, reason }: Extract<Ended, { how: 'closed' }>, pro
     const seconds = Number.parseFloat(/\d+(?:\.\d+)?/.exec(reason)?.[0] ?? '') || DEFAULT_CONTENDED_S;
     return wait(seconds * 1000, 'several Macs fight for this location');
   }
-  return backoff(code === CLOSE.goingAway ? 'the service is going away' : `the connection closed (${code})`);
+  // Not a failure: while the Mac is away the CRM is told that nobody is there.
+  if (code === CLOSE.goingAway)
+    return { do: 'reconnect', wait: 'jitter', because: 'the service is going away' };
+  return backoff(`the connection closed (${code})`);
 }
 
 const AWAY: Readonly<Record<number, string>> = {
@@ -78,6 +82,9 @@ function wait(ms: number, because: string): Next {
 function away(code: number, because: string): Next {
   return { do: 'stay-away', code, because };
 }
+
+/** For `jitter`: the bound of the third attempt. */
+export const JITTER_ATTEMPT = 2;
 
 /** Full jitter: anything between nothing and twice the last bound, so that a thousand Macs do not come back at once. */
 export function backoffMs(

@@ -1,6 +1,6 @@
 import type { RegisteredFrame } from '@footbridge/protocol/frames';
 
-import { afterClose, backoffMs } from './after-close.ts';
+import { afterClose, backoffMs, JITTER_ATTEMPT } from './after-close.ts';
 import type { Next } from './after-close.ts';
 import { Session } from './session.ts';
 import type { SessionParts, SessionSettings } from './session.ts';
@@ -16,7 +16,13 @@ export interface Credentials {
 
 export type Credential =
   | { readonly ok: true; readonly token: string }
-  | { readonly ok: false; readonly final: boolean; readonly code: string; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly final: boolean;
+      readonly code: string;
+      readonly message: string;
+      readonly retryAfterMs?: number;
+    };
 
 export type LinkState =
   | { readonly state: 'connecting' }
@@ -137,17 +143,17 @@ export class Link {
     if (next.do === 'stop' || this.#stop.signal.aborted) return { state: 'stopped' };
     if (next.do === 'stay-away') return { state: 'away', code: next.code, because: next.because };
     if (next.do === 'reconnect') {
-      await this.#wait(next.wait === 'backoff' ? this.#backoff() : next.wait, next.because);
+      await this.#wait(typeof next.wait === 'number' ? next.wait : this.#pause(next.wait), next.because);
     }
     return undefined;
   }
 
-  #backoff(): number {
+  #pause(kind: 'jitter' | 'backoff'): number {
     const { random, settings } = this.#parts;
     const bounds = { baseMs: settings.backoffBaseMs, capMs: settings.backoffCapMs };
-    const ms = backoffMs(this.#attempt, random(), bounds);
+    if (kind === 'jitter') return backoffMs(JITTER_ATTEMPT, random(), bounds);
     this.#attempt += 1;
-    return ms;
+    return backoffMs(this.#attempt - 1, random(), bounds);
   }
 
   async #wait(ms: number, because: string): Promise<void> {
@@ -171,6 +177,6 @@ export class Link {
 
 function unwelcome(credential: Extract<Credential, { ok: false }>): Next {
   const because = `${credential.message} (${credential.code})`;
-  if (!credential.final) return { do: 'reconnect', wait: 'backoff', because };
+  if (!credential.final) return { do: 'reconnect', wait: credential.retryAfterMs ?? 'backoff', because };
   return { do: 'stay-away', code: credential.code, because };
 }
