@@ -53,6 +53,7 @@ describe('the converter', () => {
     ['webp', 'animation.webp', 'image/gif'],
     ['tiff', 'cutout.tiff', 'image/png'],
     ['caf', 'voice_opus.caf', 'audio/wav'],
+    ['amr', 'voice.amr', 'audio/wav'],
   ])('I8 %s: %s becomes %s', async (conversion, name, type) => {
     expect(await convert(conversion, pathOf(name))).toMatchObject({
       ok: true,

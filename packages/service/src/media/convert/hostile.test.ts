@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { convertAmr } from './amr.ts';
 import { convertApng } from './apng.ts';
 import { convertApplePng } from './apple-png.ts';
 import { convertCaf } from './caf.ts';
@@ -29,6 +30,10 @@ const damaged = (file: Buffer) =>
     });
 
 describe('damaged files', () => {
+  // One decoder reports every broken packet to the console.
+  beforeAll(() => void vi.spyOn(console, 'error').mockReturnValue());
+  afterAll(() => void vi.restoreAllMocks());
+
   it.each<[string, string, Convert, number]>([
     ['animated PNG', 'apng-3frames-alpha.png', convertApng, 300],
     ["Apple's PNG", 'apple.png', convertApplePng, 300],
@@ -40,6 +45,7 @@ describe('damaged files', () => {
     ['HEIC in tiles', 'pattern-turned.heic', convertHeic, 40],
     ['HEIC sequence', 'animation.heics', convertHeic, 40],
     ['voice', 'voice_pcm.caf', convertCaf, 200],
+    ['AMR voice', 'voice.amr', convertAmr, 100],
     ['Opus voice', 'voice_opus.caf', convertCaf, 60],
   ])(
     'I8 %s ends in a file or an error, soon, whatever was done to it',
