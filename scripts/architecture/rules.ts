@@ -23,6 +23,7 @@ export const SERVICE: readonly Part[] = [
   { name: 'metrics', files: /^metrics\.ts$/, mayImport: [] },
   { name: 'operator-token', files: /^operator-token\.ts$/, mayImport: ['errors'] },
   { name: 'sql', files: /^sql\//, mayImport: ['errors'] },
+  { name: 'redis', files: /^redis\//, mayImport: ['errors', 'log'] },
   { name: 'documents', files: /^(openapi|asyncapi)\//, mayImport: [] },
   { name: 'media', files: /^media\//, mayImport: FOUNDATION },
   {
@@ -31,11 +32,16 @@ export const SERVICE: readonly Part[] = [
     mayImport: ['flows', 'ports', 'config', 'media', 'documents', ...FOUNDATION],
     separate: /^edges\/([^/]+)\//,
   },
-  { name: 'flows', files: /^flows\//, mayImport: ['ports', ...FOUNDATION], separate: /^flows\/([^/]+)\// },
+  {
+    name: 'flows',
+    files: /^flows\//,
+    mayImport: ['ports', 'media', ...FOUNDATION],
+    separate: /^flows\/([^/]+)\//,
+  },
   {
     name: 'engines',
     files: /^ports\/([^/]+)\/\1?[a-z-]*-(memory|sql|redis|disk|s3|polled)[a-z-]*\.ts$/,
-    mayImport: ['ports', 'sql', ...FOUNDATION],
+    mayImport: ['ports', 'sql', 'redis', ...FOUNDATION],
     separate: /^ports\/([^/]+)\//,
   },
   { name: 'ports', files: /^ports\//, mayImport: FOUNDATION, separate: /^ports\/([^/]+)\// },

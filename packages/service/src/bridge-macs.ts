@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Ground } from './bridge.ts';
 import { addressKey } from './edges/http/client-address.ts';
 import type { UpgradeRoute } from './edges/http/listener.ts';
+import { assetUploadRoutes } from './edges/mac/asset-routes.ts';
+import type { AssetUploadDeps } from './edges/mac/asset-routes.ts';
 import { enrolmentRoutes } from './edges/mac/enrolment-routes.ts';
 import { createMacGateway } from './edges/mac/mac-gateway.ts';
 import type { GatewayDeps } from './edges/mac/mac-gateway.ts';
@@ -30,6 +32,7 @@ export interface MacsNeeds {
   readonly limits: Limits;
   readonly journal: Journal;
   readonly audit: Audit;
+  readonly takeUpload: AssetUploadDeps['take'];
   readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'> & Pick<OverviewDeps, 'grantStates'>;
 }
 
@@ -42,7 +45,7 @@ export interface Macs {
 
 /** Licenses, devices, locations and the sockets of the Macs. */
 export function composeMacs({ config, log, clock, life, metrics }: Ground, needs: MacsNeeds): Macs {
-  const { licenses, switchboard, changes, limits, journal, audit, crm } = needs;
+  const { licenses, switchboard, changes, limits, journal, audit, takeUpload, crm } = needs;
   const recognition = new Recognition({ licenses, changes, clock, log });
   life.add('recognition', () => recognition.close());
   const claims = new LocationClaims({ licenses, changes, mode: config.macs.locationClaim });
@@ -90,6 +93,13 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
     upgrade: (request, socket, head, address) => gateway.handleUpgrade(request, socket, head, address),
     publicRoutes: [
       enrolmentRoutes({ enrolment, limits, addressKey, perMinute: config.limits.enrolmentPerMinute }),
+      assetUploadRoutes({
+        take: takeUpload,
+        recognition,
+        switchboard,
+        owns: (locationId, licenseId) => claims.owns(locationId, licenseId),
+        limits,
+      }),
     ],
     operatorRoutes: [
       licensesRoutes({ desk, overview }),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 
+import { composeAssets } from './bridge-assets.ts';
 import { composeCluster } from './bridge-cluster.ts';
 import { composeCrm } from './bridge-crm.ts';
 import { composeMacs } from './bridge-macs.ts';
@@ -22,6 +23,7 @@ import { Lifecycle } from './lifecycle.ts';
 import type { Logger } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { operatorToken } from './operator-token.ts';
+import { openApiDocument } from './openapi/openapi-document.ts';
 import { createSqlAudit } from './ports/audit/audit-sql.ts';
 import { createSqlJournal } from './ports/journal/journal-sql.ts';
 import { openKeyRing } from './ports/keys/key-ring.ts';
@@ -109,7 +111,19 @@ async function compose(ground: Ground): Promise<Bridge> {
     audit,
     failpoint,
   });
-  const macs = composeMacs(ground, { licenses, switchboard, changes, limits, journal, audit, crm });
+  // The address is known once the listener is up; nothing is uploaded before.
+  const address = { url: config.listeners.baseUrl ?? '' };
+  const files = await composeAssets(ground, database, () => address.url);
+  const macs = composeMacs(ground, {
+    licenses,
+    switchboard,
+    changes,
+    limits,
+    journal,
+    audit,
+    takeUpload: files.take,
+    crm,
+  });
 
   const receive = receiveWebhook({
     keys: ring,
@@ -151,10 +165,12 @@ async function compose(ground: Ground): Promise<Bridge> {
         }),
         ...crm.publicRoutes,
         ...macs.publicRoutes,
+        ...files.publicRoutes,
       ],
     },
     config.listeners.public,
   );
+  if (address.url === '') address.url = publicListener.url;
   life.add('public listener', () => publicListener.close(DRAIN_MS));
   life.add('Macs', () => macs.drain(DRAIN_MS));
 
@@ -164,11 +180,16 @@ async function compose(ground: Ground): Promise<Bridge> {
       log,
       trusted: () => false,
       routes: [
-        probeRoutes({ ready: () => !draining, metrics: metrics.render, documents: {} }),
+        probeRoutes({
+          ready: () => !draining,
+          metrics: metrics.render,
+          documents: { '/openapi.json': openApiDocument({ version, url: publicListener.url }) },
+        }),
         (app) => {
           requireOperator(token.token, limits)(app);
           keyRoutes({ keys, fixed: fixedKeys, reload: () => ring.reload(), changes, audit })(app);
-          for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes]) routes(app);
+          for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes, ...files.operatorRoutes])
+            routes(app);
         },
       ],
     },

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+
+import type { FastifyInstance } from 'fastify';
+
+import type { Ground } from './bridge.ts';
+import { every } from './clock.ts';
+import { assetRoutes } from './edges/http/asset-routes.ts';
+import { openWorkshop } from './edges/media/workshop.ts';
+import { assetsRoutes } from './edges/operator/assets-routes.ts';
+import { pruneAssets } from './flows/assets/prune-assets.ts';
+import { createUploads } from './flows/assets/take-upload.ts';
+import type { Upload, UploadOutcome } from './flows/assets/take-upload.ts';
+import { Converter } from './media/convert.ts';
+import type { AssetIndex } from './ports/asset-index/asset-index.ts';
+import { createSqlAssetIndex } from './ports/asset-index/asset-index-sql.ts';
+import type { Assets } from './ports/assets/assets.ts';
+import { openDiskAssets } from './ports/assets/assets-disk.ts';
+import { openS3Assets } from './ports/assets/assets-s3.ts';
+import type { OpenDatabase } from './sql/open-database.ts';
+
+export interface AssetSide {
+  readonly assets: Assets;
+  readonly index: AssetIndex;
+  readonly take: (upload: Upload) => Promise<UploadOutcome>;
+  readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
+  readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Attachments: their bytes, their index, the conversion, and the addresses under which the CRM finds them. */
+export async function composeAssets(
+  { config, log, clock, life }: Ground,
+  database: OpenDatabase,
+  baseUrl: () => string,
+): Promise<AssetSide> {
+  const choice = config.assets;
+  const assets =
+    choice.engine === 'disk' ? await openDiskAssets({ directory: choice.folder }) : openS3Assets(choice);
+  const index = createSqlAssetIndex({ db: database.db, clock });
+  const converter = new Converter();
+  life.add('converter', () => converter.close());
+  const workshop = await openWorkshop(join(config.dataDir, 'workshop'), assets, converter);
+  const take = createUploads({
+    assets,
+    index,
+    workshop,
+    clock,
+    log,
+    baseUrl,
+    quotaBytes: choice.quotaBytes,
+    retentionDays: choice.retentionDays,
+  });
+  const prune = () =>
+    pruneAssets(assets, index).catch((error: unknown) =>
+      log.warn({ err: error }, 'old attachments could not be removed; tried again in an hour'),
+    );
+  life.add(
+    'pruning attachments',
+    every(clock, HOUR_MS, () => void prune()),
+  );
+  return {
+    assets,
+    index,
+    take,
+    publicRoutes: [assetRoutes({ assets, index, clock })],
+    operatorRoutes: [assetsRoutes(index)],
+  };
+}

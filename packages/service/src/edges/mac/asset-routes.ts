@@ -1,0 +1,88 @@
+import type { Readable } from 'node:stream';
+
+import type { LocationId } from '@footbridge/protocol/ids';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+import { RequestError } from '../../errors.ts';
+import { MAX_UPLOAD_BYTES } from '../../flows/assets/take-upload.ts';
+import type { Upload, UploadOutcome } from '../../flows/assets/take-upload.ts';
+import type { Recognition } from '../../flows/enrol/recognise-device.ts';
+import { fileNameFromHeader } from '../../media/file-name.ts';
+import type { Limit, Limits } from '../../ports/limits/limits.ts';
+import type { Switchboard } from '../../ports/switchboard/switchboard.ts';
+
+export interface AssetUploadDeps {
+  readonly take: (upload: Upload) => Promise<UploadOutcome>;
+  readonly recognition: Pick<Recognition, 'recognise'>;
+  readonly switchboard: Pick<Switchboard, 'occupants'>;
+  /** Whether a license owns a location. */
+  readonly owns: (locationId: LocationId, licenseId: string) => Promise<boolean>;
+  readonly limits: Limits;
+}
+
+const PER_LOCATION: Limit = { name: 'assets', max: 600, windowSec: 60 };
+const REFUSALS = {
+  too_large: ['PAYLOAD_TOO_LARGE', 'A file may have at most 100 MB.'],
+  storage_full: [
+    'INSUFFICIENT_STORAGE',
+    'The service has no room for this file. The operator has to make some.',
+  ],
+  quota: [
+    'INSUFFICIENT_STORAGE',
+    'The files of this location have reached their quota. Old ones go with time; the operator can raise ASSET_QUOTA_MB.',
+  ],
+} as const;
+
+/** `POST /mac/assets`: what a Mac received, as it is read from the socket. */
+export function assetUploadRoutes(deps: AssetUploadDeps) {
+  return (app: FastifyInstance): void => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+
+    app.post('/mac/assets', { bodyLimit: MAX_UPLOAD_BYTES }, async (request, reply) => {
+      const locationId = await boundLocation(request, deps);
+      const verdict = await deps.limits.take(PER_LOCATION, locationId);
+      if (!verdict.allowed)
+        throw new RequestError(
+          'TOO_MANY_REQUESTS',
+          { message: 'Too many files at once for this location.' },
+          { headers: { 'Retry-After': String(verdict.resetSec) } },
+        );
+      if (!['identity', undefined].includes(request.headers['content-encoding']))
+        throw new RequestError('UNSUPPORTED_MEDIA_TYPE', {
+          message: 'Send the file as it is, without Content-Encoding.',
+        });
+      const name = request.headers['x-file-name'];
+      const outcome = await deps.take({
+        locationId,
+        name: fileNameFromHeader(Array.isArray(name) ? name[0] : name),
+        bytes: (request.body ?? []) as Readable,
+      });
+      if (outcome.kind === 'stored')
+        return reply.code(201).header('Cache-Control', 'no-store').send({ url: outcome.url });
+      const [code, message] = REFUSALS[outcome.reason];
+      throw new RequestError(code, { message });
+    });
+  };
+}
+
+/** The location this device holds at this moment, on any node. */
+async function boundLocation(
+  request: FastifyRequest,
+  { recognition, switchboard, owns }: AssetUploadDeps,
+): Promise<string> {
+  const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  const bearer = await recognition.recognise(token);
+  if (bearer === undefined || bearer.repute === 'gone' || bearer.repute === 'replaced')
+    throw new RequestError(
+      'UNAUTHORIZED',
+      { message: 'The device token is missing or not valid any more.' },
+      { headers: { 'WWW-Authenticate': 'Bearer' } },
+    );
+  if (bearer.repute === 'suspended') throw new RequestError('LICENSE_SUSPENDED');
+  for (const { deviceId, locationId } of await switchboard.occupants())
+    if (deviceId === bearer.deviceId && (await owns(locationId, bearer.licenseId))) return locationId;
+  throw new RequestError('CONFLICT', {
+    message: 'This Mac holds no location at the moment. Connect and register, then send the file again.',
+  });
+}

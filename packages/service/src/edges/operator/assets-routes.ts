@@ -1,0 +1,12 @@
+import type { FastifyInstance } from 'fastify';
+
+import type { AssetIndex } from '../../ports/asset-index/asset-index.ts';
+
+/** `GET /operator/assets?locationId=`: how many attachments are kept and how much room they take. */
+export function assetsRoutes(index: Pick<AssetIndex, 'totals'>) {
+  return (app: FastifyInstance): void => {
+    app.get<{ Querystring: { locationId?: unknown } }>('/operator/assets', async ({ query }) =>
+      index.totals(typeof query.locationId === 'string' ? query.locationId : undefined),
+    );
+  };
+}

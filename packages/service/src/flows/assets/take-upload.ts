@@ -1,0 +1,158 @@
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../log.ts';
+import { safeFileName } from '../../media/file-name.ts';
+import { mediaType } from '../../media/media-types.ts';
+import type { MediaTypeName } from '../../media/media-types.ts';
+import { SNIFF_BYTES, sniff } from '../../media/sniff.ts';
+import { asAssetId } from '../../ports/assets/assets.ts';
+import type { AssetId, Assets } from '../../ports/assets/assets.ts';
+import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
+
+/** What a conversion made, or why there is none. `read` gives the bytes, `discard` forgets them. */
+export type Made =
+  | {
+      ok: true;
+      type: MediaTypeName;
+      note?: string;
+      read(): AsyncIterable<Uint8Array>;
+      discard(): Promise<void>;
+    }
+  | { ok: false; reason: string };
+
+/** Turns stored bytes into a type that browsers show. Always answers. */
+export interface Workshop {
+  make(original: AssetId, type: MediaTypeName): Promise<Made>;
+}
+
+export interface UploadDeps {
+  readonly assets: Assets;
+  readonly index: AssetIndex;
+  readonly workshop: Workshop;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Logger;
+  /** Where the CRM finds us. */
+  readonly baseUrl: () => string;
+  readonly quotaBytes: number;
+  readonly retentionDays: number;
+}
+
+export interface Upload {
+  readonly locationId: string;
+  readonly name: string;
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+export type UploadOutcome =
+  | { readonly kind: 'stored'; readonly url: string }
+  | { readonly kind: 'refused'; readonly reason: 'too_large' | 'storage_full' | 'quota' };
+
+export const MAX_UPLOAD_BYTES = 100_000_000;
+const DAY_MS = 86_400_000;
+
+/** A file a Mac received: kept, recognised by its bytes, turned into a web format where needed, and given an address (I8). */
+export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<UploadOutcome> {
+  const { assets, index, workshop, clock, log, baseUrl, quotaBytes, retentionDays } = deps;
+
+  async function record(
+    id: AssetId,
+    locationId: string,
+    name: string,
+    contentType: MediaTypeName,
+    kept: { size: number; sha256: string },
+    more: Pick<AssetRecord, 'originalId' | 'note'>,
+  ): Promise<string> {
+    const now = clock.now();
+    const safe = safeFileName(name, contentType);
+    await index.add({
+      id,
+      locationId,
+      name: safe,
+      contentType,
+      ...kept,
+      ...more,
+      createdAt: now,
+      expiresAt: now + retentionDays * DAY_MS,
+    });
+    return `${baseUrl()}/assets/${id}/${encodeURIComponent(safe)}`;
+  }
+
+  return async function takeUpload({ locationId, name, bytes }) {
+    const { bytes: used } = await index.totals(locationId);
+    if (used >= quotaBytes) return { kind: 'refused', reason: 'quota' };
+    const head = new Head();
+    const original = await assets.store(head.watch(bytes), Math.min(MAX_UPLOAD_BYTES, quotaBytes - used));
+    if (!original.stored) {
+      if (original.reason === 'too_large' && used + MAX_UPLOAD_BYTES > quotaBytes)
+        return { kind: 'refused', reason: 'quota' };
+      return { kind: 'refused', reason: original.reason };
+    }
+    const type = sniff(head.bytes());
+    const { convert, note = null } = mediaType(type);
+    if (convert === undefined)
+      return {
+        kind: 'stored',
+        url: await record(original.id, locationId, name, type, original, { originalId: null, note }),
+      };
+
+    // The original keeps its own record, so that it is kept as long and counted as well.
+    const originalUrl = (why: string) =>
+      record(original.id, locationId, name, type, original, { originalId: null, note: why });
+    const made = await workshop.make(original.id, type);
+    if (!made.ok) {
+      log.info({ locationId, type, reason: made.reason }, 'an attachment is delivered as it came');
+      return { kind: 'stored', url: await originalUrl(`not converted: ${made.reason}`) };
+    }
+    try {
+      const converted = await assets.store(made.read(), MAX_UPLOAD_BYTES);
+      if (!converted.stored)
+        return { kind: 'stored', url: await originalUrl('not converted: there is no room for the result') };
+      await originalUrl('kept beside its converted form');
+      return {
+        kind: 'stored',
+        url: await record(converted.id, locationId, name, made.type, converted, {
+          originalId: original.id,
+          note: made.note ?? null,
+        }),
+      };
+    } finally {
+      await made.discard();
+    }
+  };
+}
+
+/** Looks at the beginning of a stream while it passes. */
+class Head {
+  readonly #parts: Uint8Array[] = [];
+  #size = 0;
+
+  async *watch(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const part of bytes) {
+      if (this.#size < SNIFF_BYTES) {
+        const kept = part.slice(0, SNIFF_BYTES - this.#size);
+        this.#parts.push(kept);
+        this.#size += kept.byteLength;
+      }
+      yield part;
+    }
+  }
+
+  bytes(): Uint8Array {
+    return Buffer.concat(this.#parts);
+  }
+}
+
+/** What the CRM's reader should know about files of ours among the addresses of a message. */
+export async function notesOf(index: Pick<AssetIndex, 'find'>, urls: readonly string[]): Promise<string[]> {
+  const records = await Promise.all(urls.map((url) => recordOf(index, url)));
+  return records.flatMap((found) => (found?.note ? [`${found.name}: ${found.note}`] : []));
+}
+
+/** The record behind one of our addresses. */
+export async function recordOf(
+  index: Pick<AssetIndex, 'find'>,
+  url: string,
+): Promise<AssetRecord | undefined> {
+  const [, candidate] = /\/assets\/([\w-]{32})\/[^/?#]*$/.exec(url) ?? [];
+  const id = asAssetId(candidate);
+  return id && index.find(id);
+}

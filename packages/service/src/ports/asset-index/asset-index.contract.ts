@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { FakeClock } from '../../fake-clock.ts';
+import type { AssetIndex, AssetRecord } from './asset-index.ts';
+
+export interface AssetIndexEngine {
+  readonly index: AssetIndex;
+  close(): Promise<void>;
+}
+
+export function assetIndexContract(
+  name: string,
+  open: (clock: FakeClock) => Promise<AssetIndexEngine>,
+): void {
+  describe(`asset index on ${name}`, () => {
+    let clock: FakeClock;
+    let engine: AssetIndexEngine;
+    beforeEach(async () => {
+      clock = new FakeClock();
+      engine = await open(clock);
+    });
+    afterEach(() => engine.close());
+
+    const record = (id: string, more: Partial<AssetRecord> = {}): AssetRecord => ({
+      id,
+      locationId: 'loc1',
+      name: 'photo.jpg',
+      contentType: 'image/jpeg',
+      size: 5_000_000_000,
+      sha256: 'ab'.repeat(32),
+      originalId: null,
+      note: null,
+      createdAt: clock.now(),
+      expiresAt: clock.now() + 1000,
+      ...more,
+    });
+
+    it('gives back what was added', async () => {
+      const added = record('a', { originalId: 'b', note: 'smaller than it was' });
+      await engine.index.add(added);
+      expect(await engine.index.find('a')).toEqual(added);
+      expect(await engine.index.find('c')).toBeUndefined();
+    });
+
+    it('what has expired is not found any more, and is listed until it is removed', async () => {
+      await engine.index.add(record('a'));
+      await engine.index.add(record('b', { expiresAt: clock.now() + 5000 }));
+      expect(await engine.index.expired(10)).toEqual([]);
+      await clock.advance(1000);
+      expect(await engine.index.find('a')).toBeUndefined();
+      expect((await engine.index.expired(10)).map(({ id }) => id)).toEqual(['a']);
+      await engine.index.remove('a');
+      await engine.index.remove('a');
+      expect(await engine.index.expired(10)).toEqual([]);
+      expect(await engine.index.find('b')).toBeDefined();
+    });
+
+    it('sums up a location, and all of them', async () => {
+      expect(await engine.index.totals()).toEqual({ count: 0, bytes: 0 });
+      await engine.index.add(record('a', { size: 10 }));
+      await engine.index.add(record('b', { size: 20 }));
+      await engine.index.add(record('c', { size: 5_000_000_000, locationId: 'loc2' }));
+      expect(await engine.index.totals('loc1')).toEqual({ count: 2, bytes: 30 });
+      expect(await engine.index.totals()).toEqual({ count: 3, bytes: 5_000_000_030 });
+    });
+  });
+}
