@@ -17,11 +17,11 @@ const fixture = (name: string) =>
 interface House {
   bridge: RunningBridge;
   token: string;
-  upload(
+  upload: (
     bytes: Uint8Array | string,
     headers?: Record<string, string>,
-  ): Promise<{ status: number; body: { url: string; code?: string } }>;
-  operator(path: string): Promise<unknown>;
+  ) => Promise<{ status: number; body: { url: string; code?: string } }>;
+  operator: (path: string) => Promise<unknown>;
 }
 
 async function house(env: Record<string, string> = {}): Promise<House> {

@@ -33,13 +33,14 @@ export function createSqlAssetIndex({ db, clock }: { db: Database; clock: Pick<C
       await db.deleteFrom('assets').where('id', '=', id).execute();
     },
     async totals(locationId) {
-      const all = db
-        .selectFrom('assets')
-        .select(({ fn }) => [fn.countAll<number>().as('count'), fn.sum<number | null>('size').as('bytes')]);
+      const all = db.selectFrom('assets').select(({ fn }) => [
+        fn.countAll<number>().as('count'), // PostgreSQL sums 64-bit numbers into a text.
+        fn.sum<number | string | null>('size').as('bytes'),
+      ]);
       const { count, bytes } = await (
         locationId === undefined ? all : all.where('location_id', '=', locationId)
       ).executeTakeFirstOrThrow();
-      return { count: Number(count), bytes: Number(bytes ?? 0) };
+      return { count: count, bytes: Number(bytes ?? 0) };
     },
   };
 }
