@@ -23,6 +23,8 @@ describe('the answer for a stored file', () => {
       'Content-Disposition': 'inline; filename="photo.png"',
       'Content-Length': '1000',
       'X-Content-Type-Options': 'nosniff',
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+      'Access-Control-Allow-Origin': '*',
       'Accept-Ranges': 'bytes',
       ETag: '"ab12"',
       'Cache-Control': 'private, max-age=86400, immutable',

@@ -32,8 +32,9 @@ const PROTECTION = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy':
     "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors *",
-  // The CRM's pages embed these files from another origin.
+  // The CRM's pages embed these files from another origin; a recording opened on its own, in the sandbox, is one too.
   'Cross-Origin-Resource-Policy': 'cross-origin',
+  'Access-Control-Allow-Origin': '*',
   'Referrer-Policy': 'no-referrer',
   'X-Robots-Tag': 'noindex',
 } as const;

@@ -116,6 +116,18 @@ describe('the converter', () => {
     });
   });
 
+  it('I8 a thread that dies is told of, and the file goes as it came', async () => {
+    const crashes: unknown[] = [];
+    await restart({ onCrash: (error) => crashes.push(error) });
+    // More packets of no length than the thread's heap has room for.
+    const table = Buffer.from(fixture('voice_opus.caf'));
+    const at = table.indexOf('pakt');
+    const packets = Buffer.concat([table.subarray(0, at + 36), Buffer.alloc(20 * MIB)]);
+    packets.writeBigInt64BE(BigInt(packets.length - at - 12), at + 4);
+    expect(await convertBytes('caf', packets)).toEqual({ ok: false, reason: expect.any(String) });
+    expect(crashes).toHaveLength(1);
+  });
+
   it('I8 one after the other, each gets its turn', async () => {
     const results = ['a', 'b', 'c', 'd'].map((name) => convert('heic', pathOf('cutout.heic'), name));
     expect(converter.load).toEqual({ running: 1, waiting: 3 });

@@ -22,6 +22,8 @@ export interface ConverterOptions {
   patienceMs?: number;
   /** By how much the whole process may grow while a file is converted, before that is given up. */
   memoryBytes?: number;
+  /** Told when a thread died instead of answering: out of its heap, or it could not even start. */
+  onCrash?: (error: unknown, order: ConversionOrder) => void;
 }
 
 interface Waiting {
@@ -47,6 +49,7 @@ export class Converter {
   readonly #timeoutMs: number;
   readonly #patienceMs: number;
   readonly #memoryBytes: number;
+  readonly #onCrash: (error: unknown, order: ConversionOrder) => void;
   readonly #waiting: Waiting[] = [];
   readonly #running = new Set<Worker>();
   #free: number;
@@ -57,12 +60,14 @@ export class Converter {
     timeoutMs = 30_000,
     patienceMs = 60_000,
     memoryBytes = 224 * MIB,
+    onCrash = () => undefined,
   }: ConverterOptions = {}) {
     this.#threads = threads;
     this.#free = threads;
     this.#timeoutMs = timeoutMs;
     this.#patienceMs = patienceMs;
     this.#memoryBytes = memoryBytes;
+    this.#onCrash = onCrash;
   }
 
   convert(order: ConversionOrder): Promise<ConversionResult> {
@@ -119,9 +124,11 @@ export class Converter {
         stdout: true,
         stderr: true,
         env: {},
+        // Flags meant for the main script (`--input-type`, `--import` …) may be wrong or costly here.
+        execArgv: [],
       });
       this.#running.add(worker);
-      let result: ConversionResult = { ok: false, reason: 'the file is damaged' };
+      let result: ConversionResult = { ok: false, reason: 'the file could not be converted' };
       const giveUp = (reason: string) => {
         result = { ok: false, reason };
         void worker.terminate();
@@ -134,8 +141,7 @@ export class Converter {
       worker.on('message', (message: ConversionResult) => {
         result = message;
       });
-      // Thrown past the thread's own net: out of heap, or a decoder that aborts.
-      worker.on('error', () => undefined);
+      worker.on('error', (error) => this.#onCrash(error, order));
       worker.on('exit', () => {
         clearTimeout(timeout);
         clearInterval(watch);

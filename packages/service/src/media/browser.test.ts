@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+
+import { closeHttp, listen } from '@footbridge/testkit/loopback';
+import { findChromium, hasChromium } from '@footbridge/testkit/servers/chromium';
+import { tempDir, undoList } from '@footbridge/testkit/undo';
+import { chromium } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { answerAsset } from './asset-response.ts';
+import { fixture } from './convert/testing/pictures.ts';
+import { Converter } from './convert.ts';
+import { safeFileName } from './file-name.ts';
+import { mediaType } from './media-types.ts';
+import { sniff } from './sniff.ts';
+
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
+const SCRIPT = 'console.log("it ran")';
+const PAGE = `<!doctype html><body><script>${SCRIPT}</script>`;
+
+const HOSTILE: [string, Buffer][] = [
+  ['a page called photo.png', Buffer.from(PAGE)],
+  ['a page that starts as text', Buffer.from(`hello ${PAGE}`)],
+  [
+    'a drawing with a script',
+    Buffer.from(
+      `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>${SCRIPT}</script></svg>`,
+    ),
+  ],
+  [
+    'a drawing behind a prolog',
+    Buffer.from(`<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" onload='${SCRIPT}'/>`),
+  ],
+  [
+    'XML with a style sheet',
+    Buffer.from(`<?xml version="1.0"?><x:script xmlns:x="http://www.w3.org/1999/xhtml">${SCRIPT}</x:script>`),
+  ],
+  ['a GIF that is also a script', latin1(`GIF89a/*\x01\0*/=1;${SCRIPT}//`)],
+  ['a PNG with a page after its end', Buffer.concat([fixture('pattern.png'), Buffer.from(PAGE)])],
+  ['a JPEG with a page in its comment', latin1(`\xff\xd8\xff\xfe\x01\0${PAGE}`)],
+  [
+    'a bitmap that is also a script',
+    Buffer.concat([latin1('BM/*'), Buffer.alloc(10), Buffer.from([40, 0, 0, 0]), latin1(`*/=1;${SCRIPT}`)]),
+  ],
+  ['a script', Buffer.from(SCRIPT)],
+  ['a page in UTF-16', Buffer.from(`\uFEFF${PAGE}`, 'utf16le')],
+  ['a PDF with a page in it', latin1(`%PDF-1.4\n${PAGE}`)],
+];
+
+/** Everything behind the address of a stored file: its bytes and, when it is a control, how carelessly it is served. */
+interface Served {
+  bytes: Buffer;
+  name: string;
+  type: string;
+  careless?: string;
+}
+
+describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', () => {
+  const suite = undoList();
+  const undo = undoList();
+  const files = new Map<string, Served>();
+  let browser: Browser;
+  let page: Page;
+  let said: string[];
+  let assetUrl: string;
+  let crmUrl: string;
+
+  beforeAll(async () => {
+    const assets = createServer((request, response) => serve(files, request, response));
+    assetUrl = `http://127.0.0.1:${await listen(assets)}`;
+    suite.add(() => closeHttp(assets));
+    // The CRM's page: another origin.
+    const crm = createServer((_, response) =>
+      response.setHeader('Content-Type', 'text/html').end('<!doctype html>'),
+    );
+    crmUrl = `http://127.0.0.1:${await listen(crm)}`;
+    suite.add(() => closeHttp(crm));
+    browser = await chromium.launch(await findChromium());
+    suite.add(() => browser.close());
+  }, 60_000);
+  afterAll(() => suite.run());
+
+  beforeEach(async () => {
+    const context = await browser.newContext();
+    undo.add(() => context.close());
+    page = await context.newPage();
+    said = [];
+    context.on('console', (message) => said.push(message.text()));
+    files.clear();
+  });
+  afterEach(() => undo.run());
+
+  const store = (bytes: Buffer, name: string, type: string = sniff(bytes), careless?: string): string => {
+    const address = `/assets/${files.size}/${encodeURIComponent(safeFileName(name, type))}`;
+    files.set(address, {
+      bytes,
+      name: safeFileName(name, type),
+      type,
+      ...(careless === undefined ? {} : { careless }),
+    });
+    return assetUrl + address;
+  };
+
+  /** As the service does it: the type from the bytes, converted when the type asks for it. */
+  const convertAndStore = async (name: string): Promise<string> => {
+    const bytes = fixture(name);
+    const { convert } = mediaType(sniff(bytes));
+    if (convert === undefined) return store(bytes, name);
+    const converter = new Converter();
+    undo.add(() => converter.close());
+    const directory = await tempDir(undo);
+    const [input, output] = [join(directory, 'input'), join(directory, 'output')];
+    await writeFile(input, bytes);
+    const result = await converter.convert({ conversion: convert, input, output });
+    if (!result.ok) throw new Error(result.reason);
+    const converted = await readFile(output);
+    expect(sniff(converted)).toBe(result.type);
+    return store(converted, name, result.type);
+  };
+
+  const embed = (markup: string) =>
+    page.goto(crmUrl).then(() => page.setContent(markup, { waitUntil: 'load' }));
+
+  it.each([
+    ['photo.heic', 320, 240],
+    ['cutout.heic', 120, 100],
+    ['pattern-turned.heic', 100, 120],
+    ['pattern-p3.heic', 120, 100],
+    ['animation.heics', 64, 64],
+    ['animation.webp', 64, 64],
+    ['apng-3frames-alpha.png', 64, 64],
+    ['apple.png', 8, 4],
+    ['cutout-lossy.webp', 120, 100],
+    ['pattern-16bit.tiff', 120, 100],
+  ])('I8 %s is seen in a page of the CRM', async (name, width, height) => {
+    await embed(`<img src="${await convertAndStore(name)}">`);
+    const size = await page.locator('img').evaluate((image) => ({
+      width: Reflect.get(image, 'naturalWidth'),
+      height: Reflect.get(image, 'naturalHeight'),
+    }));
+    expect(size).toEqual({ width, height });
+  });
+
+  it('I8 an animated sticker moves in its own time and is clear where it should be', async () => {
+    const source = await convertAndStore('animation.heics');
+    await page.goto(assetUrl);
+    const frames = await page.evaluate(framesOf, source);
+    expect(frames).toEqual([
+      { duration: 100_000, corner: 0, middle: 255 },
+      { duration: 200_000, corner: 0, middle: 255 },
+      { duration: 100_000, corner: 0, middle: 255 },
+      { duration: 300_000, corner: 0, middle: 255 },
+    ]);
+  });
+
+  it.each([
+    ['voice_opus.caf', 2],
+    ['voice.amr', 2],
+    ['voice_pcm.caf', 0.2],
+  ])('I8 %s is heard in a page of the CRM', async (name, seconds) => {
+    const source = await convertAndStore(name);
+    await embed('<audio controls></audio>');
+    const duration = await page.locator('audio').evaluate(canPlay, source);
+    expect(duration).toBeCloseTo(seconds, 1);
+  });
+
+  it('I8 a picture opened on its own is shown', async () => {
+    await page.goto(await convertAndStore('photo.heic'));
+    expect(await page.locator('img').evaluate((image) => Reflect.get(image, 'naturalWidth'))).toBe(320);
+  });
+
+  it('I8 a recording opened on its own can be played', async () => {
+    await page.goto(await convertAndStore('voice_opus.caf'));
+    await expect
+      .poll(() => page.locator('video, audio').evaluate((media) => Reflect.get(media, 'readyState')), {
+        timeout: 5000,
+      })
+      .toBeGreaterThanOrEqual(2);
+  });
+
+  it.each(HOSTILE)('I8 %s does nothing when it is opened', async (_, bytes) => {
+    // What is handed over as a download ends the navigation with an error.
+    await page.goto(store(bytes, 'photo.png')).catch(() => undefined);
+    await page.waitForTimeout(50);
+    expect(said).not.toContain('it ran');
+  });
+
+  it.each(HOSTILE)('I8 %s does nothing when it is embedded', async (_, bytes) => {
+    const source = store(bytes, 'photo.png');
+    await embed(
+      ['img src', 'iframe src', 'embed src', 'object data', 'script src', 'audio src', 'video src']
+        .map((element) => `<${element}="${source}"></${element.split(' ')[0]}>`)
+        .join(''),
+    );
+    await page.waitForTimeout(50);
+    expect(said).not.toContain('it ran');
+  });
+
+  it('I8 the same files run when they are served carelessly, so these tests can tell', async () => {
+    await page.goto(store(Buffer.from(PAGE), 'photo.png', 'image/png', 'text/html'));
+    await expect.poll(() => said).toContain('it ran');
+    said.length = 0;
+    const polyglot = HOSTILE.find(([name]) => name.startsWith('a GIF'))?.[1] ?? Buffer.alloc(0);
+    await embed(`<script src="${store(polyglot, 'photo.gif', 'image/gif', 'text/javascript')}"></script>`);
+    await expect.poll(() => said).toContain('it ran');
+  });
+});
+
+function serve(files: Map<string, Served>, request: IncomingMessage, response: ServerResponse): void {
+  const file = files.get(request.url ?? '');
+  if (file === undefined) {
+    response.setHeader('Content-Type', 'text/html').end('<!doctype html>');
+    return;
+  }
+  if (file.careless !== undefined) {
+    response.setHeader('Content-Type', file.careless).end(file.bytes);
+    return;
+  }
+  const sha256 = createHash('sha256').update(file.bytes).digest('hex');
+  const asset = {
+    name: file.name,
+    contentType: file.type,
+    size: file.bytes.length,
+    sha256,
+    expiresAt: new Date('2100-01-01'),
+  };
+  const { status, headers, body } = answerAsset(asset, request.headers, new Date());
+  response.writeHead(status, headers).end(body && file.bytes.subarray(body.start, body.start + body.length));
+}
+
+/** Runs in the page: each frame's time, and how much is seen in its corner and its middle. */
+async function framesOf(source: string) {
+  // @ts-expect-error -- the browser's decoder, not known here
+  const decoder = new ImageDecoder({ data: await (await fetch(source)).arrayBuffer(), type: 'image/gif' });
+  await decoder.tracks.ready;
+  const frames = [];
+  for (let frameIndex = 0; frameIndex < decoder.tracks.selectedTrack.frameCount; frameIndex++) {
+    const { image } = await decoder.decode({ frameIndex });
+    // @ts-expect-error -- likewise
+    const context = new OffscreenCanvas(64, 64).getContext('2d');
+    context.drawImage(image, 0, 0);
+    const alpha = (x: number, y: number) => Number(context.getImageData(x, y, 1, 1).data[3]);
+    frames.push({
+      duration: Number(image.duration),
+      corner: alpha(2, 2),
+      middle: alpha(16 + frameIndex * 10, 32),
+    });
+  }
+  return frames;
+}
+
+/** Runs in the page: how long the sound is, once it can be played. */
+function canPlay(audio: object, source: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    Object.assign(audio, {
+      oncanplaythrough: () => resolve(Number(Reflect.get(audio, 'duration'))),
+      onerror: () => reject(new Error('it cannot be played')),
+      src: source,
+    });
+  });
+}
