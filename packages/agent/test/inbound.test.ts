@@ -1,3 +1,6 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
 import { writeFooter } from '@footbridge/protocol/footer';
 import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
 import { undoList } from '@footbridge/testkit/undo';
@@ -106,6 +109,63 @@ describe('what people write', () => {
         .map((frame) => Number(frame.text));
       expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
     }
+  });
+
+  it('I6 a message that a sync numbers anew is known again', async () => {
+    const { service, play, config } = await runAgent(undo);
+    const { guid } = await play(person(ANNA, 'say'), { text: 'One' });
+    await service.messageOf(guid);
+    const store = new DatabaseSync(join(config.dataDir, 'simulated-messages', 'chat.db'));
+    store.exec('PRAGMA foreign_keys = OFF');
+    store.exec(
+      'UPDATE message SET ROWID = ROWID + 100; UPDATE chat_message_join SET message_id = message_id + 100',
+    );
+    store.exec("UPDATE sqlite_sequence SET seq = seq + 100 WHERE name = 'message'");
+    store.close();
+    const next = await play(person(ANNA, 'say'), { text: 'Two' });
+    await service.messageOf(next.guid);
+    expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Two']);
+  });
+
+  it('I6 history that a sync brings is not news', async () => {
+    const { service, play, config } = await runAgent(undo);
+    const { guid } = await play(person(ANNA, 'say'), { text: 'One' });
+    await service.messageOf(guid);
+    const store = new DatabaseSync(join(config.dataDir, 'simulated-messages', 'chat.db'));
+    const monthAgo = BigInt(Date.now() - 30 * 24 * 3600_000 - Date.UTC(2001, 0, 1)) * 1_000_000n;
+    store
+      .prepare(
+        "INSERT INTO message (guid, text, handle_id, service, date) VALUES ('OLD', 'Old', 1, 'iMessage', ?)",
+      )
+      .run(monthAgo);
+    store.exec(
+      "INSERT INTO chat_message_join (chat_id, message_id) SELECT 1, ROWID FROM message WHERE guid = 'OLD'",
+    );
+    store.close();
+    const next = await play(person(ANNA, 'say'), { text: 'Two' });
+    await service.messageOf(next.guid);
+    expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Two']);
+  });
+
+  it('I6 a row that is filed under its chat a moment later is not missed', async () => {
+    const { service, play, config } = await runAgent(undo);
+    await service.messageOf((await play(person(ANNA, 'say'), { text: 'One' })).guid);
+    const store = new DatabaseSync(join(config.dataDir, 'simulated-messages', 'chat.db'));
+    const now = BigInt(Date.now() - Date.UTC(2001, 0, 1)) * 1_000_000n;
+    store
+      .prepare(
+        "INSERT INTO message (guid, text, handle_id, service, date) VALUES ('SLOW', 'Slow', 1, 'iMessage', ?)",
+      )
+      .run(now);
+    const next = await play(person(BERT, 'say'), { text: 'Three' });
+    await pause(300);
+    expect(service.received).toHaveLength(1);
+    store.exec(
+      "INSERT INTO chat_message_join (chat_id, message_id) SELECT 1, ROWID FROM message WHERE guid = 'SLOW'",
+    );
+    store.close();
+    await service.messageOf(next.guid);
+    expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Slow', 'Three']);
   });
 
   it('I6 what was written before the first start is history, what was written while it was off is not', async () => {

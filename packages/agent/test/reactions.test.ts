@@ -95,6 +95,18 @@ describe('F9 the requested state is what counts', () => {
     expect(await reactions()).toEqual([]);
   });
 
+  it('F9 what holds already needs no permission', async () => {
+    const { react, play } = await scene();
+    await react({ kind: 'classic', action: 'add', type: 'love' });
+    await play('/world', { permissions: { accessibility: false, automation: false } });
+    expect(await react({ kind: 'classic', action: 'add', type: 'love' })).toMatchObject({
+      status: 'delivered',
+    });
+    expect(await react({ kind: 'classic', action: 'remove', type: 'like' })).toMatchObject({
+      status: 'delivered',
+    });
+  });
+
   it('F9 adding and removing that needs a press fails when the press does', async () => {
     const { react, reactions, play } = await scene();
     await play('/world', { faults: [{ job: 'reaction', code: 'PICKER_FAILED', times: 1 }] });

@@ -168,7 +168,9 @@ export class SimulatedPeople {
 
   #hasReaction(target: StoredRow, handle: string, reacting: Reacting): boolean {
     const rows = this.#store.chats.rowsOf(target.chatId ?? 0);
-    const newest = rows.findLast((row) => row.tapback?.targetGuid === target.guid && row.sender === handle);
+    const newest = rows.findLast(
+      (row) => row.tapback?.targetGuid === target.guid && !row.fromMe && row.sender === handle,
+    );
     const present = newest?.tapback === undefined ? undefined : readTapbackCode(newest.tapback.type);
     if (present?.action !== 'add') {
       // Where reactions are sentences nobody keeps count.
@@ -191,7 +193,8 @@ export class SimulatedPeople {
   }
 
   #mustBeOwn(handle: string, guid: string): void {
-    if (this.#store.chats.rowOf(guid)?.sender !== handle)
+    const row = this.#store.chats.rowOf(guid);
+    if (row === undefined || row.fromMe || row.sender !== handle)
       throw new Impossible('this person wrote no such message');
   }
 

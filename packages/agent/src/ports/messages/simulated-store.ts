@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
 
 import { ChatStore } from './chat-store.ts';
-import type { ServiceName } from './messages.ts';
+import type { Chat, ServiceName } from './messages.ts';
 import { columnsOf, prepareSimulatedStore } from './simulated-schema.ts';
 import type { TapbackKind } from './tapbacks.ts';
 import { tapbackCode } from './tapbacks.ts';
@@ -107,7 +107,8 @@ export class SimulatedStore {
       const columns: Record<string, SQLInputValue> = {
         guid,
         text,
-        handle_id: own ? 0 : this.#handle(message.from, message.service),
+        // In a direct chat an own row names the other one too: only is_from_me tells who wrote it.
+        handle_id: own ? this.#otherIn(chat, message.service) : this.#handle(message.from, message.service),
         service: message.service,
         date,
         is_from_me: own ? 1 : 0,
@@ -274,6 +275,11 @@ export class SimulatedStore {
       }
       return id;
     });
+  }
+
+  #otherIn(chat: Chat | undefined, service: ServiceName): number {
+    const [other] = chat?.recipients ?? [];
+    return chat?.isGroup === false && other !== undefined ? this.#handle(other, service) : 0;
   }
 
   #handle(id: string, service: ServiceName): number {
