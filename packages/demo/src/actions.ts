@@ -1,50 +1,75 @@
 import { makeFooter, makeReaction } from '@footbridge/kit';
 import type { Metadata, ReactionRequest } from '@footbridge/kit';
-import type { Reacted, Said } from '@footbridge/testkit/agent';
+import type { Reacted } from '@footbridge/testkit/agent';
 
 import { BREAKS } from './breaks.ts';
+import { isFile } from './media-shelf.ts';
+import type { MediaShelf } from './media-shelf.ts';
 import { CONTACT, CUSTOMER, FRIEND, LOCATION } from './world.ts';
 import type { World } from './world.ts';
 
 type Wish = Record<string, unknown>;
 
-/** What a person at the page can do. The customer acts through the simulated phone, the agent through signed webhooks: nothing is short-circuited. */
-export function actions(world: World): (name: string, wish: Wish) => Promise<unknown> {
+/**
+ * What a person at the page can do. The customer acts through the simulated phone, the agent through signed webhooks:
+ * nothing is short-circuited. The simulator and the service check what they are given, as they do with anybody.
+ */
+export function actions(
+  world: World,
+  shelf: MediaShelf,
+  pageUrl: () => string,
+): (name: string, wish: Wish) => Promise<unknown> {
   const { mac, crm } = world;
-  const webhook = (message: string, more: Wish = {}) =>
+  let breaking = false;
+
+  const webhook = (message: string, attachments: string[] = []) =>
     crm.sendWebhook({
-      fields: { locationId: LOCATION, contactId: CONTACT, phone: CUSTOMER, message, ...more },
+      fields: {
+        locationId: LOCATION,
+        contactId: CONTACT,
+        phone: CUSTOMER,
+        ...(message !== '' && { message }),
+        ...(attachments.length > 0 && { attachments }),
+      },
     });
 
   const table: Record<string, (wish: Wish) => Promise<unknown>> = {
-    /** The customer writes, speaks, or sends a file. */
-    say: (wish) => mac.say(typeof wish['from'] === 'string' ? wish['from'] : CUSTOMER, wish as Said),
+    /** The customer, or the friend, writes, speaks, or sends a file. */
+    say({ from, ...wish }) {
+      for (const file of filesOf(wish['attachments'], wish['voice'])) shelf.put(file);
+      return mac.say(from === FRIEND ? FRIEND : CUSTOMER, wish);
+    },
     /** The customer taps back. */
-    react: (wish) => mac.react(CUSTOMER, wish as unknown as Reacted),
-    sticker: (wish) =>
-      mac.sticker(CUSTOMER, wish as unknown as { name: string; mime: string; base64: string }),
+    react({ from, ...wish }) {
+      for (const file of filesOf(wish['sticker'])) shelf.put(file);
+      return mac.react(from === FRIEND ? FRIEND : CUSTOMER, wish as unknown as Reacted);
+    },
+    sticker({ from, ...wish }) {
+      if (!isFile(wish)) throw new Error('A sticker is a file: name, mime, base64.');
+      shelf.put(wish);
+      return mac.sticker(from === FRIEND ? FRIEND : CUSTOMER, wish);
+    },
     /** A group of the customer, a friend and us. */
     group: () => mac.group([CUSTOMER, FRIEND]),
-    /** The agent writes in the CRM; `metadata` becomes a footer. */
-    send: ({ text, metadata, attachments }) =>
-      webhook(
-        metadata === undefined
-          ? String(text ?? '')
-          : makeFooter(metadata as Metadata, { text: String(text ?? '') }),
-        {
-          ...(Array.isArray(attachments) && { attachments }),
-          ...((text === undefined || text === '') && metadata === undefined && { message: undefined }),
-        },
-      ),
+    /** The agent writes in the CRM; `metadata` becomes a footer, files become addresses for the Mac to fetch. */
+    send({ text, metadata, files }) {
+      const plain = typeof text === 'string' ? text : '';
+      return webhook(
+        metadata === undefined ? plain : makeFooter(metadata as Metadata, { text: plain }),
+        filesOf(files).map((file) => `${pageUrl()}${shelf.put(file)}`),
+      );
+    },
     /** The agent taps back: the kit writes the footer and refuses what the Mac would refuse. */
-    tapback: ({ display, ...reaction }) =>
-      webhook(`${String(display ?? 'Tapback')}\n${makeReaction(reaction as unknown as ReactionRequest)}`),
-    break: async ({ id }) => {
+    tapback: (reaction) => webhook(makeReaction(reaction as unknown as ReactionRequest)),
+    async break({ id }) {
       const chosen = BREAKS.find((candidate) => candidate.id === id);
       if (chosen === undefined) throw new Error('There is no such switch.');
+      if (breaking) throw new Error('Something is being broken already. One thing at a time.');
+      breaking = true;
       try {
         return await chosen.run(world);
       } finally {
+        breaking = false;
         await crm.calm();
       }
     },
@@ -56,3 +81,5 @@ export function actions(world: World): (name: string, wish: Wish) => Promise<unk
     return action(wish);
   };
 }
+
+const filesOf = (...values: unknown[]) => values.flat().filter(isFile);

@@ -50,9 +50,10 @@ async function ports(): Promise<{ service: number; operator: number; crm: number
 
 async function breakEverything(world: World): Promise<boolean> {
   let good = true;
-  for (const { id, title, promise, run } of BREAKS) {
+  for (const one of BREAKS) {
+    const { id, title, promise } = one;
     const began = performance.now();
-    const outcome = await run(world).catch((error: unknown) => ({
+    const outcome = await one.run(world).catch((error: unknown) => ({
       held: false,
       result: error instanceof Error ? error.message : String(error),
     }));

@@ -5,8 +5,9 @@ import { actions } from './actions.ts';
 import { BREAKS } from './breaks.ts';
 import { buildPage } from './build-page.ts';
 import type { BuiltPage } from './build-page.ts';
+import { MediaShelf } from './media-shelf.ts';
 import { Snapshots } from './snapshots.ts';
-import { CONTACT, CUSTOMER, LOCATION, listen } from './world.ts';
+import { CONTACT, CUSTOMER, FRIEND, LOCATION, listen } from './world.ts';
 import type { World } from './world.ts';
 
 export const preparePage = buildPage;
@@ -32,7 +33,8 @@ export async function startPage(
   page: BuiltPage,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const snapshots = new Snapshots(world);
-  const doing = actions(world);
+  const shelf = new MediaShelf();
+  const doing = actions(world, shelf, () => url);
   const undo: (() => unknown)[] = [() => snapshots.stop()];
 
   const server = createServer((request, response) => {
@@ -51,12 +53,19 @@ export async function startPage(
       response.writeHead(200, { 'Content-Type': file.type, 'Cache-Control': 'no-store' }).end(file.body);
     } else if (request.method === 'GET' && path === '/events') {
       snapshots.stream(response);
+    } else if (request.method === 'GET' && path.startsWith('/media/')) {
+      const found = shelf.find(path);
+      if (found === undefined) return answer(response, 404, { error: 'There is no such file.' });
+      response.writeHead(200, { 'Content-Type': found.type, 'Cache-Control': 'no-store' }).end(found.body);
     } else if (request.method === 'GET' && path === '/about') {
       answer(response, 200, {
         locationId: LOCATION,
         contactId: CONTACT,
         customer: CUSTOMER,
+        friend: FRIEND,
+        publicKey: world.crmPublicKey,
         serviceUrl: world.publicUrl,
+        crmUrl: world.crmUrl,
         breaks: BREAKS.map(({ id, title, promise }) => ({ id, title, promise })),
       });
     } else if (request.method === 'POST' && path.startsWith('/do/') && isOurs(request)) {

@@ -26,6 +26,8 @@ export interface World {
   readonly service: Service;
   readonly crm: RemoteCrm;
   readonly crmUrl: string;
+  /** With which everybody can check what the CRM signed. */
+  readonly crmPublicKey: string;
   /** The Mac that serves the location; `secondMac` starts another one beside it. */
   readonly mac: Agent;
   /** The service as everybody reaches it: through the recorder. */
@@ -92,9 +94,11 @@ async function compose(
       CRM_OAUTH_CLIENT_ID: String(crmReady['clientId']),
       CRM_OAUTH_CLIENT_SECRET: String(crmReady['clientSecret']),
       CRM_OAUTH_TOKEN_URL: `${backUrl}/oauth/token`,
-      CRM_OAUTH_ENCRYPTION_KEY: 'nothing here is ever kept by us!!',
+      CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
       CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
       MAC_HEARTBEAT_SEC: '5',
+      // So that the agent can tap back on any message: the guid stands in its footer.
+      FOOTER_ON_PLAIN_TEXT: 'true',
     },
   });
   undo.push(() => service.stop());
@@ -133,6 +137,7 @@ async function compose(
     service,
     crm,
     crmUrl: backUrl,
+    crmPublicKey: String(crmReady['publicKey']),
     mac,
     publicUrl: frontUrl,
     async secondMac() {

@@ -11,10 +11,13 @@ export interface HttpExchange {
   /** As sent, in order; secrets masked. */
   readonly requestHeaders: readonly (readonly [string, string])[];
   readonly requestBody: string;
+  /** Of the body as it crossed the wire; more than is shown when it is long, or not text. */
+  readonly requestBytes: number;
   /** Undefined while no answer has come; null when none ever will. */
   status: number | null | undefined;
   answerHeaders: readonly (readonly [string, string])[];
   answerBody: string;
+  answerBytes: number;
   ms: number | undefined;
 }
 

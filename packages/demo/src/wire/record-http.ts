@@ -34,9 +34,11 @@ async function pass(
     path: maskedBody(path),
     requestHeaders: maskedHeaders(incoming.rawHeaders),
     requestBody: maskedBody(readable(body)),
+    requestBytes: body.length,
     status: undefined,
     answerHeaders: [],
     answerBody: '',
+    answerBytes: 0,
     ms: undefined,
   };
   if (leg !== undefined) log.add(entry);
@@ -44,6 +46,7 @@ async function pass(
     entry.status = status;
     entry.answerHeaders = maskedHeaders(headers);
     entry.answerBody = maskedBody(readable(answer));
+    entry.answerBytes = answer.length;
     entry.ms = performance.now() - started;
     if (leg !== undefined) log.changed(entry);
   };

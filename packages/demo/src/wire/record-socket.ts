@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import WebSocket, { WebSocketServer } from 'ws';
+import type { RawData } from 'ws';
 
 import type { Leg, WireLog } from './exchange.ts';
 
@@ -18,9 +19,10 @@ export function recordSocket(log: WireLog, target: () => string) {
 
   function join(leg: Leg, from: WebSocket, to: WebSocket): void {
     from.on('message', (data, isBinary) => {
-      const text = String(data);
+      const bytes = joined(data);
+      const text = bytes.toString('utf8');
       note(leg, typeOf(text), text);
-      to.send(data as Buffer, { binary: isBinary });
+      to.send(bytes, { binary: isBinary });
     });
     from.on('ping', (data) => to.readyState === WebSocket.OPEN && to.ping(data));
     from.on('close', (code, reason) => {
@@ -60,6 +62,11 @@ export function recordSocket(log: WireLog, target: () => string) {
       server.close();
     },
   };
+}
+
+function joined(data: RawData): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return Buffer.isBuffer(data) ? data : Buffer.from(data);
 }
 
 function typeOf(text: string): string {

@@ -1,0 +1,114 @@
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+
+import { Announcer } from './announcer.tsx';
+import { notice } from './ask.ts';
+import { BreaksPane } from './breaks/breaks.tsx';
+import { isLive } from './events.ts';
+import { Icon } from './icons.tsx';
+import { InboxPane } from './inbox/inbox.tsx';
+import { PhonePane } from './phone/phone.tsx';
+import { theme, toggleTheme } from './theme.ts';
+import type { PaneName } from './tour/steps.ts';
+import { isOnTour, shownPane, startTour, Tour } from './tour/tour.tsx';
+import { WirePane } from './wire/wire.tsx';
+
+const tab = signal<PaneName>('phone');
+
+const PANES: readonly { name: PaneName; title: string; short: string; says: string }[] = [
+  { name: 'phone', title: 'Customer’s phone', short: 'Phone', says: 'Messages, over a simulated Mac' },
+  { name: 'wire', title: 'The wire', short: 'Wire', says: 'Every call and frame, in order' },
+  { name: 'inbox', title: 'CRM inbox', short: 'CRM', says: 'Signed webhooks out, calls in' },
+  { name: 'breaks', title: 'Break it', short: 'Break it', says: 'The promise before, the result after' },
+];
+
+export function App() {
+  useEffect(() => {
+    if (shownPane.value !== undefined) tab.value = shownPane.value;
+  }, [shownPane.value]);
+  return (
+    <div class="app" data-tab={tab.value}>
+      <header class="top">
+        <h1 class="brand">
+          <svg class="brand-mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+            <path d="M3 21h26M5 21c3-10 19-10 22 0M11 21v-5.200M16 21v-7.400M21 21v-5.200" />
+          </svg>
+          Footbridge
+        </h1>
+        <p class="top-says">Everything here is real traffic on this machine. Nothing leaves it.</p>
+        <span class={isLive.value ? 'live is-live' : 'live'} role="status">
+          {isLive.value ? 'Live' : 'Reconnecting'}
+        </span>
+        <button type="button" class="text-button" onClick={startTour} disabled={isOnTour.value}>
+          <Icon name="tour" /> Tour
+        </button>
+        <button
+          type="button"
+          class="quiet-button"
+          aria-label={theme.value === 'dark' ? 'Light colours' : 'Dark colours'}
+          onClick={toggleTheme}
+        >
+          <Icon name={theme.value === 'dark' ? 'sun' : 'moon'} />
+        </button>
+      </header>
+      <Tour />
+      <nav class="tabs" aria-label="Panes">
+        {PANES.map(({ name, short }) => (
+          <button
+            key={name}
+            type="button"
+            aria-current={tab.value === name ? 'true' : undefined}
+            onClick={() => (tab.value = name)}
+          >
+            {short}
+          </button>
+        ))}
+      </nav>
+      <main class="panes">
+        <Pane name="phone">
+          <PhonePane />
+        </Pane>
+        <Pane name="wire">
+          <WirePane />
+        </Pane>
+        <Pane name="inbox">
+          <InboxPane />
+        </Pane>
+        <Pane name="breaks">
+          <BreaksPane />
+        </Pane>
+      </main>
+      <Announcer />
+      <div class="notice-place" role="alert">
+        {notice.value !== undefined && (
+          <p class="notice">
+            <bdi>{notice.value}</bdi>
+            <button
+              type="button"
+              class="quiet-button"
+              aria-label="Dismiss"
+              onClick={() => (notice.value = undefined)}
+            >
+              <Icon name="close" />
+            </button>
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Pane({ name, children }: { name: PaneName; children: ComponentChildren }) {
+  const pane = PANES.find((one) => one.name === name);
+  const isShown = shownPane.value === name;
+  return (
+    <section class={`pane pane-${name} ${isShown ? 'is-shown' : ''}`} aria-labelledby={`pane-${name}`}>
+      <header class="pane-head">
+        <h2 id={`pane-${name}`}>{pane?.title}</h2>
+        <p>{pane?.says}</p>
+      </header>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,167 @@
+import { useRef } from 'preact/hooks';
+
+import { Icon, TapbackIcon, TAPBACK_NAMES } from '../icons.tsx';
+import { Attachment } from './attachment.tsx';
+import type { ChatItem, DrawnReaction, Tapback } from './chat-item.ts';
+import { effectNamed } from './effects.ts';
+import { RawText } from './raw-text.tsx';
+import { TapbackBar } from './tapback-bar.tsx';
+import { VoicePlayer } from './voice-player.tsx';
+
+interface Props {
+  readonly item: ChatItem;
+  readonly author: string | undefined;
+  readonly isRaw: boolean;
+  readonly isStop: boolean;
+  readonly isOpen: boolean;
+  readonly onOpen: () => void;
+  readonly onClose: () => void;
+  readonly onTapback: (tapback: Tapback) => void;
+}
+
+const LONG_PRESS_MS = 450;
+
+export function Bubble({ item, author, isRaw, isStop, isOpen, onOpen, onClose, onTapback }: Props) {
+  const press = useRef<number>(undefined);
+  const letGo = () => clearTimeout(press.current);
+  const canReact = item.target !== undefined;
+  const effect = effectNamed(item.effect);
+  const classes = [
+    'bubble-row',
+    item.isMine ? 'is-mine' : 'is-theirs',
+    item.isSms === true ? 'is-sms' : '',
+    item.reactions.length > 0 && !isRaw ? 'has-reactions' : '',
+  ];
+
+  return (
+    <article
+      class={classes.join(' ')}
+      data-id={item.id}
+      tabIndex={isStop ? 0 : -1}
+      aria-label={spoken(item)}
+      {...(canReact && { 'aria-keyshortcuts': 'T' })}
+      onPointerDown={({ button, target }) => {
+        if (!canReact || button !== 0 || (target instanceof Element && target.closest('button'))) return;
+        press.current = window.setTimeout(onOpen, LONG_PRESS_MS);
+      }}
+      onPointerUp={letGo}
+      onPointerLeave={letGo}
+      onPointerCancel={letGo}
+      onContextMenu={(event) => {
+        if (!canReact) return;
+        event.preventDefault();
+        onOpen();
+      }}
+    >
+      {author !== undefined && (
+        <span class="bubble-author">
+          <bdi>{author}</bdi>
+        </span>
+      )}
+      <div class="bubble-line">
+        <div class="bubble-holder">
+          {isRaw && item.raw !== undefined ? (
+            <div class="bubble bubble-raw">
+              <RawText text={item.raw} />
+            </div>
+          ) : (
+            <Content item={item} effectClass={effect?.kind === 'bubble' ? `effect-${effect.name}` : ''} />
+          )}
+          {!isRaw && item.reactions.length > 0 && (
+            <ul class="reactions" aria-label="Reactions">
+              {item.reactions.map((reaction) => (
+                <li key={reaction.by} class={reaction.isOwn ? 'reaction is-own' : 'reaction'}>
+                  <Reaction reaction={reaction} />
+                </li>
+              ))}
+            </ul>
+          )}
+          {isOpen && <TapbackBar item={item} onChoose={onTapback} onClose={onClose} />}
+        </div>
+        {canReact && (
+          <button
+            type="button"
+            class="quiet-button react-button"
+            tabIndex={isStop ? 0 : -1}
+            aria-label="Tap back"
+            aria-expanded={isOpen}
+            title="Tap back (T)"
+            onClick={isOpen ? onClose : onOpen}
+          >
+            <Icon name="smile" />
+          </button>
+        )}
+      </div>
+      {effect !== undefined && !isRaw && <span class="bubble-note">Sent with {effect.title}</span>}
+      {item.below !== undefined && <div class="bubble-below">{item.below}</div>}
+    </article>
+  );
+}
+
+function Content({ item, effectClass }: { item: ChatItem; effectClass: string }) {
+  const pictures = item.files.filter(({ mime }) => mime.startsWith('image/'));
+  const [sound] = item.files;
+  if (item.isSticker === true) {
+    return (
+      <div class="sticker">
+        {pictures.map((file) => (
+          <Attachment key={file.name} file={file} />
+        ))}
+        {pictures.length === 0 && <span class="bubble">Sticker</span>}
+      </div>
+    );
+  }
+  return (
+    <div class={`bubble ${effectClass}`}>
+      {item.replyTo !== undefined && (
+        <span class="bubble-quote">
+          <bdi>{item.replyTo}</bdi>
+        </span>
+      )}
+      {item.voice !== undefined ? (
+        <VoicePlayer url={sound?.url} durationMs={item.voice.durationMs} seed={item.id} />
+      ) : (
+        item.files.map((file) => <Attachment key={file.name + (file.url ?? '')} file={file} />)
+      )}
+      {item.text !== '' && (
+        <span class="bubble-text">
+          <bdi>{shortened(item.text)}</bdi>
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Reaction({ reaction: { by, type, emoji, image } }: { reaction: DrawnReaction }) {
+  const what = type !== undefined ? TAPBACK_NAMES[type] : (emoji ?? 'Sticker');
+  return (
+    <span title={`${what} from ${by}`}>
+      {type !== undefined && <TapbackIcon type={type} />}
+      {emoji !== undefined && <bdi aria-hidden="true">{emoji}</bdi>}
+      {type === undefined && emoji === undefined && image !== undefined && (
+        <img class="reaction-image" src={image} alt="" />
+      )}
+      {type === undefined && emoji === undefined && image === undefined && <Icon name="sticker" />}
+      <span class="unseen">
+        {what} from {by}
+      </span>
+    </span>
+  );
+}
+
+const SHOWN = 600;
+
+const shortened = (text: string): string =>
+  text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}… (${text.length.toLocaleString('en')} characters)`;
+
+function spoken({ author, text, files, voice, isSticker, state }: ChatItem): string {
+  const what = [
+    text === '' ? undefined : shortened(text),
+    voice !== undefined ? 'voice message' : isSticker === true ? 'sticker' : undefined,
+    voice === undefined && isSticker !== true && files.length > 0
+      ? files.map(({ name }) => name).join(', ')
+      : undefined,
+    state,
+  ];
+  return `${author}: ${what.filter(Boolean).join(', ')}`;
+}

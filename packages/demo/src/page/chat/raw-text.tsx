@@ -1,0 +1,31 @@
+/** A footer in either form, as text or inside of JSON, where line breaks are escaped. */
+const FOOTER = /-- svc-metadata:v\d+ --[\s\S]*?-- end svc-metadata --|\[\[SVMD:v\d+:[\w+/=]*\]\]/g;
+const SHOWN = 12_000;
+
+/** The text as it is, its footer in colour. */
+export function RawText({ text }: { text: string }) {
+  const shown = text.slice(0, SHOWN);
+  const parts: { text: string; isFooter: boolean }[] = [];
+  let end = 0;
+  for (const match of shown.matchAll(FOOTER)) {
+    parts.push({ text: shown.slice(end, match.index), isFooter: false }, { text: match[0], isFooter: true });
+    end = match.index + match[0].length;
+  }
+  parts.push({ text: shown.slice(end), isFooter: false });
+  return (
+    <code class="raw-text">
+      {parts
+        .filter((part) => part.text !== '')
+        .map((part, index) =>
+          part.isFooter ? (
+            <mark key={index} class="footer-mark" title="The metadata footer">
+              <bdi>{part.text}</bdi>
+            </mark>
+          ) : (
+            <bdi key={index}>{part.text}</bdi>
+          ),
+        )}
+      {text.length > SHOWN && <span>… and {(text.length - SHOWN).toLocaleString('en')} more characters</span>}
+    </code>
+  );
+}

@@ -1,0 +1,112 @@
+import type { ClassicType } from '@footbridge/kit';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { Icon, TAPBACK_NAMES, TapbackIcon } from '../icons.tsx';
+import { STICKERS, stickerFile } from '../made-files.ts';
+import { isSet } from './chat-item.ts';
+import type { ChatItem, Tapback } from './chat-item.ts';
+import { moveInside } from './move-inside.ts';
+
+interface Props {
+  readonly item: ChatItem;
+  readonly onChoose: (tapback: Tapback) => void;
+  readonly onClose: () => void;
+}
+
+const CLASSICS: readonly ClassicType[] = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'];
+const EMOJI = ['🎉', '🙏', '🔥', '👏', '😍', '😮', '😢', '🚲', '☕', '✅', '👀', '💯'];
+
+/** The six Tapbacks, any emoji, a sticker. Tapping what is set takes it away. */
+export function TapbackBar({ item, onChoose, onClose }: Props) {
+  const bar = useRef<HTMLDivElement>(null);
+  const [more, setMore] = useState<'emoji' | 'sticker'>();
+
+  useEffect(() => {
+    bar.current?.querySelector('button')?.focus();
+    bar.current?.scrollIntoView({ block: 'nearest' });
+    const outside = ({ target }: PointerEvent) => {
+      if (target instanceof Node && bar.current?.contains(target) === false) onClose();
+    };
+    document.addEventListener('pointerdown', outside);
+    return () => document.removeEventListener('pointerdown', outside);
+  }, []);
+
+  const choice = (tapback: Tapback) => ({
+    type: 'button' as const,
+    'aria-pressed': isSet(item, tapback),
+    onClick: () => onChoose(tapback),
+  });
+  const toggle = (panel: 'emoji' | 'sticker') => ({
+    type: 'button' as const,
+    'aria-expanded': more === panel,
+    onClick: () => setMore(more === panel ? undefined : panel),
+  });
+
+  return (
+    <div
+      class="tapback-bar"
+      role="toolbar"
+      aria-label="Tap back"
+      ref={bar}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') onClose();
+        else if (!moveInside(event)) return;
+        event.preventDefault();
+        event.stopPropagation();
+      }}
+    >
+      <div class="tapback-row">
+        {CLASSICS.map((type) => (
+          <button key={type} {...choice({ kind: 'classic', type })} aria-label={TAPBACK_NAMES[type]}>
+            <TapbackIcon type={type} />
+          </button>
+        ))}
+        <button {...toggle('emoji')} aria-label="Any emoji">
+          <Icon name="smile" />
+        </button>
+        <button {...toggle('sticker')} aria-label="A sticker">
+          <Icon name="sticker" />
+        </button>
+      </div>
+      {more === 'emoji' && (
+        <div class="tapback-more">
+          {EMOJI.map((emoji) => (
+            <button key={emoji} {...choice({ kind: 'emoji', emoji })}>
+              {emoji}
+            </button>
+          ))}
+          <form
+            class="tapback-any"
+            onSubmit={(event) => {
+              event.preventDefault();
+              const emoji = new FormData(event.currentTarget).get('emoji');
+              if (typeof emoji === 'string' && emoji.trim() !== '')
+                onChoose({ kind: 'emoji', emoji: emoji.trim() });
+            }}
+          >
+            <input
+              name="emoji"
+              aria-label="Another emoji"
+              placeholder="or type one"
+              maxLength={16}
+              autocomplete="off"
+            />
+          </form>
+        </div>
+      )}
+      {more === 'sticker' && (
+        <div class="tapback-more">
+          {STICKERS.map((name) => (
+            <button
+              key={name}
+              {...choice({ kind: 'sticker', sticker: name })}
+              aria-label={`Sticker: ${name}`}
+            >
+              <img class="sticker-choice" src={`data:image/png;base64,${stickerFile(name).base64}`} alt="" />
+            </button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+import { useState } from 'preact/hooks';
+
+import { notice } from '../ask.ts';
+import { Icon } from '../icons.tsx';
+
+export function CopyButton({ label, text }: { label: string; text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  async function copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+      setTimeout(() => setCopied(false), 1500);
+    } catch {
+      notice.value = 'The browser does not let this page use the clipboard.';
+    }
+  }
+  return (
+    <button type="button" class="text-button" data-copies={text} onClick={() => void copy()}>
+      <Icon name={isCopied ? 'check' : 'copy'} />
+      {isCopied ? 'Copied' : label}
+    </button>
+  );
+}
