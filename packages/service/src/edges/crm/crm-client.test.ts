@@ -176,6 +176,14 @@ describe('a call to the CRM', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it('A11 reads the CRM rightly also when its words are ones we sent', async () => {
+    const body = JSON.stringify({ status: 'failed', error: { code: 'x', message: 'this message' } });
+    const { call, clock } = line([NOT_YET, answer(200)]);
+    const outcome = call(5, { body });
+    await clock.advance(2000);
+    expect(await outcome).toMatchObject({ kind: 'ok' });
+  });
+
   it('makes no call without a bearer', async () => {
     for (const missing of ['none', 'reauth_required', 'away'] as const) {
       const { call, sent } = line([answer(200)], { bearer: (): NoBearer => ({ missing }) });

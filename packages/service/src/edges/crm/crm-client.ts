@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { crmReason, readJson, textsIn } from './crm-reason.ts';
+import { presentable, readJson, textsIn, wordsOf } from './crm-reason.ts';
 import { Gates } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { judgeRefusal } from './judge-refusal.ts';
@@ -47,8 +47,11 @@ export interface Setback {
 
 /** How long the caller cares. */
 export interface Patience {
-  /** Asked before every attempt, and after a setback before anything else; false ends the call as `unwanted`. */
-  wanted(): boolean;
+  /**
+   * Asked before every attempt, and after a setback before anything else; false ends the call as `unwanted`.
+   * `renewed`: the attempt repeats one whose token had expired, and is part of it.
+   */
+  wanted(renewed: boolean): boolean;
   /** Asked after a setback: is it worth another attempt? */
   again(setback: Setback): boolean;
   /** The call waits for its next attempt or its turn; `wake` makes it ask `wanted` at once. */
@@ -57,12 +60,14 @@ export interface Patience {
 
 export interface Call {
   /** For metrics. */
-  readonly operation: 'status' | 'inbound' | 'find_contact' | 'create_contact' | 'read_contact';
+  readonly operation: 'status' | 'inbound' | 'find_contact' | 'create_contact' | 'read_contact' | 'upload';
   readonly locationId: string;
   readonly bearer: BearerKind;
   readonly method: Outgoing['method'];
   readonly path: string;
   readonly body?: string | Buffer;
+  /** Of the body, when it is not JSON. */
+  readonly contentType?: string;
   readonly idempotencyKey?: string;
   readonly wantsBody?: boolean;
   readonly timeoutMs?: number;
@@ -151,11 +156,11 @@ class HttpCrmClient implements CrmClient {
     const began = this.#clock.monotonic();
     const story: Story = { gate, began, attempts: 0, inDoubt: false, renewed: undefined };
     for (;;) {
-      if (!patience.wanted()) return UNWANTED;
+      if (!patience.wanted(story.renewed !== undefined)) return UNWANTED;
       const result = await this.#attempt(call, patience, story);
       if (result === 'ask_again') continue;
       if ('kind' in result) return result;
-      if (!patience.wanted()) return UNWANTED;
+      if (!patience.wanted(false)) return UNWANTED;
       const setback = describe(result, story, this.#clock.monotonic());
       if (!patience.again(setback)) return { kind: 'given_up', setback };
       await this.#wait(result.waitMs ?? this.#backoff(story.attempts), patience);
@@ -171,7 +176,8 @@ class HttpCrmClient implements CrmClient {
     if (!gate.tryEnter()) {
       if (gate.queued >= CROWD) return CROWDED;
       const myTurn = await this.#turn(gate, patience);
-      if (!myTurn || !patience.wanted() || gate.blockedMs() > 0) return 'ask_again';
+      if (!myTurn || !patience.wanted(story.renewed !== undefined) || gate.blockedMs() > 0)
+        return 'ask_again';
     }
     const wasRenewed = story.renewed !== undefined;
     story.renewed = undefined;
@@ -205,8 +211,9 @@ class HttpCrmClient implements CrmClient {
     wasRenewed: boolean,
   ): Promise<CallOutcome | Trouble | 'ask_again'> {
     const { status, text } = answer;
-    const reason = crmReason(readJson(text), [bearer.authorization.slice(7), ...sentTexts(call)]);
-    const judgement = judgeRefusal(answer, reason, this.#clock.now());
+    const words = wordsOf(readJson(text));
+    const judgement = judgeRefusal(answer, words, this.#clock.now());
+    const reason = presentable(words, [bearer.authorization.slice(7), ...sentTexts(call)]);
     if (judgement.kind === 'later' && status !== 429) story.gate.failed();
     else story.gate.answered();
     if (judgement.kind === 'refused') return { kind: 'refused', status, reason, text };
@@ -225,7 +232,7 @@ class HttpCrmClient implements CrmClient {
 
   #request(call: Call, bearer: Bearer): Outgoing {
     const headers = ['authorization', bearer.authorization, 'version', VERSION, 'accept', JSON_TYPE];
-    if (call.body !== undefined) headers.push('content-type', JSON_TYPE);
+    if (call.body !== undefined) headers.push('content-type', call.contentType ?? JSON_TYPE);
     if (call.idempotencyKey !== undefined) headers.push('idempotency-key', call.idempotencyKey);
     return {
       origin: this.#origin,
@@ -279,4 +286,4 @@ function describe(trouble: Trouble, story: Story, now: number): Setback {
 }
 
 const sentTexts = (call: Call): string[] =>
-  call.body === undefined ? [] : textsIn(readJson(String(call.body)));
+  call.body === undefined || call.contentType !== undefined ? [] : textsIn(readJson(String(call.body)));

@@ -16,16 +16,17 @@ export function readJson(text: string): unknown {
 }
 
 /**
- * The CRM's own short words for a refusal. Whatever we sent (texts, tokens, ids of people) is cut out of them, as are numbers and
- * addresses: they end up in logs, in the journal and on the Mac.
+ * The CRM's words as they may be shown and kept: whatever we sent (texts, tokens, ids of people) is cut out of them, as are numbers
+ * and addresses. They end up in logs, in the journal and on the Mac.
  */
-export function crmReason(body: unknown, sent: readonly string[]): string {
-  let words = wordsOf(body).toWellFormed().replace(CONTROLS, ' ').trim();
+export function presentable(crmWords: string, sent: readonly string[]): string {
+  let words = crmWords.toWellFormed().replace(CONTROLS, ' ').trim();
   for (const secret of sent) if (secret.length > 3) words = words.replaceAll(secret, '…');
   return words.replace(ADDRESSES, '…').replace(NUMBERS, '…').slice(0, LONGEST);
 }
 
-function wordsOf(body: unknown): string {
+/** What the CRM says in a refusal, for reading its meaning only: it may hold anything. */
+export function wordsOf(body: unknown): string {
   if (!isObject(body)) return '';
   const { message, error_description: description, error } = body;
   if (typeof message === 'string') return message;

@@ -22,10 +22,10 @@ const NOT_THE_TOKEN =
 const TOO_EARLY = /no conversation provider found for this message/i;
 const LONGEST_WAIT_MS = 600_000;
 
-export function judgeRefusal(answer: Answer, reason: string, now: number): Judgement {
+export function judgeRefusal(answer: Answer, words: string, now: number): Judgement {
   const { status } = answer;
-  if (status === 401) return NOT_THE_TOKEN.test(reason) ? REFUSED : TOKEN_REFUSED;
-  if (status === 403) return TOO_EARLY.test(reason) ? NOT_YET : REFUSED;
+  if (status === 401) return NOT_THE_TOKEN.test(words) ? REFUSED : TOKEN_REFUSED;
+  if (status === 403) return TOO_EARLY.test(words) ? NOT_YET : REFUSED;
   if (status === 429) return { kind: 'later', waitMs: askedWait(answer.headers, now) ?? 1000 };
   if (status >= 500) {
     const waitMs = retryAfter(answer.headers, now);

@@ -1,7 +1,7 @@
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { IssuedTokens, TokenEndpoint, TokenOutcome } from '../../flows/oauth/token-endpoint.ts';
-import { crmReason, readJson } from './crm-reason.ts';
+import { presentable, readJson, wordsOf } from './crm-reason.ts';
 import type { Answer, NoAnswer, Transport } from './transport.ts';
 
 export interface TokenEndpointOptions {
@@ -27,7 +27,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
   const host = new URL(options.crmHost);
   const prefix = host.pathname.replace(/\/$/, '');
 
-  const ask = async (fields: Record<string, string>): Promise<TokenOutcome> => {
+  const ask = async (fields: Record<string, string>, ...secrets: string[]): Promise<TokenOutcome> => {
     const all = { client_id: clientId, client_secret: clientSecret, ...fields };
     const answer = await transport.send({
       origin: tokenUrl.origin,
@@ -37,18 +37,18 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
       body: new URLSearchParams(all).toString(),
       wantsBody: true,
     });
-    return readOutcome(answer, Object.values(all));
+    return readOutcome(answer, [clientSecret, ...secrets]);
   };
 
   return {
     exchange: async (code) => {
-      const outcome = await ask({ grant_type: 'authorization_code', code });
+      const outcome = await ask({ grant_type: 'authorization_code', code }, code);
       return outcome.kind === 'inactive' || outcome.kind === 'refused'
         ? { kind: 'invalid', reason: outcome.reason }
         : outcome;
     },
     refresh: (refreshToken, userType) =>
-      ask({ grant_type: 'refresh_token', refresh_token: refreshToken, user_type: userType }),
+      ask({ grant_type: 'refresh_token', refresh_token: refreshToken, user_type: userType }, refreshToken),
     async mint(companyToken, companyId, locationId) {
       const answer = await transport.send({
         origin: host.origin,
@@ -99,7 +99,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
   };
 }
 
-function readOutcome(answer: Answer | NoAnswer, sent: readonly string[]): TokenOutcome {
+function readOutcome(answer: Answer | NoAnswer, secrets: readonly string[]): TokenOutcome {
   if ('reason' in answer) return { kind: 'away', reason: answer.reason };
   const { status } = answer;
   const body = readJson(answer.text);
@@ -109,11 +109,12 @@ function readOutcome(answer: Answer | NoAnswer, sent: readonly string[]): TokenO
       ? { kind: 'away', reason: 'an answer without an access token' }
       : { kind: 'issued', tokens };
   }
-  const reason = `${status} ${crmReason(body, sent)}`.trim();
+  const words = wordsOf(body);
+  const reason = `${status} ${presentable(words, secrets)}`.trim();
   if (status < 400 || status === 408 || status === 429 || status >= 500) return { kind: 'away', reason };
-  if (INACTIVE.test(reason)) return { kind: 'inactive', reason };
+  if (INACTIVE.test(words)) return { kind: 'inactive', reason };
   const code = isObject(body) && typeof body['error'] === 'string' ? body['error'] : '';
-  return INVALID.test(`${code} ${reason}`) ? { kind: 'invalid', reason } : { kind: 'refused', reason };
+  return INVALID.test(`${code} ${words}`) ? { kind: 'invalid', reason } : { kind: 'refused', reason };
 }
 
 function readTokens(body: unknown): IssuedTokens | undefined {

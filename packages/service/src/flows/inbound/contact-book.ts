@@ -51,7 +51,7 @@ export class ContactBook {
       if (under === undefined) return this.#look(key, locationId, handle, patience);
       const found = await under;
       // Who asked first does not care any more, but we do.
-      if (found.kind !== 'unwanted' || !patience.wanted()) return found;
+      if (found.kind !== 'unwanted' || !patience.wanted(false)) return found;
     }
   }
 

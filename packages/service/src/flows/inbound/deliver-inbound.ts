@@ -21,13 +21,15 @@ export type AckOutcome =
   | { readonly outcome: 'rejected'; readonly reason: string }
   | 'retry';
 
-/** Puts attachments where the CRM shows them best; answers with the addresses to send. */
+/** Puts attachments where the CRM shows them best. Always answers. */
 export interface Attachments {
-  handOver(what: {
-    locationId: string;
-    contactId: string;
-    urls: readonly string[];
-  }): Promise<readonly string[]>;
+  /** The addresses to send, and what the reader should know about the files behind them. */
+  prepare(what: { locationId: string; contactId: string; urls: readonly string[] }): Promise<Prepared>;
+}
+
+export interface Prepared {
+  readonly urls: readonly string[];
+  readonly notes: readonly string[];
 }
 
 export interface InboundDeps {
@@ -221,15 +223,15 @@ class Deliveries implements Inbound {
   async #postTo(contactId: string, job: InboundJob): Promise<Posted> {
     const { calls, attachments, settings } = this.#deps;
     const { locationId, frame } = job;
-    const urls =
+    const { urls, notes }: Prepared =
       attachments === undefined || frame.attachments.length === 0
-        ? frame.attachments
-        : await attachments.handOver({ locationId, contactId, urls: frame.attachments });
+        ? { urls: frame.attachments, notes: [] }
+        : await attachments.prepare({ locationId, contactId, urls: frame.attachments });
     return calls.post(
       {
         locationId,
         contactId,
-        message: composeMessage(frame, settings.footerOnPlainText),
+        message: composeMessage(frame, settings.footerOnPlainText, notes),
         attachments: urls,
         idempotencyKey: job.id,
       },

@@ -135,10 +135,10 @@ describe('what the CRM is told', () => {
     waiting[0]?.patience.waiting(() => {
       woken = true;
     });
-    expect(waiting[0]?.patience.wanted()).toBe(true);
+    expect(waiting[0]?.patience.wanted(false)).toBe(true);
     void reports.reported(lease(), frame(id));
     await turn();
-    expect([woken, waiting[0]?.patience.wanted()]).toEqual([true, false]);
+    expect([woken, waiting[0]?.patience.wanted(false)]).toEqual([true, false]);
     waiting[0]?.answer({ kind: 'unwanted' });
     await turn();
     expect(said()).toEqual(['pending', 'delivered']);
@@ -244,7 +244,7 @@ describe('what the CRM is told', () => {
     publish(reports, newRequestId());
     await turn();
     expect(said()).toEqual(['failed']);
-    expect(waiting[0]?.patience.wanted()).toBe(false);
+    expect(waiting[0]?.patience.wanted(false)).toBe(false);
     waiting[0]?.answer(TROUBLE);
     await turn();
     expect(said()).toEqual(['failed', 'pending']);
@@ -263,7 +263,7 @@ describe('what the CRM is told', () => {
     publish(reports, second);
     await turn();
     expect(said()).toEqual(['pending', 'delivered']);
-    expect(waiting[1]?.patience.wanted()).toBe(true);
+    expect(waiting[1]?.patience.wanted(false)).toBe(true);
     waiting[1]?.answer(TAKEN);
     expect(await ack).toEqual({ outcome: 'delivered' });
   });
@@ -295,10 +295,10 @@ describe('what the Mac is answered', () => {
     const first = reports.reported(lease(1), frame(id));
     await turn();
     currentEpoch.value = 2;
-    expect(waiting[1]?.patience.wanted()).toBe(false);
+    expect(waiting[1]?.patience.wanted(false)).toBe(false);
     const second = reports.reported(lease(2), frame(id));
     await turn();
-    expect(waiting[1]?.patience.wanted()).toBe(true);
+    expect(waiting[1]?.patience.wanted(false)).toBe(true);
     waiting[1]?.answer(TAKEN);
     expect(await Promise.all([first, second])).toEqual([{ outcome: 'delivered' }, { outcome: 'delivered' }]);
     expect(waiting).toHaveLength(2);
@@ -399,7 +399,7 @@ describe('closing', () => {
     expect(closed).toBe(false);
     waiting[0]?.answer(TAKEN);
     await turn();
-    expect(waiting[1]?.patience.wanted()).toBe(false);
+    expect(waiting[1]?.patience.wanted(false)).toBe(false);
     waiting[1]?.answer({ kind: 'unwanted' });
     expect(await ack).toBe('retry');
     await closing;
@@ -445,7 +445,7 @@ describe('in whatever order things happen', () => {
           const crm: Line = {
             async tell(call, patience) {
               for (let attempts = 1; ; attempts++) {
-                if (!patience.wanted()) return { kind: 'unwanted' };
+                if (!patience.wanted(false)) return { kind: 'unwanted' };
                 await scheduler.schedule(Promise.resolve(), `${call.status} travels`);
                 const seen = arrivals.get(call.messageId) ?? [];
                 arrivals.set(call.messageId, seen);
@@ -455,7 +455,7 @@ describe('in whatever order things happen', () => {
                 await scheduler.schedule(Promise.resolve(), `${call.status} is answered`);
                 if (trouble === 0) return TAKEN;
                 const setback = { ...SETBACK, attempts, cause: trouble === 3 ? 'not_yet' : 'timeout' };
-                if (!patience.wanted()) return { kind: 'unwanted' };
+                if (!patience.wanted(false)) return { kind: 'unwanted' };
                 if (!patience.again(setback)) return { kind: 'given_up', setback };
                 const woken = new Promise<void>((resolve) => patience.waiting(resolve));
                 await Promise.race([woken, scheduler.schedule(Promise.resolve(), `${call.status} waits`)]);

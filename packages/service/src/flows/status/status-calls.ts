@@ -25,8 +25,11 @@ export interface Setback {
 
 /** How long the caller cares. */
 export interface Patience {
-  /** Asked before every attempt, and after a setback before anything else; false ends the call as `unwanted`. */
-  wanted(): boolean;
+  /**
+   * Asked before every attempt, and after a setback before anything else; false ends the call as `unwanted`.
+   * `renewed`: the attempt repeats one whose token had expired, and is part of it.
+   */
+  wanted(renewed: boolean): boolean;
   /** Asked after a setback: is it worth another attempt? */
   again(setback: Setback): boolean;
   /** The call waits; `wake` makes it ask `wanted` at once. */

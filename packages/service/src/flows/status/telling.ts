@@ -46,8 +46,8 @@ export class Telling implements Patience {
     if (this.#lease !== undefined && lease.epoch > this.#lease.epoch) this.#lease = lease;
   }
 
-  wanted(): boolean {
-    return !this.#unwanted && (this.#lease === undefined || this.#isCurrent(this.#lease));
+  wanted(renewed = false): boolean {
+    return (renewed || !this.#unwanted) && (this.#lease === undefined || this.#isCurrent(this.#lease));
   }
 
   waiting(wake: () => void): void {

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+
+import { startCrm } from '@footbridge/testkit/crm';
+import type { Crm, CrmSettings, SentWebhook, WebhookFields } from '@footbridge/testkit/crm';
+import { activate, connectMac } from '@footbridge/testkit/mac';
+import type { Mac } from '@footbridge/testkit/mac';
+import { tempDir, undoList } from '@footbridge/testkit/undo';
+
+import { startBridge } from '../bridge.ts';
+import type { RunningBridge } from '../bridge.ts';
+
+export const LOCATION = 'locAAAAAAAAAAAAAAAA1';
+export const PHONE = '+14155550100';
+
+export interface CrmWorldOptions {
+  readonly env?: Record<string, string>;
+  readonly settings?: Partial<CrmSettings>;
+  /** `ready` unless told: all six settings are there, and `LOCATION` has authorised us. */
+  readonly oauth?: 'ready' | 'unauthorised' | 'off';
+}
+
+/** The whole service between a CRM that behaves like the real one and Macs that do as they are told. */
+export class CrmWorld {
+  readonly crm: Crm;
+  readonly #env: Record<string, string>;
+  readonly #undo = undoList();
+  #bridge: RunningBridge | undefined;
+  #licenseKey: string | undefined;
+
+  constructor(crm: Crm, env: Record<string, string>) {
+    this.crm = crm;
+    this.#env = env;
+    this.#undo.add(() => crm.stop());
+  }
+
+  static async start(options: CrmWorldOptions = {}): Promise<CrmWorld> {
+    const { oauth = 'ready' } = options;
+    const crm = await startCrm({ settings: { rateLimit: null, ...options.settings } });
+    const world = new CrmWorld(crm, {
+      CRM_HOSTNAME: crm.url,
+      CRM_PUBLIC_KEY: crm.key.publicKey,
+      RATE_LIMIT_CRM_WEBHOOK: '100000',
+      ...(oauth !== 'off' && {
+        CRM_OAUTH_ENABLED: 'true',
+        CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
+        CRM_OAUTH_CLIENT_SECRET: crm.settings.clientSecret,
+        CRM_OAUTH_TOKEN_URL: crm.tokenUrl,
+        CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+        CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
+      }),
+      ...options.env,
+    });
+    await world.#open();
+    if (oauth === 'ready') await world.authorise(LOCATION);
+    return world;
+  }
+
+  async #open(): Promise<void> {
+    const DATA_DIR = this.#env['DATA_DIR'] ?? (await tempDir(this.#undo));
+    Object.assign(this.#env, { DATA_DIR });
+    this.#bridge = await startBridge(this.#env);
+    this.crm.bridgeUrl = this.#bridge.url;
+  }
+
+  get bridge(): RunningBridge {
+    if (this.#bridge === undefined) throw new Error('the service is not running');
+    return this.#bridge;
+  }
+
+  /** Stops the service and starts it on the same data. */
+  async restart(env: Record<string, string> = {}): Promise<void> {
+    await this.bridge.stop();
+    Object.assign(this.#env, env);
+    await this.#open();
+  }
+
+  async stop(): Promise<void> {
+    await this.#bridge?.stop();
+    await this.#undo.run();
+  }
+
+  async authorise(locationId: string): Promise<void> {
+    const code = this.crm.install({ locationId });
+    const answer = await fetch(`${this.bridge.url}/oauth/callback/crm?code=${code}`);
+    if (answer.status !== 200)
+      throw new Error(`the callback answered ${answer.status}: ${await answer.text()}`);
+  }
+
+  async operator(
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<{ status: number; body: Record<string, unknown> }> {
+    const answer = await fetch(this.bridge.operatorUrl + path, {
+      method,
+      headers: {
+        Authorization: `Bearer ${this.bridge.operatorToken}`,
+        ...(body && { 'Content-Type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, body: text === '' ? {} : JSON.parse(text) };
+  }
+
+  /** A Mac in service at the location. */
+  async mac(locationId = LOCATION, deviceId = `mac-${locationId}`, seq = 1): Promise<Mac> {
+    const { deviceToken = '' } = await activate(this.bridge.url, {
+      licenseKey: await this.#license(),
+      deviceId,
+    });
+    const mac = await connectMac(this.bridge.url, { token: deviceToken, seq });
+    this.#undo.add(() => mac.terminate());
+    await mac.register(locationId);
+    return mac;
+  }
+
+  async #license(): Promise<string> {
+    if (this.#licenseKey === undefined) {
+      const { body } = await this.operator('POST', '/operator/licenses', { label: 'test', maxSeats: 50 });
+      this.#licenseKey = String(body['key']);
+    }
+    return this.#licenseKey;
+  }
+
+  /** `undefined` leaves a field out. */
+  webhook(fields: { [Name in keyof WebhookFields]?: unknown } = {}): Promise<SentWebhook> {
+    const all = { locationId: LOCATION, phone: PHONE, message: 'Hello', ...fields };
+    return this.crm.sendWebhook(all as WebhookFields);
+  }
+
+  get dataDir(): string {
+    return this.#env['DATA_DIR'] ?? '';
+  }
+
+  /** Everything the service wrote to its log. */
+  get log(): string {
+    return this.bridge.logs.join('\n');
+  }
+}
+
+/** Waits so long that what should not happen would have. */
+export const aWhile = (ms = 150): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,386 @@
+import { parseFooter } from '@footbridge/protocol/footer';
+import type { Received } from '@footbridge/testkit/mac';
+import { requestProblems } from '@footbridge/testkit/openapi';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { aWhile, CrmWorld, LOCATION, PHONE } from './crm-world.ts';
+import type { CrmWorldOptions } from './crm-world.ts';
+import { dumpFiles } from './dump-files.ts';
+
+let world: CrmWorld | undefined;
+afterEach(() => world?.stop());
+
+async function start(options?: CrmWorldOptions) {
+  world = await CrmWorld.start(options);
+  const contact = world.crm.addContact({ locationId: LOCATION, phone: PHONE });
+  return { here: world, crm: world.crm, contact, mac: await world.mac() };
+}
+
+const chat = (id: number) => ({ id, isGroup: false, recipients: [PHONE] });
+
+describe('the call', () => {
+  it('I1 has exactly the fields of the contract, and attachments only when there are any', async () => {
+    const { crm, contact, mac } = await start();
+    await mac.ack(mac.received({ sender: PHONE, text: 'Hi there', service: 'iMessage' }));
+    const url = 'https://bridge.example/assets/1/photo.png';
+    await mac.ack(mac.received({ sender: PHONE, text: 'Look', service: 'SMS', attachments: [url] }));
+    await mac.ack(mac.received({ sender: PHONE, text: 'RCS', service: 'RCS' }));
+    const body = { type: 'SMS', contactId: contact.id, locationId: LOCATION };
+    expect(crm.callsTo('inbound').map((call) => [call.method, call.path, call.body])).toEqual([
+      ['POST', '/conversations/messages/inbound', { ...body, message: 'Hi there' }],
+      ['POST', '/conversations/messages/inbound', { ...body, message: 'Look', attachments: [url] }],
+      ['POST', '/conversations/messages/inbound', { ...body, message: 'RCS' }],
+    ]);
+    const serious = crm.calls
+      .flatMap(requestProblems)
+      .filter((problem) => !/conversation(Provider)?Id/.test(problem));
+    expect(serious).toEqual([]);
+  });
+
+  it('I1 an added channel gets its provider id and type', async () => {
+    const { crm, mac } = await start({
+      env: { CRM_CONVERSATION_PROVIDER_ID: '5f0e1d2c3b4a596877665544', CRM_INBOUND_TYPE: 'Custom' },
+      settings: { provider: { kind: 'custom', id: '5f0e1d2c3b4a596877665544' } },
+    });
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(crm.callsTo('inbound')[0]?.body).toMatchObject({
+      type: 'Custom',
+      conversationProviderId: '5f0e1d2c3b4a596877665544',
+    });
+  });
+
+  it('I1 a success without a message id is a failure, tried again', async () => {
+    const { crm, mac } = await start();
+    crm.misbehave({ match: 'inbound', how: 'emptyBody' });
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }), 5000)).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(crm.messages.map(({ message }) => message)).toEqual(['Hi']);
+    expect(crm.callsTo('inbound')).toHaveLength(2);
+  });
+
+  it('I7 every call carries Version and a bearer', async () => {
+    const { crm, mac, here } = await start();
+    await mac.ack(mac.received({ sender: '+14155550199', text: 'new here' }));
+    await here.webhook({ messageId: 'm1', phone: undefined, contactId: crm.contacts[0]?.id ?? '' });
+    await until(() => crm.accepted('m1').length === 1);
+    const calls = crm.calls.filter(({ route }) => route !== 'token');
+    expect(new Set(calls.map(({ route }) => route))).toEqual(
+      new Set(['duplicate', 'upsert', 'inbound', 'contact', 'status']),
+    );
+    for (const { headers } of calls)
+      expect(headers).toMatchObject({
+        version: '2021-07-28',
+        authorization: expect.stringMatching(/^Bearer \S+$/),
+      });
+  });
+
+  it('I4 uses the OAuth token when OAuth is enabled', async () => {
+    const { crm, mac } = await start();
+    await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }));
+    expect(crm.callsTo('inbound')[0]?.headers['authorization']).toMatch(/^Bearer ey/);
+  });
+
+  it('I4 uses the private integration token when it is not', async () => {
+    const { crm, here } = await start({ oauth: 'off' });
+    await here.restart({ CRM_PIT_TOKENS: `${LOCATION}=${crm.pit(LOCATION)}` });
+    const mac = await here.mac();
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(crm.callsTo('inbound')[0]?.headers['authorization']).toMatch(/^Bearer pit-/);
+  });
+});
+
+describe('the contact', () => {
+  it('I2 is found by the number, with its plus encoded, and asked for once', async () => {
+    const { crm, contact, mac } = await start();
+    for (const text of ['one', 'two', 'three']) await mac.ack(mac.received({ sender: PHONE, text }));
+    expect(crm.messages.map(({ contactId }) => contactId)).toEqual([contact.id, contact.id, contact.id]);
+    expect(crm.callsTo('duplicate').map(({ query }) => query)).toEqual([
+      { locationId: LOCATION, number: PHONE },
+    ]);
+    expect(crm.callsTo('upsert')).toEqual([]);
+  });
+
+  it('I2 is found by an email address too', async () => {
+    const { crm, mac } = await start();
+    const jo = crm.addContact({ locationId: LOCATION, email: 'jo@example.com' });
+    await mac.ack(mac.received({ sender: 'jo@example.com', text: 'Hi' }));
+    expect(crm.messages.map(({ contactId }) => contactId)).toEqual([jo.id]);
+    expect(crm.callsTo('duplicate')[0]?.query).toEqual({ locationId: LOCATION, email: 'jo@example.com' });
+  });
+
+  it('I2 is the one the CRM last wrote to under this number, without any search', async () => {
+    const { crm, mac, here } = await start({ settings: { allowDuplicates: true } });
+    const twin = crm.addContact({ locationId: LOCATION, phone: PHONE });
+    await here.webhook({ contactId: twin.id, phone: '(415) 555-0100', messageId: 'm1' });
+    await mac.nextFrame('send');
+    await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }));
+    expect(crm.messages.map(({ contactId }) => contactId)).toEqual([twin.id]);
+    expect(crm.callsTo('duplicate')).toEqual([]);
+  });
+
+  it('I2 is created when there is none, once also when two messages come at the same time', async () => {
+    const { crm, mac } = await start();
+    const seqs = [1, 2].map((id) =>
+      mac.received({ sender: '+14155550177', text: `in chat ${id}`, chat: chat(id) }),
+    );
+    for (const seq of seqs) expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
+    const made = crm.contacts.filter(({ phone }) => phone === '+14155550177');
+    expect(made).toHaveLength(1);
+    expect(new Set(crm.messages.map(({ contactId }) => contactId))).toEqual(new Set([made[0]?.id]));
+  });
+
+  it('I2 CRM_CREATE_CONTACTS=false: undeliverable, kept by the Mac, seen by the operator, delivered later', async () => {
+    const { crm, mac, here } = await start({ env: { CRM_CREATE_CONTACTS: 'false' } });
+    const seq = mac.received({ sender: '+14155550177', text: 'Hi', guid: 'guid-unknown' });
+    expect(await mac.ack(seq)).toMatchObject({
+      outcome: 'rejected',
+      reason: expect.stringContaining('no contact'),
+    });
+    expect(crm.messages).toEqual([]);
+    const listed = await here.operator('GET', '/operator/messages?status=undeliverable');
+    const [message] = listed.body['messages'] as { id: string; code: string; messageId: string }[];
+    expect(message).toMatchObject({ messageId: 'guid-unknown', code: 'NO_CONTACT' });
+
+    crm.addContact({ locationId: LOCATION, phone: '+14155550177' });
+    const asked = await here.operator('POST', `/operator/messages/${message?.id ?? ''}/redeliver`);
+    expect(asked).toMatchObject({ status: 202, body: { seq } });
+    expect(await mac.nextFrame('redeliver')).toEqual({ type: 'redeliver', seq });
+    const again = mac.received({ sender: '+14155550177', text: 'Hi', guid: 'guid-unknown' });
+    expect(await mac.ack(again)).toMatchObject({ outcome: 'delivered' });
+    expect(crm.messages).toHaveLength(1);
+    expect((await here.operator('POST', `/operator/messages/${message?.id ?? ''}/redeliver`)).status).toBe(
+      409,
+    );
+  });
+
+  it('I2 is looked up again when the CRM no longer knows it', async () => {
+    const { crm, contact, mac } = await start();
+    await mac.ack(mac.received({ sender: PHONE, text: 'one' }));
+    crm.removeContact(contact.id);
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'two' }))).toMatchObject({
+      outcome: 'delivered',
+    });
+    const [, second] = crm.messages;
+    expect(second?.contactId).not.toBe(contact.id);
+    expect(crm.contacts.map(({ id }) => id)).toContain(second?.contactId);
+  });
+});
+
+describe('the footer', () => {
+  const group = { id: 7, isGroup: true, recipients: [PHONE, '+14155550101'] };
+  const reaction = {
+    kind: 'classic',
+    action: 'add',
+    target_message_guid: 'target',
+    target_message_guid_raw: 'p:0/target',
+    type: 'love',
+  } as const;
+  const cases: [string, Partial<Received>, object][] = [
+    ['a group', { chat: group }, { is_group: true, recipients: group.recipients }],
+    ['a reaction', { reaction }, { reaction }],
+    [
+      'a voice message',
+      { voice: { duration_ms: 1200, mime_type: 'audio/mp4' } },
+      { voice: { duration_ms: 1200, mime_type: 'audio/mp4' } },
+    ],
+    ['a sticker', { sticker: { guid: 's1', name: 'cat' } }, { sticker: { guid: 's1', name: 'cat' } }],
+    [
+      'an animation',
+      { animation: { effect: 'slam', kind: 'bubble' } },
+      { animation: { effect: 'slam', kind: 'bubble' } },
+    ],
+    ['a reply', { replyTo: { guid: 'before' } }, { reply_to: { message_guid: 'before' } }],
+  ];
+
+  it.each(cases)('I3 ends %s', async (_name, fields, metadata) => {
+    const { crm, mac } = await start();
+    await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'g1', service: 'iMessage', ...fields }));
+    const read = parseFooter(crm.messages[0]?.message ?? '');
+    expect(read).toMatchObject({ text: 'Hi', version: 1, form: 'block' });
+    expect(read.metadata).toMatchObject({
+      sender: PHONE,
+      message_guid: 'g1',
+      service_name: 'iMessage',
+      chat_id: expect.any(Number),
+      ...metadata,
+    });
+  });
+
+  it('I3 a plain text has none', async () => {
+    const { crm, mac } = await start();
+    await mac.ack(mac.received({ sender: PHONE, text: 'Just text' }));
+    expect(crm.messages[0]?.message).toBe('Just text');
+  });
+
+  it('I3 unless FOOTER_ON_PLAIN_TEXT says so', async () => {
+    const { crm, mac } = await start({ env: { FOOTER_ON_PLAIN_TEXT: 'true' } });
+    await mac.ack(mac.received({ sender: PHONE, text: 'Just text', guid: 'g1' }));
+    expect(parseFooter(crm.messages[0]?.message ?? '')).toMatchObject({
+      text: 'Just text',
+      metadata: { message_guid: 'g1', is_group: false },
+    });
+  });
+
+  it('I3 a customer cannot write one', async () => {
+    const { crm, mac } = await start();
+    const forged = 'Hi\n-- svc-metadata:v1 --\n{"sender":"somebody else"}\n-- end svc-metadata --';
+    await mac.ack(mac.received({ sender: PHONE, text: forged }));
+    expect(parseFooter(crm.messages[0]?.message ?? '')).toMatchObject({
+      text: forged,
+      metadata: { sender: PHONE },
+    });
+  });
+});
+
+describe('order', () => {
+  it('I5 a conversation stays in order through failures', async () => {
+    const { crm, mac } = await start();
+    crm.misbehave({ match: 'inbound', how: { status: 500 }, times: 2 });
+    crm.misbehave({ match: 'inbound', how: { delayMs: 120 }, after: 4 });
+    const texts = Array.from({ length: 12 }, (_, index) => `message ${index}`);
+    const seqs = texts.map((text) => mac.received({ sender: PHONE, text, chat: chat(1) }));
+    for (const seq of seqs) expect(await mac.ack(seq, 8000)).toMatchObject({ outcome: 'delivered' });
+    expect(crm.messages.map(({ message }) => message)).toEqual(texts);
+  });
+
+  it('I5 a conversation that hangs does not hold up another', async () => {
+    const { crm, mac } = await start();
+    crm.misbehave({ match: 'inbound', how: { delayMs: 1500 } });
+    const slow = mac.received({ sender: PHONE, text: 'slow', chat: chat(1) });
+    await until(() => crm.callsTo('inbound').length === 1);
+    const began = performance.now();
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'fast', chat: chat(2) }))).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(performance.now() - began).toBeLessThan(1000);
+    await mac.ack(slow, 5000);
+  });
+});
+
+describe('never lost, never twice', () => {
+  it('I6 is acknowledged only after the CRM took it', async () => {
+    const { crm, mac } = await start();
+    const mood = crm.misbehave({ match: 'inbound', how: { status: 503 }, times: 3 });
+    const seq = mac.received({ sender: PHONE, text: 'Hi' });
+    await until(() => mood.hits >= 2);
+    expect(mac.frames.filter(({ type }) => type === 'ack')).toEqual([]);
+    expect(await mac.ack(seq, 8000)).toMatchObject({ outcome: 'delivered' });
+    expect(crm.messages).toHaveLength(1);
+  });
+
+  it('I6 a frame sent again makes no second message, also on a new connection and after a restart', async () => {
+    const { crm, mac, here } = await start();
+    const frame = { sender: PHONE, text: 'Hi', guid: 'g1' };
+    await mac.ack(mac.received(frame));
+    expect(await mac.ack(mac.received(frame))).toMatchObject({ outcome: 'delivered' });
+    mac.terminate();
+    const second = await here.mac(LOCATION, undefined, mac.seq);
+    expect(await second.ack(second.received(frame))).toMatchObject({ outcome: 'delivered' });
+    second.terminate();
+    await here.restart();
+    const third = await here.mac(LOCATION, undefined, second.seq);
+    expect(await third.ack(third.received(frame))).toMatchObject({ outcome: 'delivered' });
+    expect(crm.messages).toHaveLength(1);
+  });
+
+  it('I6 the same guid at another location is another message', async () => {
+    const { crm, mac, here } = await start();
+    const other = 'locBBBBBBBBBBBBBBBB2';
+    await here.authorise(other);
+    const elsewhere = await here.mac(other, 'mac-of-another');
+    for (const one of [mac, elsewhere])
+      await one.ack(one.received({ sender: PHONE, text: 'Hi', guid: 'g1' }));
+    expect(crm.messages.map(({ locationId }) => locationId)).toEqual([LOCATION, other]);
+    expect(new Set(crm.callsTo('inbound').map(({ headers }) => headers['idempotency-key'])).size).toBe(2);
+  });
+
+  it('I6 a lost answer is asked for again under the same key, and the operator sees that it was', async () => {
+    const { crm, mac, here } = await start({ settings: { honourIdempotencyKey: true } });
+    crm.misbehave({ match: 'inbound', how: 'dropAnswer' });
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' }), 5000)).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(crm.messages).toHaveLength(1);
+    const keys = crm.callsTo('inbound').map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^[\da-f]{8}-[\da-f]{4}-5[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+    const trail = await here.operator('GET', '/operator/messages/g1');
+    expect((trail.body['steps'] as { step: string }[]).map(({ step }) => step)).toContain('uncertain');
+  });
+
+  it('I6 the token expires in the middle: refreshed, delivered once', async () => {
+    const { crm, mac } = await start();
+    await mac.ack(mac.received({ sender: PHONE, text: 'one' }));
+    crm.misbehave({ match: 'inbound', how: 'expireToken' });
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'two' }), 5000)).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(crm.messages.map(({ message }) => message)).toEqual(['one', 'two']);
+    expect(crm.callsTo('token')).toHaveLength(2);
+  });
+
+  it('I6 what the CRM refuses for good is rejected with its reason, and the chat goes on', async () => {
+    const { crm, mac, here } = await start();
+    await mac.ack(mac.received({ sender: PHONE, text: 'zero', chat: chat(1) }));
+    crm.misbehave({ match: 'inbound', how: { status: 403, body: { message: 'Not in this plan' } } });
+    const refused = mac.received({ sender: PHONE, text: 'secret words', chat: chat(1), guid: 'g-refused' });
+    const next = mac.received({ sender: PHONE, text: 'next', chat: chat(1) });
+    expect(await mac.ack(refused)).toMatchObject({
+      outcome: 'rejected',
+      reason: 'the CRM refused: 403 Not in this plan',
+    });
+    expect(await mac.ack(next)).toMatchObject({ outcome: 'delivered' });
+    const trail = await here.operator('GET', '/operator/messages/g-refused');
+    expect(trail.body).toMatchObject({ status: 'undeliverable', code: 'CRM_REFUSED', phone: '+1•••0100' });
+  });
+
+  it('I6 waits for the authorisation, and then delivers', async () => {
+    const { crm, mac, here } = await start({ oauth: 'unauthorised' });
+    const seq = mac.received({ sender: PHONE, text: 'early' });
+    await mac.noFrame('ack', 300);
+    await here.authorise(LOCATION);
+    expect(await mac.ack(seq, 9000)).toMatchObject({ outcome: 'delivered' });
+    expect(crm.messages).toHaveLength(1);
+  });
+
+  it('I6 a displaced Mac is not served any more', async () => {
+    const { crm, mac, here } = await start();
+    crm.misbehave({ match: 'inbound', how: { status: 503 }, times: 3 });
+    const frame = { sender: PHONE, text: 'Hi', guid: 'g1' };
+    mac.received(frame);
+    await until(() => crm.callsTo('inbound').length > 0);
+    const winner = await here.mac(LOCATION, 'another-mac-1');
+    await aWhile(2500);
+    expect(crm.messages).toEqual([]);
+    expect(await winner.ack(winner.received(frame), 5000)).toMatchObject({ outcome: 'delivered' });
+    expect(crm.messages).toHaveLength(1);
+  });
+});
+
+describe('privacy', () => {
+  it('I6 no text, number, token or key in the log, in any file, or in what the operator sees', async () => {
+    const { crm, mac, here } = await start();
+    const text = 'canary text nobody may read';
+    const sender = '+14155559876';
+    await mac.ack(mac.received({ sender, text, guid: 'g1' }));
+    crm.misbehave({ match: 'inbound', how: { status: 422, body: { message: `${text} from ${sender}` } } });
+    await mac.ack(mac.received({ sender, text, guid: 'g2' }));
+    const token = crm.calls.at(-1)?.headers['authorization']?.slice(7) ?? 'none';
+    const trails = await Promise.all(
+      ['/operator/messages', '/operator/messages/g1', '/operator/messages/g2', '/operator/grants'].map(
+        (path) => here.operator('GET', path),
+      ),
+    );
+    const seen = [here.log, JSON.stringify(trails), await dumpFiles(here.dataDir)].join('\n');
+    for (const secret of ['canary text', '4155559876', token, token.split('.')[2] ?? token])
+      expect(seen.includes(secret), secret.slice(0, 12)).toBe(false);
+    expect(seen).toContain('+1•••9876');
+  });
+});

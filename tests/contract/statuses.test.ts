@@ -1,0 +1,348 @@
+import { requestProblems } from '@footbridge/testkit/openapi';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { aWhile, CrmWorld, LOCATION } from './crm-world.ts';
+import type { CrmWorldOptions } from './crm-world.ts';
+
+let world: CrmWorld | undefined;
+afterEach(() => world?.stop());
+
+async function start(options?: CrmWorldOptions): Promise<CrmWorld> {
+  world = await CrmWorld.start(options);
+  return world;
+}
+
+/** One message on its way: the CRM sent it, the Mac has it. */
+async function sent(here: CrmWorld, mac: Awaited<ReturnType<CrmWorld['mac']>>, messageId: string) {
+  const { status, answer } = await here.webhook({ messageId });
+  expect(status).toBe(200);
+  const { requestId } = answer as { requestId: string };
+  const frame = await mac.nextFrame('send');
+  expect(frame).toMatchObject({ requestId, messageId });
+  return requestId;
+}
+
+describe('status callbacks', () => {
+  it('A1 go to PUT /conversations/messages/{messageId}/status, A2 pending at once, A3 delivered when the Mac says so', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'msgAAAAAAAAAAAAAAAA1');
+    await until(() => here.crm.accepted('msgAAAAAAAAAAAAAAAA1').length === 1);
+    const seq = mac.status({ requestId, messageId: 'msgAAAAAAAAAAAAAAAA1', status: 'delivered' });
+    expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
+    expect(here.crm.accepted('msgAAAAAAAAAAAAAAAA1')).toEqual(['pending', 'delivered']);
+    const calls = here.crm.callsTo('status');
+    expect(calls.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ['PUT', '/conversations/messages/msgAAAAAAAAAAAAAAAA1/status', { status: 'pending' }],
+      ['PUT', '/conversations/messages/msgAAAAAAAAAAAAAAAA1/status', { status: 'delivered' }],
+    ]);
+    expect(calls.flatMap(requestProblems)).toEqual([]);
+  });
+
+  it.each(['a/b', 'a?b#c', 'ä ö', '%2e%2e', '...', 'a\r\nb', '+1', '../../contacts/x'])(
+    'A1 a message id like %j stays one segment of the path',
+    async (messageId) => {
+      const here = await start();
+      await here.mac();
+      await here.webhook({ messageId });
+      const [call] = await until(() => {
+        const calls = here.crm.callsTo('status');
+        return calls.length > 0 && calls;
+      });
+      expect(call?.path.split('/')).toHaveLength(5);
+      expect(call?.params['messageId']).toBe(messageId);
+    },
+  );
+
+  it.each([undefined, null, '', '.', '..', 7, 'x'.repeat(257), '\ud800'])(
+    'A1 no call is made for the message id %j',
+    async (messageId) => {
+      const here = await start();
+      const mac = await here.mac();
+      const { status } = await here.webhook({ messageId });
+      expect(status).toBe(200);
+      const { requestId } = await mac.nextFrame('send');
+      const seq = mac.status({ requestId, messageId: null, status: 'delivered' });
+      expect(await mac.ack(seq)).toMatchObject({ outcome: 'skipped' });
+      expect(here.crm.callsTo('status')).toEqual([]);
+    },
+  );
+
+  it('A3 failed carries the code of the Mac verbatim', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'm1');
+    const error = { code: 'SOMETHING_NEW', message: 'Messages did not want to.' };
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'failed', error }));
+    expect(here.crm.callsTo('status').at(-1)?.body).toEqual({
+      status: 'failed',
+      error: { code: 'SOMETHING_NEW', type: 'error', message: 'Messages did not want to.' },
+    });
+  });
+
+  it('A4 the order holds when the CRM is slow with pending and the Mac is not', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    here.crm.misbehave({ match: 'status', how: { delayMs: 400 } });
+    const requestId = await sent(here, mac, 'm1');
+    const seq = mac.status({ requestId, messageId: 'm1', status: 'delivered' });
+    expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
+    expect(here.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+    const [pending, delivered] = here.crm.callsTo('status');
+    expect(delivered?.at).toBeGreaterThanOrEqual(pending?.answeredAt ?? Infinity);
+  });
+
+  it('A4 a pending that fails is given up when the Mac has spoken, and never comes late', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    here.crm.misbehave({ match: 'status', how: { status: 503 } });
+    const requestId = await sent(here, mac, 'm1');
+    await until(() => here.crm.callsTo('status').length === 1);
+    const seq = mac.status({ requestId, messageId: 'm1', status: 'delivered' });
+    expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
+    await aWhile(800);
+    expect(here.crm.statusesOf('m1').map(({ status }) => status)).toEqual(['pending', 'delivered']);
+    expect(here.crm.accepted('m1')).toEqual(['delivered']);
+  });
+
+  it('A4 hundreds of messages with a moody CRM: never anything but P, P·D, P·F, D or F', async () => {
+    const here = await start({ env: { RATE_LIMIT_CRM_CALLS: '100000' } });
+    const mac = await here.mac();
+    const moods = [{ status: 500 }, { delayMs: 60 }, { answerDelayMs: 80 }, 'reset', 'dropAnswer'] as const;
+    moods.forEach((how, index) => here.crm.misbehave({ match: 'status', how, times: 15, after: index * 60 }));
+    const count = 300;
+    for (let index = 0; index < count; index++) {
+      await here.webhook({ messageId: `m${index}` });
+      const { requestId } = await mac.nextFrame('send');
+      const failed = index % 5 === 0;
+      mac.status({
+        requestId,
+        messageId: `m${index}`,
+        status: failed ? 'failed' : 'delivered',
+        ...(failed && { error: { code: 'TIMEOUT', message: 'late' } }),
+      });
+      if (index % 30 === 29)
+        await until(() => mac.frames.filter(({ type }) => type === 'ack').length > index - 30);
+    }
+    await until(() => mac.frames.filter(({ type }) => type === 'ack').length === count, { within: 20_000 });
+    for (let index = 0; index < count; index++) {
+      const seen = here.crm.statusesOf(`m${index}`).map(({ status }) => status);
+      const distinct = seen.filter((one, at) => one !== seen[at - 1]).join(' ');
+      const end = index % 5 === 0 ? 'failed' : 'delivered';
+      expect([end, `pending ${end}`], `m${index}`).toContain(distinct);
+    }
+  }, 40_000);
+
+  it('A5 later frames for the same request are acknowledged and dropped', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'm1');
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }));
+    const error = { code: 'TIMEOUT', message: 'late' };
+    expect(await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'failed', error }))).toMatchObject({
+      type: 'ack',
+    });
+    await aWhile();
+    expect(here.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+  });
+
+  it('A5 also after a restart of the service', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'm1');
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }));
+    await here.restart();
+    const again = await here.mac(LOCATION, undefined, 50);
+    expect(await again.ack(again.status({ requestId, messageId: 'm1', status: 'delivered' }))).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(here.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+  });
+
+  it('A6 nothing is sent without OAuth; the reason is logged once per request', async () => {
+    const here = await start({ oauth: 'off' });
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'm1');
+    expect(await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }))).toMatchObject({
+      outcome: 'skipped',
+    });
+    expect(here.crm.calls).toEqual([]);
+    const lines = here.bridge.logs.filter((line) => line.includes('oauth_not_configured'));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ requestId, reason: 'oauth_not_configured' });
+  });
+
+  it('A6 nothing is sent without a token for the location, silently; the webhook answer is the same', async () => {
+    const here = await start({ oauth: 'unauthorised' });
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'm1');
+    expect(await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }))).toMatchObject({
+      outcome: 'skipped',
+    });
+    expect(here.crm.calls).toEqual([]);
+    expect(here.log).not.toContain(requestId);
+  });
+
+  it.each([
+    ['MISSING_REQUIRED_FIELDS', { contactId: undefined }, 400],
+    ['MESSAGE_BODY_TOO_LONG', { message: 'x'.repeat(20_001) }, 400],
+    ['RECIPIENT_PHONE_INVALID', { phone: 'nobody' }, 400],
+    ['CLIENT_NOT_CONNECTED', {}, 404],
+  ] as const)('A7 a request refused as %s fails in the CRM too', async (code, fields, status) => {
+    const here = await start();
+    const answer = await here.webhook({ messageId: 'm1', ...fields });
+    expect(answer.status).toBe(status);
+    const [call] = await until(() => {
+      const calls = here.crm.callsTo('status');
+      return calls.length > 0 && calls;
+    });
+    expect(call?.body).toEqual({
+      status: 'failed',
+      error: { code, type: 'error', message: expect.stringMatching(/\S/) },
+    });
+    await aWhile();
+    expect(here.crm.accepted('m1')).toEqual(['failed']);
+  });
+
+  it('A7 other refusals say nothing', async () => {
+    const here = await start({ env: { RATE_LIMIT_CRM_WEBHOOK: '1' } });
+    const to = { locationId: LOCATION, messageId: 'm1' };
+    const answers = [
+      await here.crm.sendWebhook(to, { headers: { 'Content-Type': 'text/plain' } }),
+      await here.crm.sendWebhook(to, { headers: { 'Content-Type': 'application/json-patch+json' } }),
+      await here.crm.sendWebhook(to, { headers: { 'X-CRM-Signature': 'no' } }),
+      await here.crm.sendWebhook({ ...to, type: 'Email' }),
+      await here.webhook(to),
+    ];
+    expect(answers.map(({ status, answer }) => [status, (answer as { code?: string }).code])).toEqual([
+      [400, 'INVALID_CONTENT_TYPE'],
+      [400, 'INVALID_REQUEST_BODY'],
+      [401, undefined],
+      [400, 'UNSUPPORTED_MESSAGE_TYPE'],
+      [429, 'TOO_MANY_REQUESTS'],
+    ]);
+    await aWhile();
+    expect(here.crm.statuses).toEqual([]);
+  });
+
+  it('A7 nothing for an unusable message id or without a token', async () => {
+    const here = await start({ oauth: 'unauthorised' });
+    expect((await here.webhook({ messageId: 'm1' })).status).toBe(404);
+    await aWhile();
+    expect(here.crm.calls).toEqual([]);
+    await here.authorise(LOCATION);
+    here.crm.forget();
+    expect((await here.webhook({ messageId: '..' })).status).toBe(404);
+    await aWhile();
+    expect(here.crm.calls).toEqual([]);
+  });
+
+  it.each([
+    { status: 500 },
+    'hang',
+    'reset',
+    { status: 302, headers: { Location: 'http://127.0.0.1:1/' } },
+  ] as const)('A8 a CRM that answers %j changes nothing for the webhook', async (how) => {
+    const here = await start();
+    await here.mac();
+    here.crm.misbehave({ match: 'status', how, times: 100 });
+    const { status, ms } = await here.webhook({ messageId: 'm1' });
+    expect(status).toBe(200);
+    expect(ms).toBeLessThan(1000);
+  });
+
+  it('A9 a silent Mac leaves the message pending', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    await sent(here, mac, 'm1');
+    await until(() => here.crm.accepted('m1').length === 1);
+    mac.terminate();
+    await aWhile(400);
+    expect(here.crm.statusesOf('m1').map(({ status }) => status)).toEqual(['pending']);
+  });
+
+  it('A10 the service itself produces CLIENT_NOT_CONNECTED and the codes of refused requests, nothing else', async () => {
+    const here = await start();
+    await here.webhook({ messageId: 'm1' });
+    await here.webhook({ messageId: 'm2', phone: 'x' });
+    await until(() => here.crm.statuses.length === 2);
+    const codes = here.crm.statuses.map(({ error }) => (error as { code: string }).code);
+    expect(new Set(codes)).toEqual(new Set(['CLIENT_NOT_CONNECTED', 'RECIPIENT_PHONE_INVALID']));
+  });
+
+  it('A11 waits and tries again while the CRM does not know its own message yet, without touching the token', async () => {
+    const here = await start({ settings: { statusWindowMs: 2500 } });
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, here.crm.newMessage(LOCATION, 'm1'));
+    const seq = mac.status({ requestId, messageId: 'm1', status: 'delivered' });
+    expect(await mac.ack(seq, 9000)).toMatchObject({ outcome: 'delivered' });
+    expect(here.crm.accepted('m1')).toEqual(['delivered']);
+    expect(here.crm.callsTo('token')).toHaveLength(1);
+  });
+
+  it('A11 refreshes an expired token once and tries again', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    here.crm.expireTokens(LOCATION);
+    const requestId = await sent(here, mac, 'm1');
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }));
+    expect(here.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+    expect(here.crm.callsTo('token')).toHaveLength(2);
+  });
+
+  it('A11 honours Retry-After', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    here.crm.misbehave({ match: 'status', how: { status: 429, retryAfter: 1 } });
+    await sent(here, mac, 'm1');
+    await until(() => here.crm.accepted('m1').length === 1);
+    const [first, second] = here.crm.callsTo('status');
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(990);
+  });
+
+  it('A11 what the CRM refuses for good is acknowledged as rejected, logged, and not repeated', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'm1');
+    await until(() => here.crm.accepted('m1').length === 1);
+    here.crm.misbehave({ match: 'status', how: { status: 422, body: { message: 'No' } }, times: 9 });
+    const ack = await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }));
+    expect(ack).toMatchObject({ outcome: 'rejected', reason: expect.stringContaining('422') });
+    await aWhile();
+    expect(here.crm.callsTo('status')).toHaveLength(2);
+    expect(here.log).toContain('the CRM did not take a status');
+  });
+
+  it('A11 a terminal status is acknowledged only when the CRM took it, and survives a restart on the Mac', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'm1');
+    await until(() => here.crm.accepted('m1').length === 1);
+    const mood = here.crm.misbehave({ match: 'status', how: { status: 503 }, times: 1000 });
+    mac.status({ requestId, messageId: 'm1', status: 'delivered' });
+    await until(() => mood.hits > 0);
+    await mac.noFrame('ack', 300);
+    mac.terminate();
+    here.crm.calm();
+    await here.restart();
+    const again = await here.mac(LOCATION, undefined, mac.seq);
+    const seq = again.status({ requestId, messageId: 'm1', status: 'delivered' });
+    expect(await again.ack(seq, 15_000)).toMatchObject({ outcome: 'delivered' });
+    expect(here.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+  }, 25_000);
+
+  it('A3 a Mac speaks for its own location only', async () => {
+    const here = await start();
+    const other = 'locBBBBBBBBBBBBBBBB2';
+    await here.authorise(other);
+    const mac = await here.mac();
+    const stranger = await here.mac(other, 'mac-of-another');
+    const requestId = await sent(here, mac, 'm1');
+    await until(() => here.crm.accepted('m1').length === 1);
+    const ack = await stranger.ack(stranger.status({ requestId, messageId: 'm1', status: 'delivered' }));
+    expect(ack).toMatchObject({ outcome: 'rejected' });
+    await aWhile();
+    expect(here.crm.accepted('m1')).toEqual(['pending']);
+  });
+});
