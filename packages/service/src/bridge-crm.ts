@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import type { Ground } from './bridge.ts';
+import type { AssetSide } from './bridge-assets.ts';
 import { every } from './clock.ts';
 import { createContactCalls } from './edges/crm/contact-calls.ts';
 import { createCrmClient } from './edges/crm/crm-client.ts';
@@ -8,12 +9,14 @@ import { createInboundCalls } from './edges/crm/inbound-calls.ts';
 import { createStatusCalls } from './edges/crm/status-calls.ts';
 import { createTokenEndpoint } from './edges/crm/token-endpoint.ts';
 import { createTransport } from './edges/crm/transport.ts';
+import { createUploadCalls } from './edges/crm/upload-calls.ts';
 import { oauthRoutes } from './edges/http/oauth-routes.ts';
 import type { GatewayDeps } from './edges/mac/mac-gateway.ts';
 import { eventsRoutes } from './edges/operator/events-routes.ts';
 import { grantsRoutes } from './edges/operator/grants-routes.ts';
 import { messagesRoutes } from './edges/operator/messages-routes.ts';
 import type { Failpoint } from './failpoint.ts';
+import { createPrepareAttachments } from './flows/assets/prepare-attachments.ts';
 import type { OverviewDeps } from './flows/enrol/overview.ts';
 import { createInbound } from './flows/inbound/deliver-inbound.ts';
 import { grantStates } from './flows/oauth/grant-states.ts';
@@ -42,6 +45,7 @@ export interface CrmNeeds {
   readonly switchboard: Switchboard;
   readonly limits: Limits;
   readonly audit: Audit;
+  readonly files: Pick<AssetSide, 'assets' | 'index'>;
   readonly failpoint: Failpoint;
 }
 
@@ -133,6 +137,11 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
     }),
     contacts,
     settings: config.crm,
+    attachments: createPrepareAttachments({
+      ...needs.files,
+      storage: config.crm.uploadAttachments ? createUploadCalls(client) : undefined,
+      log,
+    }),
     count: metrics.inbound,
   });
   life.add('inbound', () => inbound.close());

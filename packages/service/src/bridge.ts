@@ -101,6 +101,9 @@ async function compose(ground: Ground): Promise<Bridge> {
   if (ring.size === 0)
     log.warn({}, 'no CRM key is trusted: every webhook will get 401; add one with footbridge keys add');
 
+  // The address is known once the listener is up; nothing is uploaded before.
+  const address = { url: config.listeners.baseUrl ?? '' };
+  const files = await composeAssets(ground, database, () => address.url);
   const crm = await composeCrm(ground, {
     database,
     changes,
@@ -109,11 +112,9 @@ async function compose(ground: Ground): Promise<Bridge> {
     switchboard,
     limits,
     audit,
+    files,
     failpoint,
   });
-  // The address is known once the listener is up; nothing is uploaded before.
-  const address = { url: config.listeners.baseUrl ?? '' };
-  const files = await composeAssets(ground, database, () => address.url);
   const macs = composeMacs(ground, {
     licenses,
     switchboard,

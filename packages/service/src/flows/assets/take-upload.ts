@@ -4,7 +4,6 @@ import { safeFileName } from '../../media/file-name.ts';
 import { mediaType } from '../../media/media-types.ts';
 import type { MediaTypeName } from '../../media/media-types.ts';
 import { SNIFF_BYTES, sniff } from '../../media/sniff.ts';
-import { asAssetId } from '../../ports/assets/assets.ts';
 import type { AssetId, Assets } from '../../ports/assets/assets.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
 
@@ -139,20 +138,4 @@ class Head {
   bytes(): Uint8Array {
     return Buffer.concat(this.#parts);
   }
-}
-
-/** What the CRM's reader should know about files of ours among the addresses of a message. */
-export async function notesOf(index: Pick<AssetIndex, 'find'>, urls: readonly string[]): Promise<string[]> {
-  const records = await Promise.all(urls.map((url) => recordOf(index, url)));
-  return records.flatMap((found) => (found?.note ? [`${found.name}: ${found.note}`] : []));
-}
-
-/** The record behind one of our addresses. */
-export async function recordOf(
-  index: Pick<AssetIndex, 'find'>,
-  url: string,
-): Promise<AssetRecord | undefined> {
-  const [, candidate] = /\/assets\/([\w-]{32})\/[^/?#]*$/.exec(url) ?? [];
-  const id = asAssetId(candidate);
-  return id && index.find(id);
 }

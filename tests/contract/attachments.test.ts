@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { parseFooter } from '@footbridge/protocol/footer';
+import { startCrm } from '@footbridge/testkit/crm';
+import type { Crm } from '@footbridge/testkit/crm';
+import { activate, connectMac } from '@footbridge/testkit/mac';
+import type { Mac } from '@footbridge/testkit/mac';
+import { undoList } from '@footbridge/testkit/undo';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { startBridge } from '../bridge.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+const fixture = (name: string) =>
+  readFileSync(join(import.meta.dirname, '../../packages/service/src/media/fixtures', name));
+
+interface World {
+  crm: Crm;
+  mac: Mac;
+  upload: (bytes: Uint8Array, name: string) => Promise<string>;
+}
+
+async function world(env: Record<string, string> = {}): Promise<World> {
+  const crm = await startCrm();
+  undo.add(() => crm.stop());
+  const bridge = await startBridge({
+    CRM_HOSTNAME: crm.url,
+    CRM_PIT_TOKENS: `loc1=${crm.pit('loc1')}`,
+    ...env,
+  });
+  undo.add(() => bridge.stop());
+  const made = await fetch(`${bridge.operatorUrl}/operator/licenses`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ label: 'test', maxSeats: 1 }),
+  });
+  const { key } = (await made.json()) as { key: string };
+  const { deviceToken = '' } = await activate(bridge.url, { licenseKey: key });
+  const mac = await connectMac(bridge.url, { token: deviceToken });
+  undo.add(() => mac.close());
+  await mac.register('loc1');
+  return {
+    crm,
+    mac,
+    async upload(bytes, name) {
+      const answer = await fetch(`${bridge.url}/mac/assets`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${deviceToken}`,
+          'Content-Type': 'application/octet-stream',
+          'X-File-Name': name,
+        },
+        body: bytes as BodyInit,
+      });
+      return ((await answer.json()) as { url: string }).url;
+    },
+  };
+}
+
+const from = '+15555550100';
+
+describe('attachments in the CRM', { timeout: 60_000 }, () => {
+  it('I8 a converted picture arrives as an address of a web format, without a footer', async () => {
+    const { crm, mac, upload } = await world();
+    const url = await upload(fixture('cutout.heic'), 'sticker.heic');
+    await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
+    const [stored] = crm.messages;
+    expect(stored?.attachments).toEqual([url]);
+    expect(stored?.message).toBe('look');
+    expect((await fetch(url)).headers.get('content-type')).toBe('image/png');
+  });
+
+  it('I8 a picture that could not be converted arrives as it came, and the footer says so', async () => {
+    const { crm, mac, upload } = await world();
+    const url = await upload(fixture('cutout.heic').subarray(0, 700), 'broken.heic');
+    await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
+    const [stored] = crm.messages;
+    expect(stored?.attachments).toEqual([url]);
+    const { text, metadata } = parseFooter(stored?.message ?? '');
+    expect(text).toBe('look');
+    expect(metadata?.['attachment_notes']).toEqual([expect.stringMatching(/^broken\.heic: not converted: /)]);
+  });
+
+  it('I8 with CRM_UPLOAD_ATTACHMENTS the CRM keeps the file itself', async () => {
+    const { crm, mac, upload } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
+    const url = await upload(fixture('pattern.png'), 'pattern.png');
+    await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
+    expect(crm.uploads).toMatchObject([{ name: 'pattern.png', size: fixture('pattern.png').length }]);
+    expect(crm.messages[0]?.attachments).toEqual([crm.uploads[0]?.url]);
+  });
+
+  it('I8 when the CRM does not take the file, our address goes out', async () => {
+    const { crm, mac, upload } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
+    crm.misbehave({ match: 'upload', times: 5, how: { status: 415 } });
+    const url = await upload(fixture('pattern.png'), 'pattern.png');
+    await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
+    expect(crm.messages[0]?.attachments).toEqual([url]);
+  });
+
+  it('an address that is not ours is passed on and never asked for', async () => {
+    const { crm, mac } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
+    const foreign = 'http://127.0.0.1:1/assets/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/x.png';
+    await mac.ack(mac.received({ sender: from, text: 'look', attachments: [foreign] }));
+    expect(crm.messages[0]?.attachments).toEqual([foreign]);
+    expect(crm.uploads).toEqual([]);
+  });
+});
