@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { codeEntry } from '@footbridge/protocol/codes';
+import { describe, expect, it } from 'vitest';
+
+import { SETTINGS } from '../packages/service/src/config/settings.ts';
+import { staleDocuments } from '../scripts/documents.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PAGES = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`),
+].filter((name) => name.endsWith('.md'));
+const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+
+describe('documents keep step with the code', () => {
+  it('generated pages are fresh', async () => {
+    expect(await staleDocuments(ROOT)).toEqual([]);
+  });
+
+  it.each(PAGES)('%s: every link leads somewhere', (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)].map(
+      (match) => match[1] ?? '',
+    );
+    expect(links.filter((link) => !existsSync(join(ROOT, dirname(page), link)))).toEqual([]);
+  });
+
+  it.each(PAGES)('%s: every npm script it names exists', (page) => {
+    const named = [
+      ...read(page).matchAll(/\bnpm (?:run )?(start|test|demo|check|contract|bench|[a-z]+:[a-z]+)\b/g),
+    ].map((match) => match[1] ?? '');
+    expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+  });
+
+  it.each(PAGES)('%s: every setting it names exists', (page) => {
+    const known = new Set(Object.values(SETTINGS).flatMap(({ name }) => [name, `${name}_FILE`]));
+    const named = [
+      ...read(page).matchAll(
+        /`((?:CRM|RATE_LIMIT|ASSET|DATABASE|REDIS|BASE|TRUST|OPERATOR|NODE|LOCATION|JOURNAL|MESSAGE_BODY)_[A-Z0-9_]*[A-Z0-9])(?==|`)/g,
+      ),
+    ].map((match) => match[1] ?? '');
+    expect(named.filter((name) => !known.has(name) && codeEntry(name) === undefined)).toEqual([]);
+  });
+
+  it('every footbridge command in the papers is one', () => {
+    const commands = new Set(
+      PAGES.flatMap((page) =>
+        [...read(page).matchAll(/npx footbridge ([a-z]+(?: [a-z]+)?)/g)].map((match) => match[1] ?? ''),
+      ),
+    );
+    expect(commands.size).toBeGreaterThan(4);
+    const bin = join(ROOT, 'packages/cli/bin/footbridge.mjs');
+    const unknown = [...commands].filter((command) => {
+      try {
+        const help = execFileSync(process.execPath, [bin, ...command.split(' '), '--help'], {
+          encoding: 'utf8',
+        });
+        // Commander answers an unknown command with the help of its parent.
+        return (
+          !help.startsWith(`Usage: footbridge ${command}`) &&
+          !help.startsWith(`Usage: footbridge ${command.split(' ')[0]} [`)
+        );
+      } catch {
+        return true;
+      }
+    });
+    expect(unknown).toEqual([]);
+  });
+});
