@@ -35,18 +35,11 @@ export function actions(
 
   const table: Record<string, (wish: Wish) => Promise<unknown>> = {
     /** The customer, or the friend, writes, speaks, or sends a file. */
-    say({ from, ...wish }) {
-      for (const file of filesOf(wish['attachments'], wish['voice'])) shelf.put(file);
-      return mac.say(from === FRIEND ? FRIEND : CUSTOMER, wish);
-    },
+    say: ({ from, ...wish }) => mac.say(from === FRIEND ? FRIEND : CUSTOMER, wish),
     /** The customer taps back. */
-    react({ from, ...wish }) {
-      for (const file of filesOf(wish['sticker'])) shelf.put(file);
-      return mac.react(from === FRIEND ? FRIEND : CUSTOMER, wish as unknown as Reacted);
-    },
+    react: ({ from, ...wish }) => mac.react(from === FRIEND ? FRIEND : CUSTOMER, wish as unknown as Reacted),
     sticker({ from, ...wish }) {
       if (!isFile(wish)) throw new Error('A sticker is a file: name, mime, base64.');
-      shelf.put(wish);
       return mac.sticker(from === FRIEND ? FRIEND : CUSTOMER, wish);
     },
     /** A group of the customer, a friend and us. */

@@ -75,14 +75,22 @@ async function run(): Promise<void> {
   );
   const chosen = await ports();
   const opening = values.headless ? undefined : preparePage();
-  const world = await startWorld(chosen, step);
+  const starting = startWorld(chosen, step);
   let stopping: Promise<void> | undefined;
+  // What is still starting is waited for: a process nobody knows of yet could not be stopped.
   const stop = (code: number) => {
-    stopping ??= world.stop().then(() => process.exit(code));
+    stopping ??= starting.then(
+      async (world) => {
+        await world.stop();
+        process.exit(code);
+      },
+      () => process.exit(code),
+    );
   };
   process.on('SIGINT', () => stop(0));
   process.on('SIGTERM', () => stop(0));
   try {
+    const world = await starting;
     await tellStory(world, step);
     if (opening === undefined) {
       const good = await breakEverything(world);
@@ -99,7 +107,9 @@ async function run(): Promise<void> {
       `\n  ${styleText('bold', 'Open')}  ${styleText('cyan', page.url)}     ${styleText('dim', `ready in ${took} s`)}\n  ${styleText('bold', 'Stop')}  Ctrl-C\n`,
     );
   } catch (error) {
-    console.error(`\nThe demo could not go on: ${error instanceof Error ? error.message : String(error)}`);
+    // Whoever stops it in the middle need not read that the rest failed.
+    if (stopping === undefined)
+      console.error(`\nThe demo could not go on: ${error instanceof Error ? error.message : String(error)}`);
     stop(1);
   }
 }

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /** A picture, a sound or any file that somebody at the page sends. */
 export interface GivenFile {
@@ -7,36 +9,80 @@ export interface GivenFile {
   readonly base64: string;
 }
 
-const SHOWN = /^(image\/(png|jpeg|gif|webp)|audio\/[\w.+-]+)$/;
+interface Shelved {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+/** Whatever else there is goes out as plain bytes, which no browser runs. */
+const SHOWN: Record<string, string> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  wav: 'audio/wav',
+  m4a: 'audio/mp4',
+  mp3: 'audio/mpeg',
+};
+const SHORTEST = 16;
 const MOST_BYTES = 64_000_000;
 
-/** What was sent from the page, by its SHA-256: the Mac fetches the agent's files here, and the phone shows them from here. */
+/** Files by their SHA-256: the Mac fetches here what the agent sends, and the phone is drawn with what lies in its folder. */
 export class MediaShelf {
-  readonly #files = new Map<string, { type: string; body: Buffer }>();
+  readonly #folder: string;
+  readonly #files = new Map<string, Shelved>();
+  readonly #seen = new Set<string>();
   #bytes = 0;
 
+  /** `folder` is where the simulated Messages keeps its attachments. */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
   /** The path under which the file can be fetched. */
-  put({ name, mime, base64 }: GivenFile): string {
-    const body = Buffer.from(base64, 'base64');
-    const sha256 = createHash('sha256').update(body).digest('hex');
-    if (!this.#files.has(sha256)) {
-      this.#files.set(sha256, { type: SHOWN.test(mime) ? mime : 'application/octet-stream', body });
-      this.#bytes += body.length;
-      this.#forgetOldest();
-    }
+  put({ name, base64 }: GivenFile): string {
+    const sha256 = this.#keep(name, Buffer.from(base64, 'base64'));
     return `/media/${sha256}/${encodeURIComponent(name)}`;
   }
 
-  find(path: string): { type: string; body: Buffer } | undefined {
-    return this.#files.get(path.split('/')[2] ?? '');
+  /** By the whole SHA-256, or by its beginning: the Mac puts that much of it into the name of a sticker. */
+  async find(path: string): Promise<Shelved | undefined> {
+    const wanted = path.split('/')[2] ?? '';
+    if (wanted.length < SHORTEST) return undefined;
+    const known = this.#startingWith(wanted);
+    if (known !== undefined) return known;
+    await this.#stock();
+    return this.#startingWith(wanted);
   }
 
-  #forgetOldest(): void {
-    for (const [sha256, { body }] of this.#files) {
-      if (this.#bytes <= MOST_BYTES || this.#files.size === 1) return;
-      this.#files.delete(sha256);
-      this.#bytes -= body.length;
+  #startingWith(wanted: string): Shelved | undefined {
+    for (const [sha256, file] of this.#files) if (sha256.startsWith(wanted)) return file;
+    return undefined;
+  }
+
+  async #stock(): Promise<void> {
+    const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true });
+    for (const entry of entries) {
+      const path = join(entry.parentPath, entry.name);
+      if (!entry.isFile() || entry.name.startsWith('chat.db') || this.#seen.has(path)) continue;
+      this.#seen.add(path);
+      this.#keep(entry.name, await readFile(path));
     }
+  }
+
+  #keep(name: string, body: Buffer): string {
+    const sha256 = createHash('sha256').update(body).digest('hex');
+    if (this.#files.has(sha256)) return sha256;
+    const extension = name.split('.').at(-1)?.toLowerCase() ?? '';
+    this.#files.set(sha256, { type: SHOWN[extension] ?? 'application/octet-stream', body });
+    this.#bytes += body.length;
+    for (const [oldest, file] of this.#files) {
+      if (this.#bytes <= MOST_BYTES || oldest === sha256) break;
+      this.#files.delete(oldest);
+      this.#bytes -= file.body.length;
+    }
+    return sha256;
   }
 }
 

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
 
 import { actions } from './actions.ts';
 import { BREAKS } from './breaks.ts';
@@ -33,7 +34,7 @@ export async function startPage(
   page: BuiltPage,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const snapshots = new Snapshots(world);
-  const shelf = new MediaShelf();
+  const shelf = new MediaShelf(join(world.mac.dataDir, 'simulated-messages'));
   const doing = actions(world, shelf, () => url);
   const undo: (() => unknown)[] = [() => snapshots.stop()];
 
@@ -54,7 +55,7 @@ export async function startPage(
     } else if (request.method === 'GET' && path === '/events') {
       snapshots.stream(response);
     } else if (request.method === 'GET' && path.startsWith('/media/')) {
-      const found = shelf.find(path);
+      const found = await shelf.find(path);
       if (found === undefined) return answer(response, 404, { error: 'There is no such file.' });
       response.writeHead(200, { 'Content-Type': found.type, 'Cache-Control': 'no-store' }).end(found.body);
     } else if (request.method === 'GET' && path === '/about') {

@@ -17,7 +17,7 @@ import { WirePane } from './wire/wire.tsx';
 const tab = signal<PaneName>('phone');
 
 const PANES: readonly { name: PaneName; title: string; short: string; says: string }[] = [
-  { name: 'phone', title: 'Customer’s phone', short: 'Phone', says: 'Messages, over a simulated Mac' },
+  { name: 'phone', title: 'Customer’s phone', short: 'Phone', says: 'over a simulated Mac' },
   { name: 'wire', title: 'The wire', short: 'Wire', says: 'Every call and frame, in order' },
   { name: 'inbox', title: 'CRM inbox', short: 'CRM', says: 'Signed webhooks out, calls in' },
   { name: 'breaks', title: 'Break it', short: 'Break it', says: 'The promise before, the result after' },

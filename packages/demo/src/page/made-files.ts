@@ -12,10 +12,12 @@ export function stickerFile(name: StickerName): GivenFile {
   return remember(`${name}.png`, (file) => drawn(file, SIZE, SIZE, (context) => DRAWINGS[name](context)));
 }
 
-/** A sticker is known again by its file name. */
+/** A sticker is known again by its file name; the Mac names the agent's after their SHA-256. */
 export function stickerAddress(fileName: string): string | undefined {
-  const name = STICKERS.find((candidate) => fileName.startsWith(candidate));
-  return name && `data:image/png;base64,${stickerFile(name).base64}`;
+  const name = STICKERS.find((candidate) => fileName.startsWith(`${candidate}.`));
+  if (name !== undefined) return `data:image/png;base64,${stickerFile(name).base64}`;
+  const [, sha256] = /^sticker-([0-9a-f]{16,})/.exec(fileName) ?? [];
+  return sha256 && `./media/${sha256}/${encodeURIComponent(fileName)}`;
 }
 
 export function pictureFile(): GivenFile {

@@ -14,14 +14,17 @@ interface Props {
   readonly isRaw: boolean;
   readonly isStop: boolean;
   readonly isOpen: boolean;
+  readonly onFocus: () => void;
   readonly onOpen: () => void;
   readonly onClose: () => void;
   readonly onTapback: (tapback: Tapback) => void;
+  readonly onReplay: (() => void) | undefined;
 }
 
 const LONG_PRESS_MS = 450;
 
-export function Bubble({ item, author, isRaw, isStop, isOpen, onOpen, onClose, onTapback }: Props) {
+export function Bubble(props: Props) {
+  const { item, author, isRaw, isStop, isOpen, onOpen, onClose } = props;
   const press = useRef<number>(undefined);
   const letGo = () => clearTimeout(press.current);
   const canReact = item.target !== undefined;
@@ -40,6 +43,7 @@ export function Bubble({ item, author, isRaw, isStop, isOpen, onOpen, onClose, o
       tabIndex={isStop ? 0 : -1}
       aria-label={spoken(item)}
       {...(canReact && { 'aria-keyshortcuts': 'T' })}
+      onFocusIn={props.onFocus}
       onPointerDown={({ button, target }) => {
         if (!canReact || button !== 0 || (target instanceof Element && target.closest('button'))) return;
         press.current = window.setTimeout(onOpen, LONG_PRESS_MS);
@@ -76,7 +80,7 @@ export function Bubble({ item, author, isRaw, isStop, isOpen, onOpen, onClose, o
               ))}
             </ul>
           )}
-          {isOpen && <TapbackBar item={item} onChoose={onTapback} onClose={onClose} />}
+          {isOpen && <TapbackBar item={item} onChoose={props.onTapback} onClose={onClose} />}
         </div>
         {canReact && (
           <button
@@ -92,7 +96,16 @@ export function Bubble({ item, author, isRaw, isStop, isOpen, onOpen, onClose, o
           </button>
         )}
       </div>
-      {effect !== undefined && !isRaw && <span class="bubble-note">Sent with {effect.title}</span>}
+      {effect !== undefined && !isRaw && (
+        <span class="bubble-note">
+          Sent with {effect.title}
+          {props.onReplay !== undefined && effect.kind === 'screen' && (
+            <button type="button" class="replay-button" tabIndex={isStop ? 0 : -1} onClick={props.onReplay}>
+              <Icon name="replay" /> Replay
+            </button>
+          )}
+        </span>
+      )}
       {item.below !== undefined && <div class="bubble-below">{item.below}</div>}
     </article>
   );

@@ -1,7 +1,8 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 
 import { Bubble } from './bubble.tsx';
 import type { ChatItem, Tapback } from './chat-item.ts';
+import { useStickToEnd } from './stick-to-end.ts';
 
 interface Props {
   readonly label: string;
@@ -10,9 +11,9 @@ interface Props {
   readonly isRaw?: boolean;
   readonly empty: string;
   readonly onTapback: (item: ChatItem, tapback: Tapback) => void;
+  readonly onReplay?: (item: ChatItem) => void;
 }
 
-const NEAR = 80;
 const MOVES: Record<string, (at: number, last: number) => number> = {
   ArrowUp: (at) => Math.max(0, at - 1),
   ArrowDown: (at, last) => Math.min(last, at + 1),
@@ -21,16 +22,13 @@ const MOVES: Record<string, (at: number, last: number) => number> = {
 };
 
 /** Bubbles with one tab stop for all of them: the arrow keys move inside. */
-export function Feed({ label, items, showsAuthors, isRaw = false, empty, onTapback }: Props) {
+export function Feed({ label, items, showsAuthors, isRaw = false, empty, onTapback, onReplay }: Props) {
   const feed = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
   const [current, setCurrent] = useState<string>();
   const [open, setOpen] = useState<string>();
   const stop = items.some(({ id }) => id === current) ? current : items.at(-1)?.id;
 
-  useLayoutEffect(() => {
-    if (isAtEnd.current && feed.current !== null) feed.current.scrollTop = feed.current.scrollHeight;
-  }, [items, isRaw]);
+  const sticking = useStickToEnd(feed, [items, isRaw]);
 
   function focusOn(id: string | undefined): void {
     setCurrent(id);
@@ -39,27 +37,20 @@ export function Feed({ label, items, showsAuthors, isRaw = false, empty, onTapba
   }
 
   function onKeyDown(event: KeyboardEvent): void {
-    if (!(event.target instanceof HTMLElement) || event.target.dataset['id'] === undefined) return;
-    const at = items.findIndex(({ id }) => id === stop);
+    if (!(event.target instanceof HTMLElement)) return;
+    const focused = event.target.dataset['id'];
+    const at = items.findIndex(({ id }) => id === focused);
+    if (at === -1) return;
     const move = MOVES[event.key];
     const reacts = event.key === 't' || event.key === 'T' || event.key === 'Enter';
     if (move !== undefined) focusOn(items[move(at, items.length - 1)]?.id);
-    else if (reacts && items[at]?.target !== undefined) setOpen(stop);
+    else if (reacts && items[at]?.target !== undefined) setOpen(focused);
     else return;
     event.preventDefault();
   }
 
   return (
-    <div
-      class="feed"
-      role="feed"
-      aria-label={label}
-      ref={feed}
-      onKeyDown={onKeyDown}
-      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
-        isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
-      }}
-    >
+    <div class="feed" role="feed" aria-label={label} ref={feed} onKeyDown={onKeyDown} {...sticking}>
       {items.length === 0 && (
         <article class="feed-empty" tabIndex={0}>
           {empty}
@@ -73,6 +64,8 @@ export function Feed({ label, items, showsAuthors, isRaw = false, empty, onTapba
           author={showsAuthors && items[index - 1]?.author !== item.author ? item.author : undefined}
           isStop={item.id === stop}
           isOpen={item.id === open}
+          onFocus={() => setCurrent(item.id)}
+          onReplay={onReplay && (() => onReplay(item))}
           onOpen={() => {
             setCurrent(item.id);
             setOpen(item.id);

@@ -14,7 +14,7 @@ interface Props {
 }
 
 const CLASSICS: readonly ClassicType[] = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'];
-const EMOJI = ['🎉', '🙏', '🔥', '👏', '😍', '😮', '😢', '🚲', '☕', '✅', '👀', '💯'];
+const EMOJI = ['😍', '😂', '😮', '😢', '😎', '☕', '🎉', '🔥', '👏', '🙏', '🚲', '💯'];
 
 /** The six Tapbacks, any emoji, a sticker. Tapping what is set takes it away. */
 export function TapbackBar({ item, onChoose, onClose }: Props) {

@@ -8,12 +8,14 @@ import type { InboxItem, Outcome, Thread } from './threads.ts';
 
 /** A conversation of the CRM as bubbles. A reaction is drawn on the message it belongs to; raw, it is a message like any other. */
 export function inboxItems({ items, chatId }: Thread, isRaw: boolean): ChatItem[] {
-  const texts = new Map(items.map(({ guid, text }) => [guid, text]));
+  const texts = new Map(
+    items.flatMap(({ guid, text }): [string, string][] => (guid === undefined ? [] : [[guid, text]])),
+  );
   return items
     .filter((item) => isRaw || !isDrawnElsewhere(item, texts))
     .map((item) => {
       const { metadata, guid, outcome, attachments } = item;
-      const replyTo = texts.get(metadata?.reply_to?.message_guid);
+      const replyTo = texts.get(metadata?.reply_to?.message_guid ?? '');
       return {
         id: item.id,
         isMine: item.direction === 'out',
@@ -36,7 +38,7 @@ export function inboxItems({ items, chatId }: Thread, isRaw: boolean): ChatItem[
 }
 
 /** A tapback that failed is worth a line of its own: it is drawn nowhere. */
-function isDrawnElsewhere({ metadata, outcome }: InboxItem, texts: ReadonlyMap<unknown, string>): boolean {
+function isDrawnElsewhere({ metadata, outcome }: InboxItem, texts: ReadonlyMap<string, string>): boolean {
   const target = metadata?.reaction?.target_message_guid;
   const failed = outcome?.state === 'failed' || outcome?.state === 'refused';
   return target !== undefined && texts.has(target) && !failed;

@@ -74,6 +74,7 @@ export function PhonePane() {
         showsAuthors={isGroup}
         empty="No messages yet. Write one below."
         onTapback={(item, tapback) => void react(item, tapback, who)}
+        onReplay={({ effect = '' }) => playEffect(effect)}
       />
       <ScreenEffect />
       {isGroup && (

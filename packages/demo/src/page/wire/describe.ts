@@ -32,7 +32,7 @@ function httpState({ status, path, requestBody, method }: HttpExchange): string 
   const told =
     method === 'PUT' && path.endsWith('/status') ? /"status":"(\w+)"/.exec(requestBody)?.[1] : undefined;
   const answer = status === null ? 'no answer' : status === undefined ? '…' : String(status);
-  return told === undefined ? answer : `${told} → ${answer}`;
+  return told === undefined ? answer : `${told} ${answer}`;
 }
 
 function httpTone({ status }: HttpExchange): Described['tone'] {
@@ -58,5 +58,5 @@ function frameState(type: string, text: string): { state: string; tone: Describe
 /** Ids in the middle of a path are long and say nothing at a glance. */
 const shortPath = (path: string): string =>
   (path.split('?')[0] ?? path)
-    .replace(/^\/conversations\/messages\//, '…/')
+    .replace(/^\/conversations\/messages\/([^/]+\/)?/, '…/')
     .replace(/\/([\w-]{12,})(?=\/|$)/g, (_whole, id: string) => `/${id.slice(0, 4)}…`);

@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 
+import { useStickToEnd } from '../chat/stick-to-end.ts';
 import { wire } from '../events.ts';
 import { Detail } from './detail.tsx';
 import { WireRow } from './wire-row.tsx';
@@ -8,18 +9,13 @@ import { WireRow } from './wire-row.tsx';
 const chosen = signal<number | undefined>(undefined);
 export const opened = computed(() => wire.value.find(({ n }) => n === chosen.value));
 
-const NEAR = 60;
-
 /** Everything that crossed, in order, drawn between the three who talk. */
 export function WirePane() {
   const list = useRef<HTMLOListElement>(null);
-  const isAtEnd = useRef(true);
   const rows = wire.value;
   const stop = opened.value?.n ?? rows.at(-1)?.n;
 
-  useLayoutEffect(() => {
-    if (isAtEnd.current && list.current !== null) list.current.scrollTop = list.current.scrollHeight;
-  }, [rows, opened.value === undefined]);
+  const sticking = useStickToEnd(list, [rows]);
 
   function onKeyDown(event: KeyboardEvent): void {
     const buttons = [...(list.current?.querySelectorAll('button') ?? [])];
@@ -48,9 +44,7 @@ export function WirePane() {
         ref={list}
         aria-label="Calls and frames, oldest first"
         onKeyDown={onKeyDown}
-        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
-          isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
-        }}
+        {...sticking}
       >
         {rows.map((entry) => (
           <WireRow
