@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import pg from 'pg';
 
 import { EngineError, StartError } from '../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -27,7 +26,7 @@ export async function openDatabase(
   choice: Choice,
   onIdleError: (error: Error) => void,
 ): Promise<OpenDatabase> {
-  const db = choice.engine === 'sqlite' ? openFile(choice.file) : openServer(choice.url, onIdleError);
+  const db = choice.engine === 'sqlite' ? openFile(choice.file) : await openServer(choice.url, onIdleError);
   try {
     await migrate(db);
   } catch (error) {
@@ -61,7 +60,8 @@ function openFile(file: string): Database {
 // 64-bit numbers arrive as strings by default; all of ours are below 2^53.
 const INT8 = 20;
 
-function openServer(url: string, onIdleError: (error: Error) => void): Database {
+async function openServer(url: string, onIdleError: (error: Error) => void): Promise<Database> {
+  const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
