@@ -196,9 +196,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   }
 
   #contended(locationId: LocationId, waitSec: number): void {
-    const { events, log } = this.#deps;
-    log.warn({ locationId, deviceId: this.deviceId, waitSec }, 'several Macs fight for one location');
-    events.locationContended(locationId, this.deviceId, waitSec);
+    this.#deps.events.locationContended(locationId, this.deviceId, waitSec);
     this.end(CLOSE.contended, String(waitSec));
   }
 

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+
+import { FakeClock } from '../../fake-clock.ts';
+import { PacedClosing } from './paced-closing.ts';
+
+function sockets(count: number) {
+  const clock = new FakeClock();
+  const closing = new PacedClosing(clock);
+  const closed: { at: number; code: number }[] = [];
+  const closeAll = () => {
+    for (let index = 0; index < count; index++)
+      closing.close({ close: (code) => closed.push({ at: clock.monotonic(), code }) }, 4503, 'x');
+  };
+  return { clock, closing, closed, closeAll };
+}
+
+describe('paced closing', () => {
+  it('M8 a few sockets are closed at once', () => {
+    const { closed, closeAll } = sockets(20);
+    closeAll();
+    expect(closed).toHaveLength(20);
+  });
+
+  it('M8 ten thousand are closed within 5 seconds, at most 50 in one go', async () => {
+    const { clock, closed, closeAll } = sockets(10_000);
+    closeAll();
+    await clock.advance(5000);
+    expect(closed).toHaveLength(10_000);
+    const perMoment = Map.groupBy(closed, ({ at }) => at);
+    expect(Math.max(...Array.from(perMoment.values(), (those) => those.length))).toBeLessThanOrEqual(50);
+  });
+
+  it('M1 they can be spread over a time', async () => {
+    const { clock, closing, closed, closeAll } = sockets(100);
+    closing.spread(100, 1000);
+    closeAll();
+    await clock.advance(500);
+    expect(closed.length).toBeGreaterThan(40);
+    expect(closed.length).toBeLessThan(60);
+    await clock.advance(600);
+    expect(closed).toHaveLength(100);
+  });
+});

@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { FakeClock } from '../../fake-clock.ts';
+import { createLogger } from '../../log.ts';
+import type { Topic } from '../../ports/changes/changes.ts';
+import type { Standing } from '../../ports/licenses/licenses.ts';
+import { hashSecret, newDeviceToken } from '../../ports/licenses/secret-hash.ts';
+import { nextTurn } from './batcher.ts';
+import { Recognition } from './recognise-device.ts';
+
+/** A store that can be slow or away, and counts what it is asked. */
+class Store {
+  readonly rows = new Map<string, Standing>();
+  questions = 0;
+  asked = 0;
+  down = false;
+  slow: Promise<void> | undefined;
+
+  add(token: string, more: Partial<Standing> = {}): Standing {
+    const standing: Standing = {
+      deviceRow: `dev_${this.rows.size}`,
+      deviceId: `mac-${this.rows.size}`,
+      licenseId: 'lic_1',
+      tokenHash: hashSecret(token),
+      osVersion: '26.1',
+      appVersion: '1.0.0',
+      device: 'active',
+      license: 'active',
+      ...more,
+    };
+    this.rows.set(standing.deviceRow, standing);
+    return standing;
+  }
+
+  change(row: string, more: Partial<Standing>): void {
+    const standing = this.rows.get(row);
+    if (standing !== undefined) this.rows.set(row, { ...standing, ...more });
+  }
+
+  standingsByToken(hashes: readonly string[]): Promise<Map<string, Standing>> {
+    return this.#find(({ tokenHash }) => tokenHash, hashes);
+  }
+
+  standingsByRow(rows: readonly string[]): Promise<Map<string, Standing>> {
+    return this.#find(({ deviceRow }) => deviceRow, rows);
+  }
+
+  async #find(by: (standing: Standing) => string, keys: readonly string[]): Promise<Map<string, Standing>> {
+    this.questions++;
+    this.asked += keys.length;
+    const now = [...this.rows.values()];
+    await this.slow;
+    if (this.down) throw new Error('the database is away');
+    return new Map(now.filter((standing) => keys.includes(by(standing))).map((one) => [by(one), one]));
+  }
+}
+
+describe('recognition', () => {
+  let store: Store;
+  let clock: FakeClock;
+  let recognition: Recognition;
+  let listeners: Map<Topic, (subject: string) => void>;
+  const tell = (topic: Topic, subject: string) => listeners.get(topic)?.(subject);
+
+  beforeEach(() => {
+    store = new Store();
+    clock = new FakeClock();
+    listeners = new Map();
+    const changes = {
+      listen(topic: Topic, listener: (subject: string) => void) {
+        listeners.set(topic, listener);
+        return () => listeners.delete(topic);
+      },
+    };
+    recognition = new Recognition({ licenses: store, changes, clock, log: createLogger('silent') });
+  });
+  afterEach(() => recognition.close());
+
+  it('M7 a token is looked up once and then known, a made-up one is never remembered', async () => {
+    const token = newDeviceToken();
+    store.add(token);
+    const bearer = await recognition.recognise(token);
+    expect(bearer).toMatchObject({ deviceRow: 'dev_0', repute: 'good' });
+    expect(recognition.recognise(token)).toBe(bearer);
+    expect(store.questions).toBe(1);
+    for (let again = 0; again < 2; again++)
+      expect(await recognition.recognise(newDeviceToken())).toBeUndefined();
+    expect(store.questions).toBe(3);
+    expect(recognition.recognise('not a token')).toBeUndefined();
+    expect(recognition.recognise('')).toBeUndefined();
+    expect(store.questions).toBe(3);
+  });
+
+  it('M7 a storm of unknown Macs costs one question', async () => {
+    const tokens = Array.from({ length: 300 }, () => newDeviceToken());
+    for (const token of tokens) store.add(token);
+    const bearers = await Promise.all(tokens.map(async (token) => recognition.recognise(token)));
+    expect(bearers.every((bearer) => bearer?.repute === 'good')).toBe(true);
+    expect(store.questions).toBe(1);
+  });
+
+  it.each<[string, Partial<Standing>, string]>([
+    ['a suspended license', { license: 'suspended' }, 'suspended'],
+    ['a revoked license', { license: 'revoked' }, 'gone'],
+    ['a revoked device', { device: 'revoked' }, 'gone'],
+    ['a deactivated device', { device: 'deactivated' }, 'gone'],
+  ])('M8 the token of %s is known for what it is and not remembered', async (_what, more, repute) => {
+    const token = newDeviceToken();
+    const { deviceRow } = store.add(token, more);
+    expect(await recognition.recognise(token)).toMatchObject({ repute });
+    store.change(deviceRow, { license: 'active', device: 'active' });
+    expect(await recognition.recognise(token)).toMatchObject({ repute: 'good' });
+  });
+
+  it.each<[string, Topic, string, Partial<Standing>, string]>([
+    ['its license is suspended', 'license', 'lic_1', { license: 'suspended' }, 'suspended'],
+    ['its license is revoked', 'license', 'lic_1', { license: 'revoked' }, 'gone'],
+    ['the device is revoked', 'device', 'dev_0', { device: 'revoked' }, 'gone'],
+    ['it was activated again', 'device', 'dev_0', { tokenHash: hashSecret('another') }, 'replaced'],
+    ['everything may have changed', 'device', '*', { device: 'revoked' }, 'gone'],
+  ])('M8 whoever holds a bearer sees it turn when %s', async (_what, topic, subject, more, repute) => {
+    const token = newDeviceToken();
+    store.add(token);
+    const bearer = (await recognition.recognise(token)) ?? expect.fail('unknown');
+    recognition.hold(bearer);
+    let turned = 0;
+    recognition.onTurned(() => turned++);
+    store.change('dev_0', more);
+    tell(topic, subject);
+    expect(await recognition.confirm(bearer)).toBe(repute);
+    await nextTurn();
+    expect([bearer.repute, turned]).toEqual([repute, 1]);
+    expect((await recognition.recognise(token))?.repute).not.toBe('good');
+  });
+
+  it('M8 news of others change nothing, and cost nothing', async () => {
+    const token = newDeviceToken();
+    store.add(token);
+    const bearer = await recognition.recognise(token);
+    tell('license', 'lic_2');
+    tell('device', 'dev_7');
+    expect(recognition.recognise(token)).toBe(bearer);
+    await nextTurn();
+    expect(store.questions).toBe(1);
+  });
+
+  it('M8 an answer that was on its way when the news came is not believed', async () => {
+    const token = newDeviceToken();
+    store.add(token);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.slow = promise;
+    const asked = recognition.recognise(token);
+    await nextTurn();
+    await nextTurn();
+    store.change('dev_0', { device: 'revoked' });
+    tell('device', 'dev_0');
+    store.slow = undefined;
+    resolve();
+    expect(await asked).toMatchObject({ repute: 'gone' });
+  });
+
+  it('M8 news that come while older ones are looked into are looked into as well', async () => {
+    const token = newDeviceToken();
+    store.add(token);
+    const bearer = (await recognition.recognise(token)) ?? expect.fail('unknown');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.slow = promise;
+    tell('license', 'lic_1');
+    await nextTurn();
+    store.change('dev_0', { license: 'suspended' });
+    tell('license', 'lic_1');
+    store.slow = undefined;
+    resolve();
+    expect(await recognition.confirm(bearer)).toBe('suspended');
+  });
+
+  it('M8 while the database is away nobody is thrown out, and the news are looked into afterwards', async () => {
+    const token = newDeviceToken();
+    store.add(token);
+    const bearer = (await recognition.recognise(token)) ?? expect.fail('unknown');
+    store.down = true;
+    store.change('dev_0', { device: 'revoked' });
+    tell('device', 'dev_0');
+    await clock.advance(5000);
+    expect(bearer.repute).toBe('good');
+    await expect(recognition.recognise(token)).rejects.toThrow(/away/);
+    store.down = false;
+    await clock.advance(1000);
+    expect(bearer.repute).toBe('gone');
+  });
+
+  it('M8 news that never came are found within a minute', async () => {
+    const tokens = Array.from({ length: 150 }, () => newDeviceToken());
+    for (const token of tokens) store.add(token);
+    const bearers = await Promise.all(tokens.map(async (token) => recognition.recognise(token)));
+    for (const bearer of bearers) if (bearer !== undefined) recognition.hold(bearer);
+    store.change('dev_77', { device: 'revoked' });
+    let turned = 0;
+    recognition.onTurned(() => turned++);
+    store.asked = 0;
+    await clock.advance(62_000);
+    expect(bearers.filter((bearer) => bearer?.repute === 'gone').map((bearer) => bearer?.deviceRow)).toEqual([
+      'dev_77',
+    ]);
+    expect(turned).toBe(1);
+    expect(store.asked).toBeLessThan(200);
+  });
+
+  it('M7 a Mac that is gone is remembered for ten minutes, one that is there for as long as it stays', async () => {
+    const [there, gone] = [newDeviceToken(), newDeviceToken()];
+    for (const token of [there, gone]) {
+      store.add(token);
+      const bearer = await recognition.recognise(token);
+      if (bearer !== undefined) recognition.hold(bearer);
+    }
+    const left = await recognition.recognise(gone);
+    if (left !== undefined) recognition.letGo(left);
+    await clock.advance(590_000);
+    expect(recognition.recognise(gone)).toBe(left);
+    await clock.advance(200_000);
+    expect(recognition.recognise(gone)).toBeInstanceOf(Promise);
+    expect(recognition.recognise(there)).toMatchObject({ deviceRow: 'dev_0' });
+  });
+});
