@@ -43,7 +43,8 @@ function answer(head: string, body: Buffer): string {
   const line = head.slice(0, head.indexOf('\r\n'));
   if (line.startsWith('PUT /conversations/messages/')) return statusUpdate(line, body);
   if (line.startsWith('POST /conversations/messages/inbound')) return inboundMessage(body);
-  if (line.startsWith('GET /contacts/') || line.startsWith('POST /contacts/')) return contact(line);
+  if (line.startsWith('GET /contacts/') || line.startsWith('POST /contacts/'))
+    return contact(line, body.toString('latin1'));
   if (line.startsWith('POST /oauth/token')) return token(body.toString());
   wrong.push(`unknown call ${line.split('?')[0]}`);
   return httpAnswer(404, 'Not Found', '{"statusCode":404}');
@@ -79,8 +80,10 @@ function note(kind: keyof typeof arrivals, index: number): void {
   times[index] = now();
 }
 
-function contact(line: string): string {
-  const found = '{"id":"contact-of-bench","locationId":"bench","phone":"+14155550100"}';
+/** Everybody is a contact of the location that asks. */
+function contact(line: string, body: string): string {
+  const locationId = /locationId(?:=|":")(\w+)/.exec(line + body)?.[1];
+  const found = JSON.stringify({ id: `contact${locationId}`, locationId, phone: '+14155550100' });
   return line.startsWith('POST /contacts/search')
     ? httpAnswer(200, 'OK', `{"contacts":[${found}],"total":1,"traceId":"bench"}`)
     : httpAnswer(200, 'OK', `{"contact":${found},"traceId":"bench"}`);
