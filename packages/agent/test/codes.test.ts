@@ -59,7 +59,7 @@ const CONDITIONS: Readonly<
   RATE_LIMITED: {
     when: 'the queue is full',
     make: async ({ running, send }) => {
-      await running.play('/world', { delayMs: 60 });
+      await running.play('/world', { delayMs: 1_500 });
       for (let index = 0; index < 3; index += 1) running.service.send({});
       return await send({});
     },

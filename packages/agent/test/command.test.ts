@@ -92,7 +92,7 @@ describe('footbridge-agent', () => {
     const scripted = await service();
     const agent = await started(scripted.url);
     await scripted.registered();
-    await agent.change({ delayMs: 300 });
+    await agent.change({ delayMs: 1_500 });
     const { requestId } = scripted.send({});
     await until(async () => (await agent.world()).queue === 1);
     expect(await agent.halt()).toEqual({ code: 0, signal: null });

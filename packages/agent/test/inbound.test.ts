@@ -222,11 +222,11 @@ describe('files', () => {
     const { service, play } = await runAgent(undo);
     const late = await play(person(ANNA, 'say'), {
       text: 'Soon',
-      attachments: [{ ...picture, delayMs: 500 }],
+      attachments: [{ ...picture, delayMs: 2_500 }],
     });
     const after = await play(person(ANNA, 'say'), { text: 'After' });
     const other = await play(person(BERT, 'say'), { text: 'Other' });
-    await service.messageOf(other.guid, 400);
+    await service.messageOf(other.guid, 2_000);
     expect(service.received.map((frame) => frame.text)).toEqual(['Other']);
     await service.messageOf(after.guid);
     expect(service.received.map((frame) => frame.text)).toEqual(['Other', 'Soon', 'After']);

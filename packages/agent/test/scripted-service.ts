@@ -150,14 +150,14 @@ export class ScriptedService {
     for (const socket of this.#connections) socket.terminate();
   }
 
-  statusOf(requestId: string, within = 5_000): Promise<MessageStatusFrame> {
+  statusOf(requestId: string, within = 12_000): Promise<MessageStatusFrame> {
     return until(() => this.statuses.find((frame) => frame.requestId === requestId), {
       within,
       what: `a status for ${requestId}`,
     });
   }
 
-  messageOf(guid: string, within = 5_000): Promise<MessageReceivedFrame> {
+  messageOf(guid: string, within = 12_000): Promise<MessageReceivedFrame> {
     return until(() => this.received.find((frame) => frame.guid === guid), {
       within,
       what: `message ${guid}`,
@@ -166,6 +166,7 @@ export class ScriptedService {
 
   registered(times = 1): Promise<unknown> {
     return until(() => this.registrations.length >= times && this.connected > 0, {
+      within: 12_000,
       what: `registration ${times}`,
     });
   }

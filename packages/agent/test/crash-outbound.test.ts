@@ -1,54 +1,13 @@
-import { Agent } from '@footbridge/testkit/agent';
 import { undoList } from '@footbridge/testkit/undo';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { crashingAgent, textsOf, UNKNOWN } from './crashing-agent.ts';
 import { always, serveFiles } from './file-server.ts';
-import { ANNA, PNG } from './running-agent.ts';
-import { ScriptedService } from './scripted-service.ts';
+import { PNG } from './running-agent.ts';
 
 const undo = undoList();
 afterEach(() => undo.run());
-
-/** The agent as a process of its own, which dies at the failpoint and is then started again without one. */
-async function crashingAgent(failpoints: string): Promise<{
-  service: ScriptedService;
-  died: () => Promise<void>;
-  again: () => Promise<Agent>;
-  agent: Agent;
-}> {
-  const service = await new ScriptedService().start();
-  undo.add(() => service.stop());
-  const options = { url: service.url, license: 'KEY-1', location: 'location1' };
-  const env = { FOOTBRIDGE_ALLOW_LOOPBACK: 'true' };
-  const agent = new Agent({ ...options, env: { ...env, FAILPOINTS: failpoints } });
-  undo.add(() => agent.stop());
-  await agent.start();
-  await service.registered();
-  return {
-    service,
-    agent,
-    died: async () => {
-      expect((await agent.exited).signal).toBe('SIGKILL');
-    },
-    again: async () => {
-      const revived = new Agent({ ...options, env, dataDir: agent.dataDir });
-      undo.add(() => revived.stop());
-      const before = service.registrations.length;
-      await revived.start();
-      await service.registered(before + 1);
-      return revived;
-    },
-  };
-}
-
-const textsOf = async (agent: Agent): Promise<string[]> =>
-  (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
-
-const UNKNOWN = {
-  status: 'failed',
-  error: { code: 'INTERNAL_ERROR', message: expect.stringContaining('outcome unknown') },
-};
 
 describe('M4 kill -9 while a text is on its way', () => {
   // Where it dies → what the CRM hears after the restart, and how often the person got the text.
@@ -66,7 +25,7 @@ describe('M4 kill -9 while a text is on its way', () => {
   ] as const)(
     'M4 at %s: %s',
     async (failpoint, answer, received) => {
-      const { service, died, again } = await crashingAgent(`${failpoint}:kill`);
+      const { service, died, again } = await crashingAgent(undo, `${failpoint}:kill`);
       service.autoAck = false;
       const frame = service.send({ message: 'Precious' });
       await died();
@@ -96,7 +55,7 @@ describe('M4 kill -9 while a text is on its way', () => {
 
   it('M4 between the two halves of a message: the second half follows, the first does not come twice', async () => {
     const files = await serveFiles(undo, always(PNG, 'image/png'));
-    const { service, died, again } = await crashingAgent('step.recorded:kill');
+    const { service, died, again } = await crashingAgent(undo, 'step.recorded:kill');
     const { requestId } = service.send({ message: 'First half', attachments: [`${files.url}/second.png`] });
     await died();
     const agent = await again();
@@ -111,7 +70,7 @@ describe('M4 kill -9 while a text is on its way', () => {
 
 describe('M4 kill -9 with a full queue', () => {
   it('M4 nothing that was queued is lost, nothing is sent twice, the order is kept', async () => {
-    const { service, agent, again } = await crashingAgent('nowhere:kill');
+    const { service, agent, again } = await crashingAgent(undo, 'nowhere:kill');
     await agent.change({ delayMs: 15 });
     const frames = Array.from({ length: 60 }, (_, index) => service.send({ message: `number ${index}` }));
     await until(() => service.statuses.length >= 10, { what: 'ten answers' });
@@ -132,7 +91,7 @@ describe('M4 kill -9 with a full queue', () => {
   }, 60_000);
 
   it('M4 fifty times the same webhook over several deaths is one text', async () => {
-    const { service, agent, again } = await crashingAgent('step.sent:kill');
+    const { service, agent, again } = await crashingAgent(undo, 'step.sent:kill');
     const frame = { messageId: 'the-one', message: 'Once' };
     for (let index = 0; index < 10; index += 1) service.send(frame);
     await agent.exited;
@@ -147,45 +106,4 @@ describe('M4 kill -9 with a full queue', () => {
     await service.statusOf(last.requestId);
     expect(await textsOf(revived)).toEqual(['Once']);
   }, 60_000);
-});
-
-describe('I6 kill -9 while a message comes in', () => {
-  it.each(['inbound.held', 'inbound.before', 'inbound.after', 'frame.sent'])(
-    'I6 at %s: it arrives, and the next one after it',
-    async (failpoint) => {
-      const { service, agent, died, again } = await crashingAgent(`${failpoint}:kill`);
-      service.autoAck = false;
-      const photo = { name: 'a.png', mime: 'image/png', base64: PNG.toString('base64') };
-      const said = await agent.say(ANNA, { text: 'One', attachments: [photo] }).catch(() => undefined);
-      await died();
-      service.autoAck = true;
-      const revived = await again();
-      const next = await revived.say(ANNA, { text: 'Two' });
-      await service.messageOf(next.guid);
-      const guids = service.received.map((frame) => frame.guid);
-      expect(service.received.map((frame) => frame.text)).toContain('One');
-      if (said !== undefined) expect(guids).toContain(said.guid);
-      // A repeat is allowed only of the frame that was on the wire, and under its old number.
-      const seqs = new Map(service.received.map((frame) => [frame.guid, frame.seq]));
-      for (const frame of service.received) expect(seqs.get(frame.guid)).toBe(frame.seq);
-      expect(service.received.find((frame) => frame.text === 'One')?.attachments).toHaveLength(1);
-    },
-    40_000,
-  );
-});
-
-describe('two agents', () => {
-  it('M2 cannot work on one folder: the second says so and ends', async () => {
-    const { service, agent } = await crashingAgent('nowhere:kill');
-    const second = new Agent({
-      url: service.url,
-      license: 'KEY-1',
-      location: 'location1',
-      dataDir: agent.dataDir,
-    });
-    undo.add(() => second.stop().catch(() => {}));
-    await second.start().catch(() => {});
-    expect((await second.exited).code).toBe(3);
-    expect(second.logs.some((line) => line.msg.includes('Another agent is running'))).toBe(true);
-  }, 30_000);
 });
