@@ -1,4 +1,7 @@
 // `npm run demo`: everything on this machine, real traffic, nothing leaves it.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 
 import { BREAKS } from './breaks.ts';
@@ -68,28 +71,39 @@ async function breakEverything(world: World): Promise<boolean> {
   return good;
 }
 
+/** One folder for everything that is started, so that nothing can be left behind, whenever somebody presses Ctrl-C. */
+const folder = mkdtempSync(join(tmpdir(), 'footbridge-demo-'));
+process.env['TMPDIR'] = folder;
+
+let starting: Promise<World> | undefined;
+let stopping: Promise<void> | undefined;
+
+function stop(code: number): void {
+  stopping ??= leave(code);
+}
+
+async function leave(code: number): Promise<void> {
+  // What is still starting is waited for: a process nobody knows of yet could not be stopped.
+  const world = await starting?.catch(() => undefined);
+  await world?.stop();
+  // After the listener that ends whatever still runs.
+  process.once('exit', () =>
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }),
+  );
+  process.exit(code);
+}
+
 async function run(): Promise<void> {
+  process.on('SIGINT', () => stop(0));
+  process.on('SIGTERM', () => stop(0));
   say(
     { demo: 'footbridge' },
     `\n${styleText('bold', 'Footbridge')}: everything below is real traffic on this machine, nothing leaves it\n`,
   );
-  const chosen = await ports();
-  const opening = values.headless ? undefined : preparePage();
-  const starting = startWorld(chosen, step);
-  let stopping: Promise<void> | undefined;
-  // What is still starting is waited for: a process nobody knows of yet could not be stopped.
-  const stop = (code: number) => {
-    stopping ??= starting.then(
-      async (world) => {
-        await world.stop();
-        process.exit(code);
-      },
-      () => process.exit(code),
-    );
-  };
-  process.on('SIGINT', () => stop(0));
-  process.on('SIGTERM', () => stop(0));
   try {
+    const chosen = await ports();
+    const opening = values.headless ? undefined : preparePage();
+    starting = startWorld(chosen, step);
     const world = await starting;
     await tellStory(world, step);
     if (opening === undefined) {

@@ -46,7 +46,13 @@ export interface Ports {
 export async function startWorld(ports: Ports, step: (name: string, detail: string) => void): Promise<World> {
   const undo: (() => unknown)[] = [];
   const stop = async () => {
-    for (let next = undo.pop(); next !== undefined; next = undo.pop()) await next();
+    for (let next = undo.pop(); next !== undefined; next = undo.pop()) {
+      try {
+        await next();
+      } catch {
+        // It was down already: no reason to leave the rest running.
+      }
+    }
   };
   try {
     return await compose(ports, step, undo, stop);

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 const NEAR = 60;
 
 /** Keeps a list at its end while it grows, until somebody scrolls up; scrolling back down takes hold again. */
-export function useStickToEnd<T extends HTMLElement>(list: RefObject<T>, grownBy: readonly unknown[]) {
+export function useStickToEnd<T extends HTMLElement>(list: RefObject<T | null>, grownBy: readonly unknown[]) {
   const isAtEnd = useRef(true);
   const lastTop = useRef(0);
 

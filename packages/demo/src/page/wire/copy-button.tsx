@@ -15,7 +15,7 @@ export function CopyButton({ label, text }: { label: string; text: string }) {
     }
   }
   return (
-    <button type="button" class="text-button" data-copies={text} onClick={() => void copy()}>
+    <button type="button" class="text-button" onClick={() => void copy()}>
       <Icon name={isCopied ? 'check' : 'copy'} />
       {isCopied ? 'Copied' : label}
     </button>
