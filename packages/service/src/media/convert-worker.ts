@@ -42,7 +42,7 @@ async function convert(conversion: Conversion, file: Buffer, output: OutputFile)
   switch (conversion) {
     case 'heic': {
       const { convertHeic } = await import('./convert/heic.ts');
-      return { type: await convertHeic(file, output) };
+      return convertHeic(file, output);
     }
     case 'apng': {
       const { convertApng } = await import('./convert/apng.ts');

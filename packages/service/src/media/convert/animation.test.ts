@@ -193,10 +193,10 @@ describe('animated HEIC and WEBP', () => {
     'I8 %s keeps its frames, its time and its edges',
     async (name) => {
       const file = fixture(name);
-      const { bytes, answer } = await written((output) =>
-        name.endsWith('webp') ? convertWebp(file, output) : convertHeic(file, output),
+      const { bytes, answer } = await written(async (output) =>
+        name.endsWith('webp') ? { type: await convertWebp(file, output) } : convertHeic(file, output),
       );
-      expect(answer).toBe('image/gif');
+      expect(answer).toEqual({ type: 'image/gif' });
       const gif = readGif(bytes);
       expect(gif).toMatchObject({ width: 64, height: 64, repeat: name.endsWith('webp') ? 2 : 0 });
       expect(gif.frames.map(({ delayMs }) => delayMs)).toEqual([100, 200, 100, 300]);
@@ -218,7 +218,38 @@ describe('animated HEIC and WEBP', () => {
       expect(seen(gif, 2, 16, 32)[3]).toBe(0);
     },
   );
+
+  it.each([
+    ['predicted.heics', 6, {}],
+    ['reordered.heics', 5, { note: 'only 5 of the 6 pictures of an animation are shown' }],
+  ])('I8 the frames of %s, predicted from one another, come in their order', async (name, count, note) => {
+    const { bytes, answer } = await written((output) => convertHeic(fixture(name), output));
+    expect(answer).toEqual({ type: 'image/gif', ...note });
+    const { frames, width } = readGif(bytes);
+    expect(frames.map(({ delayMs }) => delayMs)).toEqual(Array.from({ length: count }, () => 50));
+    for (const [index, { rgba }] of frames.entries()) {
+      expect(Math.abs(middleOfRed(rgba, width) - (20 + 17 * index))).toBeLessThan(2);
+    }
+  });
+
+  it('I8 when no frame of a sticker can be read, its still picture is shown', async () => {
+    const file = Buffer.from(fixture('animation.heics'));
+    // The frames lie in the first of two places for data.
+    const start = file.indexOf('mdat') + 4;
+    file.fill(0xff, start, start + file.readUInt32BE(start - 8) - 8);
+    const { bytes, answer } = await written((output) => convertHeic(file, output));
+    expect(answer).toEqual({ type: 'image/png', note: 'only the still picture of an animation is shown' });
+    expect(readPng(bytes)).toMatchObject({ width: 120, height: 100, channels: 4 });
+  });
 });
+
+function middleOfRed(rgba: Uint8Array, width: number): number {
+  const columns: number[] = [];
+  for (let pixel = 0; pixel < rgba.length / 4; pixel++) {
+    if ((rgba[pixel * 4] ?? 0) > 190 && (rgba[pixel * 4 + 1] ?? 0) < 80) columns.push(pixel % width);
+  }
+  return columns.reduce((sum, column) => sum + column, 0) / columns.length;
+}
 
 describe('the canvas', () => {
   it('I8 gives back a picture unchanged when nothing lies beneath', () => {

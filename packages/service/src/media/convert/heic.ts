@@ -12,47 +12,72 @@ import { PngWriter } from './png-write.ts';
 const PHOTO_QUALITY = 85;
 const LONGEST_JPEG_SIDE = 65_535;
 
+export interface ConvertedHeic {
+  type: 'image/gif' | 'image/png' | 'image/jpeg';
+  note?: string;
+}
+
 /** A sequence as an animated GIF, a cut-out as a PNG with its alpha, a photo as a JPEG. */
-export async function convertHeic(
-  bytes: Buffer,
-  output: OutputFile,
-): Promise<'image/gif' | 'image/png' | 'image/jpeg'> {
+export async function convertHeic(bytes: Buffer, output: OutputFile): Promise<ConvertedHeic> {
   const track = sequenceTrack(bytes, MAX_FRAMES);
-  if (track) {
-    checkAnimation(track.width, track.height, track.delaysMs.length);
-    const size = { width: track.width, height: track.height };
-    // Stickers run for ever, whatever their edit list says.
-    await writeGif(output, size, 0, framesOf(new HeifFile(bytes), track));
-    return 'image/gif';
+  if (track === undefined) return convertStill(bytes, output);
+  try {
+    return await convertSequence(bytes, track, output);
+  } catch (error) {
+    // A sticker brings a still picture along, for when its frames cannot be shown.
+    if (output.size > 0) throw error;
+    return { ...convertStill(bytes, output), note: 'only the still picture of an animation is shown' };
   }
+}
+
+async function convertSequence(
+  bytes: Buffer,
+  track: SequenceTrack,
+  output: OutputFile,
+): Promise<ConvertedHeic> {
+  const { width, height, delaysMs } = track;
+  checkAnimation(width, height, delaysMs.length);
+  let shown = 0;
+  const frames = framesOf(new HeifFile(bytes), track, () => {
+    shown += 1;
+  });
+  // Stickers run for ever, whatever their edit list says.
+  await writeGif(output, { width, height }, 0, frames);
+  if (shown === delaysMs.length) return { type: 'image/gif' };
+  return {
+    type: 'image/gif',
+    note: `only ${shown} of the ${delaysMs.length} pictures of an animation are shown`,
+  };
+}
+
+/** Times come from the file: the decoder reports those of the picture it read last, not of the one it shows. */
+function* framesOf(file: HeifFile, track: SequenceTrack, onFrame: () => void): Generator<Frame> {
+  const rgba = new Uint8Array(track.width * track.height * 4);
+  // An edit list that repeats for ever makes the decoder do so too; a list of times has an end.
+  const pictures = file.track(track.id);
+  for (const delayMs of track.delaysMs) {
+    const { value: pixels } = pictures.next();
+    if (!pixels) return;
+    if (pixels.width !== track.width || pixels.height !== track.height) {
+      throw new Refusal('the animation is damaged');
+    }
+    for (let row = 0; row < pixels.height; row++) rgba.set(pixels.row(row), row * pixels.width * 4);
+    if (pixels.isPremultiplied) divideByAlpha(rgba);
+    onFrame();
+    yield { rgba, delayMs };
+  }
+}
+
+function convertStill(bytes: Buffer, output: OutputFile): ConvertedHeic {
   const file = new HeifFile(bytes);
   const picture = file.primary();
   checkPicture(picture.width, picture.height, MAX_PIXELS);
   if (picture.hasAlpha) {
     writeCutOut(file, picture, output);
-    return 'image/png';
+    return { type: 'image/png' };
   }
   writePhoto(file, picture, output);
-  return 'image/jpeg';
-}
-
-/** Times come from the file: the decoder reports those of the picture it read last, not of the one it shows. */
-function* framesOf(file: HeifFile, track: SequenceTrack): Generator<Frame> {
-  const rgba = new Uint8Array(track.width * track.height * 4);
-  let index = 0;
-  for (const pixels of file.track(track.id)) {
-    if (pixels.width !== track.width || pixels.height !== track.height) {
-      throw new Refusal('the animation is damaged');
-    }
-    for (let row = 0; row < pixels.height; row++) {
-      rgba.set(pixels.row(row), row * pixels.width * 4);
-    }
-    if (pixels.isPremultiplied) divideByAlpha(rgba);
-    yield { rgba, delayMs: track.delaysMs[index] ?? 100 };
-    index += 1;
-    // An edit list that repeats for ever makes the decoder do so too.
-    if (index === track.delaysMs.length) return;
-  }
+  return { type: 'image/jpeg' };
 }
 
 function writeCutOut(file: HeifFile, picture: HeifPicture, output: OutputFile): void {

@@ -1,6 +1,6 @@
 /** The part of libheif's C interface that is used here, as Emscripten exposes it: pointers and numbers. */
 declare module 'libheif-js/libheif-wasm/libheif.js' {
-  interface Libheif {
+  export interface Libheif {
     readonly HEAPU8: Uint8Array;
     readonly HEAPU32: Uint32Array;
     _malloc(bytes: number): number;
@@ -56,5 +56,7 @@ declare module 'libheif-js/libheif-wasm/libheif.js' {
     _heif_image_release(image: number): void;
   }
 
-  export default function createLibheif(options: { wasmBinary: Uint8Array }): Libheif;
+  export default function createLibheif(options: {
+    instantiateWasm(imports: object, ready: (instance: WebAssembly.Instance) => void): unknown;
+  }): Libheif;
 }

@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import createLibheif from 'libheif-js/libheif-wasm/libheif.js';
+import type { Libheif } from 'libheif-js/libheif-wasm/libheif.js';
 
 import { MAX_PIXELS, Refusal } from './budget.ts';
-import { withMemoryBound } from './wasm-memory.ts';
+import { withMemoryBound, withStackPointer } from './wasm-program.ts';
 
 /** Enough for a photo of 13 megapixels in one piece; one made of tiles needs a tenth of it. */
 const MEMORY_BYTES = 144 * 1024 * 1024;
+const STACK_BYTES = 1024 * 1024;
 
 // Values of libheif's C interface, which is used as it is: the JavaScript one above it knows neither tiles nor tracks.
 const COLOURSPACE_RGB = 1;
 const CHROMA = { rgb: 10, rgba: 11 } as const;
 const INTERLEAVED = 10;
+const ERROR_DECODER = 7;
 const ERROR_END_OF_SEQUENCE = 13;
 const PROFILE_TYPES = new Set(['rICC', 'prof']);
 
@@ -37,7 +40,7 @@ export interface Tiling {
 
 /** A HEIF file open in the decoder. There is one per thread; all of it goes when the thread does. */
 export class HeifFile {
-  readonly #heif;
+  readonly #heif: Libheif = startLibheif();
   readonly #context: number;
   /** Room for the error each call returns (code, subcode, text) and for one result of up to 80 bytes. */
   readonly #error: number;
@@ -45,8 +48,6 @@ export class HeifFile {
   #image = 0;
 
   constructor(file: Buffer) {
-    const path = createRequire(import.meta.url).resolve('libheif-js/libheif-wasm/libheif.wasm');
-    this.#heif = createLibheif({ wasmBinary: withMemoryBound(readFileSync(path), MEMORY_BYTES) });
     const heif = this.#heif;
     this.#error = heif._malloc(16);
     this.#result = heif._malloc(80);
@@ -134,15 +135,19 @@ export class HeifFile {
     return Buffer.from(heif.HEAPU8.slice(bytes, bytes + size));
   }
 
-  /** The pictures of a track one after the other, as RGBA. */
+  /**
+   * The pictures of a track one after the other, as RGBA. The last may be missing: of pictures that are stored in
+   * another order than they are shown in, the decoder forgets those it still holds at the end.
+   */
   *track(id: number): Generator<HeifPixels> {
     const heif = this.#heif;
     const track = heif._heif_context_get_track(this.#context, id);
     if (track === 0) throw new Refusal('the animation is damaged');
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       this.#release();
       heif._heif_track_decode_next_image(this.#error, track, this.#result, COLOURSPACE_RGB, CHROMA.rgba, 0);
-      if (heif.HEAPU32[this.#error >> 2] === ERROR_END_OF_SEQUENCE) return;
+      const error = heif.HEAPU32[this.#error >> 2];
+      if (error === ERROR_END_OF_SEQUENCE || (error === ERROR_DECODER && !isFirst)) return;
       this.#check();
       yield this.#pixels();
     }
@@ -178,8 +183,30 @@ export class HeifFile {
     if (heif.HEAPU32[this.#error >> 2] === 0) return;
     const text = heif.HEAPU32[(this.#error >> 2) + 2] ?? 0;
     const message = heif.HEAPU8.subarray(text, heif.HEAPU8.indexOf(0, text));
-    throw new Refusal(`the picture cannot be read: ${Buffer.from(message).toString('latin1')}`);
+    throw new Refusal(`the picture cannot be read: ${Buffer.from(message).toString('latin1').trim()}`);
   }
+}
+
+/**
+ * The decoder comes with a stack of 64 KiB, which a picture predicted from others (as in any animation) overruns into
+ * its data. So it gets a larger one, from its own heap, before its first call.
+ */
+function startLibheif(): Libheif {
+  const path = createRequire(import.meta.url).resolve('libheif-js/libheif-wasm/libheif.wasm');
+  const program = withStackPointer(withMemoryBound(readFileSync(path), MEMORY_BYTES), 'stackPointer');
+  let stackPointer: unknown;
+  const heif = createLibheif({
+    instantiateWasm(imports, ready) {
+      const instance = new WebAssembly.Instance(new WebAssembly.Module(program), imports);
+      ({ stackPointer } = instance.exports);
+      ready(instance);
+      return instance.exports;
+    },
+  });
+  if (!(stackPointer instanceof WebAssembly.Global)) throw new Error('libheif has no stack pointer to set');
+  // It grows downwards, from an address that 16 divides.
+  stackPointer.value = (heif._malloc(STACK_BYTES) + STACK_BYTES) & ~15;
+  return heif;
 }
 
 export interface HeifPicture {

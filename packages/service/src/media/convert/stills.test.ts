@@ -13,13 +13,13 @@ const cutout = readPng(fixture('cutout.png'));
 describe('HEIC', () => {
   it('I8 a photo becomes a JPEG', async () => {
     const { bytes, answer } = await written((output) => convertHeic(fixture('photo.heic'), output));
-    expect(answer).toBe('image/jpeg');
+    expect(answer).toEqual({ type: 'image/jpeg' });
     expect(difference(readPng(fixture('photo.png')).rgba, readJpeg(bytes).rgba)).toBeLessThan(5);
   });
 
   it('I8 a cut-out becomes a PNG with its alpha', async () => {
     const { bytes, answer } = await written((output) => convertHeic(fixture('cutout.heic'), output));
-    expect(answer).toBe('image/png');
+    expect(answer).toEqual({ type: 'image/png' });
     const picture = readPng(bytes);
     expect(picture).toMatchObject({ width: 120, height: 100, channels: 4 });
     expect(pixelAt(picture, 2, 2)[3]).toBe(0);

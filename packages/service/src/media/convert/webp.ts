@@ -8,7 +8,7 @@ import type { Frame } from './canvas.ts';
 import { writeGif } from './gif-write.ts';
 import type { OutputFile } from './output-file.ts';
 import { PngWriter } from './png-write.ts';
-import { withMemoryBound } from './wasm-memory.ts';
+import { withMemoryBound } from './wasm-program.ts';
 
 const MEMORY_BYTES = 128 * 1024 * 1024;
 
