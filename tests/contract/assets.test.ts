@@ -18,7 +18,7 @@ interface House {
   bridge: RunningBridge;
   token: string;
   upload: (
-    bytes: Uint8Array | string,
+    bytes: Uint8Array<ArrayBuffer> | string,
     headers?: Record<string, string>,
   ) => Promise<{ status: number; body: { url: string; code?: string } }>;
   operator: (path: string) => Promise<unknown>;
@@ -49,7 +49,7 @@ async function house(env: Record<string, string> = {}): Promise<House> {
           'Content-Type': 'application/octet-stream',
           ...more,
         },
-        body: bytes as BodyInit,
+        body: bytes,
       });
       return { status: answer.status, body: (await answer.json()) as { url: string } };
     },

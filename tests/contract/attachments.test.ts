@@ -20,7 +20,7 @@ const fixture = (name: string) =>
 interface World {
   crm: Crm;
   mac: Mac;
-  upload: (bytes: Uint8Array, name: string) => Promise<string>;
+  upload: (bytes: Uint8Array<ArrayBuffer>, name: string) => Promise<string>;
 }
 
 async function world(env: Record<string, string> = {}): Promise<World> {
@@ -53,7 +53,7 @@ async function world(env: Record<string, string> = {}): Promise<World> {
           'Content-Type': 'application/octet-stream',
           'X-File-Name': name,
         },
-        body: bytes as BodyInit,
+        body: bytes,
       });
       return ((await answer.json()) as { url: string }).url;
     },
