@@ -16,7 +16,7 @@ export type ConversionResult =
 export interface ConverterOptions {
   /** Threads at a time. Each may take up to a core and 250 MB. */
   threads?: number;
-  /** How long one conversion may take. */
+  /** How long one conversion may take; the largest photo needs five seconds of a core that has nothing else to do. */
   timeoutMs?: number;
   /** How long one may wait for its turn: behind it waits a message. */
   patienceMs?: number;
@@ -57,7 +57,7 @@ export class Converter {
 
   constructor({
     threads = 1,
-    timeoutMs = 30_000,
+    timeoutMs = 60_000,
     patienceMs = 60_000,
     memoryBytes = 224 * MIB,
     onCrash = () => undefined,
