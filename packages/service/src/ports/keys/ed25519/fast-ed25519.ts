@@ -53,8 +53,17 @@ export class FastEd25519 {
     if (base !== undefined) this.#writer.write(this.#base, base);
   }
 
+  /** Keys with a table. */
+  get size(): number {
+    return this.#tables.size;
+  }
+
   get isFull(): boolean {
-    return this.#tables.size >= MAX_KEYS;
+    return this.size >= MAX_KEYS;
+  }
+
+  knows(raw: Uint8Array): boolean {
+    return this.#tables.has(nameOf(raw));
   }
 
   /** Takes some milliseconds for a key it does not know. Undefined when the bytes are no point, or there is no room. */
