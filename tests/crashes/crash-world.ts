@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+
+import { startCrm } from '@footbridge/testkit/crm';
+import type { Crm, CrmSettings } from '@footbridge/testkit/crm';
+import { startService } from '@footbridge/testkit/service';
+import type { Service } from '@footbridge/testkit/service';
+import type { Undo } from '@footbridge/testkit/undo';
+
+import { startBridge } from '../bridge.ts';
+import { PatientMac } from './patient-mac.ts';
+
+export const LOCATION = 'locAAAAAAAAAAAAAAAA1';
+export const PHONE = '+14155550100';
+
+export interface Stage {
+  readonly crm: Crm;
+  readonly mac: PatientMac;
+  /** How many of the messages the CRM has twice or more. */
+  readonly doubled: () => number;
+  /** The messages of each chat as the CRM got them, repetitions left out. */
+  readonly byChat: () => Map<string, string[]>;
+  readonly operator: (path: string) => Promise<Record<string, unknown>>;
+}
+
+export interface CrashWorld extends Stage {
+  readonly service: Service;
+}
+
+/** The service as a process that dies at a failpoint, a CRM, and a Mac that keeps what was not acknowledged. */
+export async function startCrashWorld(
+  undo: Undo,
+  settings: Partial<CrmSettings>,
+  failpoints: string,
+): Promise<CrashWorld> {
+  const { crm, env } = await openCrm(undo, settings);
+  const service = await startService({ env, readyWithin: 60_000 });
+  undo.add(() => service.stop());
+  await authorise(crm, service.url);
+  const { key } = await service.license();
+  if (failpoints !== '') await service.restart({ FAILPOINTS: failpoints });
+  const operator = async (path: string) => (await service.operator('GET', path)).body;
+  return { service, ...(await setStage(undo, crm, service.url, key, operator)) };
+}
+
+/** The same with the service inside of the test, which stands still at a failpoint. */
+export async function startPausingWorld(undo: Undo, failpoints: string): Promise<Stage> {
+  const { crm, env } = await openCrm(undo, {});
+  const bridge = await startBridge({ ...env, FAILPOINTS: failpoints });
+  undo.add(() => bridge.stop());
+  await authorise(crm, bridge.url);
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const headers = { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' };
+    const answer = await fetch(bridge.operatorUrl + path, { ...init, headers });
+    return JSON.parse(await answer.text()) as Record<string, unknown>;
+  };
+  const body = JSON.stringify({ label: 'test', maxSeats: 5 });
+  const { key } = await ask('/operator/licenses', { method: 'POST', body });
+  return setStage(undo, crm, bridge.url, String(key), ask);
+}
+
+async function openCrm(undo: Undo, settings: Partial<CrmSettings>) {
+  const crm = await startCrm({ settings: { rateLimit: null, ...settings } });
+  undo.add(() => crm.stop());
+  crm.addContact({ locationId: LOCATION, phone: PHONE });
+  const env = {
+    CRM_HOSTNAME: crm.url,
+    CRM_PUBLIC_KEY: crm.key.publicKey,
+    CRM_OAUTH_ENABLED: 'true',
+    CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
+    CRM_OAUTH_CLIENT_SECRET: crm.settings.clientSecret,
+    CRM_OAUTH_TOKEN_URL: crm.tokenUrl,
+    CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+    CRM_OAUTH_REFRESH_THRESHOLD_SEC: '1',
+    RATE_LIMIT_CRM_CALLS: '100000',
+  };
+  return { crm, env };
+}
+
+export async function authorise(crm: Crm, url: string): Promise<void> {
+  const { status } = await fetch(`${url}/oauth/callback/crm?code=${crm.install({ locationId: LOCATION })}`);
+  if (status !== 200) throw new Error(`the callback answered ${status}`);
+}
+
+async function setStage(
+  undo: Undo,
+  crm: Crm,
+  url: string,
+  licenseKey: string,
+  operator: Stage['operator'],
+): Promise<Stage> {
+  crm.bridgeUrl = url;
+  const mac = await PatientMac.start(url, licenseKey, LOCATION);
+  undo.add(() => mac.stop());
+  const texts = () => crm.messages.map(({ message }) => message);
+  const doubled = () => texts().length - new Set(texts()).size;
+  const byChat = () => {
+    const chats = new Map<string, string[]>();
+    for (const text of new Set(texts())) {
+      const [chat = ''] = text.split(' ');
+      chats.set(chat, [...(chats.get(chat) ?? []), text]);
+    }
+    return chats;
+  };
+  return { crm, mac, doubled, byChat, operator };
+}
+
+/** Messages in several chats, numbered so that order and loss can be seen. */
+export function writeMessages(mac: PatientMac, chats: number, perChat: number): Map<string, string[]> {
+  const written = new Map<string, string[]>();
+  for (let number = 0; number < perChat; number++)
+    for (let chat = 0; chat < chats; chat++) {
+      const text = `chat${chat} message ${number}`;
+      written.set(`chat${chat}`, [...(written.get(`chat${chat}`) ?? []), text]);
+      mac.keep({
+        sender: PHONE,
+        text,
+        guid: `guid-${chat}-${number}`,
+        chat: { id: chat, isGroup: false, recipients: [PHONE] },
+      });
+    }
+  return written;
+}

@@ -1,0 +1,123 @@
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { startCrashWorld, startPausingWorld, writeMessages } from './crash-world.ts';
+
+const POINTS = ['afterClaim', 'beforePost', 'afterCrmAccept', 'afterMark', 'beforeAck'] as const;
+const PAUSE_MS = 15_000;
+
+function cleared() {
+  const undo = undoList();
+  onTestFinished(() => undo.run());
+  return undo;
+}
+
+describe('kill -9', () => {
+  it.each(POINTS)(
+    'I6 at inbound.%s: all twenty messages arrive once and in order, with a CRM that honours the key',
+    async (point) => {
+      const world = await startCrashWorld(cleared(), { honourIdempotencyKey: true }, `inbound.${point}:kill`);
+      const { service, mac, doubled, byChat } = world;
+      const written = writeMessages(mac, 4, 5);
+      await service.exited;
+      await service.start();
+      await until(() => mac.unacknowledged === 0, { within: 30_000, what: 'every message acknowledged' });
+      expect(doubled()).toBe(0);
+      expect(byChat()).toEqual(written);
+      expect(mac.acks.every(({ outcome }) => outcome === 'delivered')).toBe(true);
+    },
+    60_000,
+  );
+
+  it('I6 at inbound.afterCrmAccept with a CRM that ignores the key: at most one repetition a crash, each flagged', async () => {
+    const world = await startCrashWorld(cleared(), {}, 'inbound.afterCrmAccept:kill');
+    const { service, mac, doubled, byChat, crm, operator } = world;
+    const written = writeMessages(mac, 1, 5);
+    await service.exited;
+    await service.start();
+    await until(() => mac.unacknowledged === 0, { within: 30_000 });
+    expect(byChat()).toEqual(written);
+    expect(doubled()).toBe(1);
+    const texts = crm.messages.map(({ message }) => message);
+    const twice = texts.findIndex((text, index) => texts.indexOf(text) !== index);
+    const [, number] = /message (\d)/.exec(texts[twice] ?? '') ?? [];
+    const trail = await operator(`/operator/messages/guid-0-${number ?? ''}`);
+    expect(JSON.stringify(trail['steps'])).toContain('"uncertain"');
+  }, 60_000);
+
+  it('I6 INBOUND_ON_UNCERTAIN=park puts it aside instead, for the operator to decide', async () => {
+    const { service, mac, doubled, crm, operator } = await startCrashWorld(
+      cleared(),
+      {},
+      'inbound.afterCrmAccept:kill',
+    );
+    writeMessages(mac, 1, 3);
+    await service.exited;
+    await service.start({ INBOUND_ON_UNCERTAIN: 'park' });
+    await until(() => mac.unacknowledged === 0, { within: 30_000 });
+    expect(doubled()).toBe(0);
+    expect(crm.messages).toHaveLength(3);
+    expect(mac.acks.map(({ outcome }) => outcome)).toEqual(['rejected', 'delivered', 'delivered']);
+    const { messages } = await operator('/operator/messages?status=undeliverable');
+    expect(messages).toMatchObject([{ messageId: 'guid-0-0', code: 'UNCERTAIN' }]);
+  }, 60_000);
+
+  it('I6 at any moment, five times over: nothing lost, nothing doubled, order kept', async () => {
+    const { service, mac, doubled, byChat, crm } = await startCrashWorld(
+      cleared(),
+      { honourIdempotencyKey: true },
+      '',
+    );
+    await until(() => mac.isConnected, { within: 20_000 });
+    crm.misbehave({ match: 'inbound', how: { delayMs: 20 }, times: 10_000 });
+    const written = writeMessages(mac, 4, 5);
+    for (const ms of [40, 90, 10, 130, 60]) {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      await service.kill9();
+      await service.start();
+      await until(() => mac.isConnected, { within: 20_000 });
+    }
+    await until(() => mac.unacknowledged === 0, { within: 30_000 });
+    expect(byChat()).toEqual(written);
+    expect(doubled()).toBe(0);
+  }, 90_000);
+});
+
+describe.concurrent('a pause of fifteen seconds', () => {
+  it.each(POINTS)(
+    'I6 at inbound.%s while the Mac breaks off and comes back: once and in order',
+    async (point) => {
+      const world = await startPausingWorld(cleared(), `inbound.${point}:pause:${PAUSE_MS}`);
+      const { mac, doubled, byChat } = world;
+      const written = writeMessages(mac, 3, 1);
+      await new Promise((resolve) => setTimeout(resolve, 5000));
+      expect(mac.unacknowledged).toBe(3);
+      mac.cut();
+      await until(() => mac.unacknowledged === 0, { within: 60_000, what: 'every message acknowledged' });
+      expect(doubled()).toBe(0);
+      expect(byChat()).toEqual(written);
+    },
+    120_000,
+  );
+});
+
+describe('a process that stands still for fifteen seconds', () => {
+  it('I6 loses nothing and doubles nothing with a CRM that honours the key', async () => {
+    const { mac, doubled, byChat, service, crm } = await startCrashWorld(
+      cleared(),
+      { honourIdempotencyKey: true },
+      '',
+    );
+    await until(() => mac.isConnected, { within: 20_000 });
+    crm.misbehave({ match: 'inbound', how: { delayMs: 100 }, times: 6 });
+    const written = writeMessages(mac, 3, 3);
+    await until(() => crm.callsTo('inbound').length > 0);
+    service.pause();
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    service.resume();
+    await until(() => mac.unacknowledged === 0, { within: 60_000 });
+    expect(byChat()).toEqual(written);
+    expect(doubled()).toBe(0);
+  }, 120_000);
+});

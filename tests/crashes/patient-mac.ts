@@ -1,0 +1,93 @@
+import { activate, connectMac } from '@footbridge/testkit/mac';
+import type { Mac, Received } from '@footbridge/testkit/mac';
+
+interface Kept {
+  readonly frame: Received | { requestId: string; messageId: string; status: 'delivered' };
+  seq: number;
+}
+
+/** A Mac as the protocol wants it: keeps what was not acknowledged, comes back, and sends it again, oldest first. */
+export class PatientMac {
+  readonly acks: { outcome: string; reason?: string | undefined }[] = [];
+  readonly #url: string;
+  readonly #token: string;
+  readonly #locationId: string;
+  #kept: Kept[] = [];
+  #mac: Mac | undefined;
+  #seq = 1;
+  #stopped = false;
+  #running: Promise<void> | undefined;
+
+  constructor(url: string, token: string, locationId: string) {
+    this.#url = url;
+    this.#token = token;
+    this.#locationId = locationId;
+  }
+
+  static async start(url: string, licenseKey: string, locationId: string): Promise<PatientMac> {
+    const { deviceToken = '' } = await activate(url, { licenseKey, deviceId: `mac-of-${locationId}` });
+    const mac = new PatientMac(url, deviceToken, locationId);
+    mac.#running = mac.#stayConnected();
+    return mac;
+  }
+
+  get unacknowledged(): number {
+    return this.#kept.length;
+  }
+
+  get isConnected(): boolean {
+    return this.#mac?.isOpen === true;
+  }
+
+  /** The socket breaks; it comes back by itself. */
+  cut(): void {
+    this.#mac?.terminate();
+  }
+
+  keep(frame: Kept['frame']): void {
+    const kept = { frame, seq: this.#seq++ };
+    this.#kept.push(kept);
+    this.#send(kept);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#mac?.terminate();
+    await this.#running;
+  }
+
+  #send({ frame, seq }: Kept): void {
+    if (this.#mac?.isOpen !== true) return;
+    if ('sender' in frame) this.#mac.received({ ...frame, seq });
+    else this.#mac.status({ ...frame, seq });
+  }
+
+  async #stayConnected(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        const mac = await connectMac(this.#url, { token: this.#token });
+        await mac.register(this.#locationId);
+        this.#mac = mac;
+        for (const kept of this.#kept) this.#send(kept);
+        const hearing = this.#hear(mac);
+        await mac.closed;
+        await hearing;
+      } catch {
+        // The service is away.
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  async #hear(mac: Mac): Promise<void> {
+    for (;;) {
+      try {
+        const { seq, outcome, reason } = await mac.nextFrame('ack', 60_000);
+        if (this.#kept.some((kept) => kept.seq === seq)) this.acks.push({ outcome, reason });
+        this.#kept = this.#kept.filter((kept) => kept.seq !== seq);
+      } catch {
+        if (!mac.isOpen) return;
+      }
+    }
+  }
+}
