@@ -133,7 +133,7 @@ export class Queue {
   /** The end of the job and the news of it are one write: neither can be lost without the other. */
   #end(job: Job, end: JobEnd): void {
     const { journal, clock, onFrames } = this.#parts;
-    journal.atomically(() => {
+    journal.durably(() => {
       journal.jobs.end(job.key, end, clock.now());
       for (const requestId of journal.jobs.takeUnanswered(job.key)) {
         const status = { type: 'message_status', requestId, messageId: job.messageId } as const;

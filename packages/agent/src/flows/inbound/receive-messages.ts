@@ -176,7 +176,7 @@ export class Receiver {
     const duration = row.isVoice && file !== undefined ? messages.audioDuration(file) : undefined;
     const frame = describeMessage(row, chat, urls, duration);
     failpoint('inbound.before');
-    journal.atomically(() => {
+    journal.durably(() => {
       journal.outbox.put(frame, clock.now());
       journal.inbox.release(held.rowid);
     });

@@ -25,7 +25,7 @@ export function acceptRequest(
   options: { readonly limit: number; readonly now: number },
 ): Accepted {
   const { limit, now } = options;
-  return journal.atomically(() => {
+  return journal.durably(() => {
     const key = keyOf(frame);
     const fingerprint = fingerprintOf(frame);
     const job = journal.jobs.ofRequest(frame.requestId) ?? journal.jobs.find(key);

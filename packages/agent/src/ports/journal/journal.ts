@@ -3,9 +3,10 @@ import type { MessageReceivedFrame, MessageStatusFrame, SendFrame } from '@footb
 /**
  * What the Mac remembers across a crash, a restart and thirty days.
  *
- * Every write is on disk before the call returns: a process that is killed at any line finds, when it starts again,
- * either all of a write or nothing of it. `atomically` makes one write of several. Calls are synchronous on purpose:
- * between two of them nothing else of the agent runs, so a check and the write that follows it cannot be torn apart.
+ * A process that is killed at any line finds, when it starts again, either all of a write or nothing of it. Writes that
+ * somebody else relies on survive a power cut too: a request that was taken, a send that is about to begin, a frame that
+ * is about to leave. The others are caught up by the next of those. Calls are synchronous on purpose: between two of them
+ * nothing else of the agent runs, so a check and the write that follows it cannot be torn apart.
  *
  * A journal whose disk fails throws; it never pretends to have forgotten or kept something.
  */
@@ -15,6 +16,8 @@ export interface Journal {
   readonly inbox: Inbox;
   /** Runs the work as one write: if it throws, nothing of it happened. */
   atomically<T>(work: () => T): T;
+  /** The same, and a power cut does not undo it. */
+  durably<T>(work: () => T): T;
   /** Small facts for `status`, such as the state of the link. */
   note(name: string, value: string): void;
   noted(name: string): string | undefined;
@@ -75,6 +78,7 @@ export interface Jobs {
 
   /** One job may be several sends (a text and two files): each is a step that happens at most once. */
   step(key: string, step: string): Step | undefined;
+  /** Durable: what follows cannot be taken back. */
   beginStep(key: string, step: string, watermark: number): void;
   finishStep(key: string, step: string, guid: string): void;
   /** The step failed before anything was sent: it may be tried again. */
@@ -107,6 +111,7 @@ export interface OutboxCounts {
 
 /** Frames for the service, each under a `seq` that is never used again. */
 export interface Outbox {
+  /** Durable: a number that was seen outside is never given to another frame. */
   put(frame: OutboxFrame, now: number): number;
   /** Frames not yet acknowledged, oldest first, with a `seq` above `after`. */
   unacknowledged(after: number, limit: number): OutboxEntry[];

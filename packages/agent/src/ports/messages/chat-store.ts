@@ -9,6 +9,7 @@ import type {
   StoredRow,
   StoredTapback,
 } from './messages.ts';
+import { Statements } from './statements.ts';
 import { readTapbackCode, stripTargetPrefix } from './tapbacks.ts';
 
 type Row = Record<string, SQLOutputValue>;
@@ -39,14 +40,14 @@ const LATER_COLUMNS = {
  * receipts, late attachments): nothing is cached but the names of the columns.
  */
 export class ChatStore implements MessageStore {
-  readonly #db: DatabaseSync;
+  readonly #sql: Statements;
   readonly #identity: string;
   readonly #ownHandles: readonly string[];
   #columns: { version: number; message: string; attachment: string } | undefined;
 
   /** `identity` names the file: a store that Messages built anew is another one. */
   constructor(db: DatabaseSync, identity: string, ownHandles: readonly string[]) {
-    this.#db = db;
+    this.#sql = new Statements(db);
     this.#identity = identity;
     this.#ownHandles = ownHandles;
   }
@@ -56,14 +57,14 @@ export class ChatStore implements MessageStore {
   }
 
   newestRowid(): number {
-    const row = this.#db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'message'").get();
+    const row = this.#sql.of("SELECT seq FROM sqlite_sequence WHERE name = 'message'").get();
     return Number(row?.['seq'] ?? 0);
   }
 
   rowsAfter(rowid: number, limit: number): StoredRow[] {
     const sql = `${this.#select().message} WHERE m.ROWID > ? ORDER BY m.ROWID LIMIT ?`;
-    return this.#db
-      .prepare(sql)
+    return this.#sql
+      .of(sql)
       .all(rowid, limit)
       .map((row) => this.#read(row));
   }
@@ -77,21 +78,21 @@ export class ChatStore implements MessageStore {
   }
 
   chat(id: number): Chat | undefined {
-    const row = this.#db.prepare('SELECT ROWID AS id, style, service_name FROM chat WHERE ROWID = ?').get(id);
+    const row = this.#sql.of('SELECT ROWID AS id, style, service_name FROM chat WHERE ROWID = ?').get(id);
     return row === undefined ? undefined : this.#readChat(row);
   }
 
   /** Every conversation, oldest first. */
   chats(): Chat[] {
-    const rows = this.#db.prepare('SELECT ROWID AS id, style, service_name FROM chat ORDER BY ROWID').all();
+    const rows = this.#sql.of('SELECT ROWID AS id, style, service_name FROM chat ORDER BY ROWID').all();
     return rows.map((row) => this.#readChat(row));
   }
 
   /** All rows of a conversation, oldest first. */
   rowsOf(chatId: number): StoredRow[] {
     const sql = `${this.#select().message} WHERE m.ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id = ?) ORDER BY m.ROWID`;
-    return this.#db
-      .prepare(sql)
+    return this.#sql
+      .of(sql)
       .all(chatId)
       .map((row) => this.#read(row));
   }
@@ -117,7 +118,7 @@ export class ChatStore implements MessageStore {
         AND (m.associated_message_type = 1000 OR m.associated_message_type BETWEEN 2000 AND 2007
           OR m.associated_message_type BETWEEN 3000 AND 3007)
       ORDER BY m.date DESC, m.ROWID DESC LIMIT 1`;
-    const found = this.#db.prepare(sql).get(targetGuid);
+    const found = this.#sql.of(sql).get(targetGuid);
     if (found === undefined) return undefined;
     const row = this.#read(found);
     const tapback = row.tapback === undefined ? undefined : readTapbackCode(row.tapback.type);
@@ -128,8 +129,8 @@ export class ChatStore implements MessageStore {
   }
 
   sendState(guid: string): SendState | undefined {
-    const row = this.#db
-      .prepare('SELECT ROWID AS rowid, guid, is_finished, is_sent, error FROM message WHERE guid = ?')
+    const row = this.#sql
+      .of('SELECT ROWID AS rowid, guid, is_finished, is_sent, error FROM message WHERE guid = ?')
       .get(guid);
     if (row === undefined) return undefined;
     return {
@@ -142,14 +143,14 @@ export class ChatStore implements MessageStore {
   }
 
   #one(condition: string, value: number | string): StoredRow | undefined {
-    const row = this.#db.prepare(`${this.#select().message} WHERE ${condition}`).get(value);
+    const row = this.#sql.of(`${this.#select().message} WHERE ${condition}`).get(value);
     return row === undefined ? undefined : this.#read(row);
   }
 
   #readChat(row: Row): Chat {
     const id = Number(row['id']);
-    const members = this.#db
-      .prepare(
+    const members = this.#sql
+      .of(
         `SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id
          WHERE j.chat_id = ? ORDER BY j.ROWID`,
       )
@@ -189,8 +190,8 @@ export class ChatStore implements MessageStore {
   #attachments(rowid: number): StoredAttachment[] {
     const sql = `${this.#select().attachment}
       JOIN message_attachment_join j ON j.attachment_id = a.ROWID WHERE j.message_id = ? ORDER BY a.ROWID`;
-    return this.#db
-      .prepare(sql)
+    return this.#sql
+      .of(sql)
       .all(rowid)
       .map((row) => ({
         guid: String(row['guid']),
@@ -204,7 +205,7 @@ export class ChatStore implements MessageStore {
   }
 
   #select(): { message: string; attachment: string } {
-    const version = Number(this.#db.prepare('PRAGMA schema_version').get()?.['schema_version']);
+    const version = Number(this.#sql.of('PRAGMA schema_version').get()?.['schema_version']);
     if (this.#columns?.version === version) return this.#columns;
     const message = this.#presentColumns('message');
     const attachment = this.#presentColumns('attachment');
@@ -228,7 +229,7 @@ export class ChatStore implements MessageStore {
   }
 
   #presentColumns(table: keyof typeof LATER_COLUMNS): ReadonlySet<string> {
-    const present = this.#db.prepare(`SELECT name FROM pragma_table_info('${table}')`).all();
+    const present = this.#sql.of(`SELECT name FROM pragma_table_info('${table}')`).all();
     const names = new Set(present.map((row) => String(row['name'])));
     return new Set(LATER_COLUMNS[table].filter((column) => names.has(column)));
   }

@@ -7,6 +7,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import { ChatStore } from './chat-store.ts';
 import type { Chat, ServiceName } from './messages.ts';
 import { columnsOf, prepareSimulatedStore } from './simulated-schema.ts';
+import { Statements } from './statements.ts';
 import type { TapbackKind } from './tapbacks.ts';
 import { tapbackCode } from './tapbacks.ts';
 
@@ -48,9 +49,12 @@ export interface NewAttachment {
 export class SimulatedStore {
   readonly chats: ChatStore;
   readonly #db: DatabaseSync;
+  readonly #sql: Statements;
   readonly #dir: string;
   readonly #now: () => number;
   #macos: string;
+  /** Of this store, old or new: not every macOS has all of them. */
+  #columns: ReadonlySet<string> = new Set();
 
   constructor(dir: string, macos: string, ownHandle: string, now: () => number) {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -58,8 +62,9 @@ export class SimulatedStore {
     this.#dir = dir;
     this.#now = now;
     this.#db = new DatabaseSync(path);
+    this.#sql = new Statements(this.#db);
     this.#macos = macos;
-    prepareSimulatedStore(this.#db, this.macosMajor);
+    this.#prepare();
     const { dev, ino } = statSync(path);
     this.chats = new ChatStore(this.#db, `${dev}:${ino}`, [ownHandle]);
   }
@@ -74,7 +79,7 @@ export class SimulatedStore {
 
   update(macos: string): void {
     this.#macos = macos;
-    prepareSimulatedStore(this.#db, this.macosMajor);
+    this.#prepare();
   }
 
   directChat(handle: string, service: ServiceName): number {
@@ -89,8 +94,8 @@ export class SimulatedStore {
   }
 
   leave(chatId: number, handle: string): void {
-    this.#db
-      .prepare(
+    this.#sql
+      .of(
         'DELETE FROM chat_handle_join WHERE chat_id = ? AND handle_id IN (SELECT ROWID FROM handle WHERE id = ?)',
       )
       .run(chatId, handle);
@@ -141,16 +146,14 @@ export class SimulatedStore {
   }
 
   finish(guid: string, outcome: { sent: boolean; delivered: boolean; error: number }): void {
-    this.#db
-      .prepare('UPDATE message SET is_finished = 1, is_sent = ?, is_delivered = ?, error = ? WHERE guid = ?')
+    this.#sql
+      .of('UPDATE message SET is_finished = 1, is_sent = ?, is_delivered = ?, error = ? WHERE guid = ?')
       .run(outcome.sent ? 1 : 0, outcome.delivered ? 1 : 0, outcome.error, guid);
   }
 
   /** `sent`, `delivered` or `failed`, as a person would read it under the bubble. */
   deliveryState(guid: string): 'sent' | 'delivered' | 'failed' {
-    const row = this.#db
-      .prepare('SELECT is_from_me, is_delivered, error FROM message WHERE guid = ?')
-      .get(guid);
+    const row = this.#sql.of('SELECT is_from_me, is_delivered, error FROM message WHERE guid = ?').get(guid);
     if (row?.['is_from_me'] === 0) return 'delivered';
     if (row?.['error'] !== 0) return 'failed';
     return row['is_delivered'] === 1 ? 'delivered' : 'sent';
@@ -173,7 +176,7 @@ export class SimulatedStore {
         .filter(
           (row) => row.tapback?.targetGuid === target && (row.fromMe ? from === 'me' : row.sender === from),
         );
-      for (const row of earlier) this.#db.prepare('DELETE FROM message WHERE ROWID = ?').run(row.rowid);
+      for (const row of earlier) this.#sql.of('DELETE FROM message WHERE ROWID = ?').run(row.rowid);
       return this.insert({
         chatId,
         from,
@@ -192,22 +195,22 @@ export class SimulatedStore {
 
   /** An edit keeps the row and its number. */
   edit(guid: string, text: string): void {
-    this.#db.prepare('UPDATE message SET text = ? WHERE guid = ?').run(text, guid);
+    this.#sql.of('UPDATE message SET text = ? WHERE guid = ?').run(text, guid);
     this.#touchEdited(guid);
   }
 
   unsend(guid: string): void {
     this.#atomically(() => {
-      this.#db
-        .prepare(
+      this.#sql
+        .of(
           'DELETE FROM message_attachment_join WHERE message_id = (SELECT ROWID FROM message WHERE guid = ?)',
         )
         .run(guid);
-      this.#db
-        .prepare("UPDATE message SET text = '', is_empty = 1, cache_has_attachments = 0 WHERE guid = ?")
+      this.#sql
+        .of("UPDATE message SET text = '', is_empty = 1, cache_has_attachments = 0 WHERE guid = ?")
         .run(guid);
       if (this.#has('part_count')) {
-        this.#db.prepare('UPDATE message SET part_count = 0 WHERE guid = ?').run(guid);
+        this.#sql.of('UPDATE message SET part_count = 0 WHERE guid = ?').run(guid);
       }
       this.#touchEdited(guid);
     });
@@ -215,8 +218,8 @@ export class SimulatedStore {
 
   /** The late files of a message are here now. */
   arrive(guid: string): void {
-    this.#db
-      .prepare(
+    this.#sql
+      .of(
         `UPDATE attachment SET transfer_state = ? WHERE ROWID IN (SELECT attachment_id FROM message_attachment_join
          WHERE message_id = (SELECT ROWID FROM message WHERE guid = ?))`,
       )
@@ -224,8 +227,8 @@ export class SimulatedStore {
   }
 
   durationOf(attachmentGuid: string): number | undefined {
-    const row = this.#db
-      .prepare(
+    const row = this.#sql
+      .of(
         'SELECT duration_ms FROM simulated_voice v JOIN attachment a ON a.ROWID = v.attachment_id WHERE a.guid = ?',
       )
       .get(attachmentGuid);
@@ -233,13 +236,13 @@ export class SimulatedStore {
   }
 
   hasIMessage(handle: string): boolean {
-    const row = this.#db.prepare('SELECT has_imessage FROM simulated_person WHERE handle = ?').get(handle);
+    const row = this.#sql.of('SELECT has_imessage FROM simulated_person WHERE handle = ?').get(handle);
     return row?.['has_imessage'] !== 0;
   }
 
   setIMessage(handle: string, has: boolean): void {
-    this.#db
-      .prepare(
+    this.#sql
+      .of(
         `INSERT INTO simulated_person (handle, has_imessage) VALUES (?, ?)
          ON CONFLICT (handle) DO UPDATE SET has_imessage = excluded.has_imessage`,
       )
@@ -260,7 +263,7 @@ export class SimulatedStore {
     return this.#atomically(() => {
       // From macOS 26 on the guid no longer tells the service, unless the person has a chat under another one.
       const named = `any;${sign};${identifier}`;
-      const taken = this.#db.prepare('SELECT 1 FROM chat WHERE guid = ?').get(named) !== undefined;
+      const taken = this.#sql.of('SELECT 1 FROM chat WHERE guid = ?').get(named) !== undefined;
       const guid = this.macosMajor >= 26 && !taken ? named : `${service};${sign};${identifier}`;
       const id = this.#insertRow('chat', {
         guid,
@@ -283,8 +286,8 @@ export class SimulatedStore {
   }
 
   #handle(id: string, service: ServiceName): number {
-    const known = this.#db
-      .prepare('SELECT ROWID AS id FROM handle WHERE id = ? AND service = ?')
+    const known = this.#sql
+      .of('SELECT ROWID AS id FROM handle WHERE id = ? AND service = ?')
       .get(id, service);
     return known === undefined ? this.#insertRow('handle', { id, service }) : Number(known['id']);
   }
@@ -304,7 +307,7 @@ export class SimulatedStore {
       transfer_name: file.name,
       total_bytes: file.bytes.byteLength,
       is_sticker: file.sticker === true ? 1 : 0,
-      ...(columnsOf(this.#db, 'attachment').has('emoji_image_short_description')
+      ...(this.#has('emoji_image_short_description')
         ? { emoji_image_short_description: file.description ?? null }
         : {}),
     });
@@ -317,17 +320,22 @@ export class SimulatedStore {
   #insertRow(table: string, columns: Readonly<Record<string, SQLInputValue>>): number {
     const names = Object.keys(columns);
     const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-    return Number(this.#db.prepare(sql).run(...Object.values(columns)).lastInsertRowid);
+    return Number(this.#sql.of(sql).run(...Object.values(columns)).lastInsertRowid);
   }
 
   #touchEdited(guid: string): void {
-    if (!columnsOf(this.#db, 'message').has('date_edited')) return;
+    if (!this.#has('date_edited')) return;
     const date = BigInt(this.#now() - MACOS_EPOCH_MS) * 1_000_000n;
-    this.#db.prepare('UPDATE message SET date_edited = ? WHERE guid = ?').run(date, guid);
+    this.#sql.of('UPDATE message SET date_edited = ? WHERE guid = ?').run(date, guid);
+  }
+
+  #prepare(): void {
+    prepareSimulatedStore(this.#db, this.macosMajor);
+    this.#columns = new Set([...columnsOf(this.#db, 'message'), ...columnsOf(this.#db, 'attachment')]);
   }
 
   #has(column: string): boolean {
-    return columnsOf(this.#db, 'message').has(column);
+    return this.#columns.has(column);
   }
 
   #atomically<T>(work: () => T): T {

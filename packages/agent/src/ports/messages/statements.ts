@@ -1,0 +1,19 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** Statements of one connection, prepared once. SQLite prepares them anew by itself when the tables change. */
+export class Statements {
+  readonly #db: DatabaseSync;
+  readonly #prepared = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  of(sql: string): StatementSync {
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const prepared = this.#db.prepare(sql);
+    this.#prepared.set(sql, prepared);
+    return prepared;
+  }
+}
