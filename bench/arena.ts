@@ -34,6 +34,7 @@ export async function openArena(options: {
 
   const widen = async (running: Running, from: readonly string[], macs: number): Promise<Lane> => {
     const locations = locationNames(macs);
+    if (macs === 0) return { ...running, locations };
     const credentials = await running.enrol(locations.slice(from.length));
     await world.macs.call(
       'connect',

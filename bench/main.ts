@@ -21,6 +21,7 @@ import { measureFlatness } from './scenarios/flatness.ts';
 import type { FlatLane } from './scenarios/flatness.ts';
 import { measureLatencies } from './scenarios/latencies.ts';
 import { measureMemory } from './scenarios/memory.ts';
+import { measureNodes } from './scenarios/nodes.ts';
 import { forged, inbound, nobodyThere, outbound, unsigned } from './scenarios/work.ts';
 import type { Work } from './scenarios/work.ts';
 import { judge } from './targets.ts';
@@ -31,6 +32,9 @@ const PATHS: Record<'outbound' | 'inbound' | 'refusals', Record<string, Work>> =
   inbound: { inbound },
   refusals: { '401 by form': unsigned, '401 by cryptography': forged, '404 nobody there': nobodyThere },
 };
+
+/** The sections that all contestants share; the others start what they need. */
+const LANE_SECTIONS = ['outbound', 'inbound', 'refusals', 'latency', 'slow-crm', 'memory'] as const;
 
 const options = readOptions(process.argv.slice(2));
 if (typeof options === 'string') {
@@ -48,7 +52,7 @@ async function bench(run: Options): Promise<void> {
   const arena = await openArena({ pinning, profileFolder: profiles?.folder });
   const wants = (section: Section) => run.sections.includes(section);
   try {
-    const lanes = await enterAll(arena, run);
+    const lanes = LANE_SECTIONS.some(wants) ? await enterAll(arena, run) : [];
     const named = (...names: string[]) => lanes.filter((lane) => names.includes(lane.name));
     await costs(arena, lanes, run, results, profiles, run.quick ? begun + QUICK_MS : Infinity);
     if (wants('latency') || wants('slow-crm'))
@@ -63,6 +67,7 @@ async function bench(run: Options): Promise<void> {
     for (const lane of lanes) await arena.leave(lane);
     if (wants('macs')) await flatOverMacs(arena, run, results);
     if (wants('keys')) await flatOverKeys(arena, run, results);
+    if (wants('nodes')) await twoNodes(arena, run, results);
   } finally {
     await arena.stop();
   }
@@ -164,6 +169,21 @@ async function flatOverKeys(arena: Arena, run: Options, results: Results): Promi
     [{ lane: one }, { lane: hundred, privateKeys: pairs.map((pair) => pair.privateKey) }],
     run.rounds,
   );
+}
+
+async function twoNodes(arena: Arena, run: Options, results: Results): Promise<void> {
+  say('two nodes on one Redis and one PostgreSQL');
+  const found = await measureNodes(arena, run);
+  if (found === undefined) return say('two nodes: skipped, Redis or PostgreSQL is missing');
+  const { local, across, brokerLocal, brokerAcross, latencies: tails } = found;
+  results.nodes = {
+    local: spread(local),
+    across: spread(across),
+    toLocal: spread(ratios(across, local)),
+    brokerLocal: spread(brokerLocal),
+    brokerAcross: spread(brokerAcross),
+  };
+  results.latencies['200 per second, two nodes'] = tails;
 }
 
 async function flatRows(arena: Arena, lanes: readonly FlatLane[], rounds: number): Promise<FlatRow[]> {

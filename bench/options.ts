@@ -9,6 +9,7 @@ export const SECTIONS = [
   'slow-crm',
   'macs',
   'keys',
+  'nodes',
   'memory',
 ] as const;
 

@@ -9,6 +9,7 @@ export function report(results: Results, verdicts: readonly Verdict[]): string {
     latencyTable(results),
     flatnessTable(results),
     memoryTable(results),
+    nodesTable(results),
     verdictTable(verdicts),
   ]
     .filter((part) => part !== '')
@@ -87,6 +88,25 @@ function memoryTable({ memory }: Results): string {
   return rows.length === 0
     ? ''
     : table(['memory', 'messages', 'RSS MB at first', 'at last', 'MB per 100,000'], rows);
+}
+
+function nodesTable({ nodes }: Results): string {
+  if (nodes === undefined) return '';
+  const rows = [
+    [
+      'Mac on the node of the webhook',
+      nodes.local.median.toFixed(0),
+      '1.00',
+      nodes.brokerLocal.median.toFixed(0),
+    ],
+    [
+      'Mac on the other node',
+      nodes.across.median.toFixed(0),
+      ratio(nodes.toLocal),
+      nodes.brokerAcross.median.toFixed(0),
+    ],
+  ];
+  return table(['two nodes, outbound', 'µs over both', '× local (quartiles)', 'µs of Redis'], rows);
 }
 
 function verdictTable(verdicts: readonly Verdict[]): string {

@@ -31,6 +31,16 @@ export interface Results {
   readonly latencies: Record<string, Latencies>;
   readonly flatness: Record<string, FlatRow[]>;
   readonly memory: Record<string, Memory>;
+  /** Two nodes on one Redis: what it costs when the Mac is on the other one. */
+  nodes?: NodesResult;
+}
+
+export interface NodesResult {
+  readonly local: Spread;
+  readonly across: Spread;
+  readonly toLocal: Spread;
+  readonly brokerLocal: Spread;
+  readonly brokerAcross: Spread;
 }
 
 export function emptyResults(pinned: boolean): Results {

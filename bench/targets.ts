@@ -36,6 +36,7 @@ export function judge(results: Results): Verdict[] {
   const slow = results.latencies['800 per second, CRM answers in 50 ms']?.['footbridge'];
   atMost('delivered p99 with a CRM of 50 ms', slow?.delivered?.p99, 150, 'ms');
 
+  atMost('CPU over two nodes when a message crosses Redis', results.nodes?.toLocal.median, 1.35, '× local');
   for (const [what, rows] of Object.entries(results.flatness))
     for (const row of rows.slice(1))
       atMost(`${what}: ${row.name} against ${rows[0]?.name}`, row.toFirst.median, 1.1, '×');

@@ -57,7 +57,8 @@ export function footbridge(options: FootbridgeOptions = {}): Contestant {
           RATE_LIMIT_MAC_SOCKET: PLENTY,
           ...env,
         },
-        port,
+        // The operator's listener opens last.
+        adminPort,
         place,
       );
       const url = `http://127.0.0.1:${port}`;
