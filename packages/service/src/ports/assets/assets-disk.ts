@@ -5,8 +5,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 import { EngineError } from '../../errors.ts';
-import { asAssetId, fromSource, LimitPassed, Meter, newAssetId, SourceFailed } from './assets.ts';
+import { asAssetId, newAssetId } from './assets.ts';
 import type { AssetId, Assets, StoredAsset, StoreOutcome } from './assets.ts';
+import { fromSource, LimitPassed, Meter, SourceFailed } from './measured-source.ts';
 
 const MIB = 1024 * 1024;
 

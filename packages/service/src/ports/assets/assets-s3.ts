@@ -3,8 +3,9 @@ import { Readable } from 'node:stream';
 import { S3mini, S3ServiceError } from 's3mini';
 
 import { EngineError } from '../../errors.ts';
-import { asAssetId, fromSource, LimitPassed, Meter, newAssetId, SourceFailed } from './assets.ts';
+import { asAssetId, newAssetId } from './assets.ts';
 import type { AssetId, Assets, StoredAsset, StoreOutcome } from './assets.ts';
+import { fromSource, LimitPassed, Meter, SourceFailed } from './measured-source.ts';
 
 /** Also what each upload under way holds in memory. S3 takes no part under 5 MiB but the last. */
 const PART_BYTES = 8 * 1024 * 1024;

@@ -1,0 +1,27 @@
+import { SNIFF_BYTES } from './sniff.ts';
+
+/** The first bytes of a stream, and the whole stream still to be read: they come again at its beginning. */
+export async function readHead(
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<{ head: Buffer; whole: AsyncGenerator<Uint8Array> }> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  while (size < SNIFF_BYTES) {
+    const next = await iterator.next();
+    if (next.done) break;
+    chunks.push(next.value);
+    size += next.value.byteLength;
+  }
+  return { head: Buffer.concat(chunks).subarray(0, SNIFF_BYTES), whole: goOn(chunks, iterator) };
+}
+
+/** Whoever stops reading early stops the source too. */
+async function* goOn(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks;
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+  } finally {
+    await iterator.return?.();
+  }
+}
