@@ -100,6 +100,16 @@ describe('the operator listener', () => {
     expect(await (await fetch(`${operatorUrl}/metrics`)).text()).toContain('footbridge_macs_bound 0');
   });
 
+  it('V1 serves the documents of its surfaces', async () => {
+    const { operatorUrl } = await start();
+    expect(await (await fetch(`${operatorUrl}/openapi.json`)).json()).toMatchObject({
+      openapi: expect.stringMatching(/^3\.1/),
+    });
+    expect(await (await fetch(`${operatorUrl}/asyncapi.json`)).json()).toMatchObject({
+      asyncapi: expect.stringMatching(/^3\./),
+    });
+  });
+
   it('lets nobody in without the token, and locks out who guesses', async () => {
     const { operatorUrl, operatorToken } = await start();
     const ask = async (token: string) =>

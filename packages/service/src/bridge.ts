@@ -23,6 +23,7 @@ import { Lifecycle } from './lifecycle.ts';
 import type { Logger } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { operatorToken } from './operator-token.ts';
+import { asyncApiDocument } from './asyncapi/asyncapi-document.ts';
 import { openApiDocument } from './openapi/openapi-document.ts';
 import { createSqlAudit } from './ports/audit/audit-sql.ts';
 import { createSqlJournal } from './ports/journal/journal-sql.ts';
@@ -184,7 +185,10 @@ async function compose(ground: Ground): Promise<Bridge> {
         probeRoutes({
           ready: () => !draining,
           metrics: metrics.render,
-          documents: { '/openapi.json': openApiDocument({ version, url: publicListener.url }) },
+          documents: {
+            '/openapi.json': openApiDocument({ version, url: address.url }),
+            '/asyncapi.json': asyncApiDocument({ version, url: address.url }),
+          },
         }),
         (app) => {
           requireOperator(token.token, limits)(app);
