@@ -193,12 +193,18 @@ class Gateway implements MacGateway, House {
   }
 
   async drain(ms: number): Promise<void> {
+    const { clock } = this.#deps;
+    const deadline = clock.monotonic() + ms;
     this.#draining = true;
-    this.#closing.spread(this.sessions, ms * DRAIN_SHARE);
-    for (const session of this.#wheel) session.end(CLOSE.goingAway, 'this node is shutting down; come back');
-    const deadline = this.#deps.clock.monotonic() + ms;
-    while (this.#leaving.size > 0 && this.#deps.clock.monotonic() < deadline)
-      await sleep(this.#deps.clock, DRAIN_STEP_MS);
+    // Everybody serves until it is their turn, and they do not all come back at once either.
+    const sessions = [...this.#wheel];
+    const perStep = Math.max(1, Math.ceil((sessions.length * DRAIN_STEP_MS) / (ms * DRAIN_SHARE)));
+    while (sessions.length > 0) {
+      for (const session of sessions.splice(0, perStep))
+        session.end(CLOSE.goingAway, 'this node is shutting down; come back');
+      await sleep(clock, DRAIN_STEP_MS);
+    }
+    while (this.#leaving.size > 0 && clock.monotonic() < deadline) await sleep(clock, DRAIN_STEP_MS);
   }
 
   async close(): Promise<void> {

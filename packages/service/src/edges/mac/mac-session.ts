@@ -88,6 +88,9 @@ export interface SessionDeps {
 export const WINDOW = 64;
 const MOST_UNSENT_BYTES = 1_000_000;
 const LONGEST_ACK_REASON = 500;
+/** Pings of the Mac, and frames of types that we do not know, between two heartbeats. */
+const MOST_SMALL_TALK = 1000;
+const REGISTER_FIRST = 'the first frame must be register';
 
 const CUTS: Readonly<Record<CutReason, readonly [CloseCode, string]>> = {
   displaced: [CLOSE.displaced, 'another Mac took over this location'],
@@ -118,7 +121,10 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   #early: Unregistered[] | undefined;
   #unacknowledged = 0;
   #unanswered = 0;
+  #smallTalk = 0;
   #owesRetry = false;
+  /** Whether the operator's side was told that it is bound, and has to be told of its end. */
+  #isKnown = false;
 
   constructor(socket: MacSocket, bearer: Bearer, deps: SessionDeps) {
     this.#socket = socket;
@@ -147,10 +153,22 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
     if (!isText) return this.#violated('frames must be text');
     const parsed = parseMacFrame(data.toString());
     if (parsed.kind === 'invalid') return this.#violated(parsed.reason);
-    if (parsed.kind === 'frame' && parsed.frame.type === 'register') return this.#registered(parsed.frame);
-    if (this.#state === 'new') return this.#violated('the first frame must be register');
-    if (parsed.kind === 'unknown') return this.#deps.events.frameIgnored('unknown_type');
-    this.#take(parsed.frame as Unregistered);
+    if (parsed.kind === 'unknown') return this.#ignore();
+    const { frame } = parsed;
+    if (frame.type === 'register') return this.#registered(frame);
+    if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
+    this.#take(frame);
+  }
+
+  #ignore(): void {
+    if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
+    this.#deps.events.frameIgnored('unknown_type');
+    this.#chatter();
+  }
+
+  /** What needs no answer from anybody has no window; it must not become a way to keep the service busy. */
+  #chatter(): void {
+    if (++this.#smallTalk > MOST_SMALL_TALK) this.#violated('too many pings or frames of unknown types');
   }
 
   #violated(how: string): void {
@@ -176,7 +194,8 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   }
 
   async #bind(locationId: LocationId): Promise<void> {
-    const { admission, switchboard } = this.#deps;
+    const { admission, switchboard, events } = this.#deps;
+    if (this.bearer.repute !== 'good') return this.checkRepute();
     const claim = await admission.claim(locationId, this.bearer);
     // Asked last: nothing that happened since the upgrade, or while the claim was made, is missed.
     const repute = await admission.confirm(this.bearer);
@@ -187,8 +206,9 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
     if (outcome.kind === 'contended') return this.#contended(locationId, outcome.waitSec);
     if (this.#isEnded) return await switchboard.release(outcome.lease);
     this.#enter(outcome.lease);
-    this.#deps.events.bound(outcome.lease, outcome.displaced);
-    if (this.bearer.repute !== 'good') this.end(...REPUTES[this.bearer.repute]);
+    this.#isKnown = true;
+    events.bound(outcome.lease, outcome.displaced);
+    this.checkRepute();
   }
 
   get #isEnded(): boolean {
@@ -296,6 +316,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   beat(): void {
     if (this.#owesRetry)
       return this.end(CLOSE.goingAway, 'frames were not delivered; come back and send them again');
+    this.#smallTalk = 0;
     this.#unanswered++;
     this.#socket.ping();
     this.#watchUnsent();
@@ -312,9 +333,11 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   }
 
   pinged(data: Buffer): void {
+    if (this.#isEnded) return;
     if (this.unsent > MOST_UNSENT_BYTES) return this.tooSlow();
     this.#socket.pong(data);
     this.#watchUnsent();
+    this.#chatter();
   }
 
   notRegistered(): void {
@@ -366,7 +389,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
     const lease = this.#lease;
     log.info({ locationId: this.#locationId, deviceId: this.deviceId, code, why }, 'a Mac left');
     if (lease === undefined) return;
-    events.gone(lease);
+    if (this.#isKnown) events.gone(lease);
     switchboard.release(lease).catch((error: unknown) => {
       log.warn(
         { err: error, locationId: lease.locationId },

@@ -9,13 +9,11 @@ const STEP_MS = 10;
 const PER_STEP = 50;
 
 /**
- * Closes sockets a few at a time. A license with thousands of Macs that is suspended, or a node that stops, would
- * otherwise block the event loop for half a second.
+ * Closes sockets a few at a time. A license with thousands of Macs that is suspended would otherwise block the event loop for half a second.
  */
 export class PacedClosing {
   readonly #clock: Clock;
   readonly #queue: { socket: Closable; code: number; reason: string }[] = [];
-  #perStep = PER_STEP;
   #left = PER_STEP;
   #ticking = false;
 
@@ -33,19 +31,13 @@ export class PacedClosing {
     this.#tick();
   }
 
-  /** From now on `count` sockets are closed over about `ms`, so that they do not all come back at once either. */
-  spread(count: number, ms: number): void {
-    this.#perStep = Math.min(PER_STEP, Math.max(1, Math.ceil((count * STEP_MS) / ms)));
-    this.#left = Math.min(this.#left, this.#perStep);
-  }
-
   #tick(): void {
     if (this.#ticking) return;
     this.#ticking = true;
     this.#clock.after(STEP_MS, () => {
       this.#ticking = false;
-      this.#left = this.#perStep;
-      for (const { socket, code, reason } of this.#queue.splice(0, this.#perStep)) {
+      this.#left = PER_STEP;
+      for (const { socket, code, reason } of this.#queue.splice(0, PER_STEP)) {
         this.#left--;
         socket.close(code, reason);
       }

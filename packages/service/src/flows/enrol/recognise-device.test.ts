@@ -189,7 +189,7 @@ describe('recognition', () => {
     expect(bearer.repute).toBe('gone');
   });
 
-  it('M8 news that never came are found within a minute', async () => {
+  it('M8 news that never came are found within five minutes', async () => {
     const tokens = Array.from({ length: 150 }, () => newDeviceToken());
     for (const token of tokens) store.add(token);
     const bearers = await Promise.all(tokens.map(async (token) => recognition.recognise(token)));
@@ -198,12 +198,12 @@ describe('recognition', () => {
     let turned = 0;
     recognition.onTurned(() => turned++);
     store.asked = 0;
-    await clock.advance(62_000);
+    await clock.advance(305_000);
     expect(bearers.filter((bearer) => bearer?.repute === 'gone').map((bearer) => bearer?.deviceRow)).toEqual([
       'dev_77',
     ]);
     expect(turned).toBe(1);
-    expect(store.asked).toBeLessThan(200);
+    expect(store.asked).toBeLessThan(320);
   });
 
   it('M7 a Mac that is gone is remembered for ten minutes, one that is there for as long as it stays', async () => {

@@ -43,7 +43,7 @@ export interface RecognitionDeps {
 /** How long a Mac that went away is remembered, so that a storm of reconnects asks the database for nothing. */
 const IDLE_MS = 600_000;
 /** Everybody is looked at once in this time: news die with the node that had them to tell. */
-const ROUND_SEC = 60;
+const ROUND_SEC = 300;
 const RETRY_MS = 1000;
 
 /** Who a token belongs to: answered from memory, kept true by the `changes` port. */
@@ -204,7 +204,7 @@ export class Recognition {
     }
   }
 
-  /** Looks at the next sixtieth of those remembered, and forgets who has been away for long. */
+  /** Looks at the next few of those remembered, and forgets who has been away for long. */
   async #walk(): Promise<void> {
     const some: Known[] = [];
     const share = Math.ceil(this.#known.size / ROUND_SEC);
