@@ -39,7 +39,7 @@ export async function composeCluster(
   const nodeSecret = config.cluster.nodeSecret ?? (await commonSecret(url, database, log));
   const redis = await openRedis(url, log);
   life.add('Redis', () => redis.close());
-  const limits = createRedisLimits({ redis, alone, log });
+  const limits = createRedisLimits({ redis, alone, clock, log });
   life.add('limits', () => limits.close());
   const changes = await createSqlChanges({ db: database.db, clock, log });
   life.add('changes', () => changes.close());

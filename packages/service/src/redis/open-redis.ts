@@ -1,25 +1,32 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-
-import { createClient } from '@redis/client';
 
 import { EngineError, StartError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-
-type Client = ReturnType<typeof createClient>;
+import { RedisLink } from './redis-link.ts';
 
 /** One atomic step, written in Lua, kept in a file of its own. */
 export interface Script {
   readonly text: string;
+  readonly sha: string;
 }
 
-export const loadScript = (file: URL): Script => ({ text: readFileSync(file, 'utf8') });
+export function loadScript(file: URL): Script {
+  const text = readFileSync(file, 'utf8');
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
 
 export interface Redis {
-  /** Runs a script. Rejects with EngineError when Redis is away or does not answer within `timeoutMs`. */
-  run(script: Script, keys: string[], args: (string | number)[], timeoutMs?: number): Promise<unknown>;
-  /** Answers how many listened; a listener that is stuck counts too, so it proves nothing. */
+  /**
+   * Runs a script. Rejects with EngineError when Redis is away or does not answer within `timeoutMs`; what was asked may be done
+   * later all the same, when the connection recovers, so a script that would do harm then needs a deadline of its own.
+   */
+  run(script: Script, keys: readonly string[], args: readonly string[], timeoutMs?: number): Promise<unknown>;
+  /** Answers how many listened. A listener that is stuck counts too, so more than 0 proves nothing; 0 proves that nobody heard it. */
   publish(channel: string, message: Buffer): Promise<number>;
   subscribe(channel: string, listener: (message: Buffer) => void): Promise<void>;
+  /** Called when a lost connection is back: what was published meanwhile is lost, and Redis may have forgotten everything. */
+  onBack(listener: () => void): void;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -28,82 +35,65 @@ const TIMEOUT_MS = 1000;
 
 /** Two connections: one for commands, one that listens. Both come back by themselves; commands fail at once while Redis is away. */
 export async function openRedis(url: string, log: Logger): Promise<Redis> {
-  const commands = connection(url, log, 'commands');
-  const listening = connection(url, log, 'listening');
+  const listeners: (() => void)[] = [];
+  const isBack = () => {
+    for (const listener of listeners) listener();
+  };
+  const commands = new RedisLink('commands', url, log, isBack);
+  const listening = new RedisLink('listening', url, log, isBack);
+  const close = () => {
+    commands.close();
+    listening.close();
+  };
   try {
-    await Promise.all([commands.connect(), listening.connect()]);
+    await Promise.all([commands.open(), listening.open()]);
   } catch (error) {
-    commands.destroy();
-    listening.destroy();
+    close();
     throw new StartError(
       ['REDIS_URL cannot be reached; is Redis running and is the address right?'],
       1,
       error,
     );
   }
-  const known = new Map<string, string>();
 
-  async function run({ text }: Script, keys: string[], args: (string | number)[]): Promise<unknown> {
-    const call = { keys, arguments: args.map(String) };
-    const sha = known.get(text);
-    if (sha !== undefined) {
-      try {
-        return await commands.evalSha(sha, call);
-      } catch (error) {
-        // A restarted Redis has forgotten its scripts.
-        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      }
+  async function run({ sha, text }: Script, keys: readonly string[], args: readonly string[]) {
+    const rest = [String(keys.length), ...keys, ...args];
+    try {
+      return await commands.send(['EVALSHA', sha, ...rest]);
+    } catch (error) {
+      // A restarted Redis has forgotten its scripts.
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+      return commands.send(['EVAL', text, ...rest]);
     }
-    known.set(text, await commands.scriptLoad(text));
-    return commands.eval(text, call);
   }
 
   return {
     run: (script, keys, args, timeoutMs = TIMEOUT_MS) => inTime(run(script, keys, args), timeoutMs),
-    publish: (channel, message) => inTime(commands.publish(channel, message), TIMEOUT_MS),
-    subscribe: (channel, listener) => listening.subscribe(channel, listener, true),
-    ping: async () => void (await inTime(commands.ping(), TIMEOUT_MS)),
+    publish: (channel, message) => inTime(commands.send<number>(['PUBLISH', channel, message]), TIMEOUT_MS),
+    subscribe: (channel, listener) => listening.subscribe(channel, listener),
+    onBack: (listener) => void listeners.push(listener),
+    ping: async () => void (await inTime(commands.send(['PING']), TIMEOUT_MS)),
     async close() {
-      commands.destroy();
-      listening.destroy();
+      close();
     },
   };
 }
 
-function connection(url: string, log: Logger, name: string): Client {
-  const client = createClient({
-    url,
-    RESP: 2,
-    disableOfflineQueue: true,
-    pingInterval: 5000,
-    socket: {
-      connectTimeout: 3000,
-      keepAlive: true,
-      reconnectStrategy: (tries) => Math.min(1000, 50 * 2 ** tries) * (0.5 + Math.random() / 2),
-    },
+function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    // After a stall of our own timers run before sockets are read: an answer that is there already still counts.
+    const timer = setTimeout(() => setImmediate(() => reject(late(ms))), ms);
+    answer.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(new EngineError('redis', 'Redis could not do it', error));
+      },
+    );
   });
-  let away = false;
-  client.on('error', (error: Error) => {
-    if (!away) log.warn({ connection: name, err: error }, 'Redis is away');
-    away = true;
-  });
-  client.on('ready', () => {
-    if (away) log.info({ connection: name }, 'Redis is back');
-    away = false;
-  });
-  return client as Client;
 }
 
-async function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new EngineError('redis', `Redis did not answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } catch (error) {
-    throw error instanceof EngineError ? error : new EngineError('redis', 'Redis could not do it', error);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const late = (ms: number) => new EngineError('redis', `Redis did not answer within ${ms} ms`);

@@ -1,4 +1,7 @@
+import { newRequestId } from '@footbridge/protocol/ids';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
+import { until } from '@footbridge/testkit/until';
+import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { systemClock } from '../../clock.ts';
@@ -18,7 +21,12 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
 
   const open = async () => {
     const redis = await openRedis(server.url, silent);
-    const limits = createRedisLimits({ redis, alone: createMemoryLimits(systemClock), log: silent });
+    const limits = createRedisLimits({
+      redis,
+      alone: createMemoryLimits(systemClock),
+      clock: systemClock,
+      log: silent,
+    });
     return { ...limits, close: async () => void (await Promise.all([limits.close(), redis.close()])) };
   };
 
@@ -38,17 +46,41 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
   });
 
   it('L6 while Redis is away each node counts for itself, and over all nodes again when it is back', async () => {
-    const node = await open();
+    const [node, other] = await Promise.all([open(), open()]);
     const limit = { name: 'away', max: 2, windowSec: 60 };
     server.pause();
-    expect([
-      (await node.take(limit, 'a')).allowed,
-      (await node.take(limit, 'a')).allowed,
-      (await node.take(limit, 'a')).allowed,
-    ]).toEqual([true, true, false]);
+    const verdicts = [];
+    for (let request = 0; request < 3; request++) verdicts.push(await node.take(limit, 'a'));
+    expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, false]);
+    const started = performance.now();
+    for (let request = 0; request < 20; request++) await node.take(limit, `b${request}`);
+    // One asks whether Redis is back, the others do not wait for it.
+    expect(performance.now() - started).toBeLessThan(1200);
     server.resume();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect((await node.take({ ...limit, name: 'back' }, 'a')).allowed).toBe(true);
+    // What one counted the other knows: over all nodes again.
+    await until(
+      async () => {
+        const back = { ...limit, name: `back-${newRequestId()}` };
+        await other.take(back, 'a');
+        return (await node.peek(back, 'a')).remaining === 1;
+      },
+      { within: 10_000, every: 200 },
+    );
+    await Promise.all([node.close(), other.close()]);
+  });
+
+  it('no counter stays for good, and none shows a location or an address', async () => {
+    const node = await open();
+    await node.take({ name: 'kept', max: 2, windowSec: 60 }, 'loc-4711');
+    const client = createClient({ url: server.url });
+    await client.connect();
+    const keys = await client.keys('footbridge:limit:kept:*');
+    expect(keys).toHaveLength(1);
+    for (const key of keys) {
+      expect(await client.pTTL(key)).toBeGreaterThan(0);
+      expect(key).not.toContain('4711');
+    }
+    client.destroy();
     await node.close();
   });
 });

@@ -1,26 +1,40 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 
-import type { LineFrame, CutReason, Occupant } from './switchboard.ts';
+import type { CutReason, LineFrame, Occupant } from './switchboard.ts';
+
+/** A frame for the Mac of a location, to the node that holds its socket. */
+export interface Ask {
+  readonly type: 'ask';
+  readonly id: string;
+  readonly from: string;
+  readonly locationId: string;
+  readonly epoch: number;
+  /** In Redis's time: later than this nobody waits for the answer any more. */
+  readonly notAfter: number;
+  readonly frame: LineFrame;
+}
+
+/** That line lost the location. */
+export interface Cut {
+  readonly type: 'cut';
+  readonly locationId: string;
+  readonly sessionId: string;
+  readonly reason: CutReason;
+}
 
 /** What nodes say to each other. */
 export type BusMessage =
-  | {
-      type: 'ask';
-      id: string;
-      from: string;
-      locationId: string;
-      epoch: number;
-      notAfter: number;
-      frame: LineFrame;
-    }
-  | { type: 'answer'; id: string; outcome: AskOutcome }
-  | { type: 'cut'; locationId: string; sessionId: string; reason: CutReason }
-  | { type: 'who'; id: string; from: string }
-  | { type: 'here'; id: string; occupants: Occupant[] };
+  | Ask
+  | Cut
+  | { readonly type: 'answer'; readonly id: string; readonly outcome: AskOutcome }
+  | { readonly type: 'forgotten'; readonly from: string }
+  | { readonly type: 'who'; readonly id: string; readonly from: string }
+  | { readonly type: 'here'; readonly id: string; readonly occupants: Occupant[] };
 
 export type AskOutcome = 'written' | 'stale' | 'overloaded';
 
 const NONCE = 12;
+const PREFIX = 8;
 const TAG = 16;
 
 export interface BusCipher {
@@ -31,12 +45,14 @@ export interface BusCipher {
 
 /** Bus messages carry texts and phone numbers, and whoever can publish could send in a CRM's name: they are encrypted and authenticated by the node secret. */
 export function createBusCipher(nodeSecret: string): BusCipher {
-  const key = Buffer.from(hkdfSync('sha256', nodeSecret, 'footbridge', 'bus v1', 32));
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', nodeSecret, 'footbridge', 'bus v1', 32)));
+  const nextNonce = nonces();
   return {
     seal(message) {
-      const nonce = randomBytes(NONCE);
+      const nonce = nextNonce();
       const cipher = createCipheriv('aes-256-gcm', key, nonce);
-      const data = Buffer.concat([cipher.update(JSON.stringify(message), 'utf8'), cipher.final()]);
+      const data = cipher.update(JSON.stringify(message), 'utf8');
+      cipher.final();
       return Buffer.concat([nonce, cipher.getAuthTag(), data]);
     },
     open(sealed) {
@@ -51,5 +67,21 @@ export function createBusCipher(nodeSecret: string): BusCipher {
         return undefined;
       }
     },
+  };
+}
+
+/** Never the same twice under one key: a random number for this process, and a count within it. */
+function nonces(): () => Buffer {
+  let prefix = randomBytes(PREFIX);
+  let count = 0;
+  return () => {
+    if (count === 2 ** 32) {
+      prefix = randomBytes(PREFIX);
+      count = 0;
+    }
+    const nonce = Buffer.allocUnsafe(NONCE);
+    prefix.copy(nonce);
+    nonce.writeUInt32BE(count++, PREFIX);
+    return nonce;
   };
 }

@@ -1,15 +1,17 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 import type { LocationId } from '@footbridge/protocol/ids';
 
-import { every } from '../../clock.ts';
+import { every, sleep } from '../../clock.ts';
 import type { Clock } from '../../clock.ts';
 import { EngineError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import { loadScript } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
-import { createBusCipher } from './bus.ts';
-import type { AskOutcome, BusCipher, BusMessage } from './bus.ts';
+import type { Ask, AskOutcome, Cut } from './bus.ts';
+import { RedisLeases, SHARDS, shardOf, TTL_MS } from './leases-redis.ts';
+import type { Owner, Renewal, Seat } from './leases-redis.ts';
+import { NodeBus } from './node-bus-redis.ts';
+import type { Hearing } from './node-bus-redis.ts';
 import { CONTENTION, contendedWaitSec } from './switchboard.ts';
 import type {
   BindOutcome,
@@ -23,21 +25,17 @@ import type {
   Switchboard,
 } from './switchboard.ts';
 
-const script = (name: string) => loadScript(new URL(`scripts/${name}.lua`, import.meta.url));
-const BIND = script('bind');
-const RENEW = script('renew');
-const RELEASE = script('release');
-const OWNER = script('owner');
-
-/** How leases are kept. A node lets go `TTL - FENCE` after the last renewal it knows of, before anybody else can take the location. */
-const TTL_MS = 10_000;
-const FENCE_MS = 2000;
+/** Every lease is renewed this often, one shard after the other, so that many Macs make no storm. */
 const RENEW_MS = 3000;
+/** A line whose lease was not confirmed for this long is let go, before the lease can end. */
+const FENCE_MS = TTL_MS - 2000;
+const FENCE_CHECK_TICKS = 10;
+/** After Redis forgot everything, whoever has a newer number shows up within one round of renewals. */
+const PROOF_MS = RENEW_MS + 500;
 const ANSWER_MS = 1500;
 /** The owner refuses what reaches it later than this, so that nothing is written after the asker has given up. */
 const NOT_AFTER_MS = 1200;
-const WHO_MS = 1000;
-const EARLY_CUTS_KEPT = 1000;
+const LOOK_AGAIN_MS = 50;
 
 export interface RedisSwitchboardOptions {
   readonly redis: Redis;
@@ -52,15 +50,11 @@ interface Held {
   readonly lease: Lease;
   readonly line: Line;
   readonly since: number;
+  readonly shard: number;
   /** Monotonic time at which Redis was last asked with success. */
   confirmedAt: number;
-}
-
-interface Owner {
-  readonly node: string;
-  readonly sessionId: string;
-  readonly deviceId: string;
-  readonly epoch: number;
+  /** Monotonic time from which on the lease is proof again, after Redis had forgotten it. */
+  provenAt: number;
 }
 
 /** Several nodes over one Redis: leases with growing epochs, and a question with an answer to the node that holds the socket. */
@@ -70,148 +64,124 @@ export async function createRedisSwitchboard(options: RedisSwitchboardOptions): 
   return switchboard;
 }
 
-class RedisSwitchboard implements Switchboard {
+class RedisSwitchboard implements Switchboard, Hearing {
   readonly #redis: Redis;
-  readonly #cipher: BusCipher;
+  readonly #leases: RedisLeases;
+  readonly #bus: NodeBus;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #node: string;
-  readonly #contention: Contention;
   readonly #held = new Map<LocationId, Held>();
-  readonly #asked = new Map<string, (outcome: AskOutcome) => void>();
-  readonly #whoAsked = new Map<string, (occupants: Occupant[]) => void>();
-  /** Cuts that overtook the answer to the bind they belong to. */
-  readonly #earlyCuts = new Map<string, CutReason>();
-  readonly #seenAsks = new Map<string, number>();
-  /** Redis's clock minus our monotonic one: deadlines between nodes need no agreement of their clocks. */
-  #redisOffset = 0;
-  #stopRenewing: () => void = () => {};
-  #forged = 0;
+  readonly #shards: readonly Set<Held>[] = Array.from({ length: SHARDS }, () => new Set<Held>());
+  /** Sessions whose bind is under way, and the cut that overtook its answer. */
+  readonly #binding = new Map<string, CutReason | undefined>();
+  /** Questions of the last rounds of renewals: longer than any of them is worth an answer. */
+  #answered = new Set<string>();
+  #answeredBefore = new Set<string>();
+  #tick = 0;
+  #oldNewsUntil = 0;
+  #stopTicking: () => void = () => {};
   #closed = false;
 
-  constructor({
-    redis,
-    nodeSecret,
-    clock,
-    log,
-    node = randomUUID(),
-    contention = CONTENTION,
-  }: RedisSwitchboardOptions) {
+  constructor(options: RedisSwitchboardOptions) {
+    const { redis, nodeSecret, clock, log, node = randomUUID(), contention = CONTENTION } = options;
     this.#redis = redis;
-    this.#cipher = createBusCipher(nodeSecret);
     this.#clock = clock;
     this.#log = log;
     this.#node = node;
-    this.#contention = contention;
+    this.#leases = new RedisLeases({ redis, node, clock, contention });
+    this.#bus = new NodeBus({ redis, nodeSecret, node, clock, log, hearing: this });
   }
 
   async open(): Promise<void> {
-    const hear = (sealed: Buffer) => this.#hear(sealed);
-    await this.#redis.subscribe(channelOf(this.#node), hear);
-    await this.#redis.subscribe(EVERYBODY, hear);
-    this.#stopRenewing = every(this.#clock, RENEW_MS, () => void this.#renewAll());
+    await this.#leases.open();
+    await this.#bus.open();
+    this.#redis.onBack(() => this.#renewAll());
+    this.#stopTicking = every(this.#clock, RENEW_MS / SHARDS, () => this.#tend());
   }
 
   async bind(locationId: LocationId, line: Line): Promise<BindOutcome> {
     this.#refuseWhenClosed();
-    const askedAt = this.#clock.monotonic();
-    const { windowMs, displacements } = this.#contention;
     const { sessionId, deviceId } = line;
-    const answer = await this.#redis.run(
-      BIND,
-      [
-        keyOf(locationId, 'lease'),
-        keyOf(locationId, 'epoch'),
-        keyOf(locationId, 'fights'),
-        keyOf(locationId, 'refusals'),
-      ],
-      [this.#node, sessionId, deviceId, TTL_MS, windowMs, displacements],
-    );
-    const [kind, number, millis, formerNode = '', formerSession = '', formerDevice = ''] = answer as string[];
-    if (kind === 'contended') return { kind: 'contended', waitSec: contendedWaitSec(Number(number)) };
-    this.#setClock(millis);
-    const lease: Lease = { locationId, deviceId, sessionId, epoch: Number(number) };
-    const displaced = formerDevice !== '' && formerDevice !== deviceId;
-    if (formerSession !== '')
-      this.#tellFormer(locationId, formerNode, formerSession, displaced ? 'displaced' : 'resumed');
-    this.#hold({ lease, line, since: this.#clock.now(), confirmedAt: askedAt });
-    return { kind: 'bound', lease, displaced };
+    const askedAt = this.#clock.monotonic();
+    this.#binding.set(sessionId, undefined);
+    try {
+      const taken = await this.#leases.bind(locationId, { sessionId, deviceId });
+      if (taken.kind === 'contended') return { kind: 'contended', waitSec: contendedWaitSec(taken.refusals) };
+      this.#refuseWhenClosed();
+      const lease: Lease = { locationId, deviceId, sessionId, epoch: taken.epoch };
+      const displaced = taken.former !== undefined && taken.former.deviceId !== deviceId;
+      if (taken.former !== undefined)
+        this.#tellFormer(locationId, taken.former, displaced ? 'displaced' : 'resumed');
+      this.#hold(lease, line, askedAt);
+      return { kind: 'bound', lease, displaced };
+    } catch (error) {
+      // Redis may have done it all the same; nobody shall look for the Mac here.
+      void this.#giveBack(locationId, sessionId);
+      throw error;
+    } finally {
+      this.#binding.delete(sessionId);
+    }
   }
 
   async send(locationId: LocationId, frame: LineFrame): Promise<SendOutcome> {
     this.#refuseWhenClosed();
-    const owner = await this.#ownerOf(locationId);
-    if (owner === 'unknown') return this.#sendAlone(locationId, frame);
-    if (owner === undefined)
-      return (await this.#restore(locationId)) ? this.#writeLocally(locationId, frame) : 'not_connected';
-    if (owner.node === this.#node)
-      return this.#held.get(locationId)?.lease.sessionId === owner.sessionId
-        ? this.#writeLocally(locationId, frame)
-        : 'not_connected';
-    this.#dropStale(locationId, owner);
-    const outcome = await this.#ask(owner, locationId, frame);
-    if (outcome !== undefined)
-      return outcome === 'written' ? 'written' : this.#askAgain(owner, outcome, locationId, frame);
-    return this.#askAgain(owner, 'stale', locationId, frame);
+    const giveUpAt = this.#clock.monotonic() + ANSWER_MS;
+    let before: Owner | undefined;
+    for (let pauseMs = LOOK_AGAIN_MS; ; pauseMs *= 2) {
+      const owner = await this.#ownerOf(locationId);
+      if (owner === 'unknown') return this.#sendAlone(locationId, frame);
+      if (owner === undefined)
+        return (await this.#restore(locationId)) ? this.#writeLocally(locationId, frame) : 'not_connected';
+      if (owner.node === this.#node)
+        return this.#held.get(locationId)?.lease.sessionId === owner.sessionId
+          ? this.#writeLocally(locationId, frame)
+          : 'not_connected';
+      this.#dropStale(locationId, owner);
+      const outcome = await this.#ask(owner, locationId, frame);
+      if (outcome === 'written') return 'written';
+      if (outcome === 'overloaded') return 'not_connected';
+      // Not written, that much is certain. The Mac may be on its way to another node, or its node just coming back to Redis.
+      const isGhost = outcome === 'stale' && before?.sessionId === owner.sessionId;
+      if (isGhost || this.#clock.monotonic() + pauseMs > giveUpAt) return 'not_connected';
+      before = owner;
+      await sleep(this.#clock, pauseMs);
+    }
   }
 
   isCurrent(lease: Lease): boolean {
-    const held = this.#held.get(lease.locationId);
-    return held !== undefined && held.lease.epoch === lease.epoch && this.#isAlive(held);
+    return this.#current(lease) !== undefined;
   }
 
   async confirm(lease: Lease): Promise<boolean> {
-    if (!this.isCurrent(lease)) return false;
-    const owner = await this.#ownerOf(lease.locationId);
-    if (owner === 'unknown') return this.isCurrent(lease);
-    if (owner === undefined) return this.#restore(lease.locationId);
-    if (owner.epoch === lease.epoch) return this.isCurrent(lease);
-    this.#dropStale(lease.locationId, owner);
-    return false;
+    for (;;) {
+      const held = this.#current(lease);
+      if (held === undefined) return false;
+      const unprovenMs = held.provenAt - this.#clock.monotonic();
+      if (unprovenMs > 0) {
+        await sleep(this.#clock, unprovenMs);
+        continue;
+      }
+      const owner = await this.#leases.owner(lease.locationId);
+      if (owner?.epoch === lease.epoch) return this.isCurrent(lease);
+      if (owner !== undefined) this.#dropStale(lease.locationId, owner);
+      await this.#restore(lease.locationId);
+    }
   }
 
   async release(lease: Lease): Promise<void> {
-    if (this.#held.get(lease.locationId)?.lease.epoch === lease.epoch) this.#held.delete(lease.locationId);
-    await this.#redis
-      .run(RELEASE, [keyOf(lease.locationId, 'lease'), keyOf(lease.locationId, 'epoch')], [lease.sessionId])
-      .catch((error: unknown) =>
-        this.#log.warn({ err: error }, 'a lease could not be given back; it ends by itself'),
-      );
+    const held = this.#held.get(lease.locationId);
+    if (held?.lease.epoch === lease.epoch) this.#forget(held);
+    await this.#giveBack(lease.locationId, lease.sessionId);
   }
 
   async disconnect(locationId: LocationId): Promise<void> {
-    const answer = await this.#redis.run(
-      RELEASE,
-      [keyOf(locationId, 'lease'), keyOf(locationId, 'epoch')],
-      [''],
-    );
-    const [node, sessionId] = answer as string[];
-    if (node !== undefined && sessionId !== undefined)
-      this.#tellFormer(locationId, node, sessionId, 'closed');
+    const former = await this.#leases.release(locationId);
+    if (former !== undefined) this.#tellFormer(locationId, former, 'closed');
   }
 
   async occupants(): Promise<Occupant[]> {
-    const id = randomUUID();
-    const all: Occupant[] = [];
-    let answers = 0;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let expected = Infinity;
-    this.#whoAsked.set(id, (occupants) => {
-      for (const occupant of occupants) all.push(occupant);
-      if (++answers >= expected) resolve();
-    });
-    const cancel = this.#clock.after(WHO_MS, resolve);
-    try {
-      expected = await this.#redis.publish(
-        EVERYBODY,
-        this.#cipher.seal({ type: 'who', id, from: this.#node }),
-      );
-      if (answers < expected) await promise;
-    } finally {
-      cancel();
-      this.#whoAsked.delete(id);
-    }
-    return newestPerLocation(all);
+    return newestPerLocation(await this.#bus.occupants());
   }
 
   ping(): Promise<void> {
@@ -221,11 +191,31 @@ class RedisSwitchboard implements Switchboard {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#stopRenewing();
+    this.#stopTicking();
     const held = [...this.#held.values()];
-    this.#held.clear();
-    await Promise.all(held.map(({ lease }) => this.release(lease)));
+    for (const one of held) this.#forget(one);
+    await Promise.all(held.map(({ lease }) => this.#giveBack(lease.locationId, lease.sessionId)));
     for (const { line } of held) line.cut('fenced');
+  }
+
+  asked({ id, locationId, epoch, notAfter, frame }: Ask): AskOutcome {
+    if (this.#leases.time.latest() > notAfter || this.#isRepeated(id)) return 'stale';
+    // Made where the request was parsed, on the node that asks.
+    const held = this.#held.get(locationId as LocationId);
+    if (held === undefined || held.lease.epoch !== epoch || !this.#isAlive(held)) return 'stale';
+    return held.line.write(frame, epoch);
+  }
+
+  cut({ locationId, sessionId, reason }: Cut): void {
+    this.#cutSession(locationId as LocationId, sessionId, reason);
+  }
+
+  forgotten(): void {
+    this.#isNews();
+  }
+
+  here(): Occupant[] {
+    return Array.from(this.#held.values(), ({ lease, since }) => ({ ...lease, since, node: this.#node }));
   }
 
   /** Nothing is known of the lease while Redis is away: a line that is still within its time may be used, anything else is our failure. */
@@ -242,204 +232,152 @@ class RedisSwitchboard implements Switchboard {
     return held.line.write(frame, held.lease.epoch) === 'written' ? 'written' : 'not_connected';
   }
 
-  /** One more try when the owner changed in the meantime; otherwise nobody is there. */
-  async #askAgain(
-    before: Owner,
-    outcome: AskOutcome,
-    locationId: LocationId,
-    frame: LineFrame,
-  ): Promise<SendOutcome> {
-    if (outcome === 'overloaded') return 'not_connected';
-    const owner = await this.#ownerOf(locationId);
-    if (owner === undefined || owner === 'unknown' || owner.sessionId === before.sessionId)
-      return 'not_connected';
-    if (owner.node === this.#node) return this.#writeLocally(locationId, frame);
-    return (await this.#ask(owner, locationId, frame)) === 'written' ? 'written' : 'not_connected';
-  }
-
-  async #ask(owner: Owner, locationId: LocationId, frame: LineFrame): Promise<AskOutcome | undefined> {
-    const id = randomUUID();
-    const { promise, resolve } = Promise.withResolvers<AskOutcome | undefined>();
-    this.#asked.set(id, resolve);
-    const cancel = this.#clock.after(ANSWER_MS, () => resolve(undefined));
-    const notAfter = this.#redisNow() + NOT_AFTER_MS;
-    try {
-      await this.#tell(owner.node, {
-        type: 'ask',
-        id,
-        from: this.#node,
-        locationId,
-        epoch: owner.epoch,
-        notAfter,
-        frame,
-      });
-      return await promise;
-    } finally {
-      cancel();
-      this.#asked.delete(id);
-    }
-  }
-
-  #hear(sealed: Buffer): void {
-    const message = this.#cipher.open(sealed);
-    if (message === undefined) {
-      if (this.#forged++ % 1000 === 0)
-        this.#log.warn({ count: this.#forged }, 'a bus message that no node of ours sent was ignored');
-      return;
-    }
-    switch (message.type) {
-      case 'ask':
-        return this.#answer(message);
-      case 'answer':
-        return this.#asked.get(message.id)?.(message.outcome);
-      case 'cut':
-        return this.#cutSession(message.locationId as LocationId, message.sessionId, message.reason);
-      case 'who': {
-        const occupants = Array.from(this.#held.values(), ({ lease, since }) => ({
-          ...lease,
-          since,
-          node: this.#node,
-        }));
-        return this.#tellAndForget(message.from, { type: 'here', id: message.id, occupants });
-      }
-      case 'here':
-        return this.#whoAsked.get(message.id)?.(message.occupants);
-    }
-  }
-
-  #answer({ id, from, locationId, epoch, notAfter, frame }: Extract<BusMessage, { type: 'ask' }>): void {
-    this.#tellAndForget(from, {
-      type: 'answer',
-      id,
-      outcome: this.#take(id, locationId as LocationId, epoch, notAfter, frame),
-    });
-  }
-
-  #take(id: string, locationId: LocationId, epoch: number, notAfter: number, frame: LineFrame): AskOutcome {
-    const now = this.#redisNow();
-    if (now > notAfter || this.#isRepeated(id, now)) return 'stale';
-    const held = this.#held.get(locationId);
-    if (held === undefined || held.lease.epoch !== epoch || !this.#isAlive(held)) return 'stale';
-    return held.line.write(frame, epoch);
+  async #ask({ node, epoch }: Owner, locationId: LocationId, frame: LineFrame) {
+    const notAfter = this.#leases.time.earliest() + NOT_AFTER_MS;
+    const outcome = await this.#bus.ask(node, { locationId, epoch, notAfter, frame }, ANSWER_MS);
+    if (outcome !== 'silence') return outcome;
+    throw new EngineError(
+      'switchboard',
+      'the node that holds the Mac does not answer: the frame may be written or not',
+    );
   }
 
   /** Whoever can publish could play a sealed question again while it is still young. */
-  #isRepeated(id: string, now: number): boolean {
-    if (this.#seenAsks.has(id)) return true;
-    for (const [old, until] of this.#seenAsks) {
-      if (until > now) break;
-      this.#seenAsks.delete(old);
-    }
-    this.#seenAsks.set(id, now + 2 * NOT_AFTER_MS);
+  #isRepeated(id: string): boolean {
+    if (this.#answered.has(id) || this.#answeredBefore.has(id)) return true;
+    this.#answered.add(id);
     return false;
   }
 
-  #hold(next: Held): void {
-    const { locationId, sessionId, epoch } = next.lease;
-    const early = this.#earlyCuts.get(sessionId);
-    this.#earlyCuts.delete(sessionId);
-    const former = this.#held.get(locationId);
-    if (early !== undefined) return next.line.cut(early);
-    if (former !== undefined && former.lease.epoch > epoch)
-      return next.line.cut(former.lease.deviceId === next.lease.deviceId ? 'resumed' : 'displaced');
-    this.#held.set(locationId, next);
-    former?.line.cut(former.lease.deviceId === next.lease.deviceId ? 'resumed' : 'displaced');
+  #hold(lease: Lease, line: Line, confirmedAt: number): void {
+    const early = this.#binding.get(lease.sessionId);
+    if (early !== undefined) return line.cut(early);
+    const former = this.#held.get(lease.locationId);
+    if (former !== undefined && former.lease.epoch > lease.epoch)
+      return line.cut(lossTo(former.lease.deviceId, lease));
+    if (former !== undefined) this.#drop(former, lossTo(lease.deviceId, former.lease));
+    const shard = shardOf(lease.locationId);
+    const held = { lease, line, shard, since: this.#clock.now(), confirmedAt, provenAt: 0 };
+    this.#held.set(lease.locationId, held);
+    this.#shards[shard]?.add(held);
   }
 
-  #tellFormer(locationId: LocationId, node: string, sessionId: string, reason: CutReason): void {
-    if (node === this.#node) return this.#cutSession(locationId, sessionId, reason);
-    this.#tellAndForget(node, { type: 'cut', locationId, sessionId, reason });
+  #forget(held: Held): void {
+    this.#held.delete(held.lease.locationId);
+    this.#shards[held.shard]?.delete(held);
+  }
+
+  #drop(held: Held, reason: CutReason): void {
+    this.#forget(held);
+    held.line.cut(reason);
+  }
+
+  #tellFormer(
+    locationId: LocationId,
+    { node, sessionId }: Pick<Seat, 'node' | 'sessionId'>,
+    reason: CutReason,
+  ): void {
+    if (node === this.#node) this.#cutSession(locationId, sessionId, reason);
+    else this.#bus.cut(node, { locationId, sessionId, reason });
   }
 
   #cutSession(locationId: LocationId, sessionId: string, reason: CutReason): void {
     const held = this.#held.get(locationId);
-    if (held?.lease.sessionId === sessionId) {
-      this.#held.delete(locationId);
-      return held.line.cut(reason);
-    }
-    this.#earlyCuts.set(sessionId, reason);
-    if (this.#earlyCuts.size > EARLY_CUTS_KEPT)
-      this.#earlyCuts.delete(this.#earlyCuts.keys().next().value ?? '');
+    if (held?.lease.sessionId === sessionId) this.#drop(held, reason);
+    else if (this.#binding.has(sessionId)) this.#binding.set(sessionId, reason);
   }
 
   /** A newer owner is known: our line for this location is history, whether the notice arrived or not. */
   #dropStale(locationId: LocationId, owner: Owner): void {
     const held = this.#held.get(locationId);
-    if (held === undefined || held.lease.epoch >= owner.epoch) return;
-    this.#held.delete(locationId);
-    held.line.cut(owner.deviceId === held.lease.deviceId ? 'resumed' : 'displaced');
+    if (held !== undefined && held.lease.epoch < owner.epoch)
+      this.#drop(held, lossTo(owner.deviceId, held.lease));
   }
 
-  async #renewAll(): Promise<void> {
-    await Promise.all(
-      Array.from(this.#held.values(), (held) => this.#renew(held).catch(() => this.#fenceIfLate(held))),
-    );
+  #tend(): void {
+    const shard = this.#shards[this.#tick++ % SHARDS];
+    if (shard !== undefined && shard.size > 0) void this.#renew([...shard]);
+    if (this.#tick % FENCE_CHECK_TICKS === 0) this.#fenceLate();
+    if (this.#tick % SHARDS !== 0) return;
+    this.#answeredBefore = this.#answered;
+    this.#answered = new Set();
+  }
+
+  #renewAll(): void {
+    for (const shard of this.#shards) if (shard.size > 0) void this.#renew([...shard]);
+  }
+
+  /** Never rejects: what could not be renewed in time is fenced. */
+  async #renew(those: readonly Held[]): Promise<void> {
+    const askedAt = this.#clock.monotonic();
+    try {
+      const renewals = await this.#leases.renew(those.map(({ lease }) => lease));
+      const forgotten = those.filter((held, index) => this.#renewed(held, renewals[index], askedAt));
+      if (forgotten.length > 0 && this.#isNews()) this.#bus.forgotten();
+    } catch (error) {
+      this.#log.debug({ err: error, leases: those.length }, 'leases could not be renewed');
+    }
+  }
+
+  /** Redis forgot leases. Unless it is known already, all of them are renewed at once. */
+  #isNews(): boolean {
+    const now = this.#clock.monotonic();
+    if (now < this.#oldNewsUntil) return false;
+    this.#oldNewsUntil = now + RENEW_MS;
+    this.#log.warn({ leases: this.#held.size }, 'Redis had forgotten its leases; they are put back');
+    this.#renewAll();
+    return true;
+  }
+
+  /** Answers whether Redis had forgotten it. */
+  #renewed(held: Held, renewal: Renewal | undefined, askedAt: number): boolean {
+    if (renewal === undefined || renewal.kind === 'late') return false;
+    if (renewal.kind === 'lost') {
+      if (this.#held.get(held.lease.locationId) === held)
+        this.#drop(held, renewal.to === undefined ? 'closed' : lossTo(renewal.to, held.lease));
+      return false;
+    }
+    held.confirmedAt = Math.max(held.confirmedAt, askedAt);
+    if (renewal.kind === 'kept') return false;
+    held.provenAt = this.#clock.monotonic() + PROOF_MS;
+    return true;
   }
 
   /** Redis forgot the lease of a line that is here: try to have it back. */
   async #restore(locationId: LocationId): Promise<boolean> {
     const held = this.#held.get(locationId);
     if (held === undefined || !this.#isAlive(held)) return false;
-    await this.#renew(held);
+    await this.#renew([held]);
     return this.#held.get(locationId) === held;
   }
 
-  async #renew(held: Held): Promise<void> {
-    const { locationId, sessionId, deviceId, epoch } = held.lease;
-    const askedAt = this.#clock.monotonic();
-    const answer = await this.#redis.run(
-      RENEW,
-      [keyOf(locationId, 'lease'), keyOf(locationId, 'epoch')],
-      [this.#node, sessionId, deviceId, epoch, TTL_MS],
-    );
-    const [outcome, detail = ''] = answer as string[];
-    if (outcome === 'kept') {
-      held.confirmedAt = askedAt;
-      this.#setClock(detail);
-      return;
-    }
-    if (this.#held.get(locationId) !== held) return;
-    this.#held.delete(locationId);
-    held.line.cut(detail === '' ? 'closed' : detail === deviceId ? 'resumed' : 'displaced');
+  #fenceLate(): void {
+    for (const held of this.#held.values()) if (!this.#isAlive(held)) this.#drop(held, 'fenced');
   }
 
-  #fenceIfLate(held: Held): void {
-    if (this.#isAlive(held) || this.#held.get(held.lease.locationId) !== held) return;
-    this.#held.delete(held.lease.locationId);
-    held.line.cut('fenced');
+  #current(lease: Lease): Held | undefined {
+    const held = this.#held.get(lease.locationId);
+    return held?.lease.epoch === lease.epoch && this.#isAlive(held) ? held : undefined;
   }
 
   #isAlive(held: Held): boolean {
-    return this.#clock.monotonic() - held.confirmedAt < TTL_MS - FENCE_MS;
+    return this.#clock.monotonic() - held.confirmedAt < FENCE_MS;
   }
 
   async #ownerOf(locationId: LocationId): Promise<Owner | undefined | 'unknown'> {
     try {
-      const answer = await this.#redis.run(OWNER, [keyOf(locationId, 'lease')], []);
-      const [millis = '', node = '', sessionId = '', deviceId = '', epoch = ''] = answer as string[];
-      this.#setClock(millis);
-      return node === '' ? undefined : { node, sessionId, deviceId, epoch: Number(epoch) };
+      return await this.#leases.owner(locationId);
     } catch {
       return 'unknown';
     }
   }
 
-  #setClock(millis: string | undefined): void {
-    this.#redisOffset = Number(millis) - this.#clock.monotonic();
-  }
-
-  #redisNow(): number {
-    return this.#redisOffset + this.#clock.monotonic();
-  }
-
-  async #tell(node: string, message: BusMessage): Promise<void> {
-    await this.#redis.publish(channelOf(node), this.#cipher.seal(message));
-  }
-
-  #tellAndForget(node: string, message: BusMessage): void {
-    this.#tell(node, message).catch((error: unknown) =>
-      this.#log.debug({ err: error }, 'a notice to another node was lost'),
-    );
+  async #giveBack(locationId: LocationId, sessionId: string): Promise<void> {
+    try {
+      await this.#leases.release(locationId, sessionId);
+    } catch (error) {
+      this.#log.debug({ err: error }, 'a lease could not be given back; it ends by itself');
+    }
   }
 
   #refuseWhenClosed(): void {
@@ -447,12 +385,9 @@ class RedisSwitchboard implements Switchboard {
   }
 }
 
-const EVERYBODY = 'footbridge:nodes';
-const channelOf = (node: string) => `footbridge:node:${node}`;
-
-/** The hash in braces keeps all keys of a location in one slot of a cluster, and its id unreadable in Redis. */
-const keyOf = (locationId: LocationId, what: string) =>
-  `footbridge:{${createHash('sha256').update(locationId).digest('base64url').slice(0, 22)}}:${what}`;
+/** How a line lost its location to a device: to itself, come back, or to another Mac. */
+const lossTo = (deviceId: string, lost: Lease): CutReason =>
+  deviceId === lost.deviceId ? 'resumed' : 'displaced';
 
 function newestPerLocation(all: Occupant[]): Occupant[] {
   const newest = new Map<string, Occupant>();

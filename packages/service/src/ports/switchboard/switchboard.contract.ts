@@ -253,7 +253,7 @@ function action(): fc.Arbitrary<Action> {
 class Model {
   readonly #locations = [freshLocation(), freshLocation(), freshLocation()];
   readonly #owner = new Map<LocationId, { lease: Lease; line: TestLine }>();
-  readonly #leases: { node: Switchboard; lease: Lease }[] = [];
+  readonly #leases: { node: Switchboard; lease: Lease; line: TestLine }[] = [];
   readonly #expectedCuts = new Map<TestLine, CutReason[]>();
   #highest = 0;
 
@@ -277,7 +277,7 @@ class Model {
     this.#expectedCuts.set(line, []);
     if (former !== undefined) this.#expectCut(former.line, displaced ? 'displaced' : 'resumed');
     this.#owner.set(location, { lease, line });
-    this.#leases.push({ node, lease });
+    this.#leases.push({ node, lease, line });
   }
 
   async #send(node: Switchboard, location: LocationId): Promise<void> {
@@ -298,6 +298,8 @@ class Model {
   async #release(index: number): Promise<void> {
     const held = this.#leases[index];
     if (held === undefined) return;
+    // Who leaves by himself need not be told any more that he lost: wait for the notice that is due.
+    await this.#told(held.line);
     await held.node.release(held.lease);
     const owner = this.#owner.get(held.lease.locationId);
     if (owner?.lease.epoch === held.lease.epoch) this.#owner.delete(held.lease.locationId);
@@ -307,9 +309,14 @@ class Model {
     this.#expectedCuts.get(line)?.push(reason);
   }
 
+  #told(line: TestLine): Promise<true> {
+    const due = this.#expectedCuts.get(line)?.length ?? 0;
+    return until(() => line.cuts.length >= due, { what: 'every line that lost is told' });
+  }
+
   async settle(): Promise<void> {
     for (const [line, cuts] of this.#expectedCuts) {
-      await until(() => line.cuts.length >= cuts.length, { what: 'every line that lost is told' });
+      await this.#told(line);
       expect(line.cuts).toEqual(cuts);
       expect(line.taken()).toEqual([]);
     }

@@ -64,10 +64,12 @@ export interface Occupant {
  *   (`displaced`, or `resumed` when the device is the same), but nothing depends on that notice arriving: its epoch is stale at once.
  * - A displacement beyond `Contention` is refused; a fight is over once a window passes without any. A device that comes back is never refused.
  * - `send` answers `written` only when the frame is on the socket of the current owner; `not_connected` when there is no owner or it could not take the frame.
- *   A frame is written at most once and never queued.
- * - `isCurrent` tells whether a lease is still the newest, as far as this node can know without asking; `confirm` asks the engine.
+ *   A frame is written at most once and never queued. When nobody can tell whether it was written it rejects with EngineError.
+ * - `isCurrent` tells whether a lease is still the newest, as far as this node can know without asking; `confirm` asks the engine, to be done
+ *   right before an effect that others see.
  * - `release` gives the location up if the lease is still current; harmless otherwise.
- * - When the engine is down, `bind` and `send` reject with EngineError; a line that cannot be kept is cut with `fenced`.
+ * - When the engine is down, `bind`, `send` and `confirm` reject with EngineError, but a line of this node is written to as long as its lease
+ *   lasts; a line that cannot be kept is cut with `fenced`.
  */
 export interface Switchboard {
   bind(locationId: LocationId, line: Line): Promise<BindOutcome>;
