@@ -28,7 +28,8 @@ import type { Log } from './log.ts';
 import { openJournal } from './ports/journal/journal-sqlite.ts';
 import type { Job, Journal } from './ports/journal/journal.ts';
 import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
-import type { Messages } from './ports/messages/messages.ts';
+import { macosMajor } from './ports/messages/messages.ts';
+import type { Environment, Messages } from './ports/messages/messages.ts';
 import { Queue } from './queue.ts';
 import { AGENT_VERSION } from './version.ts';
 
@@ -36,17 +37,6 @@ import { AGENT_VERSION } from './version.ts';
 const OWN_HANDLE = '+15550100000';
 const KEPT_MS = 30 * 24 * 3600_000;
 const HOUSEKEEPING_MS = 3600_000;
-
-const CAPABILITIES = [
-  'text',
-  'groups',
-  'attachments',
-  'voice',
-  'animations',
-  'reactions',
-  'stickers',
-  'replies',
-];
 
 export interface AgentParts {
   readonly log: Log;
@@ -106,7 +96,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
         locationId: config.location,
         agent: { version: AGENT_VERSION },
         os: { name: 'macOS', version: messages.environment().macos },
-        capabilities: CAPABILITIES,
+        capabilities: capabilitiesOf(messages.environment()),
       }),
       onSend: (frame) => queue.accept(frame),
       onState: (state) => noteState(state, config, journal, log, clock),
@@ -163,7 +153,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
     });
     life.add(() => queue.stop());
     life.add(() => receiver.stop());
-    life.add(every(config.healthMs, () => logHealth(journal, queue, receiver, log)));
+    life.add(every(config.healthMs, () => logHealth(journal, link, queue, receiver, log)));
     life.add(every(HOUSEKEEPING_MS, () => journal.forget(clock.now() - KEPT_MS)));
     return { ended, stop: () => life.close() };
   } catch (error) {
@@ -189,6 +179,13 @@ export async function createEnrolment(
     appVersion: AGENT_VERSION,
     log,
   });
+}
+
+/** What this Mac can do for the CRM; more with every macOS (M5). */
+function capabilitiesOf(environment: Environment): string[] {
+  const always = ['text', 'groups', 'attachments', 'voice', 'animations', 'replies', 'reactions'];
+  const stickers = macosMajor(environment) >= 15 ? ['sticker-reactions', 'stickers'] : [];
+  return [...always, ...stickers, ...(macosMajor(environment) >= 26 ? ['emoji-reactions'] : [])];
 }
 
 /** What one job needs besides the job. */
@@ -253,13 +250,14 @@ function noteState(state: LinkState, config: AgentConfig, journal: Journal, log:
   }
 }
 
-function logHealth(journal: Journal, queue: Queue, receiver: Receiver, log: Log): void {
+function logHealth(journal: Journal, link: Link, queue: Queue, receiver: Receiver, log: Log): void {
   log.info(
     {
       link: stateName(journal.noted('link')),
       queue: queue.depth(),
       ...journal.outbox.counts(),
       inboundWaiting: receiver.waiting(),
+      framesIgnored: link.framesIgnored,
       rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
     },
     'health',

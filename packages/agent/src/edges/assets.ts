@@ -12,7 +12,7 @@ const FINAL: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 /** Hands files to the service, which gives them an address. */
 export function createUploads(url: string, token: () => Promise<string | undefined>): Uploads {
   return {
-    upload: async (file): Promise<Uploaded> => {
+    upload: async (file, stopping): Promise<Uploaded> => {
       const bearer = await token();
       if (bearer === undefined) return { ok: false, final: false, reason: 'this Mac is not activated' };
       const size = await stat(file.path).then(
@@ -31,7 +31,7 @@ export function createUploads(url: string, token: () => Promise<string | undefin
             'x-file-name': encodeURIComponent(file.name.toWellFormed()),
           },
           body: createReadStream(file.path),
-          signal: AbortSignal.timeout(TIMEOUT_MS),
+          signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopping]),
         });
         const answer: unknown = await body.json().catch(() => undefined);
         if (statusCode === 201) return readUrl(answer);

@@ -49,7 +49,7 @@ export interface LinkSettings extends SessionSettings {
   readonly wakeToleranceMs: number;
 }
 
-export interface LinkParts extends Omit<SessionParts, 'settings' | 'onRegistered'> {
+export interface LinkParts extends Omit<SessionParts, 'settings' | 'onRegistered' | 'onIgnored'> {
   readonly credentials: Credentials;
   readonly settings: LinkSettings;
   readonly onState: (state: LinkState) => void;
@@ -66,6 +66,7 @@ export class Link {
   #registeredAt: number | undefined;
   /** A token that is refused right after it was renewed will not get better by asking again. */
   #renewed = false;
+  #ignored = 0;
 
   constructor(parts: LinkParts) {
     this.#parts = parts;
@@ -91,6 +92,11 @@ export class Link {
     } finally {
       unwatch();
     }
+  }
+
+  /** Frames of the service that were not understood, since the start. */
+  get framesIgnored(): number {
+    return this.#ignored;
   }
 
   /** There is something new in the outbox. */
@@ -128,7 +134,16 @@ export class Link {
   async #hold(token: string): Promise<Next> {
     const { clock, settings } = this.#parts;
     this.#registeredAt = undefined;
-    const session = new Session({ ...this.#parts, onRegistered: (frame) => this.#registered(frame) }, token);
+    const session = new Session(
+      {
+        ...this.#parts,
+        onRegistered: (frame) => this.#registered(frame),
+        onIgnored: () => {
+          this.#ignored += 1;
+        },
+      },
+      token,
+    );
     this.#session = session;
     const next = afterClose(await session.ended, settings);
     this.#session = undefined;

@@ -24,6 +24,8 @@ export interface SessionParts {
   readonly registration: () => RegisterFrame;
   readonly onRegistered: (frame: RegisteredFrame) => void;
   readonly onSend: (frame: SendFrame) => void;
+  /** A frame of a later version, or one that cannot be read. */
+  readonly onIgnored: () => void;
   readonly settings: SessionSettings;
 }
 
@@ -130,14 +132,14 @@ export class Session {
   }
 
   #receive(text: string): void {
-    const { log, onSend } = this.#parts;
+    const { log, onSend, onIgnored } = this.#parts;
     const parsed = parseServiceFrame(text);
-    if (parsed.kind === 'unknown') {
-      log.debug({ type: parsed.type }, 'a frame of an unknown type was ignored');
-      return;
-    }
-    if (parsed.kind === 'invalid') {
-      log.warn({ reason: parsed.reason }, 'the service sent a frame that cannot be read; it was ignored');
+    if (parsed.kind !== 'frame') {
+      onIgnored();
+      if (parsed.kind === 'unknown')
+        log.debug({ type: parsed.type }, 'a frame of an unknown type was ignored');
+      else
+        log.warn({ reason: parsed.reason }, 'the service sent a frame that cannot be read; it was ignored');
       return;
     }
     const { frame } = parsed;

@@ -12,7 +12,7 @@ export type Uploaded =
 
 /** Gives a file an address that the CRM can open. */
 export interface Uploads {
-  upload(file: LocalFile): Promise<Uploaded>;
+  upload(file: LocalFile, signal: AbortSignal): Promise<Uploaded>;
 }
 
 export interface ReceiveSettings {
@@ -229,7 +229,7 @@ export class Receiver {
     const { uploads, clock, settings, log } = this.#parts;
     const { signal } = this.#stopping;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
-      const uploaded = await uploads.upload(file);
+      const uploaded = await uploads.upload(file, signal);
       if (uploaded.ok || uploaded.final) return uploaded;
       log.warn({ reason: uploaded.reason, attempt }, 'a file could not be handed over; it is tried again');
       const bound = Math.min(settings.retryCapMs, settings.retryBaseMs * 2 ** Math.min(attempt, 20));
