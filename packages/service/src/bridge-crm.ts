@@ -116,6 +116,7 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
     log,
     failpoint,
     otherNodes,
+    ...(otherNodes && { confirm: (lease: Lease) => switchboard.confirm(lease) }),
   };
 
   const statuses = createStatusReports({

@@ -59,6 +59,7 @@ function line(answers: (Answer | NoAnswer)[], bearers?: Partial<Bearers>, callsP
     sent,
     setbacks,
     call: (most?: number, more: Partial<Call> = {}) => client.call({ ...CALL, ...more }, patience(most)),
+    callIf: (confirmed: () => boolean | Promise<boolean>) => client.call(CALL, { ...patience(), confirmed }),
     loseInterest: () => {
       wanted = false;
       wake();
@@ -85,6 +86,28 @@ describe('a call to the CRM', () => {
       accept: 'application/json',
       'content-type': 'application/json',
     });
+  });
+
+  it('A11 does not go out in the name of a lease that is history', async () => {
+    const { callIf, sent } = line([answer(200)]);
+    expect(await callIf(() => false)).toEqual({ kind: 'unwanted' });
+    expect(await callIf(async () => false)).toEqual({ kind: 'unwanted' });
+    expect(sent).toEqual([]);
+    expect(await callIf(async () => true)).toMatchObject({ kind: 'ok' });
+  });
+
+  it('A11 waits while nobody can tell whose the location is', async () => {
+    const { callIf, sent, clock } = line([answer(200)]);
+    let known = false;
+    const outcome = callIf(async () => {
+      if (!known) throw new Error('away');
+      return true;
+    });
+    await clock.advance(2000);
+    expect(sent).toEqual([]);
+    known = true;
+    await clock.advance(1000);
+    expect(await outcome).toMatchObject({ kind: 'ok' });
   });
 
   it.each([[answer(500)], [answer(503)], [answer(408)], [answer(425)], [answer(302)], [LOST]])(

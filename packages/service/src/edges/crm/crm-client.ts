@@ -54,6 +54,11 @@ export interface Patience {
   wanted(renewed: boolean): boolean;
   /** Asked after a setback: is it worth another attempt? */
   again(setback: Setback): boolean;
+  /**
+   * Asked once per attempt, right before it goes out: may the caller still act? Without an answer (it rejects) nothing is sent and it
+   * is asked again later.
+   */
+  confirmed?(): boolean | Promise<boolean>;
   /** The call waits for its next attempt or its turn; `wake` makes it ask `wanted` at once. */
   waiting?(wake: () => void): void;
 }
@@ -111,6 +116,7 @@ const LONGEST_BACKOFF_MS = 30_000;
 const CROWD = 500;
 const UNWANTED: CallOutcome = { kind: 'unwanted' };
 const CIRCUIT_OPEN = { cause: 'circuit', status: 0, reason: 'the CRM failed 20 times in a row' } as const;
+const ENGINE_AWAY: Trouble = { cause: 'away', status: 0, reason: 'away', waitMs: 500 };
 const CROWDED: Trouble = { cause: 'crowded', status: 0, reason: 'too many calls wait already', waitMs: 1000 };
 
 export function createCrmClient(options: CrmClientOptions): CrmClient {
@@ -180,6 +186,14 @@ class HttpCrmClient implements CrmClient {
         return 'ask_again';
     }
     const wasRenewed = story.renewed !== undefined;
+    // On a node that is alone there is nobody to ask, and nothing to wait for.
+    const standing = patience.confirmed?.() ?? true;
+    if (standing !== true) {
+      const confirmed = await Promise.resolve(standing).catch(() => undefined);
+      if (confirmed === undefined) return ENGINE_AWAY;
+      if (!confirmed) return UNWANTED;
+      if (!patience.wanted(wasRenewed)) return 'ask_again';
+    }
     story.renewed = undefined;
     story.attempts++;
     gate.begin();

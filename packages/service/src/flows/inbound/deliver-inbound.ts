@@ -38,6 +38,8 @@ export interface InboundDeps {
   readonly contacts: ContactCalls;
   readonly journal: Journal;
   readonly isCurrent: (lease: Lease) => boolean;
+  /** Asks for certain whether a lease is the newest; undefined on a node that is alone. */
+  readonly confirm?: (lease: Lease) => Promise<boolean>;
   readonly settings: {
     readonly createContacts: boolean;
     readonly footerOnPlainText: boolean;

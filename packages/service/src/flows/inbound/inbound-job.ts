@@ -10,6 +10,8 @@ const STUCK_MS = 15 * 60_000;
 
 export interface InboundJobDeps {
   readonly isCurrent: (lease: Lease) => boolean;
+  /** Asks for certain; undefined on a node that is alone. */
+  readonly confirm?: (lease: Lease) => Promise<boolean>;
   readonly journal: Pick<Journal, 'step'>;
 }
 
@@ -48,6 +50,10 @@ export class InboundJob implements Patience {
 
   wanted(): boolean {
     return !this.#unwanted && this.#deps.isCurrent(this.#lease);
+  }
+
+  confirmed(): boolean | Promise<boolean> {
+    return this.#deps.confirm?.(this.#lease) ?? true;
   }
 
   waiting(wake: () => void): void {

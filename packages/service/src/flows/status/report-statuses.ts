@@ -12,16 +12,15 @@ import type { AckOutcome, KnownRequest } from './known-requests.ts';
 import { MessageLanes } from './message-lanes.ts';
 import type { Status, StatusCalls, StatusError, StatusOutcome } from './status-calls.ts';
 import { Telling } from './telling.ts';
-import type { Voice } from './telling.ts';
+import type { Leases, Voice } from './telling.ts';
 
-export interface StatusReportsDeps {
+export interface StatusReportsDeps extends Leases {
   /** Status calls are made with OAuth tokens only (A6). */
   readonly oauthReady: boolean;
   readonly calls: StatusCalls;
   readonly journal: Journal;
   /** What earlier runs and other nodes told the CRM. */
   readonly past: Pick<JournalReader, 'told'>;
-  readonly isCurrent: (lease: Lease) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
   readonly failpoint: Failpoint;
@@ -153,7 +152,7 @@ class Reports implements StatusReports {
     error?: StatusError,
     lease?: Lease,
   ): Telling {
-    return new Telling(voice, { locationId, messageId, status, error }, lease, this.#deps.isCurrent);
+    return new Telling(voice, { locationId, messageId, status, error }, lease, this.#deps);
   }
 
   async #tell(requestId: string, telling: Telling): Promise<StatusOutcome> {

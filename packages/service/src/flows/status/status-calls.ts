@@ -30,6 +30,8 @@ export interface Patience {
    * `renewed`: the attempt repeats one whose token had expired, and is part of it.
    */
   wanted(renewed: boolean): boolean;
+  /** Asked right before an attempt goes out, where other nodes may have taken the location over. */
+  confirmed?(): boolean | Promise<boolean>;
   /** Asked after a setback: is it worth another attempt? */
   again(setback: Setback): boolean;
   /** The call waits; `wake` makes it ask `wanted` at once. */

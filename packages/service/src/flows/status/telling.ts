@@ -14,25 +14,26 @@ const STUCK_TRIES = 8;
 const STUCK_MS = 15 * 60_000;
 const PATIENT_CAUSES = new Set(['network', 'timeout', 'http', 'not_yet']);
 
+/** What is known of a lease here, and the way to ask for certain; there is nothing to ask on a node that is alone. */
+export interface Leases {
+  readonly isCurrent: (lease: Lease) => boolean;
+  readonly confirm?: (lease: Lease) => Promise<boolean>;
+}
+
 /** One status on its way to the CRM. */
 export class Telling implements Patience {
   readonly voice: Voice;
   readonly call: StatusCall;
   #lease: Lease | undefined;
-  readonly #isCurrent: (lease: Lease) => boolean;
+  readonly #leases: Leases;
   #unwanted = false;
   #wake: (() => void) | undefined;
 
-  constructor(
-    voice: Voice,
-    call: StatusCall,
-    lease: Lease | undefined,
-    isCurrent: (lease: Lease) => boolean,
-  ) {
+  constructor(voice: Voice, call: StatusCall, lease: Lease | undefined, leases: Leases) {
     this.voice = voice;
     this.call = call;
     this.#lease = lease;
-    this.#isCurrent = isCurrent;
+    this.#leases = leases;
   }
 
   /** No further attempt; one that is under way goes on until it is answered. */
@@ -47,7 +48,11 @@ export class Telling implements Patience {
   }
 
   wanted(renewed = false): boolean {
-    return (renewed || !this.#unwanted) && (this.#lease === undefined || this.#isCurrent(this.#lease));
+    return (renewed || !this.#unwanted) && (this.#lease === undefined || this.#leases.isCurrent(this.#lease));
+  }
+
+  confirmed(): boolean | Promise<boolean> {
+    return this.#lease === undefined || (this.#leases.confirm?.(this.#lease) ?? true);
   }
 
   waiting(wake: () => void): void {
