@@ -1,27 +1,49 @@
+import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
+import type { Postgres } from '@footbridge/testkit/servers/postgres';
 import { undoList } from '@footbridge/testkit/undo';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { systemClock } from '../../clock.ts';
 import { FakeClock } from '../../fake-clock.ts';
 import { createLogger } from '../../log.ts';
 import { openDatabase } from '../../sql/open-database.ts';
+import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlChanges } from './changes-sql.ts';
 import { changesContract } from './changes.contract.ts';
 
 const log = createLogger('silent');
 const openMemory = () => openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
 
-changesContract('sql on SQLite', async () => {
-  const database = await openMemory();
-  const node = () => createSqlChanges({ db: database.db, clock: systemClock, log, pollMs: 50 });
-  const nodes = [await node(), await node()];
+async function engineOn(databases: readonly OpenDatabase[]) {
+  const nodes = await Promise.all(
+    databases.map(({ db }) => createSqlChanges({ db, clock: systemClock, log, pollMs: 50 })),
+  );
   return {
     nodes,
     async close() {
       for (const changes of nodes) await changes.close();
-      await database.close();
+      for (const database of new Set(databases)) await database.close();
     },
   };
+}
+
+changesContract('SQLite', async () => {
+  const database = await openMemory();
+  return await engineOn([database, database]);
+});
+
+describe.skipIf(!(await hasPostgres()))('on a server', () => {
+  let server: Postgres;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  changesContract('PostgreSQL, two nodes', async () => {
+    const url = await server.createDatabase();
+    const open = () => openDatabase({ engine: 'postgres', url }, () => {});
+    return await engineOn([await open(), await open()]);
+  });
 });
 
 describe('changes in a table', () => {
