@@ -49,7 +49,7 @@ export function parseBody(raw: Buffer, contentType: string): { json: unknown } |
   if (!isPlainJson(contentType)) return NOTHING;
   if (contentType.includes('charset') && !UTF8.test(contentType)) return 415;
   if (raw.length === 0) return NOTHING;
-  if (!isUtf8(raw)) return 400;
+  if (!isUtf8(raw) || holdsTooMany(raw)) return 400;
   const text = raw.toString('utf8');
   try {
     const json: unknown = JSON.parse(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text);
@@ -57,6 +57,29 @@ export function parseBody(raw: Buffer, contentType: string): { json: unknown } |
   } catch {
     return 400;
   }
+}
+
+const MAX_BRACKETS = 32_768;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const OPEN_OBJECT = 0x7b;
+
+/**
+ * A megabyte of brackets keeps the parser busy for a twentieth of a second, and nobody has to sign it. No message holds so many lists
+ * and objects, so it counts as malformed; a body with fewer bytes cannot hold them.
+ */
+function holdsTooMany(raw: Buffer): boolean {
+  if (raw.length <= MAX_BRACKETS) return false;
+  let opened = 0;
+  let inText = false;
+  for (let at = 0; at < raw.length; at++) {
+    const byte = raw[at];
+    if (byte === QUOTE) inText = !inText;
+    else if (inText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) opened++;
+  }
+  return opened > MAX_BRACKETS;
 }
 
 const NOTHING = { json: undefined };

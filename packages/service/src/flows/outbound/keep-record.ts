@@ -96,5 +96,8 @@ function kindOf({ message, attachments }: Fields): string {
   return attachments === undefined ? 'text' : 'attachment';
 }
 
+/** Longer ones were refused: what they are called is not worth reading a megabyte for. */
+const MAX_READ = 50_000;
+
 const mayCarryFooter = (message: string): boolean =>
-  message.includes('svc-metadata') || message.includes('[[SVMD:');
+  message.length <= MAX_READ && (message.includes('svc-metadata') || message.includes('[[SVMD:'));
