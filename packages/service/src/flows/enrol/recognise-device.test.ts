@@ -171,7 +171,8 @@ describe('recognition', () => {
     tell('license', 'lic_1');
     store.slow = undefined;
     resolve();
-    expect(await recognition.confirm(bearer)).toBe('suspended');
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    expect(bearer.repute).toBe('suspended');
   });
 
   it('M8 while the database is away nobody is thrown out, and the news are looked into afterwards', async () => {
