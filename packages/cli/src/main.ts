@@ -3,15 +3,26 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 
 import { deviceCommand } from './commands/device.ts';
+import { explainCommand } from './commands/explain.ts';
 import { keysCommand } from './commands/keys.ts';
 import { licenseCommand } from './commands/license.ts';
 import { locationCommand } from './commands/location.ts';
+import { showCommand } from './commands/show.ts';
+import { tailCommand } from './commands/tail.ts';
 import { EXIT, Failure } from './failure.ts';
 import { createOutput } from './output.ts';
 import { addSharedOptions } from './tools.ts';
 
 /** One line per command; each adds itself and its subcommands to the program. */
-const COMMANDS = [keysCommand, licenseCommand, deviceCommand, locationCommand];
+const COMMANDS = [
+  keysCommand,
+  licenseCommand,
+  deviceCommand,
+  locationCommand,
+  tailCommand,
+  showCommand,
+  explainCommand,
+];
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 

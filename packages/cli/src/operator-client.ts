@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { EXIT, Failure } from './failure.ts';
+import { serverSentEvents } from './server-sent-events.ts';
+import type { ServerSentEvent } from './server-sent-events.ts';
 
 export interface OperatorOptions {
   readonly url: string;
@@ -14,6 +16,8 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 /** The operator API of a running service. Every way to fail ends as a Failure with the exit code that scripts rely on. */
 export interface OperatorClient {
   call<T>(method: Method, path: string, body?: object): Promise<T>;
+  /** Server-sent events after `lastId`, until the connection ends; a connection that breaks ends it too. */
+  events(path: string, lastId?: string): AsyncIterable<ServerSentEvent>;
 }
 
 export function createOperatorClient(options: OperatorOptions, env = process.env): OperatorClient {
@@ -33,6 +37,20 @@ export function createOperatorClient(options: OperatorOptions, env = process.env
       const text = await answer.text();
       if (answer.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
       throw refusal(answer, text);
+    },
+    async *events(path, lastId) {
+      const answer = await reach(base, path, {
+        headers: {
+          Authorization: `Bearer ${token}`,
+          ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
+        },
+      });
+      if (!answer.ok || answer.body === null) throw refusal(answer, await answer.text());
+      try {
+        yield* serverSentEvents(answer.body);
+      } catch (error) {
+        if (error instanceof Failure) throw error;
+      }
     },
   };
 }

@@ -1,0 +1,62 @@
+import { printable } from '../output.ts';
+
+/** A message of the journal as the operator API tells it. */
+export interface Message {
+  readonly id: string;
+  readonly direction: 'outbound' | 'inbound';
+  readonly locationId: string;
+  readonly messageId: string | null;
+  readonly kind: string;
+  readonly phone: string | null;
+  readonly length: number;
+  readonly status: string;
+  readonly code: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface Step {
+  readonly at: string;
+  readonly step: string;
+  readonly detail: Readonly<Record<string, string | number | boolean | null>> | null;
+}
+
+export const arrow = ({ direction }: { direction: string | null }): string =>
+  direction === 'inbound' ? '←' : '→';
+
+export const lengthOf = ({ length }: { length: number | null }): string =>
+  length === null ? '' : `${length} chars`;
+
+/** Local time of the day. */
+export function clock(iso: string, exact = false): string {
+  const at = new Date(iso);
+  const pad = (value: number, size = 2) => String(value).padStart(size, '0');
+  const time = `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  return exact ? `${time}.${pad(at.getMilliseconds(), 3)}` : time;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  accepted: 'accepted',
+  rejected: 'rejected',
+  written: "written to the Mac's socket",
+  not_connected: 'no Mac is connected',
+  crm_told: 'CRM told',
+  crm_refused: 'CRM did not take it',
+  mac_says: 'Mac says',
+  received: 'received from the Mac',
+  contact_found: 'contact found',
+  crm_took_it: 'CRM took it',
+  acknowledged: 'acknowledged to the Mac',
+  uncertain: 'uncertain: the CRM may have it twice',
+  parked: 'put aside, the Mac keeps it',
+};
+
+/** A step in words, with what is known about it. */
+export function stepWords({ step, detail }: Step): string {
+  const facts = Object.entries(detail ?? {})
+    .filter(([, value]) => value !== null && value !== '')
+    .map(([name, value]) =>
+      name === 'status' || name === 'code' ? String(value) : `${name} ${String(value)}`,
+    );
+  return printable([WORDS[step] ?? step, ...facts].join('  '));
+}

@@ -1,0 +1,138 @@
+import { connect } from 'node:net';
+
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import fastify from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { FakeClock } from '../../fake-clock.ts';
+import { createLogger } from '../../log.ts';
+import { RecentEvents } from '../../ports/journal/recent-events.ts';
+import { renderError } from '../http/render-error.ts';
+import { eventsRoutes } from './events-routes.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+const ENTRY = {
+  id: 'r1',
+  direction: 'outbound',
+  locationId: 'loc1',
+  messageId: 'm1',
+  kind: 'text',
+  phoneMasked: null,
+  length: 3,
+} as const;
+
+async function start() {
+  const clock = new FakeClock();
+  const feed = new RecentEvents('boot');
+  feed.introduce(ENTRY);
+  const app = fastify();
+  undo.add(() => app.close());
+  app.setErrorHandler(renderError(createLogger('silent')));
+  eventsRoutes({ feed, clock })(app);
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+
+  async function listen(lastId?: string) {
+    const stop = new AbortController();
+    undo.add(() => stop.abort());
+    const answer = await fetch(`${url}/operator/events`, {
+      signal: stop.signal,
+      ...(lastId !== undefined && { headers: { 'Last-Event-ID': lastId } }),
+    });
+    let text = '';
+    const decoder = new TextDecoder();
+    const reading = (async () => {
+      for await (const chunk of answer.body ?? []) text += decoder.decode(chunk, { stream: true });
+    })().catch(() => {});
+    return { answer, seen: () => text, reading, stop: () => stop.abort() };
+  }
+  return { app, feed, clock, url, listen };
+}
+
+const happen = (feed: RecentEvents, count = 1) => {
+  for (let index = 0; index < count; index++)
+    feed.add(0, 'r1', 'mac_says', { state: 'failed', code: 'TIMEOUT' });
+};
+
+describe('GET /operator/events', () => {
+  it('tells what happens, with an id, as it happens', async () => {
+    const { feed, listen } = await start();
+    const { answer, seen } = await listen();
+    expect(answer.headers.get('content-type')).toBe('text/event-stream');
+    happen(feed);
+    await until(() => seen().includes('mac_says'));
+    const [, id, data] = /id: (\S+)\nevent: message\ndata: (.*)\n\n/.exec(seen()) ?? [];
+    expect(id).toBe('boot-0');
+    expect(JSON.parse(data ?? '')).toEqual({
+      at: '1970-01-01T00:00:00.000Z',
+      id: 'r1',
+      step: 'mac_says',
+      status: 'failed',
+      code: 'TIMEOUT',
+      detail: null,
+      direction: 'outbound',
+      locationId: 'loc1',
+      messageId: 'm1',
+      kind: 'text',
+      phone: null,
+      length: 3,
+    });
+  });
+
+  it('takes up after Last-Event-ID, and says when something was missed', async () => {
+    const { feed, listen } = await start();
+    happen(feed, 3);
+    const resumed = await listen('boot-0');
+    await until(() => resumed.seen().includes('boot-2'));
+    expect(resumed.seen()).toContain('id: boot-1');
+    expect(resumed.seen()).not.toContain('id: boot-0\n');
+    expect(resumed.seen()).not.toContain('event: gap');
+    const stranger = await listen('another-5');
+    await until(() => stranger.seen().includes('boot-2'));
+    expect(stranger.seen()).toContain('event: gap');
+  });
+
+  it('shows a sign of life every fifteen seconds', async () => {
+    const { clock, listen } = await start();
+    const { seen } = await listen();
+    await until(() => seen().includes('retry'));
+    await clock.advance(15_000);
+    await until(() => seen().includes(': alive'));
+  });
+
+  it('cuts off who does not read, and nobody else', async () => {
+    const { feed, url, listen } = await start();
+    const good = await listen();
+    const { port } = new URL(url);
+    const slow = connect(Number(port), '127.0.0.1');
+    undo.add(() => slow.destroy());
+    slow.write('GET /operator/events HTTP/1.1\r\nHost: x\r\n\r\n');
+    await new Promise((resolve) => slow.once('readable', resolve));
+    const closed = new Promise((resolve) => slow.once('close', resolve));
+    for (let round = 0; round < 60; round++) {
+      happen(feed, 500);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    slow.on('error', () => {});
+    slow.resume();
+    await closed;
+    await until(() => good.seen().includes('boot-29999'));
+  });
+
+  it('has room for a hundred, then says so', async () => {
+    const { listen } = await start();
+    const all = await Promise.all(Array.from({ length: 100 }, () => listen()));
+    expect((await listen()).answer.status).toBe(503);
+    all[0]?.stop();
+    await until(async () => (await listen()).answer.status === 200);
+  });
+
+  it('ends its listeners when the listener closes', async () => {
+    const { app, listen } = await start();
+    const { reading } = await listen();
+    await app.close();
+    await reading;
+  });
+});

@@ -1,0 +1,162 @@
+import { newRequestId } from '@footbridge/protocol/ids';
+import { undoList } from '@footbridge/testkit/undo';
+import fastify from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { FakeClock } from '../../fake-clock.ts';
+import { createLogger } from '../../log.ts';
+import type { AuditRecord } from '../../ports/audit/audit.ts';
+import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
+import type { JournalEntry } from '../../ports/journal/journal.ts';
+import { openDatabase } from '../../sql/open-database.ts';
+import { renderError } from '../http/render-error.ts';
+import { messagesRoutes } from './messages-routes.ts';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+async function start(redelivered: 'written' | 'not_connected' = 'written') {
+  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
+  undo.add(() => database.close());
+  const clock = new FakeClock();
+  const journal = createSqlJournal({ database, clock, log: createLogger('silent') });
+  undo.add(() => journal.close());
+  const asked: [string, number][] = [];
+  const audit: AuditRecord[] = [];
+  const app = fastify({ routerOptions: { maxParamLength: 1024 } });
+  undo.add(() => app.close());
+  app.setErrorHandler(renderError(createLogger('silent')));
+  messagesRoutes({
+    journal,
+    redeliver: async (locationId, seq) => {
+      asked.push([locationId, seq]);
+      return redelivered;
+    },
+    audit: { record: async (entry) => void audit.push(entry) },
+  })(app);
+  const call = async (method: 'GET' | 'POST', url: string) => {
+    const answer = await app.inject({ method, url });
+    return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
+  };
+  return { journal, clock, asked, audit, call };
+}
+
+const entry = (more: Partial<JournalEntry> = {}): JournalEntry => ({
+  id: newRequestId(),
+  direction: 'outbound',
+  locationId: 'loc1',
+  messageId: 'msg1',
+  kind: 'text',
+  phoneMasked: '+1•••0100',
+  length: 5,
+  ...more,
+});
+
+describe('GET /operator/messages', () => {
+  it('lists newest first, page by page, with ISO times and masked numbers', async () => {
+    const { journal, clock, call } = await start();
+    for (let index = 0; index < 3; index++) {
+      journal.open(entry({ messageId: `m${index}` }), 'accepted');
+      await clock.advance(1000);
+    }
+    const first = await call('GET', '/operator/messages?limit=2');
+    expect(first.body['messages']).toMatchObject([
+      {
+        messageId: 'm2',
+        status: 'accepted',
+        code: null,
+        phone: '+1•••0100',
+        createdAt: '2026-01-01T00:00:02.000Z',
+      },
+      { messageId: 'm1' },
+    ]);
+    const next = await call('GET', `/operator/messages?limit=2&cursor=${String(first.body['cursor'])}`);
+    expect(next.body).toMatchObject({ messages: [{ messageId: 'm0' }], cursor: null });
+  });
+
+  it('filters by location, status and direction', async () => {
+    const { journal, call } = await start();
+    journal.open(entry({ locationId: 'loc2' }), 'accepted');
+    journal.open(entry(), 'rejected', { state: 'rejected', code: 'RECIPIENT_PHONE_INVALID' });
+    journal.open(entry({ direction: 'inbound', id: 'in1' }), 'received');
+    const count = async (query: string) =>
+      ((await call('GET', `/operator/messages?${query}`)).body['messages'] as unknown[]).length;
+    expect(await count('locationId=loc2')).toBe(1);
+    expect(await count('status=rejected')).toBe(1);
+    expect(await count('direction=inbound')).toBe(1);
+    expect(await count('')).toBe(3);
+  });
+
+  it.each([
+    'limit=0',
+    'limit=201',
+    'limit=x',
+    'direction=up',
+    'status=',
+    'unknown=1',
+    'locationId=a&locationId=b',
+  ])('refuses ?%s with the name of the field', async (query) => {
+    const { call } = await start();
+    const { status, body } = await call('GET', `/operator/messages?${query}`);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ code: 'INVALID_REQUEST', message: expect.any(String) });
+  });
+});
+
+describe('GET /operator/messages/:id', () => {
+  it('tells the trail by request id and by the id of the CRM', async () => {
+    const { journal, call } = await start();
+    const one = entry();
+    journal.open(one, 'accepted');
+    journal.step(one.id, 'mac_says', { state: 'failed', code: 'TIMEOUT', detail: { status: 'failed' } });
+    for (const id of [one.id, 'msg1'])
+      expect((await call('GET', `/operator/messages/${id}`)).body).toMatchObject({
+        id: one.id,
+        status: 'failed',
+        code: 'TIMEOUT',
+        steps: [
+          { step: 'accepted', detail: null, at: expect.stringMatching(/Z$/) },
+          { step: 'mac_says', detail: { status: 'failed', code: 'TIMEOUT' } },
+        ],
+      });
+  });
+
+  it.each(['unknown', 'x'.repeat(300), '%00', '..%2f'])('says 404 for %s', async (id) => {
+    const { call } = await start();
+    expect(await call('GET', `/operator/messages/${id}`)).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND' },
+    });
+  });
+});
+
+describe('POST /operator/messages/:id/redeliver', () => {
+  const parked = { state: 'undeliverable', code: 'NO_CONTACT' } as const;
+
+  it('asks the Mac for the frame under the number it was kept under last', async () => {
+    const { journal, call, asked, audit } = await start();
+    journal.open(entry({ id: 'in1', direction: 'inbound' }), 'received');
+    journal.step('in1', 'parked', { ...parked, detail: { seq: 7 } });
+    journal.step('in1', 'parked', { ...parked, detail: { seq: 12 } });
+    expect(await call('POST', '/operator/messages/in1/redeliver')).toEqual({
+      status: 202,
+      body: { id: 'in1', locationId: 'loc1', seq: 12 },
+    });
+    expect(asked).toEqual([['loc1', 12]]);
+    expect(audit).toMatchObject([{ action: 'message.redelivered', target: 'in1' }]);
+  });
+
+  it('refuses what was delivered, what never came from a Mac, and what no Mac is there for', async () => {
+    const { journal, call } = await start('not_connected');
+    journal.open(entry({ id: 'in1', direction: 'inbound' }), 'received');
+    journal.open(entry({ id: 'out1' }), 'accepted');
+    journal.open(entry({ id: 'in2', direction: 'inbound' }), 'received');
+    journal.step('in2', 'parked', { ...parked, detail: { seq: 7 } });
+    for (const id of ['in1', 'out1', 'in2'])
+      expect(await call('POST', `/operator/messages/${id}/redeliver`)).toMatchObject({
+        status: 409,
+        body: { code: 'CONFLICT', message: expect.any(String) },
+      });
+    expect((await call('POST', '/operator/messages/none/redeliver')).status).toBe(404);
+  });
+});

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { CrmWorld, LOCATION, PHONE } from '../contract/crm-world.ts';
+
+const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
+
+let world: CrmWorld | undefined;
+const children: { kill(): unknown }[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill();
+  await world?.stop();
+  world = undefined;
+});
+
+function run(args: readonly string[]) {
+  const env = {
+    PATH: process.env['PATH'],
+    FOOTBRIDGE_OPERATOR_URL: world?.bridge.operatorUrl ?? 'http://127.0.0.1:1',
+    OPERATOR_TOKEN: world?.bridge.operatorToken ?? 'none-at-all-here',
+  };
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], { env });
+  children.push(child);
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (data: Buffer) => (stdout += data.toString()));
+  child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const lines = () =>
+    stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { ended, lines, stdout: () => stdout, stderr: () => stderr };
+}
+
+describe('footbridge explain', () => {
+  it('V2 tells a code from the catalogue, without a service', async () => {
+    const { ended, lines } = run(['explain', 'rate_limited']);
+    expect(await ended).toBe(0);
+    expect(lines()).toMatchObject([{ code: 'RATE_LIMITED', channel: 'status', retry: 'yes' }]);
+  });
+
+  it('V2 tells every place a code is met in', async () => {
+    const { ended, lines } = run(['explain', 'OAUTH_EXCHANGE_FAILED']);
+    expect(await ended).toBe(0);
+    expect(lines().map(({ http }) => http)).toEqual([400, 500]);
+  });
+
+  it('knows what was meant', async () => {
+    const { ended, stderr } = run(['explain', 'EMOJI']);
+    expect(await ended).toBe(5);
+    expect(JSON.parse(stderr())).toMatchObject({ next: 'footbridge explain EMOJI_NOT_IN_RECENTS' });
+  });
+
+  it('lists all of them', async () => {
+    const { ended, lines } = run(['explain']);
+    expect(await ended).toBe(0);
+    expect(lines().length).toBeGreaterThan(30);
+  });
+});
+
+describe('footbridge show and tail', () => {
+  it('show the trail of a message, and what passes', async () => {
+    world = await CrmWorld.start();
+    const mac = await world.mac();
+    const live = run(['tail', '--since', '1h', '--status', 'failed']);
+    const all = run(['tail', '--steps']);
+    const { answer } = await world.webhook({ messageId: 'm1', message: 'canary text' });
+    const { requestId } = answer as { requestId: string };
+    await mac.nextFrame('send');
+    await until(() => world?.crm.accepted('m1').length === 1);
+    // The feeds must be open before the end is told.
+    await until(
+      async () => {
+        await world?.webhook({ messageId: 'warm-up' });
+        return all.lines().length > 0;
+      },
+      { within: 15_000, every: 300 },
+    );
+    const error = { code: 'EMOJI_NOT_IN_RECENTS', message: 'No such glyph.' };
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'failed', error }));
+    await until(() => live.lines().length > 0, { within: 10_000 });
+    expect(live.lines()[0]).toMatchObject({
+      id: requestId,
+      status: 'failed',
+      code: 'EMOJI_NOT_IN_RECENTS',
+      locationId: LOCATION,
+    });
+
+    const shown = run(['show', 'm1']);
+    expect(await shown.ended).toBe(0);
+    const steps = ['accepted', 'written', 'crm_told', 'mac_says', 'crm_told'];
+    expect(shown.lines()).toMatchObject([{ steps: steps.map((step) => ({ step })) }]);
+    const past = run([
+      'tail',
+      '--since',
+      '1h',
+      '--no-follow',
+      '--dir',
+      'out',
+      '--code',
+      'EMOJI_NOT_IN_RECENTS',
+    ]);
+    expect(await past.ended).toBe(0);
+    expect(past.lines()).toMatchObject([{ id: requestId, status: 'failed' }]);
+    const said = [live, all, shown, past].map((one) => one.stdout() + one.stderr()).join('\n');
+    expect(said).not.toContain('canary');
+    expect(said).not.toContain(PHONE);
+  }, 40_000);
+
+  it('say what is wrong with a flag', async () => {
+    for (const args of [
+      ['tail', '--since', 'yesterday'],
+      ['tail', '--dir', 'up'],
+    ])
+      expect(await run(args).ended).toBe(2);
+    expect(await run(['show', 'x']).ended).toBe(7);
+  });
+
+  it('say when there is no such message', async () => {
+    world = await CrmWorld.start({ oauth: 'off' });
+    expect(await run(['show', 'nothing']).ended).toBe(5);
+  });
+});
