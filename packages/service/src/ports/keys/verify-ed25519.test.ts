@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, randomBytes, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { createRequire } from 'node:module';
 
 import { ed25519Key } from '@footbridge/testkit/keys';
 import * as fc from 'fast-check';
+import sodium from 'sodium-native';
 import { describe, expect, it } from 'vitest';
 
 import { FastEd25519 } from './ed25519/fast-ed25519.ts';
@@ -55,11 +55,6 @@ function crafted(
   const s = ((nonce + littleEndian(digest) * SECRET) % ORDER) + (options.addToS ?? 0n);
   return { publicKey: keyOf(publicKey), signature: Buffer.concat([r, toLittleEndian(s)]) };
 }
-
-interface Sodium {
-  crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean;
-}
-const sodium = createRequire(import.meta.url)('sodium-native') as Sodium;
 
 let engine = new FastEd25519();
 
