@@ -187,11 +187,23 @@ describe('frames that are not', () => {
   });
 
   it.each([
-    ...['locationId', 'agent', 'os', 'capabilities'].map((name) => [name, register] as const),
-    ...['seq', 'requestId', 'messageId', 'status'].map((name) => [name, delivered] as const),
-    ...['seq', 'guid', 'sender', 'service', 'text', 'sentAt', 'chat', 'attachments'].map(
-      (name) => [name, received] as const,
-    ),
+    ['agent', register, { version: '' }],
+    ['os', register, { name: '', version: '' }],
+    ['capabilities', register, []],
+    ['messageId', delivered, null],
+    ['text', received, ''],
+    ['attachments', received, []],
+  ] as const)('%s left out means nothing', (name, frame, meant) => {
+    expect(parseMacFrame(changed(frame, { [name]: undefined }))).toMatchObject({
+      kind: 'frame',
+      frame: { [name]: meant },
+    });
+  });
+
+  it.each([
+    ['locationId', register] as const,
+    ...['seq', 'requestId', 'status'].map((name) => [name, delivered] as const),
+    ...['seq', 'guid', 'sender', 'service', 'sentAt', 'chat'].map((name) => [name, received] as const),
   ])('%s is required', (name, frame) => {
     expect(parseMacFrame(without(frame, name))).toMatchObject({
       kind: 'invalid',
