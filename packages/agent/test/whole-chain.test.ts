@@ -1,0 +1,149 @@
+import { startAgent } from '@footbridge/testkit/agent';
+import type { Agent } from '@footbridge/testkit/agent';
+import { startCrm } from '@footbridge/testkit/crm';
+import type { Crm } from '@footbridge/testkit/crm';
+import { startService } from '@footbridge/testkit/service';
+import type { Service } from '@footbridge/testkit/service';
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { always, serveFiles } from './file-server.ts';
+import { ANNA, BERT, PNG, withFooter } from './running-agent.ts';
+
+/** A signed webhook, the real service, the real agent, and back to the CRM. */
+const undoAll = undoList();
+const undo = undoList();
+let crm: Crm;
+let service: Service;
+let license: string;
+
+beforeAll(async () => {
+  crm = await startCrm();
+  undoAll.add(() => crm.stop());
+  service = await startService({
+    env: {
+      CRM_HOSTNAME: crm.url,
+      CRM_PUBLIC_KEY: crm.key.publicKey,
+      CRM_OAUTH_ENABLED: 'true',
+      CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
+      CRM_OAUTH_CLIENT_SECRET: crm.settings.clientSecret,
+      CRM_OAUTH_TOKEN_URL: crm.tokenUrl,
+      CRM_OAUTH_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+      CRM_OAUTH_REFRESH_THRESHOLD_SEC: '60',
+      RATE_LIMIT_CRM_WEBHOOK: '100000',
+    },
+  });
+  undoAll.add(() => service.stop());
+  crm.bridgeUrl = service.url;
+  license = (await service.license()).key;
+});
+afterEach(() => undo.run());
+afterAll(() => undoAll.run());
+
+/** Each scene in a tenant of its own. */
+async function scene(location: string, macos: string): Promise<Agent> {
+  await fetch(`${service.url}/oauth/callback/crm?code=${crm.install({ locationId: location })}`);
+  const agent = await startAgent({ url: service.url, license, location, macos, args: ['--allow-loopback'] });
+  undo.add(() => agent.stop());
+  await agent.registered(20_000);
+  return agent;
+}
+
+/** Sends as the CRM does and waits for the last word: `delivered`, or the code of the failure. */
+async function outcome(locationId: string, fields: object): Promise<string> {
+  const sent = await crm.sendWebhook({ locationId, phone: ANNA, ...fields });
+  expect(sent.status).toBe(200);
+  const { messageId = '' } = sent;
+  await until(() => crm.accepted(messageId).length === 2, { within: 20_000, what: 'the terminal status' });
+  const [pending, last] = crm.accepted(messageId);
+  expect(pending).toBe('pending');
+  const error: unknown = crm.statusesOf(messageId).at(-1)?.error;
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : String(last);
+}
+
+const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
+
+describe('from the CRM to a person and back', () => {
+  it.each([
+    ['14.8', 'EMOJI_NOT_IN_RECENTS', 'STICKER_NOT_FEASIBLE', 'COMPOSE_FAILED'],
+    ['15.6', 'EMOJI_NOT_IN_RECENTS', 'delivered', 'delivered'],
+    ['26.1', 'delivered', 'delivered', 'delivered'],
+  ])(
+    'M5 every capability on macOS %s',
+    async (macos, emoji, stickerReaction, sticker) => {
+      const location = `tour${macos.replace('.', '')}`;
+      const agent = await scene(location, macos);
+      const files = await serveFiles(undo, always(PNG, 'audio/mp4'));
+      const attachments = [`${files.url}/a.m4a`];
+      expect(await outcome(location, { message: 'Hello' })).toBe('delivered');
+      const [chat] = (await agent.world()).chats;
+      const target = chat?.messages[0]?.guid ?? '';
+      const react = (reaction: object): object => ({
+        message: withFooter('', {
+          chat_id: chat?.id,
+          reaction: { action: 'add', target_message_guid: target, ...reaction },
+        }),
+      });
+      const animation = { effect: 'slam', kind: 'bubble' };
+      const image = { bytes: picture.base64 };
+      expect(await outcome(location, { message: withFooter('All', { recipients: [ANNA, BERT] }) })).toBe(
+        'delivered',
+      );
+      expect(await outcome(location, { message: 'Look', attachments })).toBe('delivered');
+      expect(await outcome(location, { message: withFooter('', { voice: {} }), attachments })).toBe(
+        'delivered',
+      );
+      expect(await outcome(location, { message: withFooter('Boom', { animation }) })).toBe('delivered');
+      expect(await outcome(location, react({ kind: 'classic', type: 'love' }))).toBe('delivered');
+      expect(await outcome(location, react({ kind: 'emoji', emoji: '🔥' }))).toBe(emoji);
+      expect(await outcome(location, react({ kind: 'sticker', sticker: image }))).toBe(stickerReaction);
+      expect(
+        await outcome(location, { message: withFooter('', { chat_id: chat?.id, sticker: image }) }),
+      ).toBe(sticker);
+
+      const here = (): typeof crm.messages =>
+        crm.messages.filter((message) => message.locationId === location);
+      await agent.say(ANNA, { text: 'A picture', attachments: [picture] });
+      await agent.sticker(ANNA, picture);
+      await agent.say(ANNA, { voice: { ...picture, mime: 'audio/mp4', durationMs: 900 } });
+      await agent.say(ANNA, { text: 'Wow', effect: 'confetti', replyTo: target });
+      await agent.react(ANNA, {
+        targetGuid: target,
+        kind: 'classic',
+        action: 'add',
+        type: 'laugh',
+        locale: 'nl',
+      });
+      await until(() => here().length === 5, { within: 30_000, what: 'five inbound messages' });
+      const bodies = here().map((message) => message.message);
+      expect(bodies[0]).toBe('A picture');
+      expect(bodies[1]).toContain('"sticker"');
+      expect(bodies[2]).toContain('"duration_ms":900');
+      expect(bodies[3]).toContain('"animation"');
+      expect(bodies[4]).toContain('"type":"laugh"');
+      expect(here().map((message) => message.attachments.length)).toEqual([1, 1, 1, 0, 0]);
+    },
+    120_000,
+  );
+
+  it('M4 the same signed webhook fifty times, over a kill -9 of the agent, is one text', async () => {
+    const agent = await scene('fifty', '26.1');
+    const same = { locationId: 'fifty', phone: ANNA, message: 'Once', messageId: 'fifty-1', contactId: 'c1' };
+    await Promise.all(Array.from({ length: 25 }, () => crm.sendWebhook(same)));
+    await agent.kill9();
+    await agent.start();
+    await agent.registered(20_000);
+    const answers = await Promise.all(Array.from({ length: 25 }, () => crm.sendWebhook(same)));
+    expect(answers.every((answer) => answer.status === 200)).toBe(true);
+    // Every accepted request gets its own two calls; what counts is that the last word is the same for all.
+    const words = (): string[] => crm.accepted('fifty-1').filter((status) => status !== 'pending');
+    await until(() => words().length >= 25, { within: 20_000, what: 'the answers of the second life' });
+    await until(async () => (await agent.world()).queue === 0);
+    const texts = (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
+    // Killed in the one moment in which nobody can know, it is not sent again and the CRM is told so.
+    if (words().includes('delivered')) expect(texts).toEqual(['Once']);
+    else expect(texts.length).toBeLessThanOrEqual(1);
+    expect(new Set(words()).size).toBe(1);
+  }, 60_000);
+});
