@@ -41,7 +41,7 @@ export function maskedHeaders(raw: readonly string[]): (readonly [string, string
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? '';
     const value = raw[index + 1] ?? '';
-    pairs.push([name, SECRETS.test(name) ? value.replace(/(?<=^(Bearer )?.{4}).+$/, '…') : value]);
+    pairs.push([name, SECRETS.test(name) ? value.replace(/^((?:Bearer )?.{4}).+$/, '$1…') : value]);
   }
   return pairs;
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { Icon } from '../icons.tsx';
 import type { IconName } from '../icons.tsx';
@@ -25,7 +25,7 @@ export function Menu({
   const [isOpen, setOpen] = useState(false);
   const [only, ...others] = choices;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     holder.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus();
     const outside = ({ target }: PointerEvent) => {

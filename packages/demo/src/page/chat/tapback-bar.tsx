@@ -1,5 +1,5 @@
 import type { ClassicType } from '@footbridge/kit';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { Icon, TAPBACK_NAMES, TapbackIcon } from '../icons.tsx';
 import { STICKERS, stickerFile } from '../made-files.ts';
@@ -21,7 +21,7 @@ export function TapbackBar({ item, onChoose, onClose }: Props) {
   const bar = useRef<HTMLDivElement>(null);
   const [more, setMore] = useState<'emoji' | 'sticker'>();
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     bar.current?.querySelector('button')?.focus();
     bar.current?.scrollIntoView({ block: 'nearest' });
     const outside = ({ target }: PointerEvent) => {

@@ -1,17 +1,24 @@
-import type { Exchange, HttpExchange } from '../shapes.ts';
+import type { Exchange, HttpExchange, Leg } from '../shapes.ts';
 
 export interface Described {
   readonly title: string;
   readonly state: string;
   readonly note: string;
   readonly tone: 'good' | 'bad' | 'waiting' | 'plain';
-  readonly spoken: string;
+  /** For those who do not see the arrow. */
+  readonly way: string;
 }
+
+const WAYS: Record<Leg, string> = {
+  'mac→service': 'from the Mac to Footbridge',
+  'service→mac': 'from Footbridge to the Mac',
+  'crm→service': 'from the CRM to Footbridge',
+  'service→crm': 'from Footbridge to the CRM',
+};
 
 /** An entry of the wire in a few words. */
 export function describe(entry: Exchange): Described {
-  const [from, to] = entry.leg.split('→').map((end) => (end === 'service' ? 'Footbridge' : end));
-  const way = `${from} to ${to}`;
+  const way = WAYS[entry.leg];
   if (entry.kind === 'frame') {
     const { state, tone } = frameState(entry.type, entry.text);
     return {
@@ -19,13 +26,13 @@ export function describe(entry: Exchange): Described {
       state,
       note: '',
       tone,
-      spoken: `Frame ${entry.type} ${state}, ${way}`,
+      way,
     };
   }
   const title = `${entry.method} ${shortPath(entry.path)}`;
   const note = entry.ms === undefined ? '' : `${Math.round(entry.ms)} ms`;
   const state = httpState(entry);
-  return { title, state, note, tone: httpTone(entry), spoken: `${title}, ${state} ${note}, ${way}` };
+  return { title, state, note, tone: httpTone(entry), way };
 }
 
 function httpState({ status, path, requestBody, method }: HttpExchange): string {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { RawText } from '../chat/raw-text.tsx';
 import { about } from '../events.ts';
@@ -14,7 +14,7 @@ import { Signature } from './signature.tsx';
 export function Detail({ entry, onClose }: { entry: Exchange; onClose: () => void }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const [isExact, setExact] = useState(false);
-  useEffect(() => heading.current?.focus(), []);
+  useLayoutEffect(() => heading.current?.focus(), []);
   const { title, state } = describe(entry);
   const curl = entry.kind === 'http' && about.value ? asCurl(entry, about.value) : undefined;
 

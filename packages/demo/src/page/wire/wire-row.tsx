@@ -16,7 +16,7 @@ const SIDES: Record<Leg, string> = {
 };
 
 export function WireRow({ entry, isOpen, isStop, onOpen }: Props) {
-  const { title, state, note, tone, spoken } = describe(entry);
+  const { title, state, note, tone, way } = describe(entry);
   return (
     <li class={`wire-row ${SIDES[entry.leg]} is-${entry.kind} tone-${tone}`}>
       <button
@@ -24,13 +24,13 @@ export function WireRow({ entry, isOpen, isStop, onOpen }: Props) {
         data-n={entry.n}
         tabIndex={isStop ? 0 : -1}
         aria-expanded={isOpen}
-        aria-label={spoken}
         onClick={onOpen}
       >
         <span class="wire-label">
           <span class="wire-title">{title}</span>
-          {state !== '' && <span class="wire-state">{state}</span>}
-          {note !== '' && <span class="wire-note">{note}</span>}
+          {state !== '' && <span class="wire-state"> {state}</span>}
+          {note !== '' && <span class="wire-note"> {note}</span>}
+          <span class="unseen"> {way}</span>
         </span>
         <span class="wire-arrow" />
       </button>
