@@ -16,8 +16,8 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 /** The operator API of a running service. Every way to fail ends as a Failure with the exit code that scripts rely on. */
 export interface OperatorClient {
   call<T>(method: Method, path: string, body?: object): Promise<T>;
-  /** Server-sent events after `lastId`, until the connection ends; a connection that breaks ends it too. */
-  events(path: string, lastId?: string): AsyncIterable<ServerSentEvent>;
+  /** Server-sent events after `lastId`, from the moment this resolves until the connection ends or breaks. */
+  events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;
 }
 
 export function createOperatorClient(options: OperatorOptions, env = process.env): OperatorClient {
@@ -38,7 +38,7 @@ export function createOperatorClient(options: OperatorOptions, env = process.env
       if (answer.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
       throw refusal(answer, text);
     },
-    async *events(path, lastId) {
+    async events(path, lastId) {
       const answer = await reach(base, path, {
         headers: {
           Authorization: `Bearer ${token}`,
@@ -46,11 +46,7 @@ export function createOperatorClient(options: OperatorOptions, env = process.env
         },
       });
       if (!answer.ok || answer.body === null) throw refusal(answer, await answer.text());
-      try {
-        yield* serverSentEvents(answer.body);
-      } catch (error) {
-        if (error instanceof Failure) throw error;
-      }
+      return serverSentEvents(answer.body);
     },
   };
 }

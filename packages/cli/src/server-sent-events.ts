@@ -4,8 +4,16 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** Reads an event stream until it ends or breaks. */
+/** Reads an event stream until it ends; one that breaks has ended. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+  try {
+    yield* read(body);
+  } catch {
+    // Who listens can take it up again after the last event.
+  }
+}
+
+async function* read(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body) {

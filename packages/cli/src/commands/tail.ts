@@ -4,6 +4,7 @@ import { EXIT, Failure } from '../failure.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
+import type { ServerSentEvent } from '../server-sent-events.ts';
 import { toolsOf } from '../tools.ts';
 import { arrow, clock, lengthOf, stepWords } from './message-words.ts';
 import type { Message, Step } from './message-words.ts';
@@ -37,6 +38,7 @@ Examples:
   footbridge tail --since 10m
   footbridge tail --location ve9EPM428h8vShlRW1KT --dir in --status undeliverable --no-follow`;
 
+const FEED = '/operator/events';
 const COME_BACK_MS = 1000;
 const PAGE = 200;
 
@@ -55,20 +57,27 @@ export function tailCommand(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async (options: Options, command: Command) => {
       const { output, operator } = toolsOf(command);
-      const client = operator();
       const filter = filterOf(options);
-      if (options.since !== undefined) await showPast(client, output, options, filter);
-      if (options.follow) await follow(client, output, options.steps === true, filter);
+      const from = options.since === undefined ? undefined : Date.now() - milliseconds(options.since);
+      const client = operator();
+      // Listening begins before the past is read: nothing falls in between.
+      const live = options.follow ? await client.events(FEED) : undefined;
+      const past = from === undefined ? [] : await pastOf(client, from, options);
+      const shown = past.filter(filter);
+      for (const message of shown) output.result(lineOf(message, message.updatedAt), { ...message });
+      const told = new Set(shown.map(nameOf));
+      const print = (one: Happening) => {
+        if ((one.status === null && options.steps !== true) || !filter(one)) return;
+        if (told.delete(nameOf(one))) return;
+        const words = options.steps === true ? `  ${stepWords(one)}` : '';
+        output.result(lineOf(one, one.at) + words, { ...one });
+      };
+      if (live !== undefined) await follow(client, live, output, print);
     });
 }
 
-async function showPast(
-  client: OperatorClient,
-  output: Output,
-  options: Options,
-  filter: Filter,
-): Promise<void> {
-  const from = Date.now() - milliseconds(options.since ?? '');
+/** Oldest first. */
+async function pastOf(client: OperatorClient, from: number, options: Options): Promise<Message[]> {
   const found: Message[] = [];
   const query = new URLSearchParams({ limit: String(PAGE) });
   if (options.location !== undefined) query.set('locationId', options.location);
@@ -79,28 +88,45 @@ async function showPast(
       `/operator/messages?${query.toString()}`,
     );
     const young = page.messages.filter(({ createdAt }) => Date.parse(createdAt) >= from);
-    found.push(...young.filter(filter));
-    if (page.cursor === null || young.length < page.messages.length) break;
+    found.push(...young);
+    if (page.cursor === null || young.length < page.messages.length) return found.toReversed();
     query.set('cursor', page.cursor);
   }
-  for (const message of found.toReversed()) output.result(lineOf(message, message.updatedAt), { ...message });
 }
 
+const nameOf = ({ id, status }: Pick<Happening, 'id' | 'status'>) => `${id} ${status ?? ''}`;
+
 /** Until somebody ends it. A connection that breaks is taken up where it broke. */
-async function follow(client: OperatorClient, output: Output, steps: boolean, filter: Filter): Promise<void> {
+async function follow(
+  client: OperatorClient,
+  first: AsyncIterable<ServerSentEvent>,
+  output: Output,
+  print: (one: Happening) => void,
+): Promise<void> {
   let lastId: string | undefined;
-  for (;;) {
-    for await (const event of client.events('/operator/events', lastId)) {
+  for (let live = first; ; live = await comeBack(client, output, lastId)) {
+    for await (const event of live) {
       if (event.name === 'gap') output.hint('… something was missed here');
       if (event.name !== 'message') continue;
       lastId = event.id;
-      const happening = JSON.parse(event.data) as Happening;
-      if ((happening.status === null && !steps) || !filter(happening)) continue;
-      const words = steps ? `  ${stepWords(happening)}` : '';
-      output.result(lineOf(happening, happening.at) + words, { ...happening });
+      print(JSON.parse(event.data) as Happening);
     }
-    output.hint('the connection broke; trying again');
+  }
+}
+
+async function comeBack(
+  client: OperatorClient,
+  output: Output,
+  lastId: string | undefined,
+): Promise<AsyncIterable<ServerSentEvent>> {
+  output.hint('the connection broke; trying again');
+  for (;;) {
     await new Promise((resolve) => setTimeout(resolve, COME_BACK_MS));
+    try {
+      return await client.events(FEED, lastId);
+    } catch (error) {
+      if (!(error instanceof Failure) || error.exitCode !== EXIT.unreachable) throw error;
+    }
   }
 }
 
