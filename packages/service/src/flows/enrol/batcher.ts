@@ -25,8 +25,20 @@ export class Batcher<K, V> {
     const keys = [...this.#waiting.keys()];
     this.#waiting = new Map();
     this.#batch = undefined;
-    return await this.#load(keys);
+    const found = new Map<K, V>();
+    for (const some of slices(keys)) {
+      for (const [key, value] of await this.#load(some)) found.set(key, value);
+      await nextTurn();
+    }
+    return found;
   }
+}
+
+/** So few that a database in this process does not keep the event loop for long. */
+export const AT_ONCE = 200;
+
+export function* slices<T>(list: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < list.length; from += AT_ONCE) yield list.slice(from, from + AT_ONCE);
 }
 
 /** Lets everybody else have the event loop once. */

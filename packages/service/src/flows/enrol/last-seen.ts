@@ -2,6 +2,7 @@ import { every } from '../../clock.ts';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
 import type { Licenses } from '../../ports/licenses/licenses.ts';
+import { nextTurn, slices } from './batcher.ts';
 
 const FLUSH_MS = 30_000;
 
@@ -18,6 +19,7 @@ export class LastSeen {
   readonly #log: Logger;
   readonly #stop: () => void;
   #rows = new Set<string>();
+  #flushing: Promise<void> = Promise.resolve();
 
   constructor({ licenses, clock, log }: LastSeenDeps) {
     this.#licenses = licenses;
@@ -44,10 +46,22 @@ export class LastSeen {
     }
   }
 
-  async flush(): Promise<void> {
+  /** After a flush that is under way, so that closing waits for both. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(() => this.#flush());
+    return this.#flushing;
+  }
+
+  async #flush(): Promise<void> {
     const rows = [...this.#rows];
-    if (rows.length === 0) return;
     this.#rows = new Set();
+    for (const some of slices(rows)) {
+      await this.#write(some);
+      await nextTurn();
+    }
+  }
+
+  async #write(rows: readonly string[]): Promise<void> {
     try {
       await this.#licenses.seen(rows, this.#clock.now());
     } catch (error) {

@@ -4,7 +4,7 @@ import type { Logger } from '../../log.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Licenses, Standing } from '../../ports/licenses/licenses.ts';
 import { hashSecret, isDeviceToken, sameHash } from '../../ports/licenses/secret-hash.ts';
-import { Batcher, nextTurn } from './batcher.ts';
+import { AT_ONCE, Batcher, nextTurn } from './batcher.ts';
 
 /** `suspended`: the license is. `gone`: device or license are no longer active. `replaced`: the device was activated again. */
 export type Repute = 'good' | 'suspended' | 'gone' | 'replaced';
@@ -198,7 +198,7 @@ export class Recognition {
 
   async #settle(): Promise<void> {
     while (this.#doubted.size > 0 && !this.#closed.signal.aborted) {
-      const some = this.#doubted.values().take(200).toArray();
+      const some = this.#doubted.values().take(AT_ONCE).toArray();
       if (await this.#lookAt(some)) await nextTurn();
       else await sleep(this.#clock, RETRY_MS, this.#closed.signal);
     }
