@@ -1,0 +1,125 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+
+import { startCrm } from '@footbridge/testkit/crm';
+import type { Crm } from '@footbridge/testkit/crm';
+import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
+import type { FaultProxy } from '@footbridge/testkit/fault-proxy';
+import { activate, connectMac } from '@footbridge/testkit/mac';
+import type { Mac } from '@footbridge/testkit/mac';
+import { startPostgres } from '@footbridge/testkit/servers/postgres';
+import type { Postgres } from '@footbridge/testkit/servers/postgres';
+import { startRedis } from '@footbridge/testkit/servers/redis';
+import type { Redis } from '@footbridge/testkit/servers/redis';
+import { startService } from '@footbridge/testkit/service';
+import type { Service } from '@footbridge/testkit/service';
+import type { Undo } from '@footbridge/testkit/undo';
+
+/** One process of the service, with a faulty line of its own to each server. */
+export interface Node {
+  readonly service: Service;
+  readonly redis: FaultProxy;
+  readonly postgres: FaultProxy;
+}
+
+/** Several real nodes over one Redis, one PostgreSQL and one CRM. */
+export interface House {
+  readonly crm: Crm;
+  readonly redis: Redis;
+  readonly postgres: Postgres;
+  readonly nodes: readonly Node[];
+  readonly license: { readonly id: string; readonly key: string };
+  node(index: number): Node;
+  /** A location nobody used yet, with a token at the CRM and a contact. */
+  location(): Promise<string>;
+  /** A Mac of that location on that node; the same device when it is named again. */
+  mac(index: number, locationId: string, deviceId?: string): Promise<Mac>;
+  /** A webhook for that location, at that node. */
+  webhook(
+    index: number,
+    locationId: string,
+    fields?: Record<string, unknown>,
+  ): ReturnType<Crm['sendWebhook']>;
+}
+
+export interface HouseOptions {
+  readonly nodes: number;
+  readonly env?: Record<string, string>;
+}
+
+export async function openHouse(undo: Undo, { nodes: count, env = {} }: HouseOptions): Promise<House> {
+  const [crm, redis, postgres] = await Promise.all([startCrm(), startRedis(), startPostgres()]);
+  undo.add(() => crm.stop());
+  undo.add(() => redis.stop());
+  undo.add(() => postgres.stop());
+  crm.settings.rateLimit = null;
+  const database = await postgres.createDatabase();
+  const shared = {
+    LOG_LEVEL: 'info',
+    HOST: '127.0.0.1',
+    CRM_HOSTNAME: crm.url,
+    CRM_PUBLIC_KEY: crm.key.publicKey,
+    CRM_OAUTH_ENABLED: 'true',
+    CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
+    CRM_OAUTH_CLIENT_SECRET: crm.settings.clientSecret,
+    CRM_OAUTH_TOKEN_URL: crm.tokenUrl,
+    CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+    CRM_OAUTH_REFRESH_THRESHOLD_SEC: '60',
+    RATE_LIMIT_OAUTH_CALLBACK: '10000',
+    RATE_LIMIT_HEALTH: '10000',
+    RATE_LIMIT_CRM_CALLS: '100000',
+    ...env,
+  };
+  const start = async (): Promise<Node> => {
+    const [toRedis, toPostgres] = await Promise.all([
+      startFaultProxy({ to: redis.url }),
+      startFaultProxy({ to: database }),
+    ]);
+    undo.add(() => Promise.all([toRedis.stop(), toPostgres.stop()]));
+    const service = await startService({
+      env: { ...shared, REDIS_URL: toRedis.url(redis.url), DATABASE_URL: toPostgres.url(database) },
+      readyWithin: 60_000,
+    });
+    undo.add(() => service.stop());
+    return { service, redis: toRedis, postgres: toPostgres };
+  };
+  // The first one makes the tables.
+  const nodes = [await start()];
+  nodes.push(...(await Promise.all(Array.from({ length: count - 1 }, start))));
+  const [first] = nodes;
+  if (first === undefined) throw new Error('a house needs a node');
+  const license = await first.service.license(1000);
+  const tokens = new Map<string, string>();
+  const node = (index: number): Node => nodes[index] ?? first;
+
+  return {
+    crm,
+    redis,
+    postgres,
+    nodes,
+    license,
+    node,
+    async location() {
+      const locationId = `loc${randomUUID().replaceAll('-', '')}`;
+      const code = crm.install({ locationId });
+      const answer = await fetch(`${first.service.url}/oauth/callback/crm?code=${encodeURIComponent(code)}`);
+      if (!answer.ok) throw new Error(`no token: ${answer.status} ${await answer.text()}`);
+      crm.addContact({ locationId, phone: '+15555550100' });
+      return locationId;
+    },
+    async mac(index, locationId, deviceId = `mac-${randomUUID()}`) {
+      const { url } = node(index).service;
+      const token =
+        tokens.get(deviceId) ?? (await activate(url, { licenseKey: license.key, deviceId })).deviceToken;
+      if (token === undefined) throw new Error('not activated');
+      tokens.set(deviceId, token);
+      const mac = await connectMac(url, { token });
+      await mac.register(locationId);
+      return mac;
+    },
+    webhook: (index, locationId, fields = {}) =>
+      crm.sendWebhook(
+        { locationId, phone: '+15555550100', message: 'Hello', ...fields },
+        { url: node(index).service.url },
+      ),
+  };
+}

@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+
+import { CLOSE } from '@footbridge/protocol/close-codes';
+import { ed25519Key, signedRequest } from '@footbridge/testkit/keys';
+import { joinMac } from '@footbridge/testkit/mac';
+import { hasPostgres } from '@footbridge/testkit/servers/postgres';
+import { hasRedis } from '@footbridge/testkit/servers/redis';
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { Agent, request } from 'undici';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { openHouse } from './house.ts';
+import type { House } from './house.ts';
+
+const canRun = (await hasRedis()) && (await hasPostgres());
+
+describe.skipIf(!canRun)('several nodes', { timeout: 60_000 }, () => {
+  const closing = undoList();
+  const undo = undoList();
+  let house: House;
+  beforeAll(async () => {
+    house = await openHouse(closing, { nodes: 4 });
+  }, 120_000);
+  afterEach(() => undo.run());
+  afterAll(() => closing.run(), 60_000);
+
+  async function mac(index: number, locationId: string, deviceId?: string) {
+    const joined = await house.mac(index, locationId, deviceId);
+    undo.add(() => joined.terminate());
+    return joined;
+  }
+
+  it('M1 a webhook at one node reaches the Mac at another once, and its node tells the CRM both statuses in order', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const there = await mac(1, location);
+    const sent = await house.webhook(0, location);
+    expect(sent.status).toBe(200);
+    expect(sent.answer).toMatchObject({ status: 'success', messageId: sent.messageId });
+    const { requestId } = await there.nextFrame('send', 5000);
+    await until(() => crm.accepted(sent.messageId ?? '').length === 1, { within: 10_000 });
+    const seq = there.status({ requestId, messageId: sent.messageId ?? null, status: 'delivered' });
+    expect(await there.ack(seq, 10_000)).toMatchObject({ outcome: 'delivered' });
+    expect(crm.accepted(sent.messageId ?? '')).toEqual(['pending', 'delivered']);
+    expect(there.frames.filter(({ type }) => type === 'send')).toHaveLength(1);
+  });
+
+  it('M1 a second Mac displaces the first over nodes, within a second', async () => {
+    const location = await house.location();
+    const first = await mac(0, location);
+    const started = performance.now();
+    const second = await mac(1, location);
+    expect(await first.closed).toMatchObject({ code: CLOSE.displaced });
+    expect(performance.now() - started).toBeLessThan(3000);
+    expect((await house.webhook(2, location)).status).toBe(200);
+    await second.nextFrame('send', 5000);
+  });
+
+  it('M1 the same Mac on another node resumes: its old socket goes, nobody is displaced', async () => {
+    const location = await house.location();
+    const device = `mac-${randomUUID()}`;
+    const first = await mac(0, location, device);
+    const second = await mac(3, location, device);
+    expect(await first.closed).toMatchObject({ code: CLOSE.protocol });
+    expect((await house.webhook(1, location)).status).toBe(200);
+    await second.nextFrame('send', 5000);
+  });
+
+  it('M8 a license suspended at one node closes its Macs at another within 5 s', async () => {
+    const license = await house.node(0).service.license(5);
+    const location = await house.location();
+    const there = await joinMac(house.node(1).service.url, { licenseKey: license.key, locationId: location });
+    undo.add(() => there.terminate());
+    const path = `/operator/licenses/${license.id}`;
+    const started = performance.now();
+    expect((await house.node(0).service.operator('PATCH', path, { status: 'suspended' })).status).toBe(200);
+    expect(await there.closed).toMatchObject({ code: CLOSE.suspended });
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  it('S6 a key added and removed at one node is trusted and refused at another within 5 s', async () => {
+    const key = ed25519Key();
+    const location = await house.location();
+    const added = await house.node(0).service.operator('POST', '/operator/keys', {
+      label: 'second',
+      scheme: key.scheme,
+      header: key.header,
+      publicKey: key.publicKey,
+    });
+    expect(added.status).toBe(201);
+    const ask = async () => {
+      const fields = { locationId: location, phone: '+15555550100', message: 'Hi' };
+      return (await house.crm.sendWebhook(fields, { url: house.node(2).service.url, key })).status;
+    };
+    await until(async () => (await ask()) === 404, { within: 5000, every: 250 });
+    const removed = await house
+      .node(1)
+      .service.operator('DELETE', `/operator/keys/${String(added.body['id'])}`);
+    expect(removed.status).toBeLessThan(300);
+    await until(async () => (await ask()) === 401, { within: 5000, every: 250 });
+  });
+
+  it('L6 of 600 requests at once over four nodes for one location exactly 60 pass', async () => {
+    const location = await house.location();
+    const there = await mac(2, location);
+    const agent = new Agent({ connections: 32 });
+    undo.add(() => agent.destroy());
+    const body = { locationId: location, contactId: 'c1', phone: '+15555550100', message: 'Hi' };
+    const { headers, body: bytes } = signedRequest(body, house.crm.key);
+    const statuses = await Promise.all(
+      Array.from({ length: 600 }, async (_, index) => {
+        const url = `${house.node(index % 4).service.url}/crm/webhook`;
+        const answer = await request(url, { method: 'POST', headers, body: bytes, dispatcher: agent });
+        await answer.body.dump();
+        return answer.statusCode;
+      }),
+    );
+    const count = (status: number) => statuses.filter((one) => one === status).length;
+    expect({ passed: count(200), limited: count(429) }).toEqual({ passed: 60, limited: 540 });
+    expect(there.frames.filter(({ type }) => type === 'send')).toHaveLength(60);
+  });
+
+  it('O7 fifty messages at the expiry of a token over two nodes refresh it once', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const there = await mac(0, location);
+    crm.expireTokens(location);
+    const before = crm.callsTo('token').length;
+    for (let chat = 0; chat < 25; chat++)
+      there.received({
+        sender: '+15555550100',
+        text: 'hi',
+        chat: { id: chat, isGroup: false, recipients: ['+15555550100'] },
+      });
+    // The other node needs the token too: it tells the CRM that nobody is there.
+    await Promise.all(
+      Array.from({ length: 25 }, () => house.webhook(1, location, { contactId: 'c1', message: undefined })),
+    );
+    await until(() => crm.messages.filter((message) => message.locationId === location).length === 25, {
+      within: 20_000,
+    });
+    await until(
+      () => crm.statuses.filter((status) => status.locationId === location && status.accepted).length === 25,
+      {
+        within: 20_000,
+      },
+    );
+    expect(crm.callsTo('token').length - before).toBe(1);
+  });
+
+  it('M1 a frozen node: no 200 meanwhile, and no frame when it wakes up', async () => {
+    const location = await house.location();
+    const there = await mac(1, location);
+    const { service } = house.node(1);
+    service.pause();
+    try {
+      const answers = await Promise.all([0, 2, 3].map((index) => house.webhook(index, location)));
+      expect(
+        answers.map(({ status }) => status).filter((status) => status !== 503 && status !== 404),
+      ).toEqual([]);
+    } finally {
+      service.resume();
+    }
+    await there.noFrame('send', 3000);
+  });
+
+  it('I6 a killed node: its Mac is served at another within 5 s, what it sent is neither lost nor doubled', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const device = `mac-${randomUUID()}`;
+    const first = await mac(3, location, device);
+    crm.misbehave({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
+    const guid = randomUUID().toUpperCase();
+    first.received({ sender: '+15555550100', text: 'before', guid });
+    await until(() => crm.callsTo('inbound').some((call) => call.locationId === location), {
+      within: 10_000,
+    });
+    await house.node(3).service.kill9();
+    const started = performance.now();
+    const second = await mac(0, location, device);
+    await until(async () => (await house.webhook(1, location)).status === 200, { within: 5000, every: 100 });
+    expect(performance.now() - started).toBeLessThan(5000);
+    await second.nextFrame('send', 5000);
+    const seq = second.received({ sender: '+15555550100', text: 'before', guid });
+    expect(await second.ack(seq, 40_000)).toMatchObject({ outcome: 'delivered' });
+    const keys = new Set(
+      crm
+        .callsTo('inbound')
+        .filter((call) => call.locationId === location)
+        .map((call) => call.headers['idempotency-key']),
+    );
+    expect(keys.size).toBe(1);
+    await house.node(3).service.start();
+  });
+});

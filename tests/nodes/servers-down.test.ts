@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+
+import { CLOSE } from '@footbridge/protocol/close-codes';
+import { hasPostgres } from '@footbridge/testkit/servers/postgres';
+import { hasRedis } from '@footbridge/testkit/servers/redis';
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { openHouse } from './house.ts';
+import type { House } from './house.ts';
+
+const canRun = (await hasRedis()) && (await hasPostgres());
+
+describe.skipIf(!canRun)('two nodes while a server is away', { timeout: 60_000 }, () => {
+  const closing = undoList();
+  const undo = undoList();
+  let house: House;
+  beforeAll(async () => {
+    house = await openHouse(closing, { nodes: 2 });
+  }, 120_000);
+  afterEach(() => undo.run());
+  afterAll(() => closing.run(), 60_000);
+
+  async function mac(index: number, locationId: string, deviceId?: string) {
+    const joined = await house.mac(index, locationId, deviceId);
+    undo.add(() => joined.terminate());
+    return joined;
+  }
+  const health = async (index: number) => (await fetch(`${house.node(index).service.url}/health`)).status;
+  const served = (index: number, location: string) =>
+    until(async () => (await house.webhook(index, location)).status === 200, {
+      within: 15_000,
+      every: 200,
+      what: 'the location is served',
+    });
+
+  it('M1 Redis flushed: the Mac keeps its socket and is served again within seconds', async () => {
+    const location = await house.location();
+    const there = await mac(1, location);
+    await house.redis.flush();
+    const started = performance.now();
+    await served(0, location);
+    expect(performance.now() - started).toBeLessThan(6000);
+    expect(there.isOpen).toBe(true);
+  });
+
+  it('M1 Redis restarted: the Mac keeps its socket and is served again, health recovers', async () => {
+    const location = await house.location();
+    const there = await mac(1, location);
+    await house.redis.restart();
+    await served(0, location);
+    expect(there.isOpen).toBe(true);
+    await until(async () => (await health(0)) === 200, { within: 10_000, every: 200 });
+  });
+
+  it('M1 a node cut off from Redis lets its Macs go, answers 503, holds what they send, and recovers', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const device = `mac-${randomUUID()}`;
+    const cutOff = await mac(1, location, device);
+    const gap = house.node(1).redis.add({ type: 'timeout' });
+    undo.add(() => gap.remove());
+    // A Mac of the same node is served as long as its lease lasts; nobody else's can be found.
+    expect((await house.webhook(1, location)).status).toBe(200);
+    cutOff.received({ sender: '+15555550100', text: 'held', guid: randomUUID().toUpperCase() });
+    expect(await cutOff.closed).toMatchObject({ code: CLOSE.goingAway });
+    expect(crm.messages.filter((message) => message.locationId === location)).toEqual([]);
+    expect((await house.webhook(1, location)).status).toBe(503);
+    expect(await health(1)).toBe(503);
+    const elsewhere = await mac(0, location, device);
+    await served(0, location);
+    await elsewhere.nextFrame('send', 5000);
+    gap.remove();
+    await served(1, location);
+    await until(async () => (await health(1)) === 200, { within: 10_000, every: 200 });
+  });
+
+  it('M1 two Macs, the notice lost: the CRM hears nothing of the older after the newer', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const old = await mac(1, location);
+    const seq = old.received({ sender: '+15555550100', text: 'old 1', guid: randomUUID().toUpperCase() });
+    await old.ack(seq, 10_000);
+    // Nothing that Redis says reaches the node of the first Mac: neither the notice nor an answer.
+    const deaf = house.node(1).redis.add({ type: 'timeout', direction: 'down' });
+    undo.add(() => deaf.remove());
+    const young = await mac(0, location);
+    const next = young.received({ sender: '+15555550100', text: 'new 1', guid: randomUUID().toUpperCase() });
+    await young.ack(next, 10_000);
+    if (old.isOpen) old.received({ sender: '+15555550100', text: 'old 2', guid: randomUUID().toUpperCase() });
+    await old.closed;
+    deaf.remove();
+    const last = young.received({ sender: '+15555550100', text: 'new 2', guid: randomUUID().toUpperCase() });
+    await young.ack(last, 10_000);
+    const texts = crm.messages.filter((one) => one.locationId === location).map(({ message }) => message);
+    expect(texts).toEqual(['old 1', 'new 1', 'new 2']);
+  });
+
+  it('M1 PostgreSQL away: webhooks pass, what the Mac sends waits and is delivered once it is back', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const there = await mac(1, location);
+    await there.ack(there.received({ sender: '+15555550100', text: 'one' }), 10_000);
+    await Promise.all(house.nodes.map((node) => node.postgres.down()));
+    let seq = 0;
+    try {
+      expect((await house.webhook(0, location)).status).toBe(200);
+      seq = there.received({ sender: '+15555550100', text: 'two' });
+      expect(await health(1)).toBe(503);
+      expect(crm.messages.filter((one) => one.locationId === location)).toHaveLength(1);
+    } finally {
+      await Promise.all(house.nodes.map((node) => node.postgres.up()));
+    }
+    expect(await there.ack(seq, 20_000)).toMatchObject({ outcome: 'delivered' });
+    expect(crm.messages.filter((one) => one.locationId === location)).toHaveLength(2);
+    await until(async () => (await health(1)) === 200, { within: 10_000, every: 200 });
+  });
+
+  it('I6 PostgreSQL restarted under load: nothing is lost and nothing doubled', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const there = await mac(0, location);
+    const seqs = Array.from({ length: 20 }, (_, chat) =>
+      there.received({
+        sender: '+15555550100',
+        text: `text ${chat}`,
+        chat: { id: chat, isGroup: false, recipients: ['+15555550100'] },
+      }),
+    );
+    await house.postgres.restart();
+    for (const seq of seqs) expect(await there.ack(seq, 30_000)).toMatchObject({ outcome: 'delivered' });
+    const texts = crm.messages.filter((one) => one.locationId === location).map(({ message }) => message);
+    expect(new Set(texts).size).toBe(20);
+    expect(texts).toHaveLength(20);
+  });
+
+  it('A11 the CRM away: webhooks pass, what the Mac sends waits for it, health is good', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const there = await mac(1, location);
+    const mood = crm.misbehave({ match: '*', locationId: location, times: 3, how: { status: 503 } });
+    expect((await house.webhook(0, location)).status).toBe(200);
+    const seq = there.received({ sender: '+15555550100', text: 'later' });
+    expect(await health(0)).toBe(200);
+    expect(await there.ack(seq, 30_000)).toMatchObject({ outcome: 'delivered' });
+    mood.stop();
+  });
+
+  it('A9 the Mac gone: 404, and the message before stays pending', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const there = await mac(1, location);
+    const { messageId = '' } = await house.webhook(0, location);
+    await until(() => crm.accepted(messageId).length === 1, { within: 10_000 });
+    await there.close();
+    await until(async () => (await house.webhook(0, location)).status === 404, { within: 5000, every: 100 });
+    expect(crm.accepted(messageId)).toEqual(['pending']);
+  });
+});
