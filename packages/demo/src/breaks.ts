@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 import { makeReaction } from '@footbridge/kit';
 import type { Agent } from '@footbridge/testkit/agent';
 import { ed25519Key } from '@footbridge/testkit/keys';
@@ -14,7 +16,7 @@ export interface Break {
   run(world: World): Promise<Outcome>;
 }
 
-export interface Outcome {
+interface Outcome {
   readonly held: boolean;
   readonly result: string;
 }
@@ -27,6 +29,9 @@ const fresh = (text: string) => ({
   phone: CUSTOMER,
   message: text,
 });
+
+/** So that the second time is not mistaken for the first. */
+const marked = (text: string): string => `${text} #${randomBytes(2).toString('hex')}`;
 
 const arrived = async ({ crm }: World, text: string): Promise<number> =>
   (await crm.messages()).filter(({ message }) => message.startsWith(text)).length;
@@ -97,7 +102,7 @@ export const BREAKS: readonly Break[] = [
     title: 'Second Mac takes over',
     promise: 'One Mac serves a location. The newer one wins, the older one is told and stays away.',
     async run(world) {
-      const text = `which Mac am I on? ${Date.now()}`;
+      const text = marked('which Mac am I on?');
       const second = await world.secondMac();
       let onSecond = false;
       try {
@@ -127,7 +132,7 @@ export const BREAKS: readonly Break[] = [
     promise: 'The Mac keeps the message, Footbridge tries again: the CRM has it once.',
     async run(world) {
       await world.crm.misbehave({ match: 'inbound', times: 2, how: { status: 500 } });
-      return once(world, `through two 500s ${Date.now()}`);
+      return once(world, marked('through two 500s'));
     },
   },
   {
@@ -137,7 +142,7 @@ export const BREAKS: readonly Break[] = [
       'The CRM stored it but the answer never came. It is sent again under the same key: the CRM has it once.',
     async run(world) {
       await world.crm.misbehave({ match: 'inbound', times: 1, how: 'dropAnswer' });
-      return once(world, `the answer was lost ${Date.now()}`);
+      return once(world, marked('the answer was lost'));
     },
   },
   {
@@ -206,7 +211,7 @@ export const BREAKS: readonly Break[] = [
     title: 'Same webhook twice',
     promise: 'CRMs repeat themselves. The person gets one text.',
     async run(world) {
-      const text = `only once please ${Date.now()}`;
+      const text = marked('only once please');
       const fields = { ...fresh(text), messageId: `m${Date.now()}` };
       const answers = [await world.crm.sendWebhook({ fields }), await world.crm.sendWebhook({ fields })];
       await told(world, fields.messageId, 'delivered');
@@ -225,7 +230,7 @@ export const BREAKS: readonly Break[] = [
     async run(world) {
       const before = (await world.crm.calls()).filter(({ route }) => route === 'token').length;
       await world.crm.expireTokens({ locationId: LOCATION });
-      const outcome = await once(world, `after the token ran out ${Date.now()}`);
+      const outcome = await once(world, marked('after the token ran out'));
       const refreshes = (await world.crm.calls()).filter(({ route }) => route === 'token').length - before;
       return held(outcome.held && refreshes === 1, `${refreshes} refresh; ${outcome.result}`);
     },
@@ -267,8 +272,7 @@ export const BREAKS: readonly Break[] = [
     title: 'Kill the service',
     promise: 'kill -9 in the middle of five messages. After the restart all five are in the CRM, once each.',
     async run(world) {
-      const stamp = Date.now();
-      const texts = Array.from({ length: 5 }, (_, index) => `survivor ${index + 1} of 5, ${stamp}`);
+      const texts = Array.from({ length: 5 }, (_, index) => marked(`survivor ${index + 1} of 5`));
       await world.crm.misbehave({ match: 'inbound', times: 2, how: { answerDelayMs: 400 } });
       for (const text of texts) await world.mac.say(CUSTOMER, { text });
       await new Promise((resolve) => setTimeout(resolve, 150));

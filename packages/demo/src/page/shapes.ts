@@ -1,6 +1,6 @@
-import type { Exchange, FrameExchange, HttpExchange, Leg } from '../wire/exchange.ts';
+import type { Exchange, HttpExchange, Leg } from '../wire/exchange.ts';
 
-export type { Exchange, FrameExchange, HttpExchange, Leg };
+export type { Exchange, HttpExchange, Leg };
 
 /** `GET /about` */
 export interface About {
@@ -14,7 +14,7 @@ export interface About {
   readonly breaks: readonly { readonly id: string; readonly title: string; readonly promise: string }[];
 }
 
-export interface PhoneFile {
+interface PhoneFile {
   readonly name: string;
   readonly mime: string;
   readonly size: number;
@@ -64,7 +64,7 @@ export interface Inbox {
   readonly webhooks: readonly SentWebhook[];
 }
 
-export interface StoredMessage {
+interface StoredMessage {
   readonly messageId: string;
   readonly contactId: string;
   readonly locationId: string;

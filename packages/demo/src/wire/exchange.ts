@@ -21,7 +21,7 @@ export interface HttpExchange {
   ms: number | undefined;
 }
 
-export interface FrameExchange {
+interface FrameExchange {
   readonly kind: 'frame';
   readonly n: number;
   readonly at: number;
@@ -33,7 +33,7 @@ export interface FrameExchange {
 
 export type Exchange = HttpExchange | FrameExchange;
 
-const SECRETS = /^(authorization|cookie|set-cookie|idempotency-key)$/i;
+const SECRETS = /^(authorization|cookie|set-cookie)$/i;
 
 /** Header pairs for the page: a token shows only that it is there. */
 export function maskedHeaders(raw: readonly string[]): (readonly [string, string])[] {

@@ -20,7 +20,7 @@ export function inboxItems({ items, chatId }: Thread, isRaw: boolean): ChatItem[
         id: item.id,
         isMine: item.direction === 'out',
         author: nameOf(item.sender),
-        text: metadata?.reaction === undefined ? item.text : item.text || 'Tapback',
+        text: item.text || tapbackIn(item),
         raw: item.raw === '' ? attachments.join('\n') : item.raw,
         files: [
           ...attachments.map((url) => ({ name: fileName(url), mime: mimeOf(url), url })),
@@ -42,6 +42,12 @@ function isDrawnElsewhere({ metadata, outcome }: InboxItem, texts: ReadonlyMap<s
   const target = metadata?.reaction?.target_message_guid;
   const failed = outcome?.state === 'failed' || outcome?.state === 'refused';
   return target !== undefined && texts.has(target) && !failed;
+}
+
+/** Only a tapback that is drawn nowhere needs words. */
+function tapbackIn({ metadata }: InboxItem): string {
+  const { reaction } = metadata ?? {};
+  return reaction === undefined ? '' : `Tapback ${reaction.emoji ?? reaction.type ?? reaction.kind}`;
 }
 
 function ownSticker({ direction, metadata }: InboxItem) {

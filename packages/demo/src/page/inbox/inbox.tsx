@@ -28,12 +28,6 @@ const thread = computed(
 );
 const items = computed(() => (thread.value === undefined ? [] : inboxItems(thread.value, isRaw.value)));
 
-export const newestStatus = computed(
-  () =>
-    threads.value.flatMap((one) => one.items).findLast(({ outcome }) => outcome !== undefined)?.outcome
-      ?.state,
-);
-
 /** The CRM's inbox. It knows only what the service called it with; the kit makes a conversation of that. */
 export function InboxPane() {
   const open = thread.value;

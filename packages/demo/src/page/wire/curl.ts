@@ -13,7 +13,8 @@ export interface Addresses {
  * A token was never kept, so its place is taken by a variable.
  */
 export function asCurl(entry: HttpExchange, addresses: Addresses): string | undefined {
-  if (new TextEncoder().encode(entry.requestBody).length !== entry.requestBytes) return undefined;
+  const isWhole = new TextEncoder().encode(entry.requestBody).length === entry.requestBytes;
+  if (!isWhole || entry.path.includes('…')) return undefined;
   const base = entry.leg === 'service→crm' ? addresses.crmUrl : addresses.serviceUrl;
   const headers = entry.requestHeaders
     .filter(([name]) => !LEFT_OUT.test(name))

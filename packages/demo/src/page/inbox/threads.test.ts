@@ -1,0 +1,137 @@
+import { makeFooter, makeReaction } from '@footbridge/kit';
+import { describe, expect, it } from 'vitest';
+
+import type { Inbox, SentWebhook } from '../shapes.ts';
+import { outcomeOf, toThreads } from './threads.ts';
+
+const ABOUT = { locationId: 'locDEMO1' };
+const NO_GUIDS = new Map<string, string>();
+
+const inbound = (messageId: string, message: string, more: object = {}): Inbox['messages'][number] => ({
+  messageId,
+  contactId: 'anna',
+  locationId: 'locDEMO1',
+  message,
+  attachments: [],
+  at: Number(messageId.replaceAll(/\D/g, '')),
+  ...more,
+});
+
+const outbound = (messageId: string, message: string, more: object = {}): SentWebhook => ({
+  messageId,
+  body: JSON.stringify({ locationId: 'locDEMO1', contactId: 'anna', message }),
+  at: Number(messageId.replaceAll(/\D/g, '')),
+  status: 200,
+  ...more,
+});
+
+const threadsOf = (inbox: Partial<Inbox>, guids: ReadonlyMap<string, string> = NO_GUIDS) =>
+  toThreads({ messages: [], statuses: [], webhooks: [], ...inbox }, ABOUT, guids);
+
+describe('toThreads', () => {
+  it('puts both directions of a conversation in order, without footers', () => {
+    const [thread, ...others] = threadsOf({
+      messages: [inbound('i2', makeFooter({ chat_id: 7, message_guid: 'g-2' }, { text: 'second' }))],
+      webhooks: [outbound('m1', 'first'), outbound('m3', 'third')],
+    });
+    expect(others).toEqual([]);
+    expect(thread?.items.map(({ text, direction }) => [text, direction])).toEqual([
+      ['first', 'out'],
+      ['second', 'in'],
+      ['third', 'out'],
+    ]);
+    expect(thread).toMatchObject({ chatId: 7, isGroup: false });
+  });
+
+  it('keeps a group apart, whoever wrote, and our answer to it, too', () => {
+    const group = { chat_id: 9, is_group: true, recipients: ['anna', 'ben'] };
+    const threads = threadsOf({
+      messages: [
+        inbound('i1', 'alone'),
+        inbound('i2', makeFooter(group, { text: 'together' })),
+        inbound('i3', makeFooter(group, { text: 'me too' }), { contactId: 'ben' }),
+      ],
+      webhooks: [outbound('m4', makeFooter(group, { text: 'hello both' }))],
+    });
+    expect(threads.map(({ isGroup, items }) => [isGroup, items.map(({ text }) => text)])).toEqual([
+      [false, ['alone']],
+      [true, ['together', 'me too', 'hello both']],
+    ]);
+  });
+
+  it('leaves out what was sent for another location', () => {
+    const body = JSON.stringify({ locationId: 'locFLOOD', contactId: 'anna', message: 'flood' });
+    expect(threadsOf({ webhooks: [outbound('m1', '', { body })] })).toEqual([]);
+  });
+
+  it('draws our own tapback only once it was delivered', () => {
+    const message = makeReaction({ chatId: 7, target: 'g-1', kind: 'classic', type: 'love' });
+    const inbox = {
+      messages: [inbound('i1', makeFooter({ chat_id: 7, message_guid: 'g-1' }, { text: 'tap me' }))],
+      webhooks: [outbound('m2', message)],
+    };
+    const status = (name: string) => ({ messageId: 'm2', status: name, accepted: true, acceptedAs: 1 });
+    expect(threadsOf(inbox)[0]?.items[0]?.reactions).toEqual([]);
+    expect(threadsOf({ ...inbox, statuses: [status('failed')] })[0]?.items[0]?.reactions).toEqual([]);
+    expect(threadsOf({ ...inbox, statuses: [status('delivered')] })[0]?.items[0]?.reactions).toEqual([
+      { sender: 'us', kind: 'classic', type: 'love' },
+    ]);
+  });
+
+  it('draws a tapback of the customer on what we sent', () => {
+    const reaction = { kind: 'emoji', action: 'add', target_message_guid: 'g-1', emoji: '🎉' } as const;
+    const [thread] = threadsOf(
+      {
+        messages: [inbound('i2', makeFooter({ chat_id: 7, sender: '+1', message_guid: 'g-2', reaction }))],
+        webhooks: [outbound('m1', 'hi')],
+      },
+      new Map([['m1', 'g-1']]),
+    );
+    expect(thread?.items[0]?.reactions).toEqual([{ sender: '+1', kind: 'emoji', emoji: '🎉' }]);
+  });
+});
+
+describe('outcomeOf', () => {
+  const call = (status: string, acceptedAs: number, error?: object) => ({
+    messageId: 'm1',
+    status,
+    accepted: true,
+    acceptedAs,
+    ...(error && { error }),
+  });
+
+  it.each([
+    ['sending', []],
+    ['pending', [call('pending', 1)]],
+    ['delivered', [call('delivered', 2), call('pending', 1)]],
+    ['delivered', [call('delivered', 1), call('pending', 2)]],
+  ])('is %s', (state, statuses) => {
+    expect(outcomeOf(outbound('m1', 'x'), statuses)).toEqual({ state });
+  });
+
+  it('counts only what the CRM took', () => {
+    const refused = { ...call('delivered', 1), accepted: false };
+    expect(outcomeOf(outbound('m1', 'x'), [refused])).toEqual({ state: 'sending' });
+  });
+
+  it('tells why it failed and what to do', () => {
+    const error = { code: 'RATE_LIMITED', message: 'the queue is full' };
+    expect(outcomeOf(outbound('m1', 'x'), [call('failed', 1, error)])).toMatchObject({
+      state: 'failed',
+      code: 'RATE_LIMITED',
+      reason: 'the queue is full',
+      advice: expect.stringContaining('30 seconds'),
+    });
+  });
+
+  it('tells that the webhook was refused, or never answered', () => {
+    const answer = { code: 'LOCATION_NOT_CONNECTED', message: 'no Mac' };
+    expect(outcomeOf(outbound('m1', 'x', { status: 404, answer }), [])).toMatchObject({
+      state: 'refused',
+      code: 'LOCATION_NOT_CONNECTED',
+      reason: 'no Mac',
+    });
+    const { status: _none, ...unanswered } = outbound('m1', 'x', { error: 'connection reset' });
+    expect(outcomeOf(unanswered, [])).toEqual({ state: 'refused', reason: 'connection reset' });
+  });
+});
