@@ -40,7 +40,7 @@ export const SERVICE: readonly Part[] = [
   },
   {
     name: 'engines',
-    files: /^ports\/([^/]+)\/\1?[a-z-]*-(memory|sql|redis|disk|s3|polled)[a-z-]*\.ts$/,
+    files: /^ports\/[^/]+\/(?:[a-z0-9-]+-)?(?:memory|sql|redis|disk|s3)(?:-[a-z-]+)?\.ts$/,
     mayImport: ['ports', 'sql', 'redis', ...FOUNDATION],
     separate: /^ports\/([^/]+)\//,
   },

@@ -13,10 +13,10 @@ import type {
   Recorded,
   StepName,
 } from './journal.ts';
-import { createReader } from './read-journal.ts';
+import { createReader } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
-import { createWriteBatch } from './write-behind.ts';
-import type { Batch, UnwrittenChange, WriteBatch } from './write-behind.ts';
+import { createWriteBatch } from './sql-write-behind.ts';
+import type { Batch, UnwrittenChange, WriteBatch } from './sql-write-behind.ts';
 
 export interface SqlJournal extends Journal, JournalReader, JournalFeed {
   /** Forgets messages older than that; answers how many. */
