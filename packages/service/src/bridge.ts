@@ -93,7 +93,12 @@ async function compose(ground: Ground): Promise<Bridge> {
 
   const keys = openCrmKeys(database.db, () => clock.now());
   const fixedKeys = settingsKeys(config.crm);
-  const ring = await openKeyRing({ stored: keys, fixed: fixedKeys, clock, log });
+  const ring = await openKeyRing({
+    stored: keys,
+    fixed: fixedKeys,
+    clock,
+    log,
+  });
   life.add('keys', () => ring.close());
   life.add(
     'key changes',

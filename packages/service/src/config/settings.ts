@@ -383,7 +383,7 @@ export const SETTINGS = {
     'RATE_LIMIT_UNSIGNED',
     '600',
     wholeNumber(1, 1_000_000),
-    'Webhooks with a bad signature per minute and address; more are answered without looking at the signature.',
+    'Webhooks with a bad signature per minute and address; beyond that its requests are looked at last, one at a time.',
   ),
   oauthPerMinute: define(
     'Limits',

@@ -48,7 +48,8 @@ export function decodePoint(bytes: Uint8Array): Point | undefined {
 
 export function encodePoint({ x, y, z }: Point): Uint8Array {
   const scale = inverse(z);
-  return toLittleEndian(mod(y * scale) | ((mod(x * scale) & 1n) << 255n));
+  const number = mod(y * scale) | ((mod(x * scale) & 1n) << 255n);
+  return Uint8Array.from({ length: 32 }, (_, at) => Number((number >> BigInt(8 * at)) & 255n));
 }
 
 /** Complete on this curve: also doubles, and adds points of small order. */
@@ -60,8 +61,6 @@ export function addPoints(p: Point, q: Point): Point {
   const [e, f, g, h] = [b - a, d - c, d + c, b + a];
   return { x: mod(e * f), y: mod(g * h), z: mod(f * g), t: mod(e * h) };
 }
-
-export const negatePoint = ({ x, y, z, t }: Point): Point => ({ x: mod(-x), y, z, t: mod(-t) });
 
 export function multiplyPoint(point: Point, scalar: bigint): Point {
   let result = IDENTITY;
@@ -82,11 +81,6 @@ export function isHonestKey(bytes: Uint8Array): boolean {
 
 const isIdentity = ({ x, y, z }: Point): boolean => x === 0n && y === z;
 
-/** By way of hex, which engines turn into numbers, and back, faster than any loop over bytes. */
 export function littleEndian(bytes: Uint8Array): bigint {
-  return BigInt(`0x${Buffer.from(bytes.toReversed()).toString('hex')}`);
-}
-
-export function toLittleEndian(number: bigint): Uint8Array {
-  return Buffer.from(number.toString(16).padStart(64, '0'), 'hex').toReversed();
+  return bytes.reduceRight((number, byte) => (number << 8n) | BigInt(byte), 0n);
 }

@@ -2,7 +2,6 @@ import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
 import type { CrmKeys, KeyRecord, KeyRing, TrustedKey } from './keys.ts';
 import { trustedKey } from './trusted-key.ts';
-import { Ed25519Verifiers } from './verify-ed25519.ts';
 
 export interface KeyRingParts {
   readonly stored: Pick<CrmKeys, 'list'>;
@@ -27,7 +26,6 @@ const RETRY_MS = 1000;
 export async function openKeyRing(parts: KeyRingParts): Promise<LoadedKeyRing> {
   const { stored, fixed, clock, log } = parts;
   let ring = arrange([]);
-  let ed25519 = verifiers(log);
   let reading: Promise<void> | undefined;
   let again = false;
   let cancelRetry = () => {};
@@ -35,10 +33,7 @@ export async function openKeyRing(parts: KeyRingParts): Promise<LoadedKeyRing> {
 
   async function read(): Promise<void> {
     const records = [...fixed, ...(await stored.list())];
-    if (ed25519.isFull) ed25519 = verifiers(log);
-    ring = arrange(
-      records.filter(({ enabled }) => enabled).flatMap((record) => usable(record, ed25519, log)),
-    );
+    ring = arrange(records.filter(({ enabled }) => enabled).flatMap((record) => usable(record, log)));
   }
 
   async function readUntilQuiet(): Promise<void> {
@@ -81,17 +76,9 @@ export async function openKeyRing(parts: KeyRingParts): Promise<LoadedKeyRing> {
 
 const NONE: readonly TrustedKey[] = [];
 
-const verifiers = (log: Logger) =>
-  new Ed25519Verifiers(() =>
-    log.error(
-      {},
-      'two ways to verify a signature gave two answers: the slower one is used from now on; please report this',
-    ),
-  );
-
-function usable(record: KeyRecord, ed25519: Ed25519Verifiers, log: Logger): TrustedKey[] {
+function usable(record: KeyRecord, log: Logger): TrustedKey[] {
   try {
-    return [trustedKey(record, (key) => ed25519.verifier(key))];
+    return [trustedKey(record)];
   } catch (error) {
     log.error(
       { keyId: record.id, err: error },

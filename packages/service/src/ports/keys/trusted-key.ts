@@ -3,10 +3,10 @@ import type { KeyObject } from 'node:crypto';
 
 import type { KeyRecord, TrustedKey } from './keys.ts';
 import { storedPublicKey } from './read-public-key.ts';
-import type { Verify } from './verify-ed25519.ts';
+import { ed25519Verifier } from './verify-ed25519.ts';
 
 /** Makes a stored key ready for use: parsed once, bound to its own scheme. */
-export function trustedKey(record: KeyRecord, ed25519: (key: KeyObject) => Verify): TrustedKey {
+export function trustedKey(record: KeyRecord): TrustedKey {
   const { key } = storedPublicKey(record.publicKey);
   return {
     id: record.id,
@@ -16,7 +16,7 @@ export function trustedKey(record: KeyRecord, ed25519: (key: KeyObject) => Verif
     fingerprint: record.fingerprint,
     locations: record.locations === null ? null : new Set(record.locations),
     ...(record.scheme === 'Ed25519'
-      ? { signatureBytes: 64, verify: ed25519(key) }
+      ? { signatureBytes: 64, verify: ed25519Verifier(key) }
       : {
           signatureBytes: rsaBytes(key),
           verify: (body, signature) => verify('sha256', body, key, signature),
