@@ -44,6 +44,14 @@ export function databaseContract(
       expect(row.created_at).toBe(1_800_000_000_000);
     });
 
+    it('takes any text, also one that holds NUL or half a character, and finds it again', async () => {
+      for (const id of ['a\0b', '\uD800', '😀', "'; drop table licenses; --"]) {
+        await database.db.insertInto('licenses').values(license(id)).execute();
+        const found = await database.db.selectFrom('licenses').select('label').where('id', '=', id).execute();
+        expect(found).toHaveLength(1);
+      }
+    });
+
     it('counts affected rows and returns inserted ones', async () => {
       await database.db
         .insertInto('licenses')

@@ -2,7 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { Kysely, PostgresDialect, sql } from 'kysely';
+import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import { Migrator } from 'kysely/migration';
+import type { Pool as PgPool, PoolClient as PgClient } from 'pg';
 
 import { EngineError, StartError } from '../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -76,7 +78,23 @@ async function openServer(url: string, onIdleError: (error: Error) => void): Pro
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', onIdleError);
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: withoutNul(pool) }) });
+}
+
+/** PostgreSQL has no NUL in a text. Ids come from outside and may hold one: it is stored, and looked for, as U+FFFD. */
+function withoutNul(pool: PgPool): PostgresPool {
+  const cleaned = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value);
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    async connect() {
+      const client = await pool.connect();
+      const query = client.query.bind(client) as PostgresPoolClient['query'];
+      return Object.assign(Object.create(client) as PgClient & PostgresPoolClient, {
+        query: (text: string, parameters?: readonly unknown[]) => query(text, parameters?.map(cleaned) ?? []),
+      });
+    },
+  };
 }
 
 async function migrate(db: Database): Promise<void> {
