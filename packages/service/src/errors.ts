@@ -18,7 +18,7 @@ export class RequestError extends Error {
     options: { status?: number; label?: string; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
     const entry = codeEntry(code);
-    const label = options.label ?? entry?.label ?? 'Internal error';
+    const label = options.label ?? entry?.label ?? inWords(code);
     super(label, { cause: options.cause });
     this.code = code;
     this.status = options.status ?? entry?.http ?? 500;
@@ -27,6 +27,9 @@ export class RequestError extends Error {
     this.headers = options.headers ?? {};
   }
 }
+
+/** `NOT_FOUND` → `Not found` */
+const inWords = (code: string) => code.charAt(0) + code.slice(1).toLowerCase().replaceAll('_', ' ');
 
 /** An engine (Redis, PostgreSQL, disk) did not do its part. Never to be read as an answer such as "not connected". */
 export class EngineError extends Error {
