@@ -149,7 +149,6 @@ async function play(
   const said = new Map<string, string[]>();
   const answers: { messageId: string; locationId: string; status: number }[] = [];
   let broken = 0;
-  const talk = { over: false };
 
   async function speak(): Promise<void> {
     const underWay = new Set<Promise<void>>();
@@ -200,7 +199,7 @@ async function play(
         await service.start();
       },
     ];
-    while (broken < faults && !talk.over) {
+    while (broken < faults) {
       await kinds[broken++ % kinds.length]?.();
       await sleep(random() * 300);
     }
@@ -208,7 +207,6 @@ async function play(
 
   const breaking = breakThings();
   await speak();
-  talk.over = true;
   await breaking;
   const end = performance.now() + QUIET_MS;
   while (macs.some((mac) => mac.unacknowledged > 0) && performance.now() < end) await sleep(200);
