@@ -71,7 +71,11 @@ function heldLine() {
     waiting,
     calls: {
       tell: (call: StatusCall, patience: Patience) =>
-        new Promise<StatusOutcome>((answer) => waiting.push({ call, patience, answer })),
+        new Promise<StatusOutcome>((answer) => {
+          // The first attempt goes out at once.
+          patience.confirmed?.();
+          waiting.push({ call, patience, answer });
+        }),
     },
     said: () => waiting.map(({ call }) => call.status),
   };
@@ -446,6 +450,7 @@ describe('in whatever order things happen', () => {
             async tell(call, patience) {
               for (let attempts = 1; ; attempts++) {
                 if (!patience.wanted(false)) return { kind: 'unwanted' };
+                patience.confirmed?.();
                 await scheduler.schedule(Promise.resolve(), `${call.status} travels`);
                 const seen = arrivals.get(call.messageId) ?? [];
                 arrivals.set(call.messageId, seen);

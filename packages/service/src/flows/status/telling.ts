@@ -27,6 +27,7 @@ export class Telling implements Patience {
   #lease: Lease | undefined;
   readonly #leases: Leases;
   #unwanted = false;
+  #attempted = false;
   #wake: (() => void) | undefined;
 
   constructor(voice: Voice, call: StatusCall, lease: Lease | undefined, leases: Leases) {
@@ -36,7 +37,7 @@ export class Telling implements Patience {
     this.#leases = leases;
   }
 
-  /** No further attempt; one that is under way goes on until it is answered. */
+  /** No further attempt: the first one is made all the same (A2), and one that is under way goes on until it is answered. */
   giveUp(): void {
     this.#unwanted = true;
     this.#wake?.();
@@ -48,10 +49,14 @@ export class Telling implements Patience {
   }
 
   wanted(renewed = false): boolean {
-    return (renewed || !this.#unwanted) && (this.#lease === undefined || this.#leases.isCurrent(this.#lease));
+    return (
+      (renewed || !this.#unwanted || !this.#attempted) &&
+      (this.#lease === undefined || this.#leases.isCurrent(this.#lease))
+    );
   }
 
   confirmed(): boolean | Promise<boolean> {
+    this.#attempted = true;
     return this.#lease === undefined || (this.#leases.confirm?.(this.#lease) ?? true);
   }
 

@@ -1,0 +1,20 @@
+import { asLocationId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+import { expect, it } from 'vitest';
+
+import { Telling } from './telling.ts';
+
+const lease = { locationId: asLocationId('loc1') as LocationId, deviceId: 'd', sessionId: 's', epoch: 1 };
+const call = { locationId: 'loc1', messageId: 'm', status: 'pending', error: undefined } as const;
+
+it('A2 a pending that is given up before its first attempt is said once all the same', () => {
+  const telling = new Telling('pending', call, lease, { isCurrent: () => true });
+  telling.giveUp();
+  expect(telling.wanted()).toBe(true);
+  expect(telling.confirmed()).toBe(true);
+  expect(telling.wanted()).toBe(false);
+});
+
+it('A11 nothing is said in the name of a lease that is history', () => {
+  expect(new Telling('pending', call, lease, { isCurrent: () => false }).wanted()).toBe(false);
+});
