@@ -18,7 +18,8 @@ function listed(faults: readonly string[]): boolean {
 }
 
 const CHECKS: Record<string, () => boolean | Promise<boolean>> = {
-  types: () => tool('tsc', ['--noEmit', '-p', '.']),
+  types: () =>
+    tool('tsc', ['--noEmit', '-p', '.']) && tool('tsc', ['--noEmit', '-p', 'packages/demo/src/page']),
   lint: () => tool('oxlint', ['--type-aware', '--quiet', '.']),
   format: () => tool('oxfmt', ['--check', '.']),
   'dead code': () => tool('knip', ['--no-progress']),
