@@ -1,21 +1,16 @@
 import { verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { createRequire } from 'node:module';
 
 import { rawEd25519 } from './read-public-key.ts';
 
 export type Verify = (body: Uint8Array, signature: Uint8Array) => boolean;
-
-interface Sodium {
-  crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean;
-}
 
 /** libsodium where its binary loads, a quarter cheaper than OpenSSL; OpenSSL elsewhere. Both give the same answers. */
 export function ed25519Verifier(key: KeyObject): Verify {
   return sodium === undefined ? opensslVerifier(key) : sodiumVerifier(sodium, key);
 }
 
-function sodiumVerifier(library: Sodium, key: KeyObject): Verify {
+function sodiumVerifier(library: typeof import('sodium-native').default, key: KeyObject): Verify {
   const raw = rawEd25519(key);
   return (body, signature) => library.crypto_sign_verify_detached(signature, body, raw);
 }
@@ -40,12 +35,8 @@ const SMALL_ORDER = new Set([
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
 ]);
 
-function loadSodium(): Sodium | undefined {
-  try {
-    return createRequire(import.meta.url)('sodium-native') as Sodium;
-  } catch {
-    return undefined; // No binary for this platform, for example musl.
-  }
-}
-
-const sodium = loadSodium();
+// No binary for this platform, for example musl: OpenSSL does it.
+const sodium = await import('sodium-native').then(
+  ({ default: library }) => library,
+  () => undefined,
+);
