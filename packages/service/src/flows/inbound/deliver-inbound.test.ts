@@ -75,6 +75,7 @@ async function office(
     journal: {
       open: (entry, step, recorded) => void steps.push([entry.id, step, recorded]),
       step: (id, step, recorded) => void steps.push([id, step, recorded]),
+      inboundId: async () => undefined,
     },
     isCurrent: (one) => one.epoch === epoch.value,
     settings: { createContacts: true, footerOnPlainText: false, onUncertain: 'retry' },

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import type { Failpoint } from '../../failpoint.ts';
 import type { Logger } from '../../log.ts';
 import type { Guids } from '../../ports/guids/guids.ts';
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal, JournalReader } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { composeMessage, kindOf } from './compose-message.ts';
 import { ContactBook } from './contact-book.ts';
@@ -36,7 +36,7 @@ export interface InboundDeps {
   readonly guids: Guids;
   readonly calls: InboundCalls;
   readonly contacts: ContactCalls;
-  readonly journal: Journal;
+  readonly journal: Journal & Pick<JournalReader, 'inboundId'>;
   readonly isCurrent: (lease: Lease) => boolean;
   /** Asks for certain whether a lease is the newest; undefined on a node that is alone. */
   readonly confirm?: (lease: Lease) => Promise<boolean>;
@@ -66,7 +66,7 @@ export interface Inbound {
 }
 
 type Claimed =
-  | { readonly kind: 'claimed'; readonly uncertain: boolean }
+  | { readonly kind: 'claimed'; readonly isNew: boolean; readonly uncertain: boolean }
   | { readonly kind: 'sent' }
   | { readonly kind: 'unwanted' };
 
@@ -95,17 +95,16 @@ class Deliveries implements Inbound {
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome> {
     if (this.#closed) return Promise.resolve('retry');
     if (!this.#leaseSince.has(lease)) this.#leaseSince.set(lease, this.#deps.clock.monotonic());
-    const id = idempotencyKey(lease.locationId, frame.guid);
-    const under = this.#jobs.get(id);
+    const key = `${lease.locationId} ${frame.guid}`;
+    const under = this.#jobs.get(key);
     if (under !== undefined) {
       under.job.speakFor(lease);
       return under.done;
     }
-    const job = new InboundJob(id, lease, frame, this.#deps);
-    this.#record(job);
+    const job = new InboundJob(lease, frame, this.#deps);
     const chat = `${lease.locationId} ${frame.chat.id}`;
-    const done = this.#inTurn(job, chat, this.#chats.get(chat));
-    this.#jobs.set(id, { job, done });
+    const done = this.#inTurn(job, key, chat, this.#chats.get(chat));
+    this.#jobs.set(key, { job, done });
     this.#chats.set(chat, done);
     return done;
   }
@@ -119,6 +118,60 @@ class Deliveries implements Inbound {
     const jobs = [...this.#jobs.values()];
     for (const { job } of jobs) job.giveUp();
     await Promise.all(jobs.map(({ done }) => done));
+  }
+
+  async #inTurn(
+    job: InboundJob,
+    key: string,
+    chat: string,
+    before: Promise<AckOutcome> | undefined,
+  ): Promise<AckOutcome> {
+    if (before !== undefined) await before;
+    let ack: AckOutcome;
+    try {
+      ack = await this.#bring(job);
+    } catch (error) {
+      this.#deps.log.error({ id: job.id, err: error }, 'an inbound message could not be brought to the CRM');
+      ack = 'retry';
+    }
+    const mine = this.#jobs.get(key)?.done;
+    this.#jobs.delete(key);
+    if (this.#chats.get(chat) === mine) this.#chats.delete(chat);
+    if (ack === 'retry') this.#deps.count?.('retry');
+    return ack;
+  }
+
+  async #bring(job: InboundJob): Promise<AckOutcome> {
+    const { failpoint, settings, journal } = this.#deps;
+    const claim = await this.#claim(job);
+    if (claim.kind === 'unwanted') return 'retry';
+    if (claim.kind === 'sent' || !claim.isNew) await this.#recognise(job);
+    this.#record(job);
+    if (claim.kind === 'sent') return this.#repeated(job);
+    if (claim.uncertain) {
+      if (settings.onUncertain === 'park')
+        return this.#reject(job, 'UNCERTAIN', 'a crash cut its delivery off');
+      journal.step(job.id, 'uncertain');
+    }
+    await failpoint('inbound.afterClaim');
+    const posted = await this.#post(job);
+    if (typeof posted === 'string') return this.#reject(job, 'NO_CONTACT', posted);
+    if (posted.kind === 'unwanted') return 'retry';
+    if (posted.kind !== 'posted') return this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
+    await failpoint('inbound.afterCrmAccept');
+    return this.#done(job, posted.crmMessageId, posted.inDoubt);
+  }
+
+  /** It was here before, so it has an entry in the journal already. */
+  async #recognise(job: InboundJob): Promise<void> {
+    try {
+      job.id = (await this.#deps.journal.inboundId(job.locationId, job.frame.guid)) ?? job.id;
+    } catch (error) {
+      this.#deps.log.warn(
+        { id: job.id, err: error },
+        'the journal could not be asked about an inbound message',
+      );
+    }
   }
 
   #record({ id, locationId, frame }: InboundJob): void {
@@ -137,41 +190,6 @@ class Deliveries implements Inbound {
     );
   }
 
-  async #inTurn(job: InboundJob, chat: string, before: Promise<AckOutcome> | undefined): Promise<AckOutcome> {
-    if (before !== undefined) await before;
-    let ack: AckOutcome;
-    try {
-      ack = await this.#bring(job);
-    } catch (error) {
-      this.#deps.log.error({ id: job.id, err: error }, 'an inbound message could not be brought to the CRM');
-      ack = 'retry';
-    }
-    const mine = this.#jobs.get(job.id)?.done;
-    this.#jobs.delete(job.id);
-    if (this.#chats.get(chat) === mine) this.#chats.delete(chat);
-    if (ack === 'retry') this.#deps.count?.('retry');
-    return ack;
-  }
-
-  async #bring(job: InboundJob): Promise<AckOutcome> {
-    const { failpoint, settings, journal } = this.#deps;
-    const claim = await this.#claim(job);
-    if (claim.kind === 'unwanted') return 'retry';
-    if (claim.kind === 'sent') return this.#repeated(job);
-    if (claim.uncertain) {
-      if (settings.onUncertain === 'park')
-        return this.#reject(job, 'UNCERTAIN', 'a crash cut its delivery off');
-      journal.step(job.id, 'uncertain');
-    }
-    await failpoint('inbound.afterClaim');
-    const posted = await this.#post(job);
-    if (typeof posted === 'string') return this.#reject(job, 'NO_CONTACT', posted);
-    if (posted.kind === 'unwanted') return 'retry';
-    if (posted.kind !== 'posted') return this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
-    await failpoint('inbound.afterCrmAccept');
-    return this.#done(job, posted.crmMessageId, posted.inDoubt);
-  }
-
   async #claim(job: InboundJob): Promise<Claimed> {
     const { guids, clock, settleMs = 0 } = this.#deps;
     const key = { locationId: job.locationId, guid: job.frame.guid };
@@ -183,7 +201,7 @@ class Deliveries implements Inbound {
         const since = this.#leaseSince.get(job.lease) ?? clock.monotonic();
         if (clock.monotonic() < since + settleMs) await this.#pause(job, HELD_AGAIN_MS);
         else if (await guids.takeOver(key, job.lease.epoch, claim.owner))
-          return { kind: 'claimed', uncertain: true };
+          return { kind: 'claimed', isNew: false, uncertain: true };
       } catch (error) {
         this.#deps.log.warn({ id: job.id, err: error }, 'an inbound message waits for the store');
         await this.#pause(job, STORE_AGAIN_MS);
@@ -235,7 +253,7 @@ class Deliveries implements Inbound {
         contactId,
         message: composeMessage(frame, settings.footerOnPlainText, notes),
         attachments: urls,
-        idempotencyKey: job.id,
+        idempotencyKey: idempotencyKey(locationId, frame.guid),
       },
       job,
     );

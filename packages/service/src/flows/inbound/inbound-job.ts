@@ -1,8 +1,15 @@
+import * as crypto from 'node:crypto';
+
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
+import { newRequestId } from '@footbridge/protocol/ids';
 
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import type { Patience, Setback } from './crm-calls.ts';
+
+// Ids that sort by time keep the rows of a time together, which halves what the journal costs. Older Nodes have no generator for them.
+const native = 'randomUUIDv7' in crypto ? (crypto.randomUUIDv7 as () => string) : undefined;
+const nextId = (): string => native?.() ?? newRequestId();
 
 const EMPTY_ANSWERS = 8;
 const STUCK_TRIES = 8;
@@ -17,7 +24,8 @@ export interface InboundJobDeps {
 
 /** One message on its way from a Mac to the CRM, and the patience with which it is brought there. */
 export class InboundJob implements Patience {
-  readonly id: string;
+  /** Of its entry in the journal. */
+  id: string = nextId();
   readonly frame: MessageReceivedFrame;
   readonly locationId: string;
   readonly #deps: InboundJobDeps;
@@ -26,8 +34,7 @@ export class InboundJob implements Patience {
   #wake: (() => void) | undefined;
   #lastTrouble = '';
 
-  constructor(id: string, lease: Lease, frame: MessageReceivedFrame, deps: InboundJobDeps) {
-    this.id = id;
+  constructor(lease: Lease, frame: MessageReceivedFrame, deps: InboundJobDeps) {
     this.frame = frame;
     this.locationId = lease.locationId;
     this.#lease = lease;

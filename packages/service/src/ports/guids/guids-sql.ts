@@ -29,9 +29,12 @@ interface WaitingMark extends GuidKey {
 
 type Queries = Database | Transaction<Schema>;
 
-const CLAIMED: Claim = { kind: 'claimed', uncertain: false };
+const CLAIMED: Claim = { kind: 'claimed', isNew: true, uncertain: false };
+const CLAIMED_AGAIN = { kind: 'claimed', isNew: false, uncertain: false } as const;
 const MOST_AT_ONCE = 64;
 const PRUNE_AT_ONCE = 5000;
+/** A mark waits this long for claims to share a transaction with. Nobody waits for the CRM meanwhile, it has the message. */
+const MARK_MS = 5;
 
 export function createSqlGuids(options: SqlGuidsOptions): Guids {
   return new BatchedGuids(options);
@@ -45,7 +48,8 @@ class BatchedGuids implements Guids {
   readonly #updates: (size: number) => CompiledQuery;
   #claims: WaitingClaim[] = [];
   #marks: WaitingMark[] = [];
-  #scheduled = false;
+  #soon: NodeJS.Immediate | undefined;
+  #later: NodeJS.Timeout | undefined;
   readonly #running = new Set<Promise<void>>();
 
   constructor({ database, clock, owner }: SqlGuidsOptions) {
@@ -59,7 +63,7 @@ class BatchedGuids implements Guids {
   claim({ locationId, guid }: GuidKey, epoch: number): Promise<Claim> {
     return new Promise((answer, fail) => {
       this.#claims.push({ locationId, guid, epoch, answer, fail });
-      this.#schedule();
+      this.#soon ??= setImmediate(() => this.#flush());
     });
   }
 
@@ -108,72 +112,67 @@ class BatchedGuids implements Guids {
   #mark({ locationId, guid }: GuidKey, state: WaitingMark['state'], crmMessageId: string | null) {
     return new Promise<void>((answer, fail) => {
       this.#marks.push({ locationId, guid, state, crmMessageId, answer, fail });
-      this.#schedule();
+      this.#later ??= setTimeout(() => this.#flush(), MARK_MS);
     });
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      const [claims, marks] = [this.#claims, this.#marks];
-      this.#claims = [];
-      this.#marks = [];
-      const run = this.#run(claims, marks).finally(() => this.#running.delete(run));
-      this.#running.add(run);
-    });
+  #flush(): void {
+    clearImmediate(this.#soon);
+    clearTimeout(this.#later);
+    this.#soon = undefined;
+    this.#later = undefined;
+    const [claims, marks] = [this.#claims, this.#marks];
+    if (claims.length + marks.length === 0) return;
+    this.#claims = [];
+    this.#marks = [];
+    const run = this.#run(claims, marks).finally(() => this.#running.delete(run));
+    this.#running.add(run);
   }
 
   async close(): Promise<void> {
-    if (this.#scheduled) await new Promise((resolve) => setImmediate(resolve));
+    this.#flush();
     await Promise.all(this.#running);
   }
 
   async #run(claims: WaitingClaim[], marks: WaitingMark[]): Promise<void> {
     try {
-      const taken = await guarded(() => this.#write(claims, marks));
+      const allNew = await guarded(() => this.#write(claims, marks));
       for (const mark of marks) mark.answer();
-      for (const claim of claims) {
-        const mine = taken.delete(nameOf(claim));
-        claim.answer(mine ? CLAIMED : this.#lookUp(claim));
-      }
+      // The engine says how many rows are new, not which: with one that is not, each is looked up.
+      for (const claim of claims) claim.answer(allNew ? CLAIMED : this.#lookUp(claim));
     } catch (error) {
       for (const waiting of [...marks, ...claims]) waiting.fail(error);
     }
   }
 
-  /** Answers which of the claims are new. */
-  #write(claims: readonly WaitingClaim[], marks: readonly WaitingMark[]): Promise<Set<string>> {
+  #write(claims: readonly WaitingClaim[], marks: readonly WaitingMark[]): Promise<boolean> {
     return claims.length + marks.length === 1
       ? this.#writeIn(this.#db, claims, marks)
       : this.#db.transaction().execute((trx) => this.#writeIn(trx, claims, marks));
   }
 
+  /** Answers whether every claim is new. */
   async #writeIn(
     queries: Queries,
     claims: readonly WaitingClaim[],
     marks: readonly WaitingMark[],
-  ): Promise<Set<string>> {
+  ): Promise<boolean> {
     const now = this.#clock.now();
-    const taken = new Set<string>();
+    let isNew = 0n;
     for (const some of portions(claims)) {
       const parameters: unknown[] = [];
       for (const { locationId, guid, epoch } of some)
-        parameters.push(locationId, guid, 'sending', this.#owner, epoch, 0, null, now, now);
-      const { rows } = await queries.executeQuery<{ location_id: string; guid: string }>({
-        ...this.#inserts(some.length),
-        parameters,
-      });
-      for (const row of rows) taken.add(nameOf({ locationId: row.location_id, guid: row.guid }));
+        parameters.push(locationId, guid, this.#owner, epoch, now, now);
+      const { numAffectedRows } = await queries.executeQuery({ ...this.#inserts(some.length), parameters });
+      isNew += numAffectedRows ?? 0n;
     }
     for (const some of portions(marks)) {
-      const parameters: unknown[] = [now];
+      const parameters: unknown[] = [];
       for (const { locationId, guid, state, crmMessageId } of some)
         parameters.push(locationId, guid, state, crmMessageId);
       await queries.executeQuery({ ...this.#updates(some.length), parameters });
     }
-    return taken;
+    return Number(isNew) === claims.length;
   }
 
   /** Not new: what became of it. */
@@ -191,7 +190,7 @@ class BatchedGuids implements Guids {
     if (row.state === 'sent') return { kind: 'sent' };
     if (row.state === 'sending')
       return row.owner === this.#owner
-        ? { kind: 'claimed', uncertain: row.uncertain === 1 }
+        ? { ...CLAIMED_AGAIN, uncertain: row.uncertain === 1 }
         : { kind: 'held', owner: row.owner };
     return this.#claimRejected({ locationId, guid }, epoch);
   }
@@ -206,36 +205,22 @@ class BatchedGuids implements Guids {
         .where('state', '=', 'rejected')
         .executeTakeFirst(),
     );
-    return numUpdatedRows > 0n ? CLAIMED : this.claim(key, epoch);
+    return numUpdatedRows > 0n ? CLAIMED_AGAIN : this.claim(key, epoch);
   }
 }
 
-const nameOf = ({ locationId, guid }: GuidKey) => `${locationId}\u0000${guid}`;
-
 function insertQuery(db: Database, size: number): CompiledQuery {
-  const row = {
-    location_id: '',
-    guid: '',
-    state: 'sending' as const,
-    owner: '',
-    epoch: 0,
-    uncertain: 0,
-    crm_message_id: '',
-    created_at: 0,
-    updated_at: 0,
-  };
-  return db
-    .insertInto('inbound_guids')
-    .values(Array.from({ length: size }, () => row))
-    .onConflict((conflict) => conflict.columns(['location_id', 'guid']).doNothing())
-    .returning(['location_id', 'guid'])
-    .compile();
+  const row = sql`(${''}, ${''}, 'sending', ${''}, ${0}, 0, null, ${0}, ${0})`;
+  const rows = sql.join(Array.from({ length: size }, () => row));
+  return sql`insert into inbound_guids
+    (location_id, guid, state, owner, epoch, uncertain, crm_message_id, created_at, updated_at)
+    values ${rows} on conflict (location_id, guid) do nothing`.compile(db);
 }
 
+// The time stays: the index on it would cost as much again as the mark.
 function updateQuery(db: Database, size: number): CompiledQuery {
   const rows = sql.join(Array.from({ length: size }, () => sql`(${''}, ${''}, ${''}, ${''})`));
-  return sql`update inbound_guids
-    set state = v.column3, crm_message_id = v.column4, updated_at = ${0}
+  return sql`update inbound_guids set state = v.column3, crm_message_id = v.column4
     from (values ${rows}) as v
     where inbound_guids.location_id = v.column1 and inbound_guids.guid = v.column2`.compile(db);
 }

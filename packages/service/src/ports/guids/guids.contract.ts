@@ -8,7 +8,8 @@ import type { Guids } from './guids.ts';
 
 const DAY = 86_400_000;
 const KEY = { locationId: 'loc', guid: 'guid-1' };
-const NEW = { kind: 'claimed', uncertain: false };
+const NEW = { kind: 'claimed', isNew: true, uncertain: false };
+const AGAIN = { kind: 'claimed', isNew: false, uncertain: false };
 
 export function guidsContract(name: string, open: () => Promise<OpenDatabase>): void {
   describe(`the memory of inbound messages on ${name}`, () => {
@@ -46,7 +47,7 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
 
     it('gives a process its own claim again', async () => {
       await guids.claim(KEY, 1);
-      expect(await guids.claim(KEY, 2)).toEqual(NEW);
+      expect(await guids.claim(KEY, 2)).toEqual(AGAIN);
     });
 
     it('hands a claim over when its owner is gone, once, and flags it', async () => {
@@ -58,7 +59,7 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       ]);
       expect(taken.filter(Boolean)).toHaveLength(1);
       const winner = taken[0] ? other : third;
-      expect(await winner.claim(KEY, 2)).toEqual({ kind: 'claimed', uncertain: true });
+      expect(await winner.claim(KEY, 2)).toEqual({ ...AGAIN, uncertain: true });
     });
 
     it('does not hand over what the owner finished', async () => {
@@ -70,7 +71,7 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
     it('lets a rejected message be claimed again', async () => {
       await guids.claim(KEY, 1);
       await guids.rejected(KEY);
-      expect(await other.claim(KEY, 2)).toEqual(NEW);
+      expect(await other.claim(KEY, 2)).toEqual(AGAIN);
       expect(await guids.claim(KEY, 3)).toEqual({ kind: 'held', owner: 'process-2' });
     });
 

@@ -1,7 +1,7 @@
 /** What is known of an inbound message when it is claimed. */
 export type Claim =
-  /** Ours to deliver. `uncertain`: an earlier attempt may have reached the CRM. */
-  | { readonly kind: 'claimed'; readonly uncertain: boolean }
+  /** Ours to deliver. `isNew`: never seen before. `uncertain`: an earlier attempt may have reached the CRM. */
+  | { readonly kind: 'claimed'; readonly isNew: boolean; readonly uncertain: boolean }
   /** The CRM has it. */
   | { readonly kind: 'sent' }
   /** Another process claimed it and has not finished. */
@@ -19,7 +19,7 @@ export interface GuidKey {
  *   claimed itself, or what was rejected, gets it.
  * - `takeOver` gets a claim whose owner is gone, flagged uncertain; false when the owner finished it or another process was faster.
  * - A claim, once answered, outlives a crash of this process.
- * - Claims and marks made in the same turn of the event loop share one transaction.
+ * - Claims of the same turn of the event loop, and the marks of the last few milliseconds, share one transaction.
  * - Rejects with EngineError when the store is away.
  */
 export interface Guids {

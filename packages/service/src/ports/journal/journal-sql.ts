@@ -16,7 +16,7 @@ import type {
 import { createReader } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
 import { createWriteBatch } from './sql-write-behind.ts';
-import type { Batch, UnwrittenChange, WriteBatch } from './sql-write-behind.ts';
+import type { Batch, UnwrittenChange, WriteBatch, WrittenStep } from './sql-write-behind.ts';
 
 export interface SqlJournal extends Journal, JournalReader, JournalFeed {
   /** Forgets messages older than that; answers how many. */
@@ -33,7 +33,7 @@ export interface SqlJournalOptions {
 }
 
 const FLUSH_STEPS = 500;
-const MOST_STEPS = 50_000;
+const MOST_MESSAGES = 20_000;
 /** How often a change waits for the node that opened its message to write it. */
 const ORPHAN_TRIES = 25;
 const NOTHING: Recorded = {};
@@ -51,6 +51,7 @@ class WrittenBehind implements SqlJournal {
   readonly #recent: RecentEvents;
   readonly #orphans = new Map<string, { change: UnwrittenChange; tries: number }>();
   #batch = emptyBatch();
+  #unwritten = 0;
   #seq = 0;
   #cancelFlush: (() => void) | undefined;
   #flushing: Promise<void> | undefined;
@@ -89,10 +90,14 @@ class WrittenBehind implements SqlJournal {
   }
 
   #step(at: number, messageId: string, step: StepName, recorded: Recorded): void {
-    const { steps } = this.#batch;
-    steps.push({ messageId, seq: this.#seq++, at, step, detail: detailOf(recorded) });
+    const detail = detailOf(recorded);
+    const written: WrittenStep = detail === undefined ? [at, step] : [at, step, detail];
+    const known = this.#batch.steps.get(messageId);
+    if (known !== undefined) known.steps.push(written);
+    else this.#batch.steps.set(messageId, { messageId, seq: this.#seq++, steps: [written] });
     this.#recent.add(at, messageId, step, recorded);
-    if (steps.length === FLUSH_STEPS) this.#flushSoon(0);
+    this.#unwritten++;
+    if (this.#unwritten === FLUSH_STEPS) this.#flushSoon(0);
     else if (this.#cancelFlush === undefined) this.#flushSoon(this.#flushMs);
   }
 
@@ -107,7 +112,7 @@ class WrittenBehind implements SqlJournal {
   /** One at a time; who comes meanwhile waits for the next one, which takes everything along. */
   async #flush(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
-    if (this.#batch.steps.length === 0 && this.#orphans.size === 0) return;
+    if (this.#unwritten === 0 && this.#orphans.size === 0) return;
     this.#flushing = this.#writeOut().finally(() => {
       this.#flushing = undefined;
     });
@@ -117,6 +122,7 @@ class WrittenBehind implements SqlJournal {
   async #writeOut(): Promise<void> {
     const batch = this.#batch;
     this.#batch = emptyBatch();
+    this.#unwritten = 0;
     for (const [id, { change }] of this.#orphans) if (!batch.changes.has(id)) batch.changes.set(id, change);
     try {
       this.#keepOrphans(await this.#write(batch), batch);
@@ -128,7 +134,7 @@ class WrittenBehind implements SqlJournal {
       this.#failing = true;
       this.#putBack(batch);
     }
-    if (this.#batch.steps.length > 0 || this.#orphans.size > 0) this.#flushSoon(this.#flushMs);
+    if (this.#unwritten > 0 || this.#orphans.size > 0) this.#flushSoon(this.#flushMs);
   }
 
   /** The message was opened on another node which has not written it yet; after a while it never will. */
@@ -144,19 +150,23 @@ class WrittenBehind implements SqlJournal {
 
   #putBack(batch: Batch): void {
     const newer = this.#batch;
-    const steps = [...batch.steps, ...newer.steps];
-    const dropped = Math.max(0, steps.length - MOST_STEPS);
-    if (dropped > 0) this.#log.warn({ dropped }, 'the journal drops its oldest unwritten steps');
-    const messages = new Map(batch.messages);
-    const changes = new Map(batch.changes);
+    const { messages, changes, steps } = batch;
     for (const [id, message] of newer.messages) messages.set(id, message);
     for (const [id, change] of newer.changes) {
       const opened = messages.get(id);
       if (opened !== undefined) Object.assign(opened, change);
       else changes.set(id, change);
     }
-    for (const map of [messages, changes]) dropOldest(map, MOST_STEPS);
-    this.#batch = { messages, changes, steps: steps.slice(dropped) };
+    for (const [id, later] of newer.steps) {
+      const earlier = steps.get(id);
+      if (earlier !== undefined) earlier.steps.push(...later.steps);
+      else steps.set(id, later);
+    }
+    const dropped = [messages, changes, steps].map((map) => dropOldest(map, MOST_MESSAGES));
+    if (dropped.some((count) => count > 0))
+      this.#log.warn({ dropped: Math.max(...dropped) }, 'the journal drops its oldest unwritten messages');
+    this.#batch = batch;
+    this.#unwritten = steps.size;
   }
 
   async list(query: MessageQuery) {
@@ -172,6 +182,11 @@ class WrittenBehind implements SqlJournal {
   async locationOf(requestId: string) {
     const unwritten = this.#batch.messages.get(requestId);
     return unwritten?.entry.locationId ?? (await this.told(requestId))?.locationId;
+  }
+
+  async inboundId(locationId: string, guid: string) {
+    await this.#flush();
+    return this.#reader.inboundId(locationId, guid);
   }
 
   async told(requestId: string) {
@@ -203,11 +218,11 @@ class WrittenBehind implements SqlJournal {
 const detailOf = ({ code, detail }: Recorded) =>
   code === undefined || detail?.['code'] !== undefined ? detail : { ...detail, code };
 
-const emptyBatch = (): Batch => ({ messages: new Map(), changes: new Map(), steps: [] });
+const emptyBatch = (): Batch => ({ messages: new Map(), changes: new Map(), steps: new Map() });
 
-function dropOldest(map: Map<string, unknown>, most: number): void {
-  for (const id of map.keys()) {
-    if (map.size <= most) return;
-    map.delete(id);
-  }
+/** Answers how many. */
+function dropOldest(map: Map<string, unknown>, most: number): number {
+  const tooMany = Math.max(0, map.size - most);
+  for (const id of [...map.keys()].slice(0, tooMany)) map.delete(id);
+  return tooMany;
 }

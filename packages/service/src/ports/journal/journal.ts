@@ -78,6 +78,8 @@ export interface JournalReader {
   show(id: string): Promise<MessageTrail | undefined>;
   /** Which location a request was for; undefined when it is not known. */
   locationOf(requestId: string): Promise<string | undefined>;
+  /** The entry of an inbound message that was here before. */
+  inboundId(locationId: string, guid: string): Promise<string | undefined>;
   /** What the CRM was told of a request so far, as far as that is known. */
   told(requestId: string): Promise<Told | undefined>;
 }

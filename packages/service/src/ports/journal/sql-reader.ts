@@ -2,15 +2,8 @@ import type { Selectable } from 'kysely';
 
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
-import type {
-  MessageQuery,
-  MessageState,
-  MessageSummary,
-  MessageTrail,
-  StepDetail,
-  StepName,
-  Told,
-} from './journal.ts';
+import type { MessageQuery, MessageState, MessageSummary, MessageTrail, Told } from './journal.ts';
+import type { WrittenStep } from './sql-write-behind.ts';
 
 type Row = Selectable<Schema['messages']>;
 
@@ -59,6 +52,19 @@ export function createReader(db: Database) {
       return row === undefined ? undefined : { ...summaryOf(row), steps: await stepsOf(row.id) };
     },
 
+    async inboundId(locationId: string, guid: string): Promise<string | undefined> {
+      const row = await db
+        .selectFrom('messages')
+        .select('id')
+        .where('message_id', '=', guid)
+        .where('location_id', '=', locationId)
+        .where('direction', '=', 'inbound')
+        .orderBy('created_at', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return row?.id;
+    },
+
     async told(requestId: string): Promise<Told | undefined> {
       const row = await db
         .selectFrom('messages')
@@ -92,7 +98,7 @@ export function createReader(db: Database) {
         pruned += ids.length;
         if (ids.length < PRUNE_AT_ONCE) break;
       }
-      // Steps whose message was never written. Request ids sort by time; the ids of inbound messages do not, and are always written.
+      // Steps whose message was never written. All ids sort by time.
       await db
         .deleteFrom('message_steps')
         .where('message_id', '<', requestIdThen)
@@ -105,16 +111,14 @@ export function createReader(db: Database) {
   async function stepsOf(id: string): Promise<MessageTrail['steps']> {
     const rows = await db
       .selectFrom('message_steps')
-      .select(['at', 'step', 'detail'])
+      .select('detail')
       .where('message_id', '=', id)
       .orderBy('at')
       .orderBy('seq')
       .execute();
-    return rows.map((row) => ({
-      at: row.at,
-      step: row.step as StepName,
-      detail: row.detail === null ? null : (JSON.parse(row.detail) as StepDetail),
-    }));
+    return rows
+      .flatMap(({ detail }) => JSON.parse(detail ?? '[]') as WrittenStep[])
+      .map(([at, step, detail]) => ({ at, step, detail: detail ?? null }));
   }
 }
 

@@ -19,18 +19,20 @@ export interface UnwrittenChange {
   updatedAt: number;
 }
 
-export interface UnwrittenStep {
+/** `[time, step, detail]`, as it is stored. */
+export type WrittenStep = [at: number, step: StepName, detail?: StepDetail];
+
+/** What happened to one message since the last flush; one row, because rows are what writing costs. */
+export interface UnwrittenSteps {
   readonly messageId: string;
   readonly seq: number;
-  readonly at: number;
-  readonly step: StepName;
-  readonly detail: StepDetail | undefined;
+  readonly steps: WrittenStep[];
 }
 
 export interface Batch {
   readonly messages: Map<string, UnwrittenMessage>;
   readonly changes: Map<string, UnwrittenChange>;
-  readonly steps: UnwrittenStep[];
+  readonly steps: Map<string, UnwrittenSteps>;
 }
 
 /** Writes a batch in one transaction and answers which changes found no message to change. */
@@ -78,7 +80,7 @@ export function createWriteBatch(db: Database): WriteBatch {
       const sorted = [...changes].sort(([left], [right]) => (left < right ? -1 : 1));
       const changed = await run(sorted, changeMessages, changeRow);
       for (const row of changed) orphans.delete((row as { id: string }).id);
-      await run(steps, insertSteps, stepRow);
+      await run([...steps.values()], insertSteps, stepsRow);
     });
     return [...orphans];
   };
@@ -102,7 +104,7 @@ function bySize(build: (size: number) => CompiledQuery): Queries {
 
 const repeat = <T>(size: number, item: T): T[] => Array.from({ length: size }, () => item);
 
-// Stand-ins that give the queries their columns; `messageRow` and `stepRow` give the values in the same order.
+// Stand-ins that give the queries their columns; `messageRow` and `stepsRow` give the values in the same order.
 const MESSAGE = {
   id: '',
   direction: 'outbound' as const,
@@ -139,10 +141,10 @@ const changeRow = ([id, { state, code, updatedAt }]: [string, UnwrittenChange]):
   String(updatedAt),
 ];
 
-const stepRow = ({ messageId, seq, at, step, detail }: UnwrittenStep): unknown[] => [
+const stepsRow = ({ messageId, seq, steps }: UnwrittenSteps): unknown[] => [
   messageId,
   seq,
-  at,
-  step,
-  detail === undefined ? null : JSON.stringify(detail),
+  steps[0]?.[0],
+  steps.at(-1)?.[1],
+  JSON.stringify(steps),
 ];
