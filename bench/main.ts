@@ -26,7 +26,7 @@ import { forged, inbound, nobodyThere, outbound, unsigned } from './scenarios/wo
 import type { Work } from './scenarios/work.ts';
 import { judge } from './targets.ts';
 
-const QUICK_MS = 85_000;
+const QUICK_MS = 80_000;
 const PATHS: Record<'outbound' | 'inbound' | 'refusals', Record<string, Work>> = {
   outbound: { outbound },
   inbound: { inbound },
@@ -113,7 +113,7 @@ async function costs(
     // What is left of the time is shared out evenly; outbound, the longest, counts twice.
     const share = (index === 0 ? 2 : 1) / (works.length - index + (index === 0 ? 1 : 0));
     const deadline = Date.now() + (until - Date.now()) * share;
-    await warmUp(arena, lanes, work, Math.max(run.macs, run.messages * (run.quick ? 2 : 5)));
+    await warmUp(arena, lanes, work, Math.max(run.macs, run.messages * (run.quick ? 4 : 10)));
     const rounds = { rounds: run.rounds, messages: run.messages, until: deadline };
     const found = await measureCosts(arena, lanes, work, rounds, profiles?.watch(path));
     results.costs[path] = pathCosts(found);

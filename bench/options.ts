@@ -70,7 +70,7 @@ export function readOptions(args: string[]): Options | string {
     sections,
     without: values.without.split(','),
     rounds: Number(values.rounds ?? 12),
-    messages: Number(values.messages ?? (quick ? 400 : 1000)),
+    messages: Number(values.messages ?? (quick ? 250 : 1000)),
     macs: Number(values.macs),
     memoryMessages: Number(values['memory-messages']),
     profileFolder: values.profile === undefined ? undefined : resolve(values.profile),

@@ -19,27 +19,24 @@ export function report(results: Results, verdicts: readonly Verdict[]): string {
 function costTable({ costs }: Results): string {
   const paths = Object.entries(costs);
   if (paths.length === 0) return '';
-  const names = Object.keys(paths[0]?.[1] ?? {});
+  const others = Object.keys(paths[0]?.[1] ?? {}).filter((name) => name !== 'floor');
   const rows = paths.map(([path, all]) => {
     const ours = all['footbridge'];
     return [
       path,
-      ...names.flatMap((name) => {
-        const cost = all[name];
-        if (cost === undefined) return ['', ''];
-        return [cost.micros.median.toFixed(0), name === 'floor' ? '1.00' : ratio(cost.toFloor)];
-      }),
-      ours?.toReference ? ratio(ours.toReference) : '',
+      all['floor']?.micros.median.toFixed(0) ?? '',
+      ...others.map((name) => (all[name] === undefined ? '' : ratio(all[name].toFloor))),
+      ...(ours === undefined
+        ? []
+        : [ours.micros.median.toFixed(0), ours.toReference ? ratio(ours.toReference) : '']),
       String(all['floor']?.micros.rounds ?? ''),
     ];
   });
-  const header = [
-    'CPU per message',
-    ...names.flatMap((name) => [`${name} µs`, '× floor (quartiles)']),
-    'ours × reference',
-    'rounds',
-  ];
-  return table(header, rows);
+  const ours = others.includes('footbridge') ? ['ours µs', 'ours × reference'] : [];
+  return table(
+    ['CPU per message', 'floor µs', ...others.map((name) => `${name} × floor`), ...ours, 'rounds'],
+    rows,
+  );
 }
 
 function latencyTable({ latencies }: Results): string {

@@ -7,7 +7,7 @@ const pending = new Map<string, Promise<void>>();
 
 export function reportPending(requestId: string, locationId: string, messageId: string): void {
   const sent = updateStatus(locationId, messageId, 'pending').then(
-    () => logger.debug('status pending sent', { requestId, locationId, messageId }),
+    () => logger.info('status pending sent', { requestId, locationId, messageId }),
     (error: Error) =>
       logger.warn('status pending failed', { requestId, locationId, messageId, error: error.message }),
   );
@@ -27,5 +27,5 @@ export async function reportOutcome(
   await pending.get(requestId);
   pending.delete(requestId);
   await updateStatus(locationId, messageId, status, error);
-  logger.debug('status sent', { requestId, locationId, messageId, status });
+  logger.info('status sent', { requestId, locationId, messageId, status });
 }

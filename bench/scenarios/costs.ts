@@ -6,9 +6,6 @@ import type { Stretch } from '../measure/profile.ts';
 import { now } from '../world/clock.ts';
 import type { Work } from './work.ts';
 
-/** Work that was put off (a journal written behind, a log flushed) belongs to the messages that caused it. */
-const SETTLE_MS = 200;
-
 /** Microseconds of CPU per message and round. */
 export type Costs = Readonly<Record<string, readonly number[]>>;
 
@@ -41,7 +38,7 @@ export async function measureCosts(
       const begun = now();
       const before = cpuMicros(lane.pid);
       await work.perform(world, lane, run, messages);
-      await sleep(SETTLE_MS);
+      await sleep(work.settleMs);
       watch(lane, [begun, now()]);
       costs.get(lane.name)?.push((cpuMicros(lane.pid) - before) / messages);
     }

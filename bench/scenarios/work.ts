@@ -6,6 +6,8 @@ import type { World } from '../world/world.ts';
 
 /** One piece of work for a contestant: `prepare` once, then `perform` on each lane with the same bytes. */
 export interface Work {
+  /** What was put off meanwhile (a journal written behind, a log flushed) belongs to the messages that caused it. */
+  readonly settleMs: number;
   prepare(world: World, locations: readonly string[], count: number): Promise<number>;
   /** Resolves when all of it is done to the end, and throws when any of it was not done right. */
   perform(world: World, lane: Lane, run: number, count: number): Promise<void>;
@@ -15,6 +17,7 @@ export const CONCURRENCY = 32;
 
 /** Webhook in, frame out, 200, `pending`, the Mac's report, `delivered`, acknowledgement. */
 export const outbound: Work = {
+  settleMs: 200,
   prepare: (world, locations, count) => prepareWebhooks(world, locations, count, 'signed'),
   async perform(world, lane, run, count) {
     await beginOutbound(world, lane, run, count);
@@ -25,6 +28,7 @@ export const outbound: Work = {
 
 /** The Mac's message, the CRM's conversation, acknowledgement. */
 export const inbound: Work = {
+  settleMs: 200,
   prepare: (world) => Promise.resolve(world.nextRun()),
   async perform(world, lane, run, count) {
     await world.crm.call('begin', { run, outbound: 0, inbound: count });
@@ -34,8 +38,9 @@ export const inbound: Work = {
 };
 
 /** A webhook that ends with an error and nothing else. */
-export function refused(kind: Kind, status: number, locations?: readonly string[]): Work {
+export function refused(kind: Kind, status: number, settleMs: number, locations?: readonly string[]): Work {
   return {
+    settleMs,
     prepare: (world, served, count) => prepareWebhooks(world, locations ?? served, count, kind),
     async perform(world, lane, _run, count) {
       const { statuses } = await world.load.call('closedLoop', lane.url, CONCURRENCY);
@@ -44,11 +49,12 @@ export function refused(kind: Kind, status: number, locations?: readonly string[
   };
 }
 
-export const unsigned = refused('unsigned', 401);
-export const forged = refused('forged', 401);
+export const unsigned = refused('unsigned', 401, 0);
+export const forged = refused('forged', 401, 0);
 export const nobodyThere = refused(
   'signed',
   404,
+  200,
   locationNames(100).map((name) => name.replace('bench', 'absent')),
 );
 
