@@ -14,8 +14,8 @@ export interface EnrolmentRoutesDeps {
   readonly perMinute: number;
 }
 
-/** Ten wrong keys or tokens lock an address out; nobody guesses 140 bits ten at a time. */
-const WRONG: Limit = { name: 'enrolment-wrong', max: 10, windowSec: 900 };
+/** Thirty wrong keys or tokens lock an address out until the minute is over; nobody guesses 140 bits thirty at a time. */
+const WRONG: Limit = { name: 'enrolment-wrong', max: 30, windowSec: 60 };
 const BODY_LIMIT = 16_384;
 
 /** `POST /mac/activate` and `POST /mac/deactivate` (M7). */
