@@ -73,7 +73,7 @@ function heldLine() {
       tell: (call: StatusCall, patience: Patience) =>
         new Promise<StatusOutcome>((answer) => {
           // The first attempt goes out at once.
-          patience.confirmed?.();
+          void patience.confirmed?.();
           waiting.push({ call, patience, answer });
         }),
     },
@@ -450,7 +450,7 @@ describe('in whatever order things happen', () => {
             async tell(call, patience) {
               for (let attempts = 1; ; attempts++) {
                 if (!patience.wanted(false)) return { kind: 'unwanted' };
-                patience.confirmed?.();
+                void patience.confirmed?.();
                 await scheduler.schedule(Promise.resolve(), `${call.status} travels`);
                 const seen = arrivals.get(call.messageId) ?? [];
                 arrivals.set(call.messageId, seen);

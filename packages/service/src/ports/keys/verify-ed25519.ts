@@ -1,6 +1,8 @@
 import { verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
+import type Sodium from 'sodium-native';
+
 import { rawEd25519 } from './read-public-key.ts';
 
 export type Verify = (body: Uint8Array, signature: Uint8Array) => boolean;
@@ -10,7 +12,7 @@ export function ed25519Verifier(key: KeyObject): Verify {
   return sodium === undefined ? opensslVerifier(key) : sodiumVerifier(sodium, key);
 }
 
-function sodiumVerifier(library: typeof import('sodium-native').default, key: KeyObject): Verify {
+function sodiumVerifier(library: typeof Sodium, key: KeyObject): Verify {
   const raw = rawEd25519(key);
   return (body, signature) => library.crypto_sign_verify_detached(signature, body, raw);
 }
