@@ -37,6 +37,7 @@ export interface HouseOptions {
   readonly locationClaim?: 'first' | 'operator';
   readonly enrolmentPerMinute?: number;
   readonly attemptsPerMinute?: number;
+  readonly maxSessions?: number;
   readonly clock?: Clock;
   readonly log?: Logger;
   /** Given: changes are polled from it, as several nodes on one database do. */
@@ -91,6 +92,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
     },
     heartbeatSec: options.heartbeatSec ?? 15,
     attemptsPerMinute: options.attemptsPerMinute ?? 1_000_000,
+    ...(options.maxSessions !== undefined && { maxSessions: options.maxSessions }),
   });
   const enrolment = new Enrolment({ licenses, changes, audit });
   const perMinute = options.enrolmentPerMinute ?? 1_000_000;

@@ -6,6 +6,7 @@ import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
 import { undoList } from '@footbridge/testkit/undo';
 import { until } from '@footbridge/testkit/until';
+import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startMacHouse } from './mac-house.ts';
@@ -340,6 +341,38 @@ describe('bytes that no client library would send', () => {
     socket.write(Buffer.concat([register('loc1'), Buffer.from([0x81, 0xfe, 0xff, 0xff, 1, 2, 3, 4])]));
     await until(async () => (await house.send('loc1')) === 'written');
     await until(() => house.gateway.sessions === 0, { within: 1500 });
+  });
+});
+
+describe('any bytes at all', () => {
+  it('M1 no bytes of one Mac trouble another', { timeout: 60_000 }, async () => {
+    const { house, join, token } = await start();
+    const neighbour = await join('healthy');
+    const shared = await token();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.oneof(
+            fc.uint8Array({ minLength: 1, maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+            fc.json().map((text) => masked(0x81, Buffer.from(text).subarray(0, 60_000))),
+            fc
+              .tuple(fc.nat(255), fc.uint8Array({ maxLength: 200 }))
+              .map(([first, bytes]) => masked(first, Buffer.from(bytes))),
+          ),
+          { minLength: 1, maxLength: 5 },
+        ),
+        async (pieces) => {
+          const socket = await rawSocket(house.url, shared);
+          socket.write(Buffer.concat([register('junk'), ...pieces]));
+          expect(await house.send('healthy')).toBe('written');
+          await neighbour.nextFrame('send');
+          socket.resetAndDestroy();
+        },
+      ),
+      { numRuns: 150 },
+    );
+    await until(() => house.gateway.sessions === 1);
+    expect(neighbour.isOpen).toBe(true);
   });
 });
 
