@@ -1,5 +1,6 @@
 // node bench/macs.ts [--macs 1000,5000,10000] [--heartbeats 2] [--webhooks 2000]
 // Idle Macs on one node: what each costs, what their heartbeats cost, and how long a storm of reconnects takes.
+// `ws` is the floor: the same sockets on nothing but the library, on the same machine and in the same minutes.
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,11 +12,12 @@ import { activate } from '@footbridge/testkit/mac';
 import { Agent, request } from 'undici';
 
 import type { FleetOrder, FleetReport } from './macs/fleet.ts';
-import type { HouseReport } from './macs/house.ts';
+import type { HouseReport } from './macs/reports.ts';
 
 const HEARTBEAT_SEC = 15;
 const SEATS = 100;
 const PER_SECOND = 200;
+const SETTLE_MS = 35_000;
 
 const { values } = parseArgs({
   options: {
@@ -26,6 +28,7 @@ const { values } = parseArgs({
 });
 
 interface Row {
+  readonly name: string;
   readonly macs: number;
   readonly acceptedSec: number;
   readonly acceptedCpuSec: number;
@@ -43,32 +46,35 @@ interface Row {
 
 const key = ed25519Key('bench');
 const rows: Row[] = [];
-for (const macs of values.macs.split(',').map(Number)) rows.push(await measure(macs));
+for (const macs of values.macs.split(',').map(Number))
+  for (const name of ['ws', 'footbridge'] as const) rows.push(await measure(name, macs));
 print(rows);
 process.exit(0);
 
-async function measure(macs: number): Promise<Row> {
-  const house = await startHouse();
+async function measure(name: 'ws' | 'footbridge', macs: number): Promise<Row> {
+  const house = await startHouse(name === 'ws' ? 'macs/floor.ts' : 'macs/house.ts');
   const fleet = fork(new URL('macs/fleet.ts', import.meta.url).pathname);
   try {
-    say(`${macs} Macs: activating`);
-    const enrolled = await enrol(house.address, macs);
+    say(`${name}, ${macs} Macs: activating`);
+    const enrolled = name === 'ws' ? strangers(macs) : await enrol(house.address, macs);
     const empty = await ask<HouseReport>(house.child, 'report');
-    say(`${macs} Macs: connecting`);
+    say(`${name}, ${macs} Macs: connecting`);
     const url = `${house.address.url}/mac/socket`;
     const accepted = await ask<FleetReport>(fleet, { do: 'connect', url, macs: enrolled });
-    await pause(2000);
+    // What a storm leaves to be written is written; idle is what comes after.
+    await pause(SETTLE_MS);
     const full = await ask<HouseReport>(house.child, 'report');
-    say(`${macs} Macs: idle for ${values.heartbeats} heartbeats`);
+    say(`${name}, ${macs} Macs: idle for ${values.heartbeats} heartbeats`);
     await pause(Number(values.heartbeats) * HEARTBEAT_SEC * 1000);
     const idle = await ask<HouseReport>(house.child, 'report');
-    say(`${macs} Macs: ${values.webhooks} webhooks among them`);
-    const latencies = await webhooks(house.address.url, enrolled, Number(values.webhooks));
+    const count = name === 'ws' ? 0 : Number(values.webhooks);
+    const latencies = await webhooks(house.address.url, enrolled, count);
     await ask<HouseReport>(house.child, 'report');
-    say(`${macs} Macs: all gone and back at once`);
+    say(`${name}, ${macs} Macs: all gone and back at once`);
     const storm = await ask<FleetReport>(fleet, { do: 'storm' });
     const stormed = await ask<HouseReport>(house.child, 'report');
     return {
+      name,
       macs,
       acceptedSec: accepted.ms / 1000,
       acceptedCpuSec: full.cpuMs / 1000,
@@ -96,9 +102,9 @@ interface Address {
   readonly operatorToken: string;
 }
 
-async function startHouse(): Promise<{ child: ChildProcess; address: Address }> {
+async function startHouse(file: string): Promise<{ child: ChildProcess; address: Address }> {
   const plenty = '1000000';
-  const child = fork(new URL('macs/house.ts', import.meta.url).pathname, {
+  const child = fork(new URL(file, import.meta.url).pathname, {
     execArgv: ['--expose-gc'],
     env: {
       PATH: process.env['PATH'],
@@ -115,6 +121,10 @@ async function startHouse(): Promise<{ child: ChildProcess; address: Address }> 
   });
   const [address] = (await once(child, 'message')) as [Address];
   return { child, address };
+}
+
+function strangers(macs: number): [string, string][] {
+  return Array.from({ length: macs }, (_, index) => ['A'.repeat(43), `loc${index}`]);
 }
 
 /** Token and location of every Mac. */
@@ -193,15 +203,15 @@ function say(what: string): void {
 
 function print(results: readonly Row[]): void {
   console.log(
-    '| Macs | all accepted in (CPU) | memory each (heap) | CPU of heartbeats | longest timer (CPU) | longest stall | webhook p50 / p99 | storm (CPU) | lost |',
+    '| | Macs | all accepted in (CPU) | memory each (heap) | CPU of heartbeats | longest timer (CPU) | longest stall | webhook p50 / p99 | storm (CPU) | lost |',
   );
-  console.log('|---|---|---|---|---|---|---|---|---|');
+  console.log('|---|---|---|---|---|---|---|---|---|---|');
   for (const row of results)
     console.log(
-      `| ${row.macs} | ${row.acceptedSec.toFixed(1)} s (${row.acceptedCpuSec.toFixed(1)} s) ` +
+      `| ${row.name} | ${row.macs} | ${row.acceptedSec.toFixed(1)} s (${row.acceptedCpuSec.toFixed(1)} s) ` +
         `| ${row.kibPerMac.toFixed(1)} KiB (${row.heapKibPerMac.toFixed(1)} KiB) | ${row.heartbeatCpu.toFixed(1)} % ` +
         `| ${row.longestTimerMs.toFixed(1)} ms | ${row.longestStallMs.toFixed(0)} ms ` +
-        `| ${row.webhookP50.toFixed(1)} / ${row.webhookP99.toFixed(1)} ms ` +
+        `| ${row.name === 'ws' ? '' : `${row.webhookP50.toFixed(1)} / ${row.webhookP99.toFixed(1)} ms`} ` +
         `| ${row.stormSec.toFixed(1)} s (${row.stormCpuSec.toFixed(1)} s) | ${row.lost} |`,
     );
 }
