@@ -76,12 +76,12 @@ export interface Call {
   readonly idempotencyKey?: string;
   readonly wantsBody?: boolean;
   readonly timeoutMs?: number;
-  /** Whether the body of a 2xx says that the CRM did what was asked. */
-  readonly accepts?: (text: string) => boolean;
+  /** Reads the body of a 2xx; undefined when it does not say that the CRM did what was asked. */
+  readonly read?: (text: string) => string | undefined;
 }
 
 export type CallOutcome =
-  /** `inDoubt`: an earlier attempt got no answer, so the CRM may have acted twice. */
+  /** `text` is the body, or what `read` made of it. `inDoubt`: an earlier attempt got no answer, so the CRM may have acted twice. */
   | { readonly kind: 'ok'; readonly status: number; readonly text: string; readonly inDoubt: boolean }
   /** The CRM refused for good. */
   | { readonly kind: 'refused'; readonly status: number; readonly reason: string; readonly text: string }
@@ -209,8 +209,9 @@ class HttpCrmClient implements CrmClient {
     this.#observe?.(call.operation, String(answer.status), tookSec);
     if (answer.status >= 200 && answer.status < 300) {
       gate.succeeded();
-      const { status, text } = answer;
-      if (call.accepts !== undefined && !call.accepts(text))
+      const { status } = answer;
+      const text = call.read === undefined ? answer.text : call.read(answer.text);
+      if (text === undefined)
         return { cause: 'empty', status, reason: 'the answer does not say that it was stored' };
       return { kind: 'ok', status, text, inDoubt: story.inDoubt };
     }
@@ -254,7 +255,7 @@ class HttpCrmClient implements CrmClient {
       path: this.#prefix + call.path,
       headers,
       ...(call.body !== undefined && { body: call.body }),
-      ...((call.wantsBody ?? call.accepts !== undefined) && { wantsBody: true }),
+      ...((call.wantsBody ?? call.read !== undefined) && { wantsBody: true }),
       ...(call.timeoutMs !== undefined && { timeoutMs: call.timeoutMs }),
     };
   }

@@ -32,12 +32,12 @@ export function createInboundCalls(client: CrmClient, shape: InboundShape): Inbo
           }),
           idempotencyKey,
           // The real one has answered 201 with nothing in it, and stored nothing.
-          accepts: (text) => messageIdIn(text) !== undefined,
+          read: messageIdIn,
         },
         patience,
       );
       if (outcome.kind !== 'ok') return outcome;
-      return { kind: 'posted', crmMessageId: messageIdIn(outcome.text) ?? '', inDoubt: outcome.inDoubt };
+      return { kind: 'posted', crmMessageId: outcome.text, inDoubt: outcome.inDoubt };
     },
   };
 }

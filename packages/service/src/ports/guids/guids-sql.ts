@@ -33,7 +33,9 @@ const CLAIMED: Claim = { kind: 'claimed', isNew: true, uncertain: false };
 const CLAIMED_AGAIN = { kind: 'claimed', isNew: false, uncertain: false } as const;
 const MOST_AT_ONCE = 64;
 const PRUNE_AT_ONCE = 5000;
-/** A mark waits this long for claims to share a transaction with. Nobody waits for the CRM meanwhile, it has the message. */
+/** A commit costs more than the rows in it, so under load claims gather for this long; one that comes alone does not wait. */
+const GATHER_MS = 3;
+/** A mark waits this long for claims to share their commit. The CRM has the message by then: nobody waits for it. */
 const MARK_MS = 5;
 
 export function createSqlGuids(options: SqlGuidsOptions): Guids {
@@ -50,6 +52,8 @@ class BatchedGuids implements Guids {
   #marks: WaitingMark[] = [];
   #soon: NodeJS.Immediate | undefined;
   #later: NodeJS.Timeout | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #flushedAt = Number.NEGATIVE_INFINITY;
   readonly #running = new Set<Promise<void>>();
 
   constructor({ database, clock, owner }: SqlGuidsOptions) {
@@ -63,7 +67,7 @@ class BatchedGuids implements Guids {
   claim({ locationId, guid }: GuidKey, epoch: number): Promise<Claim> {
     return new Promise((answer, fail) => {
       this.#claims.push({ locationId, guid, epoch, answer, fail });
-      this.#soon ??= setImmediate(() => this.#flush());
+      this.#flushAt(this.#flushedAt + GATHER_MS);
     });
   }
 
@@ -112,8 +116,18 @@ class BatchedGuids implements Guids {
   #mark({ locationId, guid }: GuidKey, state: WaitingMark['state'], crmMessageId: string | null) {
     return new Promise<void>((answer, fail) => {
       this.#marks.push({ locationId, guid, state, crmMessageId, answer, fail });
-      this.#later ??= setTimeout(() => this.#flush(), MARK_MS);
+      this.#flushAt(performance.now() + MARK_MS);
     });
+  }
+
+  /** At the end of this turn of the event loop, or at that time when it is still to come. */
+  #flushAt(time: number): void {
+    if (this.#soon !== undefined || time >= this.#dueAt) return;
+    clearTimeout(this.#later);
+    const ms = time - performance.now();
+    this.#dueAt = time;
+    if (ms <= 0) this.#soon = setImmediate(() => this.#flush());
+    else this.#later = setTimeout(() => this.#flush(), ms);
   }
 
   #flush(): void {
@@ -121,6 +135,8 @@ class BatchedGuids implements Guids {
     clearTimeout(this.#later);
     this.#soon = undefined;
     this.#later = undefined;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#flushedAt = performance.now();
     const [claims, marks] = [this.#claims, this.#marks];
     if (claims.length + marks.length === 0) return;
     this.#claims = [];
