@@ -10,6 +10,12 @@ import { LOCATION_TRANSITIONS, mayBecome } from './transitions.ts';
 
 type LocationRow = Selectable<Schema['locations']>;
 
+interface LocationClaim {
+  readonly locationId: LocationId;
+  readonly licenseId: string;
+  readonly deviceRow: string;
+}
+
 /** Locations and which license they belong to. */
 export class SqlLocations {
   readonly #store: SqlStore;
@@ -18,17 +24,56 @@ export class SqlLocations {
     this.#store = store;
   }
 
-  async claim(
-    claim: { locationId: LocationId; licenseId: string; deviceRow: string },
+  async claim(wish: LocationClaim, mode: 'first' | 'operator'): Promise<Claim> {
+    // Nearly all claims are a license's first of a new location, or another Mac of the license that has it: one statement each.
+    if (mode === 'first' && (await this.#takeNew(wish))) return 'owned';
+    if (await this.#noteDevice(wish)) return 'owned';
+    return await this.#decide(wish, mode);
+  }
+
+  async #takeNew({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
+    const now = this.#store.clock.now();
+    const row: LocationRow = {
+      location_id: locationId,
+      license_id: licenseId,
+      state: 'bound',
+      device_row: deviceRow,
+      created_at: now,
+      updated_at: now,
+    };
+    const { numInsertedOrUpdatedRows } = await this.#store.read('a location cannot be claimed', (db) =>
+      db
+        .insertInto('locations')
+        .values(row)
+        .onConflict((conflict) => conflict.column('location_id').doNothing())
+        .executeTakeFirst(),
+    );
+    return numInsertedOrUpdatedRows === 1n;
+  }
+
+  async #noteDevice({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
+    const { numUpdatedRows } = await this.#store.read('a location cannot be claimed', (db) =>
+      db
+        .updateTable('locations')
+        .set({ device_row: deviceRow, updated_at: this.#store.clock.now() })
+        .where('location_id', '=', locationId)
+        .where('license_id', '=', licenseId)
+        .executeTakeFirst(),
+    );
+    return numUpdatedRows === 1n;
+  }
+
+  async #decide(
+    { locationId, licenseId, deviceRow }: LocationClaim,
     mode: 'first' | 'operator',
   ): Promise<Claim> {
     return await this.#store.change('a location cannot be claimed', async (tx) => {
-      await this.#note(tx, claim.locationId, mode);
-      const row = await this.#store.lockLocation(tx, claim.locationId);
+      await this.#note(tx, locationId, mode);
+      const row = await this.#store.lockLocation(tx, locationId);
       if (row === undefined) return 'unassigned';
-      if (row.license_id !== null && row.license_id !== claim.licenseId) return 'foreign';
+      if (row.license_id !== null && row.license_id !== licenseId) return 'foreign';
       if (row.license_id === null && mode === 'operator') return 'unassigned';
-      await this.#put(tx, row, { license_id: claim.licenseId, state: 'bound', device_row: claim.deviceRow });
+      await this.#put(tx, row, { license_id: licenseId, state: 'bound', device_row: deviceRow });
       return 'owned';
     });
   }
