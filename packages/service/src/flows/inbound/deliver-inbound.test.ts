@@ -82,6 +82,7 @@ async function office(
     clock,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     failpoint: () => {},
+    otherNodes: false,
     ...more,
   });
   return { inbound, clock, guids, steps, epoch };
@@ -148,7 +149,7 @@ describe('an inbound message', () => {
 
   it('I6 of a node that may still be at it waits for that node', async () => {
     let posts = 0;
-    const { inbound, guids, clock } = await office(async () => (posts++, posted()), { settleMs: 20_000 });
+    const { inbound, guids, clock } = await office(async () => (posts++, posted()), { otherNodes: true });
     const other = guids('node-2');
     await other.claim({ locationId: LOCATION, guid: 'g1' }, 1);
     await other.claim({ locationId: LOCATION, guid: 'g2' }, 1);

@@ -48,8 +48,8 @@ export interface InboundDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly failpoint: Failpoint;
-  /** How long the location's former owner may still be finishing what it began; 0 when no other process can be. */
-  readonly settleMs?: number;
+  /** Whether another node may still be finishing what it began while it held the location. */
+  readonly otherNodes: boolean;
   readonly attachments?: Attachments;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
 }
@@ -70,6 +70,8 @@ type Claimed =
   | { readonly kind: 'sent' }
   | { readonly kind: 'unwanted' };
 
+/** How long it may: the time in which it learns of its loss, and the timeout of a call. */
+const SETTLE_MS = 20_000;
 const STORE_AGAIN_MS = 1000;
 const HELD_AGAIN_MS = 500;
 const MARK_TRIES = 4;
@@ -191,7 +193,7 @@ class Deliveries implements Inbound {
   }
 
   async #claim(job: InboundJob): Promise<Claimed> {
-    const { guids, clock, settleMs = 0 } = this.#deps;
+    const { guids, clock, otherNodes } = this.#deps;
     const key = { locationId: job.locationId, guid: job.frame.guid };
     while (job.wanted()) {
       try {
@@ -199,7 +201,7 @@ class Deliveries implements Inbound {
         if (claim.kind !== 'held') return claim;
         // The process that began it is gone, or fenced off and about to finish: it has until then.
         const since = this.#leaseSince.get(job.lease) ?? clock.monotonic();
-        if (clock.monotonic() < since + settleMs) await this.#pause(job, HELD_AGAIN_MS);
+        if (otherNodes && clock.monotonic() < since + SETTLE_MS) await this.#pause(job, HELD_AGAIN_MS);
         else if (await guids.takeOver(key, job.lease.epoch, claim.owner))
           return { kind: 'claimed', isNew: false, uncertain: true };
       } catch (error) {

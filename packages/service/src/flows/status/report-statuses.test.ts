@@ -59,6 +59,7 @@ function house(calls: Line, more: { oauthReady?: boolean; otherNodes?: boolean }
     clock,
     log: { debug: say, info: say, warn: say, error: say },
     failpoint: () => {},
+    otherNodes: false,
     ...more,
   });
   return { clock, reports, logs, steps, told, currentEpoch };

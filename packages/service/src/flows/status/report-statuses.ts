@@ -24,10 +24,8 @@ export interface StatusReportsDeps extends Leases {
   readonly clock: Clock;
   readonly log: Logger;
   readonly failpoint: Failpoint;
-  /** How long a call of the location's former owner may still be on the wire: another node, or this one before it was started again. */
-  readonly settleMs?: number;
-  /** Whether another node may own a location next; then only its owner may say anything at all. */
-  readonly otherNodes?: boolean;
+  /** Whether another node may own a location next, or owned it before; then only its owner may say anything at all. */
+  readonly otherNodes: boolean;
   readonly count?: (status: Status, result: StatusOutcome['kind']) => void;
 }
 
@@ -60,7 +58,8 @@ export interface StatusReports {
   close(): Promise<void>;
 }
 
-const SETTLE_MS = 11_000;
+/** How long a call of a former owner may still be on the wire: its timeout; of another node, also the time in which it learns of its loss. */
+const SETTLE_MS = { ownFormerLife: 11_000, otherNodes: 20_000 };
 /** No `pending` is tried for longer than this, timeouts included. */
 const PENDING_LIFE_MS = 180_000;
 
@@ -87,7 +86,7 @@ class Reports implements StatusReports {
     this.#requests.set(requestId, newRequest(locationId, usable));
     if (usable === undefined || !this.#speaks(requestId)) return;
     // In one process the lanes keep the order, also when the Mac is gone by now; over nodes only the owner may speak.
-    const fence = (this.#deps.otherNodes ?? true) ? lease : undefined;
+    const fence = this.#deps.otherNodes ? lease : undefined;
     void this.#tell(requestId, this.#telling('pending', locationId, usable, 'pending', undefined, fence));
   }
 
@@ -185,7 +184,8 @@ class Reports implements StatusReports {
 
   /** A request of an earlier run, or of another node. Nothing is said of it while a `pending` of theirs may still arrive. */
   async #recall(lease: Lease, frame: MessageStatusFrame): Promise<KnownRequest | undefined> {
-    const { clock, settleMs = SETTLE_MS } = this.#deps;
+    const { clock, otherNodes } = this.#deps;
+    const settleMs = otherNodes ? SETTLE_MS.otherNodes : SETTLE_MS.ownFormerLife;
     const madeAt = requestTime(frame.requestId);
     const told = await this.#told(frame.requestId);
     if (told === undefined && madeAt === undefined) return undefined;
