@@ -58,12 +58,15 @@ function grownOpenList(open: ReadonlySet<string>): string[] {
   }
 }
 
-export function printContract(reportFile: string): boolean {
-  if (!existsSync(reportFile)) {
+export function printContract(reportFiles: readonly string[]): boolean {
+  if (!reportFiles.every((file) => existsSync(file))) {
     console.error('contract: the tests left no report');
     return false;
   }
-  const { lines, faults } = contractTable(JSON.parse(readFileSync(reportFile, 'utf8')) as Report);
+  const testResults = reportFiles.flatMap(
+    (file) => (JSON.parse(readFileSync(file, 'utf8')) as Report).testResults,
+  );
+  const { lines, faults } = contractTable({ testResults });
   for (const line of lines) console.log(/ (FAIL|MISSING) /.test(line) ? styleText('red', line) : line);
   for (const fault of faults) console.error(styleText('red', `contract: ${fault}`));
   return faults.length === 0;
@@ -88,5 +91,5 @@ if (import.meta.main) {
       stdio: ['ignore', 'ignore', 'inherit'],
     },
   );
-  process.exitCode = printContract(report) ? 0 : 1;
+  process.exitCode = printContract([report]) ? 0 : 1;
 }

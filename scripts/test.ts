@@ -7,27 +7,47 @@ import { check } from './check.ts';
 import { printContract } from './contract.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const REPORT = join(ROOT, '.cache/vitest.json');
+const CACHE = join(ROOT, '.cache');
 
-mkdirSync(join(ROOT, '.cache'), { recursive: true });
-const checked = await check();
+/** Several processes, servers and browsers each: one file at a time, so that they do not starve each other of their deadlines. */
+const HEAVY = ['tests/nodes', 'tests/crashes', 'packages/demo'];
+/** Compares costs: beside other tests it would measure them. */
 const GUARD = 'tests/bench-guard.test.ts';
-const vitest = (...args: string[]) =>
-  spawnSync('npx', ['--no-install', 'vitest', 'run', ...args], { cwd: ROOT, stdio: 'inherit' }).status === 0;
 
-const tested = vitest(
-  '--exclude',
-  GUARD,
-  '--reporter=default',
-  '--reporter=json',
-  `--outputFile.json=${REPORT}`,
+const reports: string[] = [];
+
+function vitest(name: string, ...args: string[]): boolean {
+  const report = join(CACHE, `vitest-${name}.json`);
+  reports.push(report);
+  const { status } = spawnSync(
+    'npx',
+    [
+      '--no-install',
+      'vitest',
+      'run',
+      ...args,
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+    ],
+    { cwd: ROOT, stdio: 'inherit' },
+  );
+  return status === 0;
+}
+
+mkdirSync(CACHE, { recursive: true });
+const checked = await check();
+const light = vitest(
+  'light',
+  ...[...HEAVY.map((folder) => `${folder}/**`), GUARD].flatMap((path) => ['--exclude', path]),
 );
-// What compares costs runs alone: beside other tests it would measure them.
-const guarded = vitest(GUARD);
-const contract = printContract(REPORT);
-const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(REPORT, 'utf8')) as {
-  numPassedTests: number;
-  numFailedTests: number;
-};
-console.log(`${numPassedTests} passed, ${numFailedTests} failed`);
-process.exitCode = checked && tested && guarded && contract ? 0 : 1;
+const heavy = vitest('heavy', ...HEAVY, '--no-file-parallelism');
+const guarded = vitest('guard', GUARD);
+const contract = printContract(reports);
+const counts = reports.map(
+  (report) => JSON.parse(readFileSync(report, 'utf8')) as { numPassedTests: number; numFailedTests: number },
+);
+const sum = (name: 'numPassedTests' | 'numFailedTests') =>
+  counts.reduce((total, count) => total + count[name], 0);
+console.log(`${sum('numPassedTests')} passed, ${sum('numFailedTests')} failed`);
+process.exitCode = checked && light && heavy && guarded && contract ? 0 : 1;
