@@ -69,8 +69,9 @@ export function startPart<C extends Calls>(
     if (failure === undefined) one?.resolve(value);
     else one?.reject(new Error(failure));
   });
-  child.on('exit', (code) => {
-    for (const one of waiting.values()) one.reject(new Error(`${path} ended with code ${code}.`));
+  child.on('exit', (code, signal) => {
+    for (const one of waiting.values())
+      one.reject(new Error(`${path} ended with ${signal ?? `code ${code}`}.`));
     waiting.clear();
   });
   return {
