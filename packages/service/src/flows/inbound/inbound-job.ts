@@ -3,6 +3,7 @@ import * as crypto from 'node:crypto';
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import { newRequestId } from '@footbridge/protocol/ids';
 
+import type { Logger } from '../../log.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import type { Patience, Setback } from './crm-calls.ts';
@@ -12,6 +13,7 @@ const native = 'randomUUIDv7' in crypto ? (crypto.randomUUIDv7 as () => string) 
 const nextId = (): string => native?.() ?? newRequestId();
 
 const EMPTY_ANSWERS = 8;
+const MOST_TROUBLES = 8;
 const STUCK_TRIES = 8;
 const STUCK_MS = 15 * 60_000;
 
@@ -20,6 +22,7 @@ export interface InboundJobDeps {
   /** Asks for certain; undefined on a node that is alone. */
   readonly confirm?: (lease: Lease) => Promise<boolean>;
   readonly journal: Pick<Journal, 'step'>;
+  readonly log: Pick<Logger, 'info'>;
 }
 
 /** One message on its way from a Mac to the CRM, and the patience with which it is brought there. */
@@ -32,7 +35,7 @@ export class InboundJob implements Patience {
   #lease: Lease;
   #unwanted = false;
   #wake: (() => void) | undefined;
-  #lastTrouble = '';
+  #troubles: Set<string> | undefined;
 
   constructor(lease: Lease, frame: MessageReceivedFrame, deps: InboundJobDeps) {
     this.frame = frame;
@@ -69,14 +72,23 @@ export class InboundJob implements Patience {
 
   /** As long as the CRM may take it later the Mac keeps it, however long that is; what the CRM alone cannot swallow makes way. */
   again(setback: Setback): boolean {
-    const trouble = `${setback.cause} ${setback.status}`;
-    if (trouble !== this.#lastTrouble) {
-      this.#lastTrouble = trouble;
-      const { cause, status: http, reason } = setback;
-      this.#deps.journal.step(this.id, 'crm_refused', { detail: { cause, http, reason } });
-    }
+    this.#note(setback);
     if (setback.cause === 'empty') return setback.attempts < EMPTY_ANSWERS;
     const { attempts, sinceMs, status, othersPass } = setback;
     return !(attempts >= STUCK_TRIES && sinceMs >= STUCK_MS && status >= 500 && othersPass);
+  }
+
+  /** Said when the trouble is new, and not for ever: an outage may last for days. */
+  #note({ cause, status: http, reason }: Setback): void {
+    const trouble = `${cause} ${http}`;
+    this.#troubles ??= new Set();
+    if (this.#troubles.has(trouble) || this.#troubles.size >= MOST_TROUBLES) return;
+    this.#troubles.add(trouble);
+    const { journal, log } = this.#deps;
+    journal.step(this.id, 'crm_refused', { detail: { cause, http, reason } });
+    log.info(
+      { id: this.id, locationId: this.locationId, cause, http, reason },
+      'an inbound message waits for the CRM',
+    );
   }
 }

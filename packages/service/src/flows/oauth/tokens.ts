@@ -59,7 +59,7 @@ interface Known {
   readonly renewedAt?: number | undefined;
 }
 
-const KEPT = 10_000;
+const KEPT = 20_000;
 /** What no clock of the CRM's limits is looked up again this often: another node, or a person, may have changed it. */
 const LOOKED_UP_MS = 5000;
 const REFRESH_AGAIN_MS = 30_000;
