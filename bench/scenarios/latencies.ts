@@ -15,6 +15,8 @@ export interface Rates {
   /** Each contestant is measured so often, in turns; the median of its percentiles counts. */
   readonly repeats: number;
   readonly crmLatencyMs?: number;
+  /** How long a Mac takes to send a text; part of `delivered`. */
+  readonly reportAfterMs?: number;
 }
 
 export async function measureLatencies(
@@ -51,7 +53,11 @@ async function once({ world }: Arena, lane: Lane, rates: Rates): Promise<Partial
   const outgoing = Math.round(rates.outbound * rates.seconds);
   const incoming = Math.round(rates.inbound * rates.seconds);
   const run = await prepareWebhooks(world, lane.locations, outgoing);
-  await beginOutbound(world, lane, run, outgoing, { inbound: incoming, latencyMs: rates.crmLatencyMs ?? 0 });
+  await beginOutbound(world, lane, run, outgoing, {
+    inbound: incoming,
+    latencyMs: rates.crmLatencyMs ?? 0,
+    reportAfterMs: rates.reportAfterMs ?? 0,
+  });
   const [fired, received] = await Promise.all([
     world.load.call('fixedRate', lane.url, rates.outbound),
     incoming > 0 ? world.macs.call('receive', lane.name, run, incoming, { rate: rates.inbound }) : undefined,

@@ -16,15 +16,20 @@ export interface Work {
 export const CONCURRENCY = 32;
 
 /** Webhook in, frame out, 200, `pending`, the Mac's report, `delivered`, acknowledgement. */
-export const outbound: Work = {
-  settleMs: 200,
-  prepare: (world, locations, count) => prepareWebhooks(world, locations, count, 'signed'),
-  async perform(world, lane, run, count) {
-    await beginOutbound(world, lane, run, count);
-    const fired = await world.load.call('closedLoop', lane.url, CONCURRENCY);
-    await endOutbound(world, lane, count, fired);
-  },
-};
+export function outboundReported(reportAfterMs: number): Work {
+  return {
+    settleMs: 200,
+    prepare: (world, locations, count) => prepareWebhooks(world, locations, count, 'signed'),
+    async perform(world, lane, run, count) {
+      await beginOutbound(world, lane, run, count, { reportAfterMs });
+      const fired = await world.load.call('closedLoop', lane.url, CONCURRENCY);
+      await endOutbound(world, lane, count, fired);
+    },
+  };
+}
+
+/** The Macs report at once: nothing of the service's work is hidden behind their slowness. */
+export const outbound = outboundReported(0);
 
 /** The Mac's message, the CRM's conversation, acknowledgement. */
 export const inbound: Work = {
@@ -75,10 +80,10 @@ export async function beginOutbound(
   lane: Lane,
   run: number,
   count: number,
-  more: { inbound?: number; latencyMs?: number } = {},
+  { reportAfterMs = 0, ...more }: { inbound?: number; latencyMs?: number; reportAfterMs?: number } = {},
 ): Promise<void> {
   await world.crm.call('begin', { run, outbound: count, inbound: 0, ...more });
-  await world.macs.call('expectStatuses', lane.name, count);
+  await world.macs.call('expectStatuses', lane.name, count, reportAfterMs);
 }
 
 /** Waits for the last acknowledgement and makes sure that the CRM heard of every message exactly what it should. */

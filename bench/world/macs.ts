@@ -66,7 +66,13 @@ class Mac {
     else if (frame.type === 'registered') registered();
   }
 
-  #deliver({ requestId, messageId: id }: SendFrame): void {
+  #deliver(frame: SendFrame): void {
+    const { reportAfterMs } = this.#fleet;
+    if (reportAfterMs === 0) this.#report(frame);
+    else setTimeout(() => this.#report(frame), reportAfterMs);
+  }
+
+  #report({ requestId, messageId: id }: SendFrame): void {
     const seq = ++this.#seq;
     this.#onAck.set(seq, () => this.#fleet.statusAcked());
     this.#line.send(
@@ -113,6 +119,8 @@ type ServiceFrame =
 
 /** All Macs of one contestant. */
 class Fleet {
+  /** How long a Mac takes to send a text. */
+  reportAfterMs = 0;
   readonly #macs: Mac[] = [];
   #failure: Error | undefined;
   #failed = (_error: Error): void => undefined;
@@ -139,7 +147,8 @@ class Fleet {
     if (this.#acked === this.#expected) this.#allAcked();
   }
 
-  expectStatuses(count: number): void {
+  expectStatuses(count: number, reportAfterMs: number): void {
+    this.reportAfterMs = reportAfterMs;
     this.#acked = 0;
     this.#expected = count;
   }
@@ -217,7 +226,8 @@ const calls = {
     fleets.set(name, fleet);
     await fleet.connect(url, all);
   },
-  expectStatuses: (name: string, count: number) => fleetOf(name).expectStatuses(count),
+  expectStatuses: (name: string, count: number, reportAfterMs: number) =>
+    fleetOf(name).expectStatuses(count, reportAfterMs),
   statusesDone: (name: string, withinMs: number) => fleetOf(name).statusesDone(withinMs),
   receive: (name: string, run: number, count: number, pace: Pace) => fleetOf(name).receive(run, count, pace),
   disconnect(name: string) {
