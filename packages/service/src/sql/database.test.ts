@@ -2,9 +2,12 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
+import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { StartError } from '../errors.ts';
@@ -24,6 +27,26 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
   });
   afterAll(() => server.stop());
   databaseContract('PostgreSQL', async () => ({ engine: 'postgres', url: await server.createDatabase() }));
+
+  it('a connection that breaks between two statements of a transaction fails that transaction alone', async () => {
+    const proxy = await startFaultProxy({ to: server.url });
+    const { db, close } = await openDatabase(
+      { engine: 'postgres', url: proxy.url(await server.createDatabase()) },
+      () => {},
+    );
+    const broken = db.transaction().execute(async (trx) => {
+      await sql`select 1`.execute(trx);
+      await proxy.down();
+      // The connection says it broke while nobody asks it anything.
+      await setTimeout(100);
+      await sql`select 2`.execute(trx);
+    });
+    await expect(broken).rejects.toThrow(/connection|terminated/i);
+    await proxy.up();
+    await expect(sql`select 3 as three`.execute(db)).resolves.toMatchObject({ rows: [{ three: 3 }] });
+    await close();
+    await proxy.stop();
+  });
 });
 
 it('two processes that start together migrate one file once', async () => {

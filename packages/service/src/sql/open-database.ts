@@ -61,6 +61,8 @@ function openFile(file: string): Database {
 
 // 64-bit numbers arrive as strings by default; all of ours are below 2^53.
 const INT8 = 20;
+/** What `pg` says when `query_timeout` is over. */
+const UNANSWERED = 'Query read timeout';
 
 async function openServer(url: string, onIdleError: (error: Error) => void): Promise<Database> {
   const { default: pg } = await import('pg');
@@ -70,6 +72,8 @@ async function openServer(url: string, onIdleError: (error: Error) => void): Pro
     connectionTimeoutMillis: 5000,
     statement_timeout: 30_000,
     lock_timeout: 30_000,
+    // The server ends its own statements; this is for a server, or a network, that went silent.
+    query_timeout: 35_000,
     keepAlive: true,
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -78,20 +82,40 @@ async function openServer(url: string, onIdleError: (error: Error) => void): Pro
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', onIdleError);
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: withoutNul(pool) }) });
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool) }) });
 }
 
-/** PostgreSQL has no NUL in a text. Ids come from outside and may hold one: it is stored, and looked for, as U+FFFD. */
-function withoutNul(pool: PgPool): PostgresPool {
+/**
+ * Two things the pool leaves to us. PostgreSQL has no NUL in a text: ids come from outside and may hold one, so it is
+ * stored, and looked for, as U+FFFD. And a connection in use may break between two statements, or never answer: it
+ * must neither end the process nor be used again.
+ */
+function hardened(pool: PgPool): PostgresPool {
   const cleaned = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value);
   return {
     options: pool.options,
     end: () => pool.end(),
     async connect() {
       const client = await pool.connect();
+      let broken: Error | undefined;
+      const breaks = (error: Error) => {
+        broken = error;
+      };
+      client.on('error', breaks);
       const query = client.query.bind(client) as PostgresPoolClient['query'];
       return Object.assign(Object.create(client) as PgClient & PostgresPoolClient, {
-        query: (text: string, parameters?: readonly unknown[]) => query(text, parameters?.map(cleaned) ?? []),
+        query: (text: string, parameters?: readonly unknown[]) => {
+          const answer: unknown = query(text, parameters?.map(cleaned) ?? []);
+          if (answer instanceof Promise)
+            answer.catch((error: Error) => {
+              if (error.message === UNANSWERED) breaks(error);
+            });
+          return answer;
+        },
+        release: (destroy?: boolean) => {
+          client.release(broken ?? destroy);
+          client.off('error', breaks);
+        },
       });
     },
   };
