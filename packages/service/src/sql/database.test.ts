@@ -30,10 +30,11 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
 
   it('a connection that breaks between two statements of a transaction fails that transaction alone', async () => {
     const proxy = await startFaultProxy({ to: server.url });
-    const { db, close } = await openDatabase(
+    const database = await openDatabase(
       { engine: 'postgres', url: proxy.url(await server.createDatabase()) },
       () => {},
     );
+    const { db } = database;
     const broken = db.transaction().execute(async (trx) => {
       await sql`select 1`.execute(trx);
       await proxy.down();
@@ -44,7 +45,7 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
     await expect(broken).rejects.toThrow(/connection|terminated/i);
     await proxy.up();
     await expect(sql`select 3 as three`.execute(db)).resolves.toMatchObject({ rows: [{ three: 3 }] });
-    await close();
+    await database.close();
     await proxy.stop();
   });
 });
