@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 import type { Ground } from './bridge.ts';
 import { every } from './clock.ts';
+import type { Config } from './config/config.ts';
 import { assetRoutes } from './edges/http/asset-routes.ts';
 import { openWorkshop } from './edges/media/workshop.ts';
 import { assetsRoutes } from './edges/operator/assets-routes.ts';
@@ -15,7 +16,6 @@ import type { AssetIndex } from './ports/asset-index/asset-index.ts';
 import { createSqlAssetIndex } from './ports/asset-index/asset-index-sql.ts';
 import type { Assets } from './ports/assets/assets.ts';
 import { openDiskAssets } from './ports/assets/assets-disk.ts';
-import { openS3Assets } from './ports/assets/assets-s3.ts';
 import type { OpenDatabase } from './sql/open-database.ts';
 
 export interface AssetSide {
@@ -35,8 +35,7 @@ export async function composeAssets(
   baseUrl: () => string,
 ): Promise<AssetSide> {
   const choice = config.assets;
-  const assets =
-    choice.engine === 'disk' ? await openDiskAssets({ directory: choice.folder }) : openS3Assets(choice);
+  const assets = await openAssets(choice);
   const index = createSqlAssetIndex({ db: database.db, clock });
   const converter = new Converter();
   life.add('converter', () => converter.close());
@@ -66,4 +65,10 @@ export async function composeAssets(
     publicRoutes: [assetRoutes({ assets, index, clock })],
     operatorRoutes: [assetsRoutes(index)],
   };
+}
+
+async function openAssets(choice: Config['assets']): Promise<Assets> {
+  if (choice.engine === 'disk') return openDiskAssets({ directory: choice.folder });
+  const { openS3Assets } = await import('./ports/assets/assets-s3.ts');
+  return openS3Assets(choice);
 }
