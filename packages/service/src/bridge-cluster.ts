@@ -2,15 +2,11 @@ import type { Ground } from './bridge.ts';
 import type { HealthCheck } from './edges/http/health-routes.ts';
 import type { Changes } from './ports/changes/changes.ts';
 import { createMemoryChanges } from './ports/changes/changes-memory.ts';
-import { createSqlChanges } from './ports/changes/changes-sql.ts';
 import type { Limits } from './ports/limits/limits.ts';
 import { createMemoryLimits } from './ports/limits/limits-memory.ts';
-import { createRedisLimits } from './ports/limits/limits-redis.ts';
 import type { Switchboard } from './ports/switchboard/switchboard.ts';
 import { createMemorySwitchboard } from './ports/switchboard/switchboard-memory.ts';
-import { createRedisSwitchboard } from './ports/switchboard/switchboard-redis.ts';
 import type { Logger } from './log.ts';
-import { openRedis } from './redis/open-redis.ts';
 import type { OpenDatabase } from './sql/open-database.ts';
 import { sharedSecret } from './sql/shared-secret.ts';
 
@@ -21,25 +17,41 @@ export interface Cluster {
   readonly checks: readonly HealthCheck[];
 }
 
+type RedisChoice = Extract<Ground['config']['cluster'], { engine: 'redis' }>;
+
 /** What nodes share: in memory when there is one, over Redis and PostgreSQL when there are several. */
-export async function composeCluster(
-  { config, log, clock, life, node }: Ground,
+export function composeCluster(ground: Ground, database: OpenDatabase): Cluster | Promise<Cluster> {
+  const { cluster } = ground.config;
+  return cluster.engine === 'memory' ? oneNode(ground) : severalNodes(ground, database, cluster);
+}
+
+function oneNode({ log, clock, life, node }: Ground): Cluster {
+  const limits = createMemoryLimits(clock);
+  const changes = createMemoryChanges(log);
+  const switchboard = createMemorySwitchboard({ clock, node });
+  life.add('limits', () => limits.close());
+  life.add('changes', () => changes.close());
+  life.add('switchboard', () => switchboard.close());
+  return { switchboard, changes, limits, checks: [] };
+}
+
+async function severalNodes(
+  { log, clock, life, node }: Ground,
   database: OpenDatabase,
+  { url, nodeSecret: given }: RedisChoice,
 ): Promise<Cluster> {
-  const alone = createMemoryLimits(clock);
-  if (config.cluster.engine === 'memory') {
-    const changes = createMemoryChanges(log);
-    const switchboard = createMemorySwitchboard({ clock, node });
-    life.add('limits', () => alone.close());
-    life.add('changes', () => changes.close());
-    life.add('switchboard', () => switchboard.close());
-    return { switchboard, changes, limits: alone, checks: [] };
-  }
-  const { url } = config.cluster;
-  const nodeSecret = config.cluster.nodeSecret ?? (await commonSecret(url, database, log));
+  // A node that works alone starts without these.
+  const [{ openRedis }, { createRedisLimits }, { createRedisSwitchboard }, { createSqlChanges }] =
+    await Promise.all([
+      import('./redis/open-redis.ts'),
+      import('./ports/limits/limits-redis.ts'),
+      import('./ports/switchboard/switchboard-redis.ts'),
+      import('./ports/changes/changes-sql.ts'),
+    ]);
+  const nodeSecret = given ?? (await commonSecret(url, database, log));
   const redis = await openRedis(url, log);
   life.add('Redis', () => redis.close());
-  const limits = createRedisLimits({ redis, alone, clock, log });
+  const limits = createRedisLimits({ redis, alone: createMemoryLimits(clock), clock, log });
   life.add('limits', () => limits.close());
   const changes = await createSqlChanges({ db: database.db, clock, log });
   life.add('changes', () => changes.close());

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 
 import { EngineError, StartError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { RedisLink } from './redis-link.ts';
 
 /** One atomic step, written in Lua, kept in a file of its own. */
 export interface Script {
@@ -38,8 +39,6 @@ export async function openRedis(url: string, log: Logger): Promise<Redis> {
   const isBack = () => {
     for (const listener of listeners) listener();
   };
-  // Its client is several hundred files: a node that works alone starts without them.
-  const { RedisLink } = await import('./redis-link.ts');
   const commands = new RedisLink('commands', url, log, isBack);
   const listening = new RedisLink('listening', url, log, isBack);
   const close = () => {
