@@ -13,6 +13,7 @@ import { deprecatedRoutes } from './edges/http/deprecated-routes.ts';
 import { HARDENING } from './edges/http/hardened-server.ts';
 import { healthRoutes } from './edges/http/health-routes.ts';
 import { startListener } from './edges/http/listener.ts';
+import type { Listener } from './edges/http/listener.ts';
 import { webhookRoute } from './edges/http/webhook-route.ts';
 import { keyRoutes } from './edges/operator/keys-routes.ts';
 import { requireOperator } from './edges/operator/operator-auth.ts';
@@ -146,6 +147,10 @@ async function compose(ground: Ground): Promise<Bridge> {
   });
 
   let draining = false;
+  const store = { name: 'store', check: () => database.ping() };
+  // Closed after the public one: /readyz and /metrics tell of the draining.
+  let operatorListener: Listener | undefined;
+  life.add('operator listener', () => operatorListener?.close(DRAIN_MS));
   const publicListener = await startListener(
     {
       name: 'public',
@@ -165,7 +170,7 @@ async function compose(ground: Ground): Promise<Bridge> {
         healthRoutes({
           version,
           startedAt: performance.now(),
-          checks: [{ name: 'store', check: () => database.ping() }, ...cluster.checks],
+          checks: [store, ...cluster.checks],
           limits,
           perMinute: config.limits.healthPerMinute,
           probePerMinute: config.limits.healthProbePerMinute,
@@ -181,14 +186,16 @@ async function compose(ground: Ground): Promise<Bridge> {
   life.add('public listener', () => publicListener.close(DRAIN_MS));
   life.add('Macs', () => macs.drain(DRAIN_MS));
 
-  const operatorListener = await startListener(
+  operatorListener = await startListener(
     {
       name: 'operator',
       log,
       trusted: () => false,
       routes: [
         probeRoutes({
-          ready: () => !draining,
+          draining: () => draining,
+          vital: cluster.checks,
+          useful: [store],
           metrics: metrics.render,
           documents: {
             '/openapi.json': openApiDocument({ version, url: address.url }),
@@ -205,7 +212,6 @@ async function compose(ground: Ground): Promise<Bridge> {
     },
     config.listeners.operator,
   );
-  life.add('operator listener', () => operatorListener.close(DRAIN_MS));
   life.add('readiness', () => {
     draining = true;
   });
