@@ -165,7 +165,7 @@ describe('what the CRM is told', () => {
       pending?.again({ ...SETBACK, attempts: 4 }),
       pending?.again({ ...SETBACK, attempts: 5 }),
     ]).toEqual([true, false]);
-    for (const cause of ['circuit', 'crowded', 'away', 'reauth_required', 'token_refused', 'none'])
+    for (const cause of ['circuit', 'crowded', 'reauth_required', 'token_refused', 'none'])
       expect(pending?.again({ ...SETBACK, cause })).toBe(false);
     for (const cause of ['http', 'network', 'timeout', 'circuit', 'crowded', 'away', 'reauth_required'])
       expect(terminal?.again({ ...late, cause })).toBe(true);

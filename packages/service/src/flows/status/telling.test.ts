@@ -18,3 +18,12 @@ it('A2 a pending that is given up before its first attempt is said once all the 
 it('A11 nothing is said in the name of a lease that is history', () => {
   expect(new Telling('pending', call, lease, { isCurrent: () => false }).wanted()).toBe(false);
 });
+
+it('A2 a pending is held for a minute while nobody can say whether it may go out, but not when it is given up', () => {
+  const away = { cause: 'away', status: 0, reason: 'away', attempts: 0, othersPass: false };
+  const telling = new Telling('pending', call, lease, { isCurrent: () => true });
+  expect(telling.again({ ...away, sinceMs: 59_000 })).toBe(true);
+  expect(telling.again({ ...away, sinceMs: 60_000 })).toBe(false);
+  telling.giveUp();
+  expect(telling.again({ ...away, sinceMs: 0 })).toBe(false);
+});
