@@ -25,11 +25,11 @@ interface Run {
 }
 
 /** In a process group of its own, so that whatever it leaves running can be found. */
-async function runDemo(cleanup: Undo): Promise<Run> {
+async function runDemo(cleanup: Undo, args = ['--headless', '--json']): Promise<Run> {
   const temp = await tempDir(cleanup);
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'main.ts'), '--headless', '--json'],
+    ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'main.ts'), ...args],
     { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, TMPDIR: temp } },
   );
   cleanup.add(() => isGroupAlive(child.pid) && process.kill(-(child.pid ?? 0), 'SIGKILL'));
@@ -51,7 +51,7 @@ function isGroupAlive(pid: number | undefined): boolean {
 
 async function expectNothingLeft({ child, temp }: Run): Promise<void> {
   await until(() => !isGroupAlive(child.pid), { what: 'every process of the demo ends' });
-  expect(await readdir(temp)).toEqual([]);
+  await until(async () => (await readdir(temp)).length === 0, { what: 'its folders go' });
 }
 
 describe('demo --headless --json', () => {
@@ -96,4 +96,23 @@ describe('demo --headless --json', () => {
     },
     90_000,
   );
+
+  it('kill -9 leaves nothing behind either', async () => {
+    const run = await runDemo(undo);
+    await until(() => run.lines.some((line) => line.includes('"Mac (simulated)"')), {
+      what: 'the Mac is up',
+      within: 60_000,
+    });
+    run.child.kill('SIGKILL');
+    await run.ended;
+    await expectNothingLeft(run);
+  }, 90_000);
+
+  it('does not start with an option it does not know', async () => {
+    const run = await runDemo(undo, ['--prot', '4700']);
+    const { code, complaints } = await run.ended;
+    expect([code, run.lines]).toEqual([2, []]);
+    expect(complaints).toContain('npm run demo -- [--port 4640]');
+    await expectNothingLeft(run);
+  });
 });

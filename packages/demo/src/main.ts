@@ -2,27 +2,35 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
+
+import { undoList } from '@footbridge/testkit/undo';
 
 import { BREAKS } from './breaks.ts';
-import { preparePage, startPage } from './page-server.ts';
+import { preparePage } from './build-page.ts';
+import { startKeeper } from './keeper.ts';
+import { readOptions } from './options.ts';
+import type { Options } from './options.ts';
+import { startPage } from './page-server.ts';
 import { tellStory } from './story.ts';
 import { nextFree, startWorld } from './world.ts';
 import type { World } from './world.ts';
 
-const { values } = parseArgs({
-  options: {
-    headless: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-    port: { type: 'string', default: '4640' },
-  },
-});
-
+const values = chosenOptions();
 const started = performance.now();
 let last = started;
 
+function chosenOptions(): Options {
+  const read = readOptions(process.argv.slice(2));
+  if ('options' in read) return read.options;
+  if ('help' in read) console.log(read.help);
+  else console.error(read.problem);
+  return process.exit('help' in read ? 0 : 2);
+}
+
 function say(event: Record<string, unknown>, line: string): void {
-  console.log(values.json ? JSON.stringify(event) : line);
+  // Whoever stops it in the middle need not read what became of the rest.
+  if (stopping === undefined) console.log(values.json ? JSON.stringify(event) : line);
 }
 
 function step(name: string, detail: string): void {
@@ -37,10 +45,10 @@ function step(name: string, detail: string): void {
 
 async function ports(): Promise<{ service: number; operator: number; crm: number; page: number }> {
   if (values.headless) return { service: 0, operator: 0, crm: 0, page: 0 };
-  const wanted = { service: 4600, operator: 4610, crm: 4620, page: Number(values.port) };
+  const wanted = { service: 4600, operator: 4610, crm: 4620, page: values.port };
   const chosen = { ...wanted };
   for (const [name, port] of Object.entries(wanted)) {
-    const free = await nextFree(port);
+    const free = port === 0 ? 0 : await nextFree(port);
     if (free !== port)
       say(
         { moved: name, from: port, to: free },
@@ -74,8 +82,9 @@ async function breakEverything(world: World): Promise<boolean> {
 /** One folder for everything that is started, so that nothing can be left behind, whenever somebody presses Ctrl-C. */
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-demo-'));
 process.env['TMPDIR'] = folder;
+startKeeper(folder);
 
-let starting: Promise<World> | undefined;
+const undo = undoList();
 let stopping: Promise<void> | undefined;
 
 function stop(code: number): void {
@@ -83,9 +92,7 @@ function stop(code: number): void {
 }
 
 async function leave(code: number): Promise<void> {
-  // What is still starting is waited for: a process nobody knows of yet could not be stopped.
-  const world = await starting?.catch(() => undefined);
-  await world?.stop();
+  await undo.run().catch(() => undefined);
   // After the listener that ends whatever still runs.
   process.once('exit', () =>
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }),
@@ -93,9 +100,15 @@ async function leave(code: number): Promise<void> {
   process.exit(code);
 }
 
+/** Whoever started the demo is gone, and with it the terminal in which somebody could press Ctrl-C. */
+function stopWithoutParent(): void {
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && stop(0), 500).unref();
+}
+
 async function run(): Promise<void> {
-  process.on('SIGINT', () => stop(0));
-  process.on('SIGTERM', () => stop(0));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(0));
+  stopWithoutParent();
   say(
     { demo: 'footbridge' },
     `\n${styleText('bold', 'Footbridge')}: everything below is real traffic on this machine, nothing leaves it\n`,
@@ -103,8 +116,7 @@ async function run(): Promise<void> {
   try {
     const chosen = await ports();
     const opening = values.headless ? undefined : preparePage();
-    starting = startWorld(chosen, step);
-    const world = await starting;
+    const world = await startWorld(chosen, step, undo);
     await tellStory(world, step);
     if (opening === undefined) {
       const good = await breakEverything(world);
@@ -114,14 +126,14 @@ async function run(): Promise<void> {
       );
       return stop(good ? 0 : 1);
     }
-    const page = await startPage(world, chosen.page, await opening);
-    const took = ((performance.now() - started) / 1000).toFixed(1);
+    const url = await startPage(world, chosen.page, await opening, undo);
+    // Since the process began, as whoever waits counts.
+    const ms = Math.round(performance.now());
     say(
-      { ready: page.url, ms: Math.round(performance.now() - started) },
-      `\n  ${styleText('bold', 'Open')}  ${styleText('cyan', page.url)}     ${styleText('dim', `ready in ${took} s`)}\n  ${styleText('bold', 'Stop')}  Ctrl-C\n`,
+      { ready: url, ms },
+      `\n  ${styleText('bold', 'Open')}  ${styleText('cyan', url)}     ${styleText('dim', `ready in ${(ms / 1000).toFixed(1)} s`)}\n  ${styleText('bold', 'Stop')}  Ctrl-C\n`,
     );
   } catch (error) {
-    // Whoever stops it in the middle need not read that the rest failed.
     if (stopping === undefined)
       console.error(`\nThe demo could not go on: ${error instanceof Error ? error.message : String(error)}`);
     stop(1);

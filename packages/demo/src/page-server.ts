@@ -2,16 +2,15 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
+import type { Undo } from '@footbridge/testkit/undo';
+
 import { actions } from './actions.ts';
 import { BREAKS } from './breaks.ts';
-import { buildPage } from './build-page.ts';
 import type { BuiltPage } from './build-page.ts';
 import { MediaShelf } from './media-shelf.ts';
 import { Snapshots } from './snapshots.ts';
 import { CONTACT, CUSTOMER, FRIEND, LOCATION, listen } from './world.ts';
 import type { World } from './world.ts';
-
-export const preparePage = buildPage;
 
 /** No remote asset, no inline script or style; pictures and sounds of a conversation come from the service. */
 const policy = (service: string) =>
@@ -28,15 +27,11 @@ const policy = (service: string) =>
   ].join('; ');
 
 /** The page and its few calls: `GET /events` tells everything that changes, `POST /do/<action>` plays a person. */
-export async function startPage(
-  world: World,
-  port: number,
-  page: BuiltPage,
-): Promise<{ url: string; close(): Promise<void> }> {
+export async function startPage(world: World, port: number, page: BuiltPage, undo: Undo): Promise<string> {
   const snapshots = new Snapshots(world);
   const shelf = new MediaShelf(join(world.mac.dataDir, 'simulated-messages'));
   const doing = actions(world, shelf, () => url);
-  const undo: (() => unknown)[] = [() => snapshots.stop()];
+  undo.add(() => snapshots.stop());
 
   const server = createServer((request, response) => {
     response.setHeader('Content-Security-Policy', policy(world.publicUrl));
@@ -48,6 +43,7 @@ export async function startPage(
   });
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isHere(request)) return answer(response, 403, { error: 'Only this machine may look.' });
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     const file = page.files.get(path);
     if (request.method === 'GET' && file !== undefined) {
@@ -77,13 +73,12 @@ export async function startPage(
   }
 
   const url = await listen(server, port, undo);
-  return {
-    url,
-    async close() {
-      for (const step of undo.toReversed()) await step();
-    },
-  };
+  return url;
 }
+
+/** A page elsewhere whose name was made to point here must not look in. */
+const isHere = ({ headers }: IncomingMessage): boolean =>
+  /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(headers.host ?? '');
 
 /** Another site open in the same browser must not be able to play along. */
 function isOurs({ headers }: IncomingMessage): boolean {

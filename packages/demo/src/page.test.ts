@@ -37,12 +37,9 @@ let address = '';
 describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 60_000 }, () => {
   beforeAll(async () => {
     built = await buildPage();
-    const world = await startWorld({ service: 0, operator: 0, crm: 0 }, () => undefined);
-    standing.add(() => world.stop());
+    const world = await startWorld({ service: 0, operator: 0, crm: 0 }, () => undefined, standing);
     await tellStory(world, () => undefined);
-    const page = await startPage(world, 0, built);
-    standing.add(() => page.close());
-    address = page.url;
+    address = await startPage(world, 0, built, standing);
     browser = await chromium.launch(await findChromium());
     standing.add(() => browser.close());
     await mkdir(ARTEFACTS, { recursive: true });

@@ -1,14 +1,13 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 
-import { startAgent } from '@footbridge/testkit/agent';
-import type { Agent } from '@footbridge/testkit/agent';
+import { Agent } from '@footbridge/testkit/agent';
 import { remoteCrm } from '@footbridge/testkit/crm-remote';
 import type { RemoteCrm } from '@footbridge/testkit/crm-remote';
 import { Program } from '@footbridge/testkit/program';
-import { startService } from '@footbridge/testkit/service';
-import type { Service } from '@footbridge/testkit/service';
+import { Service } from '@footbridge/testkit/service';
+import type { Undo } from '@footbridge/testkit/undo';
 
 import { WireLog } from './wire/exchange.ts';
 import type { Leg } from './wire/exchange.ts';
@@ -33,7 +32,6 @@ export interface World {
   /** The service as everybody reaches it: through the recorder. */
   readonly publicUrl: string;
   secondMac(): Promise<Agent>;
-  stop(): Promise<void>;
 }
 
 export interface Ports {
@@ -42,32 +40,19 @@ export interface Ports {
   readonly crm: number;
 }
 
-/** Every step over the public surfaces, one after the other, each told to `step` when it is done. */
-export async function startWorld(ports: Ports, step: (name: string, detail: string) => void): Promise<World> {
-  const undo: (() => unknown)[] = [];
-  const stop = async () => {
-    for (let next = undo.pop(); next !== undefined; next = undo.pop()) {
-      try {
-        await next();
-      } catch {
-        // It was down already: no reason to leave the rest running.
-      }
-    }
-  };
-  try {
-    return await compose(ports, step, undo, stop);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+type Step = (name: string, detail: string) => void;
+
+/** Both sides know the app before they start, so neither has to wait for the other. */
+interface App {
+  readonly clientId: string;
+  readonly clientSecret: string;
 }
 
-async function compose(
-  ports: Ports,
-  step: (name: string, detail: string) => void,
-  undo: (() => unknown)[],
-  stop: () => Promise<void>,
-): Promise<World> {
+/**
+ * Every step over the public surfaces, each told to `step` when it is done. Whatever does not need the other runs side
+ * by side. What is started is in `undo` before it runs, so that it can be stopped in the middle.
+ */
+export async function startWorld(ports: Ports, step: Step, undo: Undo): Promise<World> {
   const wire = new WireLog();
   const known = { service: '', crm: '' };
 
@@ -76,83 +61,110 @@ async function compose(
     () => 'service→crm',
     () => known.crm,
   );
-  const backUrl = await listen(back, ports.crm, undo);
   const front = recordHttp(wire, frontLeg, () => known.service);
   const socket = recordSocket(wire, () => known.service);
   front.on('upgrade', (request, raw, head) => socket.handleUpgrade(request, raw, head));
-  const frontUrl = await listen(front, ports.service, undo);
-  undo.push(() => socket.close());
+  const crmUrl = await listen(back, ports.crm, undo);
+  const publicUrl = await listen(front, ports.service, undo);
+  undo.add(() => socket.close());
 
-  const crmProgram = new Program('packages/testkit/src/crm-main.ts', undefined);
-  undo.push(() => crmProgram.stop());
-  crmProgram.launch(['--bridge-url', frontUrl], {});
-  const crmReady = await crmProgram.logged('crm ready');
-  known.crm = String(crmReady['url']);
-  const crm = remoteCrm(String(crmReady['controlUrl']));
-
-  const service = await startService({
-    env: {
-      HOST: '127.0.0.1',
-      ADMIN_PORT: String(ports.operator),
-      BASE_URL: frontUrl,
-      CRM_HOSTNAME: backUrl,
-      CRM_OAUTH_ENABLED: 'true',
-      CRM_OAUTH_CLIENT_ID: String(crmReady['clientId']),
-      CRM_OAUTH_CLIENT_SECRET: String(crmReady['clientSecret']),
-      CRM_OAUTH_TOKEN_URL: `${backUrl}/oauth/token`,
-      CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
-      CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
-      MAC_HEARTBEAT_SEC: '5',
-      // So that the agent can tap back on any message: the guid stands in its footer.
-      FOOTER_ON_PLAIN_TEXT: 'true',
-    },
-  });
-  undo.push(() => service.stop());
+  const app = { clientId: `${randomBytes(12).toString('hex')}-footbrid`, clientSecret: randomUUID() };
+  const service = new Service({ env: serviceSettings(app, publicUrl, crmUrl, ports.operator) });
+  undo.add(() => service.stop());
+  const starting = service.start();
+  const [crm] = await Promise.all([startCrm(app, publicUrl, undo), starting]);
+  known.crm = crm.url;
   known.service = service.url;
-  step('service', frontUrl);
-
-  const key = await service.operator('POST', '/operator/keys', {
-    label: 'demo CRM',
-    scheme: 'Ed25519',
-    header: 'X-CRM-Signature',
-    publicKey: crmReady['publicKey'],
-  });
-  await crm.set({ honourIdempotencyKey: true });
-  await crm.addContact({ locationId: LOCATION, id: CONTACT, phone: CUSTOMER, firstName: 'Anna' });
-  const code = await crm.install({ locationId: LOCATION });
-  await fetch(`${frontUrl}/oauth/callback/crm?code=${encodeURIComponent(code)}`);
-  step('CRM (simulated)', `${backUrl}   key ${String(key.body['fingerprint']).slice(0, 12)}… registered`);
+  step('service', publicUrl);
 
   const license = await service.license(2, 'demo');
-  const startMac = (name: string) =>
-    startAgent({
-      url: frontUrl,
+  const startMac = async (name: string): Promise<Agent> => {
+    const mac = new Agent({
+      url: publicUrl,
       license: license.key,
       location: LOCATION,
       deviceId: `demo-${name}-mac`,
       macos: '26.1',
-      env: { FOOTBRIDGE_ALLOW_LOOPBACK: 'true', FOOTBRIDGE_HEARTBEAT_SEC: '5' },
+      env: { ...quickStart(), FOOTBRIDGE_ALLOW_LOOPBACK: 'true', FOOTBRIDGE_HEARTBEAT_SEC: '5' },
     });
-  const mac = await startMac('first');
-  undo.push(() => mac.stop());
+    undo.add(() => mac.stop());
+    await mac.start();
+    return mac;
+  };
+  const install = async () => {
+    const key = await service.operator('POST', '/operator/keys', {
+      label: 'demo CRM',
+      scheme: 'Ed25519',
+      header: 'X-CRM-Signature',
+      publicKey: crm.publicKey,
+    });
+    await fetch(`${publicUrl}/oauth/callback/crm?code=${encodeURIComponent(crm.code)}`);
+    step('CRM (simulated)', `${crmUrl}   key ${String(key.body['fingerprint']).slice(0, 12)}… registered`);
+  };
+  const [mac] = await Promise.all([startMac('first'), install()]);
   await mac.registered();
   step('Mac (simulated)', `bound to ${LOCATION}, seat 1 of 2`);
 
   return {
     wire,
     service,
-    crm,
-    crmUrl: backUrl,
-    crmPublicKey: String(crmReady['publicKey']),
+    crm: crm.remote,
+    crmUrl,
+    crmPublicKey: crm.publicKey,
     mac,
-    publicUrl: frontUrl,
-    async secondMac() {
-      const second = await startMac('second');
-      undo.push(() => second.stop());
-      return second;
-    },
-    stop,
+    publicUrl,
+    secondMac: () => startMac('second'),
   };
+}
+
+/** Nothing of the developer's own settings reaches a program; what makes its start quick may. */
+function quickStart(): Record<string, string> {
+  const { NODE_COMPILE_CACHE } = process.env;
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+}
+
+function serviceSettings(
+  app: App,
+  publicUrl: string,
+  crmUrl: string,
+  operatorPort: number,
+): Record<string, string> {
+  return {
+    ...quickStart(),
+    HOST: '127.0.0.1',
+    ADMIN_PORT: String(operatorPort),
+    BASE_URL: publicUrl,
+    CRM_HOSTNAME: crmUrl,
+    CRM_OAUTH_ENABLED: 'true',
+    CRM_OAUTH_CLIENT_ID: app.clientId,
+    CRM_OAUTH_CLIENT_SECRET: app.clientSecret,
+    CRM_OAUTH_TOKEN_URL: `${crmUrl}/oauth/token`,
+    CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+    CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
+    MAC_HEARTBEAT_SEC: '5',
+    // So that the agent can tap back on any message: the guid stands in its footer.
+    FOOTER_ON_PLAIN_TEXT: 'true',
+  };
+}
+
+/** A CRM that knows Anna and has installed the app; `code` is what its OAuth callback brings. */
+async function startCrm(
+  { clientId, clientSecret }: App,
+  bridgeUrl: string,
+  undo: Undo,
+): Promise<{ url: string; remote: RemoteCrm; publicKey: string; code: string }> {
+  const program = new Program('packages/testkit/src/crm-main.ts', undefined);
+  undo.add(() => program.stop());
+  program.launch(
+    ['--bridge-url', bridgeUrl, '--client-id', clientId, '--client-secret', clientSecret],
+    quickStart(),
+  );
+  const ready = await program.logged('crm ready', 30_000);
+  const remote = remoteCrm(String(ready['controlUrl']));
+  await remote.set({ honourIdempotencyKey: true });
+  await remote.addContact({ locationId: LOCATION, id: CONTACT, phone: CUSTOMER, firstName: 'Anna' });
+  const code = await remote.install({ locationId: LOCATION });
+  return { url: String(ready['url']), remote, publicKey: String(ready['publicKey']), code };
 }
 
 /** Health checks and assets are not part of the conversation. */
@@ -162,13 +174,13 @@ function frontLeg(path: string): Leg | undefined {
 }
 
 /** On the wanted port, or the next free one. */
-export async function listen(server: Server, port: number, undo: (() => unknown)[]): Promise<string> {
+export async function listen(server: Server, port: number, undo: Undo): Promise<string> {
   const used = port === 0 ? 0 : await nextFree(port);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(used, '127.0.0.1', resolve);
   });
-  undo.push(() => {
+  undo.add(() => {
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   });
