@@ -1,6 +1,8 @@
 import { isObject } from '@footbridge/protocol/schema';
 
 const LONGEST = 160;
+/** A run of this many characters of what we sent is a quotation; shorter ones are words that anybody uses. */
+const QUOTATION = 8;
 const NUMBERS = /\+?\d[\d ().-]{5,}\d/g;
 const ADDRESSES = /[^\s@"'<>]+@[^\s@"'<>]+/g;
 // eslint-disable-next-line no-control-regex -- terminals and log readers act on these
@@ -16,13 +18,32 @@ export function readJson(text: string): unknown {
 }
 
 /**
- * The CRM's words as they may be shown and kept: whatever we sent (texts, tokens, ids of people) is cut out of them, as are numbers
- * and addresses. They end up in logs, in the journal and on the Mac.
+ * The CRM's words as they may be shown and kept: whatever we sent (texts, tokens, ids of people) is cut out of them, whole or in part,
+ * as are numbers and addresses. They end up in logs, in the journal and on the Mac.
  */
 export function presentable(crmWords: string, sent: readonly string[]): string {
-  let words = crmWords.toWellFormed().replace(CONTROLS, ' ').trim();
-  for (const secret of sent) if (secret.length > 3) words = words.replaceAll(secret, '…');
+  let words = crmWords
+    .slice(0, 2 * LONGEST)
+    .toWellFormed()
+    .replace(CONTROLS, ' ')
+    .trim();
+  for (const secret of sent) {
+    if (secret.length > 3) words = words.replaceAll(secret, '…');
+    if (secret.length > QUOTATION) words = withoutQuotations(words, secret);
+  }
   return words.replace(ADDRESSES, '…').replace(NUMBERS, '…').slice(0, LONGEST);
+}
+
+/** Without the parts of `secret` that the CRM quotes: `message "Dear Jo, your …" is too long`. */
+function withoutQuotations(words: string, secret: string): string {
+  let rest = words;
+  for (let start = 0; start + QUOTATION <= rest.length; start++) {
+    let end = start + QUOTATION;
+    if (!secret.includes(rest.slice(start, end))) continue;
+    while (end < rest.length && secret.includes(rest.slice(start, end + 1))) end++;
+    rest = `${rest.slice(0, start)}…${rest.slice(end)}`;
+  }
+  return rest;
 }
 
 /** What the CRM says in a refusal, for reading its meaning only: it may hold anything. */

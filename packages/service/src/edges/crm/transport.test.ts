@@ -96,6 +96,22 @@ describe('the transport', () => {
     expect(await send('/')).toMatchObject({ status: 0, reason: 'answer_too_large' });
   });
 
+  it('takes an endless answer nobody wants for what its status says, and reads no more of it', async () => {
+    let wrote = 0;
+    const gone = Promise.withResolvers<void>();
+    const { send } = await serve((_request, response) => {
+      response.writeHead(200).on('close', gone.resolve);
+      const more = () => {
+        while (wrote < 1e9 && response.write(Buffer.alloc(65_536))) wrote += 65_536;
+        response.once('drain', more);
+      };
+      more();
+    });
+    expect(await send('/')).toMatchObject({ status: 200, text: '' });
+    await gone.promise;
+    expect(wrote).toBeLessThan(64 * 1024 * 1024);
+  });
+
   it('ends what is under way when it closes', async () => {
     const { send, transport } = await serve(() => {});
     const under = send('/');

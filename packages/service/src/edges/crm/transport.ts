@@ -127,10 +127,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
-    if (this.#chunks === undefined) return;
     this.#bytes += chunk.length;
-    if (this.#bytes > MAX_ANSWER_BYTES) this.#fail('answer_too_large');
-    else this.#chunks.push(chunk);
+    if (this.#bytes <= MAX_ANSWER_BYTES) this.#chunks?.push(chunk);
+    else if (this.#chunks !== undefined) this.#fail('answer_too_large');
+    else this.#enough();
   }
 
   onResponseEnd(): void {
@@ -146,6 +146,12 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(): void {
     this.#fail('network');
+  }
+
+  /** A 2xx whose body nobody wants is an answer already; the rest of it is not worth the reading. */
+  #enough(): void {
+    this.#end({ status: this.#status, headers: this.#headers, text: '' });
+    this.#controller?.abort(new Error('answer_too_large'));
   }
 
   #fail(reason: NoAnswer['reason']): void {
