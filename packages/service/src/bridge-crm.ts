@@ -107,7 +107,7 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
     callsPer10Sec: config.limits.crmCallsPer10Sec,
     observe: metrics.crmCall,
   });
-  const contacts = createContactCalls(client);
+  const contacts = createContactCalls(client, clock);
   const otherNodes = config.cluster.engine === 'redis';
   const common = {
     journal,

@@ -1,5 +1,7 @@
+import { usableMessageId } from '@footbridge/protocol/ids';
 import { isObject } from '@footbridge/protocol/schema';
 
+import type { Clock } from '../../clock.ts';
 import type { ContactCalls, Found, Patience } from '../../flows/inbound/crm-calls.ts';
 import type { Call, CrmClient } from './crm-client.ts';
 import { readJson } from './crm-reason.ts';
@@ -12,7 +14,7 @@ export interface ContactPhones {
 
 const LOOK_UP_MS = 4000;
 
-export function createContactCalls(client: CrmClient): ContactCalls & ContactPhones {
+export function createContactCalls(client: CrmClient, clock: Clock): ContactCalls & ContactPhones {
   const call = (
     what: Pick<Call, 'operation' | 'locationId' | 'method' | 'path' | 'body'>,
     patience: Patience,
@@ -46,6 +48,8 @@ export function createContactCalls(client: CrmClient): ContactCalls & ContactPho
     },
 
     async lookUp(locationId, contactId) {
+      // What cannot stand in a path as one segment is nobody's id.
+      if (usableMessageId(contactId) === undefined) return undefined;
       const outcome = await client.call(
         {
           operation: 'read_contact',
@@ -55,8 +59,9 @@ export function createContactCalls(client: CrmClient): ContactCalls & ContactPho
           path: `/contacts/${encodeURIComponent(contactId)}`,
           wantsBody: true,
           timeoutMs: LOOK_UP_MS,
+          isUrgent: true,
         },
-        ONCE,
+        onceWithin(clock, LOOK_UP_MS),
       );
       if (outcome.kind !== 'ok') return undefined;
       const contact = contactIn(outcome.text);
@@ -66,7 +71,15 @@ export function createContactCalls(client: CrmClient): ContactCalls & ContactPho
   };
 }
 
-const ONCE = { wanted: () => true, again: () => false };
+/** One try, which is not made any more when its turn comes too late. */
+function onceWithin(clock: Clock, ms: number): Patience {
+  const until = clock.monotonic() + ms;
+  return {
+    wanted: () => clock.monotonic() < until,
+    again: () => false,
+    waiting: (wake) => void clock.after(until - clock.monotonic(), wake),
+  };
+}
 
 const asFields = (handle: string, phoneField: 'number' | 'phone'): Record<string, string> =>
   handle.includes('@') ? { email: handle } : { [phoneField]: handle };

@@ -258,15 +258,29 @@ describe('many calls to the CRM', () => {
     const { call, clock, sent } = line([answer(200)]);
     const all = Promise.all(Array.from({ length: 200 }, () => call()));
     await clock.advance(0);
-    expect(sent).toHaveLength(90);
+    expect(sent).toHaveLength(81);
     const elsewhere = call(1, { locationId: 'another' });
     await clock.advance(0);
     expect(await elsewhere).toMatchObject({ kind: 'ok' });
+    const urgent = Promise.all(Array.from({ length: 20 }, () => call(1, { isUrgent: true })));
     await clock.advance(9_999);
     expect(sent).toHaveLength(91);
-    await clock.advance(10_001);
-    expect(sent).toHaveLength(201);
+    await clock.advance(1);
+    expect(sent).toHaveLength(91 + 81);
+    await urgent;
+    await clock.advance(20_000);
+    expect(sent).toHaveLength(221);
     await all;
+  });
+
+  it('go ahead of a crowd when somebody waits for the answer', async () => {
+    const { call, clock, setbacks } = line([answer(200)], {}, 10);
+    const crowd = Array.from({ length: 509 }, () => call(1));
+    await clock.advance(0);
+    expect(await call(1, { isUrgent: true })).toMatchObject({ kind: 'ok' });
+    expect(setbacks).toEqual([]);
+    await clock.advance(10_000 * 60);
+    await Promise.all(crowd);
   });
 
   it('are turned away when too many wait already', async () => {

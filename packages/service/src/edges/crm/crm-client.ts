@@ -76,6 +76,8 @@ export interface Call {
   readonly idempotencyKey?: string;
   readonly wantsBody?: boolean;
   readonly timeoutMs?: number;
+  /** Somebody waits for the answer: goes before all that can wait. */
+  readonly isUrgent?: boolean;
   /** Reads the body of a 2xx; undefined when it does not say that the CRM did what was asked. */
   readonly read?: (text: string) => string | undefined;
 }
@@ -112,7 +114,7 @@ const NOT_YET_MS = [2000, 4000, 8000, 16_000];
 const LAST_NOT_YET_MS = 30_000;
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 30_000;
-/** Calls of one location that may stand in line for their turn. */
+/** Calls of one location that may stand in line for their turn; urgent ones are few, and always may. */
 const CROWD = 500;
 const UNWANTED: CallOutcome = { kind: 'unwanted' };
 const CIRCUIT_OPEN = { cause: 'circuit', status: 0, reason: 'the CRM failed 20 times in a row' } as const;
@@ -179,9 +181,10 @@ class HttpCrmClient implements CrmClient {
     if ('missing' in bearer) return { cause: bearer.missing, status: 0, reason: bearer.missing };
     const blockedMs = gate.blockedMs();
     if (blockedMs > 0) return { ...CIRCUIT_OPEN, waitMs: blockedMs };
-    if (!gate.tryEnter()) {
-      if (gate.queued >= CROWD) return CROWDED;
-      const myTurn = await this.#turn(gate, patience);
+    const { isUrgent = false } = call;
+    if (!gate.tryEnter(isUrgent)) {
+      if (gate.queued >= CROWD && !isUrgent) return CROWDED;
+      const myTurn = await this.#turn(gate, patience, isUrgent);
       if (!myTurn || !patience.wanted(story.renewed !== undefined) || gate.blockedMs() > 0)
         return 'ask_again';
     }
@@ -276,9 +279,9 @@ class HttpCrmClient implements CrmClient {
   }
 
   /** False when the caller was woken before its turn came. */
-  #turn(gate: Gate, patience: Patience): Promise<boolean> {
+  #turn(gate: Gate, patience: Patience, isUrgent: boolean): Promise<boolean> {
     return new Promise((resolve) => {
-      const leave = gate.enqueue(() => resolve(true));
+      const leave = gate.enqueue(() => resolve(true), isUrgent);
       patience.waiting?.(() => {
         leave();
         resolve(false);

@@ -47,6 +47,39 @@ describe('the limit of a location', () => {
     expect(went).toEqual(['first', 'third']);
   });
 
+  it('keeps a tenth for urgent calls, which go first', async () => {
+    const clock = new FakeClock();
+    const gate = new Gate(clock, 10);
+    const went: string[] = [];
+    for (let calls = 0; calls < 9; calls++) expect(gate.tryEnter()).toBe(true);
+    expect(gate.tryEnter()).toBe(false);
+    await clock.advance(1000);
+    gate.enqueue(() => went.push('ordinary'));
+    expect(gate.tryEnter(true)).toBe(true);
+    expect(gate.tryEnter(true)).toBe(false);
+    gate.enqueue(() => went.push('urgent'), true);
+    await clock.advance(8999);
+    expect(went).toEqual([]);
+    await clock.advance(1);
+    expect(went).toEqual(['urgent', 'ordinary']);
+  });
+
+  it('an urgent call does not wait for the turn of an ordinary one', async () => {
+    const clock = new FakeClock();
+    const gate = new Gate(clock, 20);
+    const went: string[] = [];
+    for (let calls = 0; calls < 2; calls++) expect(gate.tryEnter(true)).toBe(true);
+    await clock.advance(5000);
+    for (let calls = 0; calls < 16; calls++) expect(gate.tryEnter()).toBe(true);
+    for (let calls = 0; calls < 2; calls++) expect(gate.tryEnter(true)).toBe(true);
+    gate.enqueue(() => went.push('ordinary'));
+    gate.enqueue(() => went.push('urgent'), true);
+    await clock.advance(5000);
+    expect(went).toEqual(['urgent']);
+    await clock.advance(5000);
+    expect(went).toEqual(['urgent', 'ordinary']);
+  });
+
   it('waits as long as the CRM asked', async () => {
     const clock = new FakeClock();
     const gate = new Gate(clock, 90);

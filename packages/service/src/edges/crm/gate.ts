@@ -10,16 +10,18 @@ const SWEEP_AT = 10_000;
 
 /**
  * What one location may ask of the CRM right now: at most `max` calls in any ten seconds, nothing while the CRM told us to wait,
- * and after 20 failures in a row one probe at a time until a call succeeds again.
+ * and after 20 failures in a row one probe at a time until a call succeeds again. A tenth of the calls is kept for urgent ones, which
+ * also go first: a thousand messages that a Mac caught up with must not make a webhook wait.
  */
 export class Gate {
   readonly #clock: Clock;
   readonly #max: number;
-  /** Times of the latest calls, oldest at `#next` once the ring is full. */
+  /** Times of the latest calls: a ring, in which the latest stands before `#next`. */
   readonly #times: number[] = [];
   #next = 0;
-  #queue: (() => void)[] = [];
-  #draining = false;
+  readonly #urgent: (() => void)[] = [];
+  readonly #ordinary: (() => void)[] = [];
+  #cancelDrain = () => {};
   #pausedUntil = 0;
   #failures = 0;
   #openUntil = 0;
@@ -42,16 +44,13 @@ export class Gate {
   }
 
   get queued(): number {
-    return this.#queue.length;
+    return this.#urgent.length + this.#ordinary.length;
   }
 
   isIdle(now: number): boolean {
     const latest = this.#times.length === 0 ? 0 : Math.max(...this.#times);
     return (
-      this.#queue.length === 0 &&
-      this.#failures === 0 &&
-      now - latest > IDLE_MS &&
-      now - this.#lastSuccess > IDLE_MS
+      this.queued === 0 && this.#failures === 0 && now - latest > IDLE_MS && now - this.#lastSuccess > IDLE_MS
     );
   }
 
@@ -67,22 +66,23 @@ export class Gate {
     if (this.isOpen) this.#probing = true;
   }
 
-  /** Counts a call if there is room for one and nobody waits already. */
-  tryEnter(): boolean {
-    if (this.#queue.length > 0) return false;
+  /** Counts a call if there is room for one and nobody waits already who would go first. */
+  tryEnter(isUrgent = false): boolean {
+    if ((isUrgent ? this.#urgent.length : this.queued) > 0) return false;
     const now = this.#clock.monotonic();
-    if (this.#roomAt() > now) return false;
+    if (this.#roomAt(isUrgent) > now) return false;
     this.#count(now);
     return true;
   }
 
   /** In line behind who came first. `turn` is called when there is room for this caller, whose call then is counted. Returns how to leave the line. */
-  enqueue(turn: () => void): () => void {
-    this.#queue.push(turn);
+  enqueue(turn: () => void, isUrgent = false): () => void {
+    const line = isUrgent ? this.#urgent : this.#ordinary;
+    line.push(turn);
     this.#drain();
     return () => {
-      const index = this.#queue.indexOf(turn);
-      if (index >= 0) this.#queue.splice(index, 1);
+      const index = line.indexOf(turn);
+      if (index >= 0) line.splice(index, 1);
     };
   }
 
@@ -116,9 +116,11 @@ export class Gate {
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
-  #roomAt(): number {
-    const oldest = this.#times.length < this.#max ? Number.NEGATIVE_INFINITY : (this.#times[this.#next] ?? 0);
-    return Math.max(oldest + WINDOW_MS, this.#pausedUntil);
+  /** When so few calls lie in the last ten seconds that one more may go. */
+  #roomAt(isUrgent: boolean): number {
+    const most = isUrgent ? this.#max : this.#max - Math.floor(this.#max / 10);
+    const mostAgo = this.#times[(this.#next - most + this.#max) % this.#max] ?? Number.NEGATIVE_INFINITY;
+    return Math.max(mostAgo + WINDOW_MS, this.#pausedUntil);
   }
 
   #count(now: number): void {
@@ -127,23 +129,18 @@ export class Gate {
   }
 
   #drain(): void {
-    if (this.#draining) return;
-    for (let turn = this.#queue[0]; turn !== undefined; turn = this.#queue[0]) {
+    this.#cancelDrain();
+    while (this.queued > 0) {
+      const isUrgent = this.#urgent.length > 0;
       const now = this.#clock.monotonic();
-      const waitMs = this.#roomAt() - now;
-      if (waitMs > 0) return this.#drainIn(waitMs);
+      const waitMs = this.#roomAt(isUrgent) - now;
+      if (waitMs > 0) {
+        this.#cancelDrain = this.#clock.after(Math.ceil(waitMs), () => this.#drain());
+        return;
+      }
       this.#count(now);
-      this.#queue.shift();
-      turn();
+      (isUrgent ? this.#urgent : this.#ordinary).shift()?.();
     }
-  }
-
-  #drainIn(ms: number): void {
-    this.#draining = true;
-    this.#clock.after(Math.ceil(ms), () => {
-      this.#draining = false;
-      this.#drain();
-    });
   }
 }
 
