@@ -14,9 +14,14 @@ export interface TokenEndpointOptions {
 
 const VERSION = '2021-07-28';
 const FORM = ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json'];
+/** What an answer that names no lifetime is trusted for; a token that ends sooner is refreshed when it is refused. */
+const USUAL_LIFE_SEC = 86_400;
+const LONGEST_LIFE_SEC = 10 * 365 * 86_400;
 const PAGE = 100;
 const MOST_LOCATIONS = 10_000;
 
+/** A token goes into a header as it is: nothing else may stand there. */
+const FITS_A_HEADER = /^[\x21-\x7e]{1,16384}$/;
 const INACTIVE = /location is not active/i;
 const INVALID = /invalid[_ ]grant|refresh token (is invalid|not found|has expired|was already used)/i;
 
@@ -60,6 +65,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
       });
       const outcome = readOutcome(answer, [companyToken]);
       if (outcome.kind !== 'issued') return outcome;
+      if ((outcome.tokens.locationId ?? locationId) !== locationId)
+        return { kind: 'refused', reason: 'an answer with the tokens of another location' };
       // The answer is for what was asked, also where it does not say so.
       return { kind: 'issued', tokens: { ...outcome.tokens, companyId, locationId } };
     },
@@ -106,7 +113,7 @@ function readOutcome(answer: Answer | NoAnswer, secrets: readonly string[]): Tok
   if (status >= 200 && status < 300) {
     const tokens = readTokens(body);
     return tokens === undefined
-      ? { kind: 'away', reason: 'an answer without an access token' }
+      ? { kind: 'away', reason: 'an answer without a usable access token' }
       : { kind: 'issued', tokens };
   }
   const words = wordsOf(body);
@@ -119,19 +126,17 @@ function readOutcome(answer: Answer | NoAnswer, secrets: readonly string[]): Tok
 
 function readTokens(body: unknown): IssuedTokens | undefined {
   if (!isObject(body)) return undefined;
-  const accessToken = textOf(body['access_token']);
-  const expiresInSec = Number(body['expires_in']);
-  if (accessToken === null || !Number.isFinite(expiresInSec) || expiresInSec <= 0) return undefined;
-  const locationId = textOf(body['locationId']);
-  const approved = body['approvedLocations'];
+  const { access_token: accessToken, approvedLocations: approved } = body;
+  const lifeSec = Number(body['expires_in'] ?? USUAL_LIFE_SEC);
+  if (typeof accessToken !== 'string' || !FITS_A_HEADER.test(accessToken) || !(lifeSec > 0)) return undefined;
   return {
     accessToken,
     refreshToken: textOf(body['refresh_token']),
-    expiresInSec,
+    expiresInSec: Math.min(lifeSec, LONGEST_LIFE_SEC),
     userType: body['userType'] === 'Company' ? 'Company' : 'Location',
-    companyId: textOf(body['companyId']),
-    locationId: body['userType'] === 'Company' ? null : locationId,
-    approvedLocations: Array.isArray(approved) ? approved.filter((id) => textOf(id) !== null) : [],
+    companyId: idOf(body['companyId']),
+    locationId: body['userType'] === 'Company' ? null : idOf(body['locationId']),
+    approvedLocations: Array.isArray(approved) ? approved.map(idOf).filter((id) => id !== null) : [],
   };
 }
 
@@ -139,8 +144,12 @@ function locationsIn(body: unknown): string[] | undefined {
   if (!isObject(body) || !Array.isArray(body['locations'])) return undefined;
   return body['locations']
     .filter((entry) => isObject(entry) && entry['isInstalled'] !== false)
-    .map((entry) => textOf(entry['_id']) ?? textOf(entry['id']) ?? textOf(entry['locationId']))
+    .map((entry) => idOf(entry['_id']) ?? idOf(entry['id']) ?? idOf(entry['locationId']))
     .filter((id) => id !== null);
 }
+
+/** What a database and a log line can hold. */
+const idOf = (value: unknown): string | null =>
+  typeof value === 'string' && /\S/.test(value) && !/\p{Cc}|\p{Cs}/u.test(value) ? value : null;
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

@@ -27,8 +27,8 @@ export interface InstallDeps {
 }
 
 const MINTS_AT_ONCE = 4;
-const MINT_TRIES = 3;
-const MINT_AGAIN_MS = 2000;
+const TRIES = 3;
+const AGAIN_MS = 2000;
 const ANSWER_WITHIN_MS = 8000;
 
 /** What the OAuth callback does with a code: tokens of a location are stored, those of a company buy the tokens of its locations (O1, O9). */
@@ -59,7 +59,11 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
 
   async function installCompany(companyId: string, tokens: IssuedTokens): Promise<InstallOutcome> {
     await grants.store({ kind: 'company', ownerId: companyId, companyId, ...stored(tokens) });
-    const listed = await endpoint.installedLocations(tokens.accessToken, companyId);
+    const listed = await listLocations(tokens.accessToken, companyId);
+    if (listed === undefined && tokens.approvedLocations.length === 0) {
+      log.error({ companyId }, 'a company authorised us, but the CRM does not say for which locations');
+      return { kind: 'failed' };
+    }
     const wanted = [...new Set([...(listed ?? []), ...tokens.approvedLocations])];
     const waiting = [...wanted];
     const locations: string[] = [];
@@ -81,6 +85,14 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     };
   }
 
+  async function listLocations(companyToken: string, companyId: string): Promise<string[] | undefined> {
+    for (let tries = 1; ; tries++) {
+      const listed = await endpoint.installedLocations(companyToken, companyId);
+      if (listed !== undefined || tries === TRIES) return listed;
+      await sleep(clock, AGAIN_MS);
+    }
+  }
+
   async function mint(companyToken: string, companyId: string, locationId: string): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       const outcome = await endpoint.mint(companyToken, companyId, locationId);
@@ -88,11 +100,11 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
         await storeLocation(locationId, companyId, outcome.tokens);
         return true;
       }
-      if (outcome.kind !== 'away' || tries === MINT_TRIES) {
+      if (outcome.kind !== 'away' || tries === TRIES) {
         log.warn({ locationId, companyId, reason: outcome.reason }, 'no tokens for a location of a company');
         return false;
       }
-      await sleep(clock, MINT_AGAIN_MS);
+      await sleep(clock, AGAIN_MS);
     }
   }
 

@@ -56,6 +56,11 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
         );
         if (outcome.kind !== 'issued')
           return { grant, failure: { reason: outcome.reason, dead: outcome.kind === 'invalid' } };
+        if (!belongsTo(outcome.tokens, grant))
+          return {
+            grant,
+            failure: { reason: 'the CRM answered with the tokens of somebody else', dead: false },
+          };
         read = grant;
         issued = outcome.tokens;
         await failpoint('oauth.afterToken');
@@ -123,6 +128,10 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
     }
   }
 }
+
+/** Tokens of another tenant must not act for this one, whatever the endpoint thinks. An answer that names nobody is for who asked. */
+const belongsTo = ({ locationId, companyId }: IssuedTokens, { kind, ownerId }: Grant) =>
+  ((kind === 'location' ? locationId : companyId) ?? ownerId) === ownerId;
 
 /** An answer without a refresh token leaves the old one in use. */
 const tokensOf = (issued: IssuedTokens, before: Grant, now: number) => ({

@@ -65,7 +65,7 @@ class Endpoint implements TokenEndpoint {
     return { kind: 'issued', tokens: this.issue(locationId, companyId) };
   }
 
-  async installedLocations(): Promise<string[]> {
+  async installedLocations(): Promise<string[] | undefined> {
     return ['locA', 'locB'];
   }
 }
@@ -152,14 +152,46 @@ describe('the bearer of a location', () => {
     expect(endpoint.refreshes).toBe(1);
   });
 
+  it('O7 is refreshed by the threshold also when that is most of its life, or all of it', async () => {
+    for (const [lifeSec, waitMs] of [
+      [310, 10_000],
+      [200, 0],
+    ] as const) {
+      const { tokens, endpoint, clock, grants } = await office();
+      const expiresAt = clock.now() + lifeSec * 1000;
+      await grants.store({ kind: 'location', ownerId: 'loc1', ...endpoint.issue(), expiresAt });
+      if (waitMs > 0) expect(await ask(tokens)).toEqual(refused('access-1'));
+      await clock.advance(waitMs);
+      expect(await ask(tokens)).toEqual(refused('access-2'));
+      expect(await ask(tokens)).toEqual(refused('access-2'));
+      expect(endpoint.refreshes).toBe(1);
+    }
+  });
+
   it('O7 a threshold longer than the life of a token does not refresh all the time', async () => {
     const { tokens, endpoint, authorise, clock } = await office((grants) => grants, 10 * DAY_SEC);
     await authorise();
     for (let index = 0; index < 5; index++) await ask(tokens);
-    expect(endpoint.refreshes).toBe(0);
-    await clock.advance(DAY_MS / 2);
-    for (let index = 0; index < 5; index++) await ask(tokens);
     expect(endpoint.refreshes).toBe(1);
+    await clock.advance(DAY_MS / 2 - 1000);
+    await ask(tokens);
+    expect(endpoint.refreshes).toBe(1);
+    await clock.advance(2000);
+    for (let index = 0; index < 5; index++) await ask(tokens);
+    expect(endpoint.refreshes).toBe(2);
+  });
+
+  it('O7 the tokens of another location are never stored, and never used', async () => {
+    const { tokens, endpoint, authorise, clock, grants } = await office();
+    await authorise();
+    endpoint.mood = { kind: 'issued', tokens: endpoint.issue('loc2') };
+    await clock.advance(DAY_MS - 200_000);
+    expect(await ask(tokens)).toEqual(refused('access-1'));
+    expect(await grants.find('location', 'loc1')).toMatchObject({
+      state: 'active',
+      accessToken: 'access-1',
+      lastError: 'the CRM answered with the tokens of somebody else',
+    });
   });
 
   it('O7 fifty callers at expiry make one refresh, and so do those of two processes', async () => {
@@ -382,6 +414,22 @@ describe('an authorisation', () => {
       'location locA',
       'location locB',
     ]);
+  });
+
+  it('O9 asks again for the locations of a company, and does not call it a success when nobody names any', async () => {
+    const { tokens, endpoint, clock } = await office();
+    endpoint.exchange = async () => ({ kind: 'issued', tokens: endpoint.issue(null, 'comp1') });
+    const answers: (string[] | undefined)[] = [undefined, ['locA']];
+    endpoint.installedLocations = async () => answers.shift();
+    const install = async () => {
+      const outcome = tokens.install('code');
+      for (let second = 0; second < 8; second++) await clock.advance(1000);
+      return outcome;
+    };
+    expect(await install()).toMatchObject({ kind: 'company', locations: ['locA'] });
+    expect(await install()).toEqual({ kind: 'failed' });
+    answers.push([]);
+    expect(await install()).toMatchObject({ kind: 'company', locations: [] });
   });
 
   it('O9 answers in time when a company has many locations, and goes on', async () => {

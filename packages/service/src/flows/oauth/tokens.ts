@@ -82,6 +82,8 @@ class CachedTokens implements Tokens {
   readonly #loads = new Map<string, Promise<Bearer | NoBearer>>();
   readonly #renewals = new Map<string, Promise<Bearer | NoBearer>>();
   readonly #stop: () => void;
+  /** How long a token lives that comes from a refresh, once one came. */
+  #refreshedLife = Number.POSITIVE_INFINITY;
   #closed = false;
 
   constructor(deps: TokensDeps) {
@@ -174,7 +176,10 @@ class CachedTokens implements Tokens {
     const { clock } = this.#deps;
     const result = (await this.#refresh?.('location', locationId, isStale)) ?? { kind: 'none' as const };
     const renewedAt = fallback === undefined ? clock.monotonic() : undefined;
-    if (result.kind === 'fresh') return this.#keep(result.grant, renewedAt);
+    if (result.kind === 'fresh') {
+      this.#refreshedLife = lifeOf(result.grant);
+      return this.#keep(result.grant, renewedAt);
+    }
     if (result.kind === 'none') return this.#remember(locationId, NONE, clock.now() + LOOKED_UP_MS);
     if (result.kind === 'kept')
       return this.#carryOn(
@@ -228,11 +233,12 @@ class CachedTokens implements Tokens {
     return this.#deps.clock.now() >= this.#freshUntil(grant);
   }
 
-  /** A threshold longer than half of the token's life would refresh it all the time. */
+  /** A threshold that no token outlives would refresh all the time: then half of a life must do. */
   #freshUntil(grant: Grant): number {
-    const life = grant.expiresAt - grant.refreshedAt;
-    const ahead = Math.min((this.#deps.oauth?.thresholdSec ?? 0) * 1000, Math.max(0, life / 2));
-    return grant.expiresAt - ahead;
+    const life = lifeOf(grant);
+    const threshold = (this.#deps.oauth?.thresholdSec ?? 0) * 1000;
+    const isOutlived = Math.max(life, this.#refreshedLife) > threshold;
+    return grant.expiresAt - (isOutlived ? threshold : life / 2);
   }
 
   #keep(grant: Grant, renewedAt?: number): Bearer {
@@ -268,5 +274,7 @@ class CachedTokens implements Tokens {
 
 const isNewer = (known: Bearer | NoBearer, refused: Bearer): known is Bearer =>
   'authorization' in known && known.authorization !== refused.authorization;
+
+const lifeOf = (grant: Grant) => Math.max(0, grant.expiresAt - grant.refreshedAt);
 
 const bearerOf = (grant: Grant) => `Bearer ${grant.accessToken}`;
