@@ -10,6 +10,7 @@ import { configurationPage, envExample } from '../packages/service/src/config/do
 const CHANNELS: Record<Channel, string> = {
   webhook: 'Answers of the webhook',
   status: 'Status callbacks: `error.code`',
+  inbound: 'Inbound messages that the CRM does not have',
   oauth: 'Answers of the OAuth callback',
   enrolment: 'Answers to Macs',
   operator: 'Answers of the operator API',
@@ -17,14 +18,15 @@ const CHANNELS: Record<Channel, string> = {
 
 function errorsPage(): string {
   const tables = Object.entries(CHANNELS).map(([channel, title]) => {
-    const rows = CODES.filter((entry) => entry.channel === channel).map(
+    const entries = CODES.filter((entry) => entry.channel === channel);
+    const areAnswers = entries.some(({ http }) => http !== undefined);
+    const rows = entries.map(
       ({ code, http, meaning, retry, advice }) =>
-        `| \`${code}\` |${channel === 'status' ? '' : ` ${http ?? ''} |`} ${meaning} | ${retry} | ${advice} |`,
+        `| \`${code}\` |${areAnswers ? ` ${http ?? ''} |` : ''} ${meaning} | ${retry} | ${advice} |`,
     );
-    const head =
-      channel === 'status'
-        ? '| code | meaning | retry | what to do |\n|---|---|---|---|'
-        : '| code | HTTP | meaning | retry | what to do |\n|---|---|---|---|---|';
+    const head = areAnswers
+      ? '| code | HTTP | meaning | retry | what to do |\n|---|---|---|---|---|'
+      : '| code | meaning | retry | what to do |\n|---|---|---|---|';
     return `## ${title}\n\n${head}\n${rows.join('\n')}\n`;
   });
   return `# Error codes\n\n<!-- Made from packages/protocol/src/codes.ts by \`npm run check -- --write\`. -->\n\nA code never changes its meaning; new ones may appear. Treat a code you do not know as not worth a retry. \`footbridge explain CODE\` prints a row of this page.\n\nRetry: \`yes\` soon and with backoff, \`later\` when the named cause is gone, \`sometimes\` as the message says, \`no\` the same request fails again.\n\n${tables.join('\n')}`;

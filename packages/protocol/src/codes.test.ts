@@ -71,6 +71,11 @@ describe('the catalogue of codes', () => {
     );
   });
 
+  it('V2 what keeps an inbound message from the CRM has a code, and none of them is hopeless', () => {
+    const retry = Object.entries(inChannel('inbound')).map(([code, entry]) => `${code} ${entry.retry}`);
+    expect(retry).toEqual(['NO_CONTACT later', 'CRM_REFUSED sometimes', 'UNCERTAIN later']);
+  });
+
   it('V2 no place has a code twice, but for the two statuses of a failed exchange', () => {
     const keys = CODES.map((entry) => `${entry.channel} ${entry.code} ${entry.http}`);
     expect(new Set(keys).size).toBe(keys.length);
@@ -82,7 +87,7 @@ describe('the catalogue of codes', () => {
   it('V2 every entry is complete: a code in capitals, a status for every answer, whole sentences', () => {
     for (const entry of CODES) {
       expect(entry.code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
-      expect(entry.http !== undefined).toBe(entry.channel !== 'status');
+      expect(entry.http !== undefined).toBe(!['status', 'inbound'].includes(entry.channel));
       for (const sentence of [entry.meaning, entry.advice]) expect(sentence).toMatch(/^\S.{10,}\.$/);
     }
   });

@@ -1,5 +1,8 @@
-/** Where a code is met: in an answer of the webhook, in `error.code` of a status call, or in another surface's answer. */
-export type Channel = 'webhook' | 'status' | 'oauth' | 'enrolment' | 'operator';
+/**
+ * Where a code is met: in an answer of the webhook, in `error.code` of a status call, in the journal beside an inbound message that
+ * the CRM does not have, or in another surface's answer.
+ */
+export type Channel = 'webhook' | 'status' | 'inbound' | 'oauth' | 'enrolment' | 'operator';
 
 /**
  * `yes`: soon, with backoff. `later`: once the cause named in the advice is gone. `sometimes`: the message tells.
@@ -11,7 +14,7 @@ export type Retry = 'yes' | 'no' | 'sometimes' | 'later';
 export interface CodeEntry {
   readonly code: string;
   readonly channel: Channel;
-  /** The HTTP status it comes with; none for status calls. */
+  /** The HTTP status it comes with; none for status calls and inbound messages. */
   readonly http?: number;
   /** The stable `error` text beside the code, where the contract fixes one. */
   readonly label?: string;
@@ -268,6 +271,28 @@ const STATUS = [
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 
+const INBOUND = [
+  {
+    code: 'NO_CONTACT',
+    meaning: 'The sender is no contact of the CRM, and none could be created; the Mac keeps the message.',
+    retry: 'later',
+    advice: 'Add the sender as a contact, or set CRM_CREATE_CONTACTS=true; then have the message sent again.',
+  },
+  {
+    code: 'CRM_REFUSED',
+    meaning: 'The CRM refused the message for good, in the words of its reason; the Mac keeps the message.',
+    retry: 'sometimes',
+    advice: 'Mend what the reason names, in the CRM or in the settings; then have the message sent again.',
+  },
+  {
+    code: 'UNCERTAIN',
+    meaning:
+      'A crash cut the delivery off, so the CRM may have the message already; INBOUND_ON_UNCERTAIN=park keeps it back.',
+    retry: 'later',
+    advice: 'Look whether the CRM shows the message; if it does not, have it sent again.',
+  },
+] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
+
 const OAUTH = [
   {
     code: 'OAUTH_DISABLED',
@@ -497,15 +522,17 @@ const OPERATOR = [
 
 export type WebhookCode = (typeof WEBHOOK)[number]['code'];
 export type StatusCode = (typeof STATUS)[number]['code'];
+export type InboundCode = (typeof INBOUND)[number]['code'];
 export type OAuthCode = (typeof OAUTH)[number]['code'];
 export type EnrolmentCode = (typeof ENROLMENT)[number]['code'];
 export type OperatorCode = (typeof OPERATOR)[number]['code'];
-export type Code = WebhookCode | StatusCode | OAuthCode | EnrolmentCode | OperatorCode;
+export type Code = WebhookCode | StatusCode | InboundCode | OAuthCode | EnrolmentCode | OperatorCode;
 
 /** Every code there is, by place. The documentation and the command that explains a code are made from it (V2). */
 export const CODES: readonly CodeEntry[] = [
   ...WEBHOOK.map((entry) => ({ ...entry, channel: 'webhook' as const })),
   ...STATUS.map((entry) => ({ ...entry, channel: 'status' as const })),
+  ...INBOUND.map((entry) => ({ ...entry, channel: 'inbound' as const })),
   ...OAUTH.map((entry) => ({ ...entry, channel: 'oauth' as const })),
   ...ENROLMENT.map((entry) => ({ ...entry, channel: 'enrolment' as const })),
   ...OPERATOR.map((entry) => ({ ...entry, channel: 'operator' as const })),

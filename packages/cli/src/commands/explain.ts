@@ -13,6 +13,7 @@ Examples:
 const WHERE: Readonly<Record<Channel, string>> = {
   webhook: 'answer of the webhook',
   status: 'error.code of a status callback',
+  inbound: 'inbound message that the CRM does not have',
   oauth: 'answer of the OAuth callback',
   enrolment: 'answer to a Mac',
   operator: 'answer of the operator API',

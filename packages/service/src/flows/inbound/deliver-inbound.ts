@@ -1,3 +1,4 @@
+import type { InboundCode } from '@footbridge/protocol/codes';
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 
 import { sleep } from '../../clock.ts';
@@ -282,7 +283,7 @@ class Deliveries implements Inbound {
   }
 
   /** The Mac keeps it and the operator can have it sent again. */
-  async #reject(job: InboundJob, code: string, reason: string): Promise<AckOutcome> {
+  async #reject(job: InboundJob, code: InboundCode, reason: string): Promise<AckOutcome> {
     const { guids, journal, log, count } = this.#deps;
     const { locationId, frame } = job;
     await this.#mark(job, () => guids.rejected({ locationId, guid: frame.guid }));
