@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { join } from 'node:path';
 
 import { activate, connectMac } from '@footbridge/testkit/mac';
@@ -55,6 +56,18 @@ async function house(env: Record<string, string> = {}): Promise<House> {
     },
     operator: async (path) => (await fetch(bridge.operatorUrl + path, { headers })).json(),
   };
+}
+
+/** Announces a file, sends one byte of it and waits: for a status, or for the end of the connection. */
+function announce(url: string, token: string, bytes: number): Promise<number | 'cut'> {
+  return new Promise((resolve) => {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Length': bytes };
+    const call = request(`${url}/mac/assets`, { method: 'POST', headers, agent: false });
+    undo.add(() => call.destroy());
+    call.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
+    call.on('error', () => resolve('cut'));
+    call.write('x');
+  });
 }
 
 describe('attachments', () => {
@@ -142,6 +155,39 @@ describe('attachments', () => {
       body: { code: 'INSUFFICIENT_STORAGE' },
     });
     expect(await operator('/operator/assets?locationId=loc1')).toEqual({ count: 1, bytes: 600_000 });
+  });
+
+  it('the quota also holds for files that come at the same time', async () => {
+    const { upload, operator } = await house({ ASSET_QUOTA_MB: '1' });
+    const statuses = await Promise.all(
+      Array.from({ length: 6 }, async () => (await upload(Buffer.alloc(300_000, 1))).status),
+    );
+    const stored = statuses.filter((status) => status === 201).length;
+    expect(statuses.filter((status) => status === 507)).toHaveLength(6 - stored);
+    expect(stored).toBeGreaterThan(0);
+    expect(stored).toBeLessThanOrEqual(3);
+    expect(await operator('/operator/assets')).toEqual({ count: stored, bytes: stored * 300_000 });
+    // What was refused is not held against the location.
+    expect((await upload(Buffer.alloc(50_000, 1))).status).toBe(201);
+  });
+
+  it('a file that is announced as too large is refused before it is sent', async () => {
+    const { bridge, token } = await house();
+    expect(await announce(bridge.url, token, 100_000_001)).toBe(413);
+  });
+
+  it('an upload that stands still is broken off and leaves nothing', { timeout: 30_000 }, async () => {
+    const { bridge, token, operator } = await house();
+    expect(await announce(bridge.url, token, 1000)).toBe('cut');
+    expect(await operator('/operator/assets')).toEqual({ count: 0, bytes: 0 });
+    expect(readdirSync(join(bridge.dataDir, 'assets/incoming'))).toEqual([]);
+  });
+
+  it('one location cannot take all the room for requests', async () => {
+    const { bridge, token, upload } = await house();
+    const idle = Array.from({ length: 51 }, () => announce(bridge.url, token, 1000));
+    expect(await Promise.race(idle)).toBe(429);
+    expect((await upload('x')).status).toBe(429);
   });
 
   it('an id that is guessed, expired or odd is not found', async () => {

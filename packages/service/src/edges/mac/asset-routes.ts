@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 
 import type { LocationId } from '@footbridge/protocol/ids';
@@ -21,6 +22,10 @@ export interface AssetUploadDeps {
 }
 
 const PER_LOCATION: Limit = { name: 'assets', max: 600, windowSec: 60 };
+/** The listener has room for a thousand requests; no tenant may fill it with uploads that do not end. */
+const AT_ONCE = 50;
+/** An upload from which nothing comes for this long is broken off. */
+const STALLED_MS = 10_000;
 const REFUSALS = {
   too_large: ['PAYLOAD_TOO_LARGE', 'A file may have at most 100 MB.'],
   storage_full: [
@@ -35,6 +40,27 @@ const REFUSALS = {
 
 /** `POST /mac/assets`: what a Mac received, as it is read from the socket. */
 export function assetUploadRoutes(deps: AssetUploadDeps) {
+  const underWay = new Map<string, number>();
+
+  async function take(request: FastifyRequest, locationId: string): Promise<UploadOutcome> {
+    const uploads = underWay.get(locationId) ?? 0;
+    if (uploads >= AT_ONCE) throw tooMany(1);
+    underWay.set(locationId, uploads + 1);
+    try {
+      cutWhenStalled(request.raw);
+      const name = request.headers['x-file-name'];
+      return await deps.take({
+        locationId,
+        name: fileNameFromHeader(Array.isArray(name) ? name[0] : name),
+        bytes: (request.body ?? []) as Readable,
+      });
+    } finally {
+      const left = (underWay.get(locationId) ?? 1) - 1;
+      if (left === 0) underWay.delete(locationId);
+      else underWay.set(locationId, left);
+    }
+  }
+
   return (app: FastifyInstance): void => {
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
@@ -42,28 +68,39 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
     app.post('/mac/assets', { bodyLimit: MAX_UPLOAD_BYTES }, async (request, reply) => {
       const locationId = await boundLocation(request, deps);
       const verdict = await deps.limits.take(PER_LOCATION, locationId);
-      if (!verdict.allowed)
-        throw new RequestError(
-          'TOO_MANY_REQUESTS',
-          { message: 'Too many files at once for this location.' },
-          { headers: { 'Retry-After': String(verdict.resetSec) } },
-        );
+      if (!verdict.allowed) throw tooMany(verdict.resetSec);
       if (!['identity', undefined].includes(request.headers['content-encoding']))
         throw new RequestError('UNSUPPORTED_MEDIA_TYPE', {
           message: 'Send the file as it is, without Content-Encoding.',
         });
-      const name = request.headers['x-file-name'];
-      const outcome = await deps.take({
-        locationId,
-        name: fileNameFromHeader(Array.isArray(name) ? name[0] : name),
-        bytes: (request.body ?? []) as Readable,
-      });
-      if (outcome.kind === 'stored')
-        return reply.code(201).header('Cache-Control', 'no-store').send({ url: outcome.url });
-      const [code, message] = REFUSALS[outcome.reason];
-      throw new RequestError(code, { message });
+      if (Number(request.headers['content-length'] ?? 0) > MAX_UPLOAD_BYTES) throw refusal('too_large');
+      const outcome = await take(request, locationId);
+      if (outcome.kind === 'refused') throw refusal(outcome.reason);
+      return reply.code(201).header('Cache-Control', 'no-store').send({ url: outcome.url });
     });
   };
+}
+
+function refusal(reason: keyof typeof REFUSALS): RequestError {
+  const [code, message] = REFUSALS[reason];
+  // The rest of the file is not worth waiting for.
+  return new RequestError(code, { message }, { headers: { Connection: 'close' } });
+}
+
+function tooMany(waitSec: number): RequestError {
+  return new RequestError(
+    'TOO_MANY_REQUESTS',
+    { message: 'Too many files at once for this location.' },
+    { headers: { 'Retry-After': String(waitSec) } },
+  );
+}
+
+function cutWhenStalled(request: IncomingMessage): void {
+  const { socket } = request;
+  const cut = () => socket.destroy();
+  socket.setTimeout(STALLED_MS, cut);
+  // From here on it is the Mac that waits: for the conversion, and for its turn.
+  request.once('end', () => socket.setTimeout(0, cut));
 }
 
 /** The location this device holds at this moment, on any node. */

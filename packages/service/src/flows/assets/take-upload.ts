@@ -6,6 +6,7 @@ import type { MediaTypeName } from '../../media/media-types.ts';
 import { SNIFF_BYTES, sniff } from '../../media/sniff.ts';
 import type { AssetId, Assets } from '../../ports/assets/assets.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
+import { Quotas } from './quotas.ts';
 
 /** What a conversion made, or why there is none. `read` gives the bytes, `discard` forgets them. */
 export type Made =
@@ -75,16 +76,10 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     return `${baseUrl()}/assets/${id}/${encodeURIComponent(safe)}`;
   }
 
-  return async function takeUpload({ locationId, name, bytes }) {
-    const { bytes: used } = await index.totals(locationId);
-    if (used >= quotaBytes) return { kind: 'refused', reason: 'quota' };
+  async function keep({ locationId, name, bytes }: Upload): Promise<UploadOutcome> {
     const head = new Head();
-    const original = await assets.store(head.watch(bytes), Math.min(MAX_UPLOAD_BYTES, quotaBytes - used));
-    if (!original.stored) {
-      if (original.reason === 'too_large' && used + MAX_UPLOAD_BYTES > quotaBytes)
-        return { kind: 'refused', reason: 'quota' };
-      return { kind: 'refused', reason: original.reason };
-    }
+    const original = await assets.store(head.watch(bytes), MAX_UPLOAD_BYTES);
+    if (!original.stored) return { kind: 'refused', reason: original.reason };
     const type = sniff(head.bytes());
     const { convert, note = null } = mediaType(type);
     if (convert === undefined)
@@ -116,7 +111,10 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     } finally {
       await made.discard();
     }
-  };
+  }
+
+  const quotas = new Quotas(quotaBytes, async (locationId) => (await index.totals(locationId)).bytes);
+  return (upload) => quotas.within(upload.locationId, upload.bytes, (bytes) => keep({ ...upload, bytes }));
 }
 
 /** Looks at the beginning of a stream while it passes. */
