@@ -64,7 +64,7 @@ describe('assets on disk', () => {
       `import { readdirSync } from 'node:fs';
        const { openDiskAssets } = await import(${JSON.stringify(new URL('assets-disk.ts', import.meta.url).href)});
        const directory = process.argv[1];
-       const assets = await openDiskAssets({ directory, keepFree: 0 });
+       const assets = await openDiskAssets({ directory });
        const outcome = await assets.store((async function* () { for (let n = 0; n < 40; n++) yield Buffer.alloc(65536); })(), 1e8);
        const small = await assets.store((async function* () { yield Buffer.alloc(1000); })(), 1e8);
        console.log(JSON.stringify({ outcome, small: small.stored, incoming: readdirSync(directory + '/incoming') }));`,

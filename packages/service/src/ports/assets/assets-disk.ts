@@ -14,12 +14,12 @@ const MIB = 1024 * 1024;
 export interface DiskAssetsOptions {
   /** Belongs to one process at a time. */
   directory: string;
-  /** Room left for everybody else on the disk, the database first of all: uploads end before it is used up. */
+  /** Room left for everybody else on the disk, the database first of all: uploads end before it is used up. By default 64 MiB, or a tenth of a small disk. */
   keepFree?: number;
 }
 
 /** Files in a folder: written under a temporary name, synced, then renamed, so that a name stands for whole bytes. */
-export async function openDiskAssets({ directory, keepFree = 64 * MIB }: DiskAssetsOptions): Promise<Assets> {
+export async function openDiskAssets({ directory, keepFree }: DiskAssetsOptions): Promise<Assets> {
   const incoming = join(directory, 'incoming');
   try {
     await mkdir(incoming, { recursive: true, mode: 0o700 });
@@ -37,9 +37,9 @@ export async function openDiskAssets({ directory, keepFree = 64 * MIB }: DiskAss
 class DiskAssets implements Assets {
   readonly #directory: string;
   readonly #incoming: string;
-  readonly #keepFree: number;
+  readonly #keepFree: number | undefined;
 
-  constructor(directory: string, incoming: string, keepFree: number) {
+  constructor(directory: string, incoming: string, keepFree: number | undefined) {
     this.#directory = directory;
     this.#incoming = incoming;
     this.#keepFree = keepFree;
@@ -70,8 +70,9 @@ class DiskAssets implements Assets {
     for await (const chunk of bytes) {
       unchecked += chunk.byteLength;
       if (unchecked > 8 * MIB) {
-        const { bavail, bsize } = await statfs(this.#incoming);
-        if (bavail * bsize < this.#keepFree) throw new DiskFull();
+        const { bavail, blocks, bsize } = await statfs(this.#incoming);
+        if (bavail * bsize < (this.#keepFree ?? Math.min(64 * MIB, (blocks * bsize) / 10)))
+          throw new DiskFull();
         unchecked = 0;
       }
       yield chunk;
