@@ -85,7 +85,7 @@ async function compose(ground: Ground): Promise<Bridge> {
   );
   life.add('database', () => database.close());
   const audit = createSqlAudit({ db: database.db, clock });
-  const licenses = createSqlLicenses({ database, clock });
+  const licenses = createSqlLicenses({ database, clock, failpoint });
   const journal = createSqlJournal({ database, clock, log });
   life.add('journal', () => journal.close());
 

@@ -1,0 +1,19 @@
+import { activate } from '@footbridge/testkit/mac';
+import { startService } from '@footbridge/testkit/service';
+import { undoList } from '@footbridge/testkit/undo';
+import { afterEach, expect, it } from 'vitest';
+
+const undo = undoList();
+afterEach(() => undo.run());
+
+it('M7 a crash between counting the seats and taking one leaves it free', { timeout: 60_000 }, async () => {
+  const service = await startService({ env: { FAILPOINTS: 'seat.afterCount:kill' }, readyWithin: 30_000 });
+  undo.add(() => service.stop());
+  const { key } = await service.license(1);
+  await expect(activate(service.url, { licenseKey: key, deviceId: 'first-mac' })).rejects.toThrow();
+  await service.restart({ FAILPOINTS: '' });
+  expect(await activate(service.url, { licenseKey: key, deviceId: 'second-mac' })).toMatchObject({
+    status: 201,
+    body: { seats: { used: 1, max: 1 } },
+  });
+});
