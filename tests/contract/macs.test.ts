@@ -111,16 +111,17 @@ describe('enrolment', () => {
     });
   });
 
-  it('M7 a revoked key and one that never existed get the same bytes', async () => {
+  it('M7 a revoked key, one that never existed and one that cannot exist get the same bytes', async () => {
     const house = await open();
     const elsewhere = await open();
     const revoked = await house.createLicense();
     const unheardOf = await elsewhere.createLicense();
     await house.desk.changeLicense(revoked.id, { status: 'revoked' });
     const answers = [];
-    for (const licenseKey of [revoked.key, unheardOf.key])
+    for (const licenseKey of [revoked.key, unheardOf.key, 'FB-00000-00000'])
       answers.push((await activate(house.url, { licenseKey })).body);
-    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[2]).toEqual(answers[0]);
   });
 
   it.each([

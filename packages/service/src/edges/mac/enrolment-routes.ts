@@ -87,9 +87,8 @@ function refusal(outcome: Exclude<Enrolled, { kind: 'activated' }>): RequestErro
   if (outcome.kind === 'exhausted') return refused('SEATS_EXHAUSTED', { seats: outcome.seats });
   if (outcome.kind === 'device_revoked')
     return refused('LICENSE_INVALID', { message: 'The operator revoked this Mac.' });
-  if (!outcome.mistyped) return refused('LICENSE_INVALID');
   return refused('LICENSE_INVALID', {
-    message: 'This cannot be a license key: look for a mistyped character.',
+    message: 'Look for a mistyped character, or ask whoever gave you the key.',
   });
 }
 

@@ -20,8 +20,8 @@ export type Enrolled =
       readonly seats: Seats;
     }
   | { readonly kind: 'invalid'; readonly fault: string }
-  /** `mistyped`: the text cannot be a key at all, which anybody can find out by its check symbols. */
-  | { readonly kind: 'refused_key'; readonly mistyped: boolean }
+  /** Mistyped, unknown or revoked: nobody is told which. */
+  | { readonly kind: 'refused_key' }
   | Extract<Activation, { kind: 'suspended' | 'device_revoked' | 'exhausted' }>;
 
 /** License → device (M7): a key and a stable device id take one seat and give a token, shown once. */
@@ -36,14 +36,14 @@ export class Enrolment {
     const request = readRequest(body);
     if (typeof request === 'string') return { kind: 'invalid', fault: request };
     const key = readLicenseKey(request.licenseKey);
-    if (key === undefined) return { kind: 'refused_key', mistyped: true };
+    if (key === undefined) return { kind: 'refused_key' };
     const deviceToken = newDeviceToken();
     const outcome = await this.#deps.licenses.activate({
       ...request.device,
       keyHash: hashSecret(key),
       tokenHash: hashSecret(deviceToken),
     });
-    if (outcome.kind === 'unknown_key') return { kind: 'refused_key', mistyped: false };
+    if (outcome.kind === 'unknown_key') return { kind: 'refused_key' };
     if (outcome.kind !== 'activated') return outcome;
     const { deviceRow, licenseId, again, seats } = outcome;
     // A socket that was opened with the former token has to go; of a new device nobody knows yet.
