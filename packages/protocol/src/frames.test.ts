@@ -201,6 +201,15 @@ describe('frames that are not', () => {
   });
 
   it.each([
+    ...['error', 'guid'].map((name) => [name, delivered] as const),
+    ...['reaction', 'sticker', 'voice', 'animation', 'replyTo'].map((name) => [name, received] as const),
+  ])('%s may be null, which says the same as leaving it out', (name, frame) => {
+    const parsed = parseMacFrame(changed(frame, { [name]: null }));
+    expect(parsed).toEqual(parseMacFrame(without(frame, name)));
+    expect(parsed.kind).toBe('frame');
+  });
+
+  it.each([
     ['locationId', register] as const,
     ...['seq', 'requestId', 'status'].map((name) => [name, delivered] as const),
     ...['seq', 'guid', 'sender', 'service', 'sentAt', 'chat'].map((name) => [name, received] as const),

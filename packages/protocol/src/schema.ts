@@ -93,8 +93,11 @@ function pickObject(schema: ObjectSchema, value: unknown, place: string): Record
   const picked: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(schema.properties)) {
     const where = place === '' ? name : `${place}.${name}`;
+    const isRequired = schema.required.includes(name);
+    // Some languages write null for what is not there.
+    if (!isRequired && value[name] === null) continue;
     if (Object.hasOwn(value, name)) picked[name] = pick(inner, value[name], where);
-    else if (schema.required.includes(name)) throw new Mismatch(where, 'present');
+    else if (isRequired) throw new Mismatch(where, 'present');
   }
   return picked;
 }
