@@ -85,22 +85,19 @@ describe('GET /operator/messages', () => {
     expect(await count('status=rejected')).toBe(1);
     expect(await count('direction=inbound')).toBe(1);
     expect(await count('')).toBe(3);
+    expect(await count('locationId=&status=&direction=&cursor=&limit=')).toBe(3);
+    expect(await count('locationId=loc2&status=')).toBe(1);
   });
 
-  it.each([
-    'limit=0',
-    'limit=201',
-    'limit=x',
-    'direction=up',
-    'status=',
-    'unknown=1',
-    'locationId=a&locationId=b',
-  ])('refuses ?%s with the name of the field', async (query) => {
-    const { call } = await start();
-    const { status, body } = await call('GET', `/operator/messages?${query}`);
-    expect(status).toBe(400);
-    expect(body).toMatchObject({ code: 'INVALID_REQUEST', message: expect.any(String) });
-  });
+  it.each(['limit=0', 'limit=201', 'limit=x', 'direction=up', 'unknown=1', 'locationId=a&locationId=b'])(
+    'refuses ?%s with the name of the field',
+    async (query) => {
+      const { call } = await start();
+      const { status, body } = await call('GET', `/operator/messages?${query}`);
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ code: 'INVALID_REQUEST', message: expect.any(String) });
+    },
+  );
 });
 
 describe('GET /operator/messages/:id', () => {

@@ -14,7 +14,7 @@ export interface MessagesRoutesDeps {
   readonly audit: Pick<Audit, 'record'>;
 }
 
-const text = (field: string) => z.string().min(1).max(256, `${field} has at most 256 characters`).optional();
+const text = (field: string) => z.string().max(256, `${field} has at most 256 characters`).optional();
 const QUERY = z.strictObject({
   locationId: text('locationId'),
   status: text('status'),
@@ -42,7 +42,7 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
 
   return (app: FastifyInstance): void => {
     app.get('/operator/messages', async (request) => {
-      const { locationId, status, direction, cursor, limit } = readBody(QUERY, request.query);
+      const { locationId, status, direction, cursor, limit } = readBody(QUERY, withoutEmpty(request.query));
       const page = await journal.list({
         limit,
         ...(locationId !== undefined && { locationId }),
@@ -79,6 +79,10 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
     });
   };
 }
+
+/** `?status=` does not ask for anything. */
+const withoutEmpty = (query: unknown) =>
+  Object.fromEntries(Object.entries(Object(query)).filter(([, value]) => value !== ''));
 
 /** Under which number the Mac keeps it, as told when it was put aside the last time. */
 function keptSeq({ direction, state, steps }: MessageTrail): number | undefined {
