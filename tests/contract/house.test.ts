@@ -46,6 +46,19 @@ describe('health', () => {
     expect(await ask('/health?pm2=x', 1)).toEqual([429]);
   });
 
+  it('L2 every answer says where the address stands', async () => {
+    const { url } = await start();
+    for (const [path, limit] of [
+      ['/health', '30'],
+      ['/health?pm2=x', '15'],
+    ] as const) {
+      const { headers } = await fetch(url + path);
+      const shown = ['limit', 'remaining', 'reset'].map((name) => headers.get(`ratelimit-${name}`));
+      expect(shown).toEqual([limit, String(Number(limit) - 1), '60']);
+      expect(headers.get('retry-after')).toBeNull();
+    }
+  });
+
   it('L7 a forged X-Forwarded-For opens no new bucket', async () => {
     const { url } = await start({ RATE_LIMIT_HEALTH: '2' });
     const statuses: number[] = [];

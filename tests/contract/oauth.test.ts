@@ -161,6 +161,16 @@ describe('the callback', () => {
     expect(last?.body()).toMatchObject({ code: 'TOO_MANY_REQUESTS' });
     expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0);
   });
+
+  it('L2 every answer says where the address stands, to people and programs', async () => {
+    const here = await start();
+    const shown = async (accept: string) => {
+      const { status, headers } = await call(here, PATH, { headers: { Accept: accept } });
+      return [status, ...['limit', 'remaining'].map((name) => headers.get(`ratelimit-${name}`))];
+    };
+    expect(await shown('application/json')).toEqual([400, '20', '19']);
+    expect(await shown('text/html')).toEqual([400, '20', '18']);
+  });
 });
 
 describe('tokens', () => {

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
+import { rateLimitHeaders } from '../../ports/limits/rate-limit-headers.ts';
 import { addressKey } from './client-address.ts';
 
 /** Something the service cannot do without; `check` rejects when it is away. */
@@ -28,13 +29,11 @@ export function healthRoutes(deps: HealthDeps) {
     app.get<{ Querystring: Record<string, unknown> }>('/health', async (request, reply) => {
       const isProbe = Object.hasOwn(request.query, 'pm2');
       const verdict = await deps.limits.take(isProbe ? probe : full, addressKey(request.ip));
-      void reply.header('Cache-Control', 'no-store');
+      void reply.headers({ 'Cache-Control': 'no-store', ...rateLimitHeaders(verdict) });
       if (!verdict.allowed)
-        throw new RequestError(
-          'TOO_MANY_REQUESTS',
-          { message: 'Too many health checks from this address; wait until the minute is over.' },
-          { headers: { 'Retry-After': String(verdict.resetSec) } },
-        );
+        throw new RequestError('TOO_MANY_REQUESTS', {
+          message: 'Too many health checks from this address; wait until the minute is over.',
+        });
       if (isProbe) return { status: 'ok' };
       const checks = await runChecks(deps.checks);
       const ok = Object.values(checks).every((result) => result === 'ok');

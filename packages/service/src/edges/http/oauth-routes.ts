@@ -5,6 +5,7 @@ import { RequestError } from '../../errors.ts';
 import type { InstallOutcome } from '../../flows/oauth/install-app.ts';
 import type { Logger } from '../../log.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
+import { rateLimitHeaders } from '../../ports/limits/rate-limit-headers.ts';
 import { addressKey } from './client-address.ts';
 import { oauthPage } from './oauth-page.ts';
 
@@ -23,13 +24,14 @@ const LONGEST_CODE = 4096;
 export function oauthRoutes(deps: OAuthRoutesDeps) {
   const limit: Limit = { name: 'oauth', max: deps.perMinute, windowSec: 60 };
 
-  async function callBack(request: FastifyRequest): Promise<object> {
+  async function callBack(request: FastifyRequest, reply: FastifyReply): Promise<object> {
     const verdict = await deps.limits.take(limit, addressKey(request.ip));
+    void reply.headers(rateLimitHeaders(verdict));
     if (!verdict.allowed)
       throw new RequestError(
         'TOO_MANY_REQUESTS',
         { message: 'Too many callbacks from this address; wait until the minute is over.' },
-        { status: 429, label: 'TOO_MANY_REQUESTS', headers: { 'Retry-After': String(verdict.resetSec) } },
+        { status: 429, label: 'TOO_MANY_REQUESTS' },
       );
     refuseUnlessReady(deps.oauth);
     const code = codeIn(request.query) ?? codeIn(request.body);
@@ -53,9 +55,10 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
 
   async function answer(request: FastifyRequest, reply: FastifyReply) {
     void reply.headers({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-    if (!wantsPage(request)) return callBack(request);
+    if (!wantsPage(request)) return callBack(request, reply);
     try {
-      return await oauthPage(reply, 200, 'Footbridge is connected', describe(await callBack(request)));
+      const body = await callBack(request, reply);
+      return await oauthPage(reply, 200, 'Footbridge is connected', describe(body));
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       void reply.headers(error.headers);
