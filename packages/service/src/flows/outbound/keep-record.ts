@@ -25,24 +25,21 @@ export function recordAccepted(
   });
 }
 
-/** A refusal of a message that had been accepted before its Mac was looked for, or one that was refused at once. */
-export function recordRefused(
-  journal: Journal,
-  received: Received,
-  refusal: Refusal,
-  accepted: boolean,
-): void {
+/** The message did not pass the checks: this is all that the journal learns of it. Without a location it would be nobody's. */
+export function recordRefused(journal: Journal, received: Received, refusal: Refusal): void {
   const { locationId } = received.fields;
   if (locationId === undefined) return;
-  const { code } = refusal;
+  journal.open(entryOf(received, locationId, null), 'rejected', {
+    state: 'rejected',
+    code: refusal.code,
+    detail: detailOf(received),
+  });
+}
+
+/** The message was accepted, and then did not reach a Mac. */
+export function recordUnsent(journal: Journal, { request }: Received, { code }: Refusal): void {
   const step = code === 'LOCATION_NOT_CONNECTED' ? 'not_connected' : 'rejected';
-  if (accepted) journal.step(received.request.requestId, step, { state: 'rejected', code });
-  else
-    journal.open(entryOf(received, locationId, null), step, {
-      state: 'rejected',
-      code,
-      detail: detailOf(received),
-    });
+  journal.step(request.requestId, step, { state: 'rejected', code });
 }
 
 function entryOf({ request, fields }: Received, locationId: LocationId, phone: string | null): JournalEntry {

@@ -13,7 +13,7 @@ import { checkShape } from './check-shape.ts';
 import { checkType } from './check-type.ts';
 import { forward } from './forward.ts';
 import type { ForwardParts } from './forward.ts';
-import { recordAccepted, recordRefused } from './keep-record.ts';
+import { recordAccepted, recordRefused, recordUnsent } from './keep-record.ts';
 import type { Received } from './keep-record.ts';
 import { limitRate } from './limit-rate.ts';
 import type { RateParts } from './limit-rate.ts';
@@ -41,7 +41,10 @@ export interface OutboundParts
 
 export type ReceiveWebhook = (request: WebhookRequest) => Promise<WebhookAnswer>;
 
-/** One outbound message, from the signature to the Mac, in the order of W17. */
+/**
+ * One outbound message, from the signature to the Mac, in the order of W17. The answer waits for no callback: refusals are told to
+ * the CRM from here (A7), `pending` and what follows by the node that holds the Mac's socket (A2).
+ */
 export function receiveWebhook(parts: OutboundParts): ReceiveWebhook {
   const { settings, contacts, reports, journal, log } = parts;
   const signatures = new SignatureCheck({ ...parts, unsignedPerMinute: settings.unsignedPerMinute });
@@ -60,18 +63,19 @@ export function receiveWebhook(parts: OutboundParts): ReceiveWebhook {
     const received = { request, fields, key: signature.key };
     const checked = await checkMessage(received, checkPhone, parts);
     if (checked instanceof Refusal) {
-      recordRefused(journal, received, checked, false);
+      recordRefused(journal, received, checked);
       tellCrm(reports, requestId, fields, checked);
       return refused(checked, rate);
     }
 
     const { locationId, frame } = checked;
+    // Before it is sent: the Mac may have answered by the time we know that it was.
     recordAccepted(journal, received, locationId, frame.phone);
-    const refusal = await forward(locationId, frame, parts);
-    if (refusal !== undefined) {
-      recordRefused(journal, received, refusal, true);
-      tellCrm(reports, requestId, fields, refusal);
-      return refused(refusal, rate);
+    const unsent = await forward(locationId, frame, parts);
+    if (unsent !== undefined) {
+      recordUnsent(journal, received, unsent);
+      tellCrm(reports, requestId, fields, unsent);
+      return refused(unsent, rate);
     }
     contacts.learn(locationId, frame.phone, frame.contactId);
     return sent({ requestId, channel, messageId: fields.givenMessageId, locationId }, rate);
