@@ -300,7 +300,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
       );
       return false;
     }
-    this.#socket.send(text);
+    this.#socket.sendText(text);
     this.#watchUnsent();
     return true;
   }
