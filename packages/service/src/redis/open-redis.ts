@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 
 import { EngineError, StartError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { isRedisGone } from './is-redis-gone.ts';
 import { RedisLink } from './redis-link.ts';
 
 /** One atomic step, written in Lua, kept in a file of its own. */
@@ -28,6 +29,8 @@ export interface Redis {
   /** Called when a lost connection is back: what was published meanwhile is lost, and Redis may have forgotten everything. */
   onBack(listener: () => void): void;
   ping(): Promise<void>;
+  /** Whether nobody serves at its address at this very moment, so that no other node can use it either. Silence is no proof. */
+  isGone(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -73,6 +76,7 @@ export async function openRedis(url: string, log: Logger): Promise<Redis> {
     subscribe: (channel, listener) => listening.subscribe(channel, listener),
     onBack: (listener) => void listeners.push(listener),
     ping: async () => void (await inTime(commands.send(['PING']), TIMEOUT_MS)),
+    isGone: () => isRedisGone(url),
     async close() {
       close();
     },

@@ -18,7 +18,7 @@ const OWNER = script('owner');
 /** Leases end by themselves after this long. */
 export const TTL_MS = 10_000;
 /** As long as an answer of Redis is waited for; a script that starts later than that does nothing. */
-const PATIENCE_MS = 1000;
+export const PATIENCE_MS = 1000;
 
 /** Who sits at a line, and where. */
 export interface Seat {

@@ -8,7 +8,7 @@ import { EngineError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import type { Ask, AskOutcome, Cut } from './bus.ts';
-import { RedisLeases, SHARDS, shardOf, TTL_MS } from './leases-redis.ts';
+import { PATIENCE_MS, RedisLeases, SHARDS, shardOf, TTL_MS } from './leases-redis.ts';
 import type { Owner, Renewal, Seat } from './leases-redis.ts';
 import { NodeBus } from './node-bus-redis.ts';
 import type { Hearing } from './node-bus-redis.ts';
@@ -36,6 +36,9 @@ const ANSWER_MS = 1500;
 /** The owner refuses what reaches it later than this, so that nothing is written after the asker has given up. */
 const NOT_AFTER_MS = 1200;
 const LOOK_AGAIN_MS = 50;
+/** Ticks this far apart mean that the whole process stood still. */
+const FREEZE_MS = 500;
+const AWAY = 'Redis is away: the owner of the location is not known';
 
 export interface RedisSwitchboardOptions {
   readonly redis: Redis;
@@ -79,6 +82,8 @@ class RedisSwitchboard implements Switchboard, Hearing {
   #answered = new Set<string>();
   #answeredBefore = new Set<string>();
   #tick = 0;
+  #tickedAt: number;
+  #thawedAt = -Infinity;
   #oldNewsUntil = 0;
   #stopTicking: () => void = () => {};
   #closed = false;
@@ -89,6 +94,7 @@ class RedisSwitchboard implements Switchboard, Hearing {
     this.#clock = clock;
     this.#log = log;
     this.#node = node;
+    this.#tickedAt = clock.monotonic();
     this.#leases = new RedisLeases({ redis, node, clock, contention });
     this.#bus = new NodeBus({ redis, nodeSecret, node, clock, log, hearing: this });
   }
@@ -113,7 +119,7 @@ class RedisSwitchboard implements Switchboard, Hearing {
       const displaced = taken.former !== undefined && taken.former.deviceId !== deviceId;
       if (taken.former !== undefined)
         this.#tellFormer(locationId, taken.former, displaced ? 'displaced' : 'resumed');
-      this.#hold(lease, line, askedAt);
+      this.#hold(lease, line, askedAt, taken.former?.deviceId);
       return { kind: 'bound', lease, displaced };
     } catch (error) {
       // Redis may have done it all the same; nobody shall look for the Mac here.
@@ -128,9 +134,16 @@ class RedisSwitchboard implements Switchboard, Hearing {
     this.#refuseWhenClosed();
     const giveUpAt = this.#clock.monotonic() + ANSWER_MS;
     let before: Owner | undefined;
+    const isOver = (pauseMs: number) => this.#clock.monotonic() + pauseMs > giveUpAt;
     for (let pauseMs = LOOK_AGAIN_MS; ; pauseMs *= 2) {
       const owner = await this.#ownerOf(locationId);
-      if (owner === 'unknown') return this.#sendAlone(locationId, frame);
+      if (owner === 'unknown') {
+        if (await this.#redis.isGone()) return this.#sendAlone(locationId, frame);
+        // It may be us who are cut off, and another Mac may have the location by now.
+        if (isOver(pauseMs + PATIENCE_MS)) throw new EngineError('redis', AWAY);
+        await sleep(this.#clock, pauseMs);
+        continue;
+      }
       if (owner === undefined)
         return (await this.#restore(locationId)) ? this.#writeLocally(locationId, frame) : 'not_connected';
       if (owner.node === this.#node)
@@ -143,7 +156,7 @@ class RedisSwitchboard implements Switchboard, Hearing {
       if (outcome === 'overloaded') return 'not_connected';
       // Not written, that much is certain. The Mac may be on its way to another node, or its node just coming back to Redis.
       const isGhost = outcome === 'stale' && before?.sessionId === owner.sessionId;
-      if (isGhost || this.#clock.monotonic() + pauseMs > giveUpAt) return 'not_connected';
+      if (isGhost || isOver(pauseMs)) return 'not_connected';
       before = owner;
       await sleep(this.#clock, pauseMs);
     }
@@ -162,7 +175,7 @@ class RedisSwitchboard implements Switchboard, Hearing {
         await sleep(this.#clock, unprovenMs);
         continue;
       }
-      const owner = await this.#leases.owner(lease.locationId);
+      const owner = await this.#freshOwner(lease.locationId);
       if (owner?.epoch === lease.epoch) return this.isCurrent(lease);
       if (owner !== undefined) this.#dropStale(lease.locationId, owner);
       await this.#restore(lease.locationId);
@@ -218,11 +231,10 @@ class RedisSwitchboard implements Switchboard, Hearing {
     return Array.from(this.#held.values(), ({ lease, since }) => ({ ...lease, since, node: this.#node }));
   }
 
-  /** Nothing is known of the lease while Redis is away: a line that is still within its time may be used, anything else is our failure. */
+  /** While Redis is down for everybody no location changes hands: a line that is still within its time may be used, anything else is our failure. */
   #sendAlone(locationId: LocationId, frame: LineFrame): SendOutcome {
     const held = this.#held.get(locationId);
-    if (held === undefined || !this.#isAlive(held))
-      throw new EngineError('redis', 'Redis is away: the owner of the location is not known');
+    if (held === undefined || !this.#isAlive(held)) throw new EngineError('redis', AWAY);
     return this.#writeLocally(locationId, frame);
   }
 
@@ -249,13 +261,14 @@ class RedisSwitchboard implements Switchboard, Hearing {
     return false;
   }
 
-  #hold(lease: Lease, line: Line, confirmedAt: number): void {
+  /** `lostTo`: who had the location until now. A line of ours that lost it to them may not have heard of it yet. */
+  #hold(lease: Lease, line: Line, confirmedAt: number, lostTo = lease.deviceId): void {
     const early = this.#binding.get(lease.sessionId);
     if (early !== undefined) return line.cut(early);
     const former = this.#held.get(lease.locationId);
     if (former !== undefined && former.lease.epoch > lease.epoch)
       return line.cut(lossTo(former.lease.deviceId, lease));
-    if (former !== undefined) this.#drop(former, lossTo(lease.deviceId, former.lease));
+    if (former !== undefined) this.#drop(former, lossTo(lostTo, former.lease));
     const shard = shardOf(lease.locationId);
     const held = { lease, line, shard, since: this.#clock.now(), confirmedAt, provenAt: 0 };
     this.#held.set(lease.locationId, held);
@@ -295,6 +308,9 @@ class RedisSwitchboard implements Switchboard, Hearing {
   }
 
   #tend(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#tickedAt > FREEZE_MS) this.#thawedAt = now;
+    this.#tickedAt = now;
     const shard = this.#shards[this.#tick++ % SHARDS];
     if (shard !== undefined && shard.size > 0) void this.#renew([...shard]);
     if (this.#tick % FENCE_CHECK_TICKS === 0) this.#fenceLate();
@@ -366,9 +382,21 @@ class RedisSwitchboard implements Switchboard, Hearing {
 
   async #ownerOf(locationId: LocationId): Promise<Owner | undefined | 'unknown'> {
     try {
-      return await this.#leases.owner(locationId);
+      return await this.#freshOwner(locationId);
     } catch {
       return 'unknown';
+    }
+  }
+
+  /** What Redis answered before this process was frozen is history by the time it is read. */
+  async #freshOwner(locationId: LocationId): Promise<Owner | undefined> {
+    for (;;) {
+      const askedAt = this.#clock.monotonic();
+      const owner = await this.#leases.owner(locationId);
+      // Sockets may be read before the tick that notices the freeze.
+      const isFrozen = this.#clock.monotonic() - this.#tickedAt > FREEZE_MS;
+      if ((!isFrozen && this.#thawedAt < askedAt) || this.#closed) return owner;
+      await sleep(this.#clock, 1);
     }
   }
 

@@ -69,7 +69,7 @@ export interface Occupant {
  *   right before an effect that others see.
  * - `release` gives the location up if the lease is still current; harmless otherwise.
  * - When the engine is down, `bind`, `send` and `confirm` reject with EngineError, but a line of this node is written to as long as its lease
- *   lasts; a line that cannot be kept is cut with `fenced`.
+ *   lasts and the engine is known to be down for everybody; a node that may be cut off alone writes nothing. A line that cannot be kept is cut with `fenced`.
  */
 export interface Switchboard {
   bind(locationId: LocationId, line: Line): Promise<BindOutcome>;
