@@ -33,10 +33,14 @@ const CLAIMED: Claim = { kind: 'claimed', isNew: true, uncertain: false };
 const CLAIMED_AGAIN = { kind: 'claimed', isNew: false, uncertain: false } as const;
 const MOST_AT_ONCE = 64;
 const PRUNE_AT_ONCE = 5000;
-/** A commit costs more than the rows in it, so under load claims gather for this long; one that comes alone does not wait. */
-const GATHER_MS = 3;
+/**
+ * A commit costs more than the rows in it. So the more claims the last one held, the longer the next ones gather, up to the most;
+ * one that comes alone does not wait.
+ */
+const GATHER_MS_PER_CLAIM = 0.4;
+const MOST_GATHER_MS = 6;
 /** A mark waits this long for claims to share their commit. The CRM has the message by then: nobody waits for it. */
-const MARK_MS = 5;
+const MARK_MS = 6;
 
 export function createSqlGuids(options: SqlGuidsOptions): Guids {
   return new BatchedGuids(options);
@@ -54,6 +58,7 @@ class BatchedGuids implements Guids {
   #later: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
   #flushedAt = Number.NEGATIVE_INFINITY;
+  #gatherMs = 0;
   readonly #running = new Set<Promise<void>>();
 
   constructor({ database, clock, owner }: SqlGuidsOptions) {
@@ -67,7 +72,7 @@ class BatchedGuids implements Guids {
   claim({ locationId, guid }: GuidKey, epoch: number): Promise<Claim> {
     return new Promise((answer, fail) => {
       this.#claims.push({ locationId, guid, epoch, answer, fail });
-      this.#flushAt(this.#flushedAt + GATHER_MS);
+      this.#flushAt(this.#flushedAt + this.#gatherMs);
     });
   }
 
@@ -139,6 +144,7 @@ class BatchedGuids implements Guids {
     this.#flushedAt = performance.now();
     const [claims, marks] = [this.#claims, this.#marks];
     if (claims.length + marks.length === 0) return;
+    if (claims.length > 0) this.#gatherMs = Math.min(MOST_GATHER_MS, claims.length * GATHER_MS_PER_CLAIM);
     this.#claims = [];
     this.#marks = [];
     const run = this.#run(claims, marks).finally(() => this.#running.delete(run));
