@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
@@ -15,6 +15,16 @@ import { isOnTour, shownPane, startTour, Tour } from './tour/tour.tsx';
 import { WirePane } from './wire/wire.tsx';
 
 const tab = signal<PaneName>('phone');
+
+/** Not for the moment in which a connection is made. */
+const GONE_AFTER_MS = 2500;
+const isGone = signal(false);
+effect(() => {
+  isGone.value = false;
+  if (isLive.value) return undefined;
+  const timer = setTimeout(() => (isGone.value = true), GONE_AFTER_MS);
+  return () => clearTimeout(timer);
+});
 
 const PANES: readonly { name: PaneName; title: string; short: string; says: string }[] = [
   { name: 'phone', title: 'Customer’s phone', short: 'Phone', says: 'over a simulated Mac' },
@@ -81,6 +91,14 @@ export function App() {
       </main>
       <Announcer />
       <div class="notice-place" role="alert">
+        {isGone.value && (
+          <p class="notice">
+            <span>
+              The demo has ended. Start it again with <code>npm run demo</code>; this page comes back by
+              itself.
+            </span>
+          </p>
+        )}
         {notice.value !== undefined && (
           <p class="notice">
             <bdi>{notice.value}</bdi>

@@ -17,11 +17,19 @@ export const sentGuids = signal<ReadonlyMap<string, string>>(new Map());
 
 export function startListening(): void {
   const source = new EventSource('./events');
-  source.addEventListener('open', () => (isLive.value = true));
+  source.addEventListener('open', begin);
   source.addEventListener('error', () => (isLive.value = false));
   source.addEventListener('wire', ({ data }) => note(JSON.parse(data)));
   source.addEventListener('phone', ({ data }) => (phone.value = JSON.parse(data)));
   source.addEventListener('inbox', ({ data }) => (inbox.value = JSON.parse(data)));
+}
+
+/** The server tells everything from the beginning; after a restart it is another beginning. */
+function begin(): void {
+  isLive.value = true;
+  waiting = [];
+  entries.value = new Map();
+  sentGuids.value = new Map();
   void fetch('./about')
     .then((answer) => answer.json())
     .then((said: About) => (about.value = said));

@@ -2,6 +2,7 @@ import { render } from 'preact';
 
 import { App } from './app.tsx';
 import { startListening } from './events.ts';
+import { startClock } from './time.ts';
 import './styles/tokens.css';
 import './styles/layout.css';
 import './styles/controls.css';
@@ -15,3 +16,4 @@ import './styles/tour.css';
 const root = document.querySelector('#app');
 if (root !== null) render(<App />, root);
 startListening();
+startClock();

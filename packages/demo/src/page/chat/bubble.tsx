@@ -12,6 +12,8 @@ interface Props {
   readonly item: ChatItem;
   readonly author: string | undefined;
   readonly isRaw: boolean;
+  /** Of those that somebody sent one after the other. */
+  readonly isLast: boolean;
   readonly isStop: boolean;
   readonly isOpen: boolean;
   readonly onFocus: () => void;
@@ -33,6 +35,7 @@ export function Bubble(props: Props) {
     'bubble-row',
     item.isMine ? 'is-mine' : 'is-theirs',
     item.isSms === true ? 'is-sms' : '',
+    props.isLast ? 'is-last' : '',
     item.reactions.length > 0 && !isRaw ? 'has-reactions' : '',
   ];
 
@@ -66,7 +69,7 @@ export function Bubble(props: Props) {
         <div class="bubble-holder">
           {isRaw && item.raw !== undefined ? (
             <div class="bubble bubble-raw">
-              <RawText text={item.raw} />
+              <RawText text={withoutBytes(item.raw)} />
             </div>
           ) : (
             <Content item={item} effectClass={effect?.kind === 'bubble' ? `effect-${effect.name}` : ''} />
@@ -161,6 +164,13 @@ function Reaction({ reaction: { by, type, emoji, image } }: { reaction: DrawnRea
     </span>
   );
 }
+
+/** A picture in base64 says nothing to the eye; the wire has every byte of it. */
+const withoutBytes = (raw: string): string =>
+  raw.replaceAll(
+    /[A-Za-z0-9+/=]{240,}/g,
+    (bytes) => `${bytes.slice(0, 24)}…${bytes.length.toLocaleString('en')} characters`,
+  );
 
 const SHOWN = 600;
 

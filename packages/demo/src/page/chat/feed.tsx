@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 
 import { Bubble } from './bubble.tsx';
@@ -9,6 +10,8 @@ interface Props {
   readonly items: readonly ChatItem[];
   readonly showsAuthors: boolean;
   readonly isRaw?: boolean;
+  /** Above the first bubble; for the eye only. */
+  readonly begins?: ComponentChildren;
   readonly empty: string;
   readonly onTapback: (item: ChatItem, tapback: Tapback) => void;
   readonly onReplay?: (item: ChatItem) => void;
@@ -22,7 +25,16 @@ const MOVES: Record<string, (at: number, last: number) => number> = {
 };
 
 /** Bubbles with one tab stop for all of them: the arrow keys move inside. */
-export function Feed({ label, items, showsAuthors, isRaw = false, empty, onTapback, onReplay }: Props) {
+export function Feed({
+  label,
+  items,
+  showsAuthors,
+  isRaw = false,
+  begins,
+  empty,
+  onTapback,
+  onReplay,
+}: Props) {
   const feed = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState<string>();
   const [open, setOpen] = useState<string>();
@@ -56,12 +68,18 @@ export function Feed({ label, items, showsAuthors, isRaw = false, empty, onTapba
           {empty}
         </article>
       )}
+      {begins !== undefined && items.length > 0 && (
+        <div class="feed-begins" aria-hidden="true">
+          {begins}
+        </div>
+      )}
       {items.map((item, index) => (
         <Bubble
           key={item.id}
           item={item}
           isRaw={isRaw}
           author={showsAuthors && items[index - 1]?.author !== item.author ? item.author : undefined}
+          isLast={items[index + 1]?.isMine !== item.isMine || items[index + 1]?.author !== item.author}
           isStop={item.id === stop}
           isOpen={item.id === open}
           onFocus={() => setCurrent(item.id)}

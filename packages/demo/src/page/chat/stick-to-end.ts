@@ -3,13 +3,23 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 const NEAR = 60;
 
-/** Keeps a list at its end while it grows, until somebody scrolls up; scrolling back down takes hold again. */
-export function useStickToEnd<T extends HTMLElement>(list: RefObject<T | null>, grownBy: readonly unknown[]) {
+/**
+ * Keeps a list at its end while it grows, until somebody scrolls up; scrolling back down takes hold again. While `isHeld`
+ * it stays where it is.
+ */
+export function useStickToEnd<T extends HTMLElement>(
+  list: RefObject<T | null>,
+  grownBy: readonly unknown[],
+  isHeld = false,
+) {
+  const held = useRef(isHeld);
+  held.current = isHeld;
   const isAtEnd = useRef(true);
   const lastTop = useRef(0);
 
   function stay(): void {
-    if (isAtEnd.current && list.current !== null) list.current.scrollTop = list.current.scrollHeight;
+    if (isAtEnd.current && !held.current && list.current !== null)
+      list.current.scrollTop = list.current.scrollHeight;
   }
   useLayoutEffect(stay, grownBy);
   useEffect(() => {

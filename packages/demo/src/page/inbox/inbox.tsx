@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 
 import { ask } from '../ask.ts';
 import { Composer } from '../chat/composer.tsx';
@@ -10,9 +10,10 @@ import { Icon } from '../icons.tsx';
 import { stickerFile, VOICE_MS } from '../made-files.ts';
 import { initialsOf, nameOf } from '../people.ts';
 import type { GivenFile } from '../shapes.ts';
+import { clock } from '../time.ts';
 import { inboxItems } from './inbox-items.tsx';
 import { toThreads } from './threads.ts';
-import type { Thread } from './threads.ts';
+import type { InboxItem, Thread } from './threads.ts';
 
 export const isRaw = signal(false);
 const chosen = signal<string | undefined>(undefined);
@@ -28,44 +29,52 @@ const thread = computed(
 );
 const items = computed(() => (thread.value === undefined ? [] : inboxItems(thread.value, isRaw.value)));
 
+/** How many of a thread's messages somebody has had before their eyes. */
+const seen = signal<ReadonlyMap<string, number>>(new Map());
+effect(() => {
+  const { id, items: shown } = thread.value ?? { id: '', items: [] };
+  if (seen.peek().get(id) !== shown.length) seen.value = new Map(seen.peek()).set(id, shown.length);
+});
+
 /** The CRM's inbox. It knows only what the service called it with; the kit makes a conversation of that. */
 export function InboxPane() {
   const open = thread.value;
   return (
     <div class="inbox">
-      <div class="inbox-bar">
-        <div class="inbox-threads" role="group" aria-label="Conversations">
-          {threads.value.map((one) => (
-            <button
-              key={one.id}
-              type="button"
-              class="thread"
-              aria-pressed={one.id === open?.id}
-              onClick={() => (chosen.value = one.id)}
-            >
-              <span class={`avatar ${one.isGroup ? 'avatar-group' : 'avatar-customer'}`} aria-hidden="true">
-                {one.isGroup ? <Icon name="group" /> : initialsOf(titleOf(one))}
-              </span>
-              <span class="thread-name">
-                <bdi>{titleOf(one)}</bdi>
-              </span>
-            </button>
-          ))}
-        </div>
-        <button
-          type="button"
-          class="text-button"
-          aria-pressed={isRaw.value}
-          onClick={() => (isRaw.value = !isRaw.value)}
-        >
-          <Icon name="raw" /> Raw
-        </button>
+      <div class="inbox-threads" role="group" aria-label="Conversations">
+        {threads.value.map((one) => (
+          <ThreadRow key={one.id} thread={one} isOpen={one.id === open?.id} />
+        ))}
       </div>
+      {open !== undefined && (
+        <div class="inbox-bar">
+          <p class="inbox-facts">
+            <bdi>
+              {open.isGroup
+                ? open.recipients.map(asNumber).join(', ')
+                : asNumber(about.value?.customer ?? '')}
+            </bdi>
+            <span>
+              location <code>{about.value?.locationId}</code>
+            </span>
+          </p>
+          <button
+            type="button"
+            class="text-button"
+            aria-pressed={isRaw.value}
+            title="What the CRM stored, footer and all"
+            onClick={() => (isRaw.value = !isRaw.value)}
+          >
+            <Icon name="raw" /> Raw
+          </button>
+        </div>
+      )}
       <Feed
         label="Conversation in the CRM"
         items={items.value}
         showsAuthors={open?.isGroup === true}
         isRaw={isRaw.value}
+        begins="Today"
         empty="Nothing has arrived yet."
         onTapback={(item, tapback) => void tapBack(item, tapback)}
       />
@@ -86,6 +95,49 @@ export function InboxPane() {
     </div>
   );
 }
+
+function ThreadRow({ thread: one, isOpen }: { thread: Thread; isOpen: boolean }) {
+  const last = one.items.findLast(({ metadata }) => metadata?.reaction === undefined);
+  const unread = isOpen ? 0 : one.items.length - (seen.value.get(one.id) ?? 0);
+  return (
+    <button type="button" class="thread" aria-pressed={isOpen} onClick={() => (chosen.value = one.id)}>
+      <span class={`avatar ${one.isGroup ? 'avatar-group' : 'avatar-customer'}`} aria-hidden="true">
+        {one.isGroup ? <Icon name="group" /> : initialsOf(titleOf(one))}
+      </span>
+      <span class="thread-name">
+        <bdi>{titleOf(one)}</bdi>
+      </span>
+      <span class="thread-when" aria-hidden="true">
+        {last !== undefined && clock(last.at)}
+      </span>
+      <span class="thread-last" aria-hidden="true">
+        <bdi>{last !== undefined && preview(last)}</bdi>
+      </span>
+      {unread > 0 && (
+        <span class="thread-unread">
+          {unread}
+          <span class="unseen"> unread</span>
+        </span>
+      )}
+    </button>
+  );
+}
+
+function preview({ direction, text, metadata, attachments }: InboxItem): string {
+  const what =
+    text !== ''
+      ? text
+      : metadata?.voice !== undefined
+        ? 'Voice message'
+        : metadata?.sticker !== undefined
+          ? 'Sticker'
+          : attachments.length > 0
+            ? 'Attachment'
+            : '';
+  return `${direction === 'out' ? 'You: ' : ''}${what.slice(0, 120)}`;
+}
+
+const asNumber = (handle: string): string => handle.replace(/^\+1(\d{3})(\d{3})(\d{4})$/, '+1 ($1) $2-$3');
 
 const titleOf = ({ isGroup, items: [first], recipients, id }: Thread): string => {
   if (isGroup) return recipients.map(nameOf).join(' & ') || 'Group';

@@ -8,11 +8,14 @@ import type { ChatItem, Tapback } from '../chat/chat-item.ts';
 import { effectNamed } from '../chat/effects.ts';
 import { Feed } from '../chat/feed.tsx';
 import { about, phone } from '../events.ts';
+import { clock, now } from '../time.ts';
+import { Icon } from '../icons.tsx';
 import { stickerFile, VOICE_MS } from '../made-files.ts';
 import { BUSINESS, initialsOf, nameOf } from '../people.ts';
 import { phoneItems } from './phone-items.ts';
 import { playEffect, ScreenEffect } from './screen-effect.tsx';
 
+const OPENED = Date.now();
 const chosen = signal<number | undefined>(undefined);
 const writesAs = signal<'customer' | 'friend'>('customer');
 
@@ -37,9 +40,13 @@ export function PhonePane() {
   return (
     <div class="phone">
       <div class="phone-top" aria-hidden="true">
-        <span>9:41</span>
+        <span>{clock(now.value)}</span>
         <span class="phone-island" />
-        <span class="phone-signal">5G</span>
+        <span class="phone-signals">
+          <Icon name="signal" />
+          <Icon name="wifi" />
+          <span class="phone-battery" />
+        </span>
       </div>
       <div class="phone-contact">
         <span class={isGroup ? 'avatars' : 'avatar avatar-business'} aria-hidden="true">
@@ -72,6 +79,11 @@ export function PhonePane() {
         label="Messages on the customer's phone"
         items={items.value}
         showsAuthors={isGroup}
+        begins={
+          <>
+            <strong>iMessage</strong> Today {clock(OPENED)}
+          </>
+        }
         empty="No messages yet. Write one below."
         onTapback={(item, tapback) => void react(item, tapback, who)}
         onReplay={({ effect = '' }) => playEffect(effect)}
@@ -101,6 +113,7 @@ export function PhonePane() {
         onSticker={(name) => void ask('sticker', { ...where, ...who, ...stickerFile(name) })}
         onGroup={() => void openGroup()}
       />
+      <span class="phone-home" aria-hidden="true" />
     </div>
   );
 }

@@ -27,13 +27,15 @@ export function Detail({ entry, onClose }: { entry: Exchange; onClose: () => voi
       }}
     >
       <header class="detail-head">
-        <h3 ref={heading} tabIndex={-1}>
-          <bdi>{title}</bdi> <span class="detail-state">{state}</span>
-        </h3>
-        <span class="detail-when">
-          {new Date(entry.at).toISOString().slice(11, 23)}
-          {entry.kind === 'http' && entry.ms !== undefined && ` · ${entry.ms.toFixed(1)} ms`}
-        </span>
+        <div class="detail-what">
+          <h3 ref={heading} tabIndex={-1}>
+            <bdi>{title}</bdi> <span class="detail-state">{state}</span>
+          </h3>
+          <span class="detail-when">
+            {exactTime(entry.at)}
+            {entry.kind === 'http' && entry.ms !== undefined && ` · ${entry.ms.toFixed(1)} ms`}
+          </span>
+        </div>
         <div class="detail-actions">
           <button type="button" class="text-button" aria-pressed={isExact} onClick={() => setExact(!isExact)}>
             Exact bytes
@@ -55,6 +57,16 @@ export function Detail({ entry, onClose }: { entry: Exchange; onClose: () => voi
     </section>
   );
 }
+
+const exactTime = (at: number): string => {
+  const two = '2-digit';
+  return new Date(at).toLocaleTimeString('en-GB', {
+    hour: two,
+    minute: two,
+    second: two,
+    fractionalSecondDigits: 3,
+  });
+};
 
 function Http({ entry, isExact }: { entry: HttpExchange; isExact: boolean }) {
   return (

@@ -1,5 +1,7 @@
 import type { Exchange, Leg } from '../shapes.ts';
 import { describe } from './describe.ts';
+import type { Chapter } from './narrate.ts';
+import { plainWords } from './narrate.ts';
 
 interface Props {
   readonly entry: Exchange;
@@ -15,6 +17,7 @@ const SIDES: Record<Leg, string> = {
   'service→crm': 'leg-crm points-right',
 };
 
+/** The call on the side of those who talk, what it means on the other. */
 export function WireRow({ entry, isOpen, isStop, onOpen }: Props) {
   const { title, state, note, tone, way } = describe(entry);
   return (
@@ -30,10 +33,34 @@ export function WireRow({ entry, isOpen, isStop, onOpen }: Props) {
           <span class="wire-title">{title}</span>
           {state !== '' && <span class="wire-state"> {state}</span>}
           {note !== '' && <span class="wire-note"> {note}</span>}
-          <span class="unseen"> {way}</span>
+          <span class="unseen"> {way}. </span>
+          <span class="wire-arrow" />
         </span>
-        <span class="wire-arrow" />
+        <span class="wire-words">{plainWords(entry)}</span>
       </button>
+    </li>
+  );
+}
+
+const QUOTED = 80;
+
+export function WireChapter({ chapter: { title, quote }, at }: { chapter: Chapter; at: number }) {
+  return (
+    <li class="wire-chapter">
+      <span class="wire-chapter-words">
+        <strong>
+          <bdi>{title}</bdi>
+        </strong>
+        {quote !== '' && (
+          <span class="wire-quote">
+            {' '}
+            “<bdi>{quote.length > QUOTED ? `${quote.slice(0, QUOTED)}…` : quote}</bdi>”
+          </span>
+        )}
+      </span>
+      <time class="wire-time" dateTime={new Date(at).toISOString()}>
+        {new Date(at).toLocaleTimeString('en-GB')}
+      </time>
     </li>
   );
 }

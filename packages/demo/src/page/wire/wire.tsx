@@ -1,13 +1,30 @@
 import { computed, signal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { Fragment } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 import { useStickToEnd } from '../chat/stick-to-end.ts';
 import { wire } from '../events.ts';
+import { Icon } from '../icons.tsx';
+import type { Exchange } from '../shapes.ts';
 import { Detail } from './detail.tsx';
-import { WireRow } from './wire-row.tsx';
+import { chapterOf } from './narrate.ts';
+import type { Chapter } from './narrate.ts';
+import { WireChapter, WireRow } from './wire-row.tsx';
 
 const chosen = signal<number | undefined>(undefined);
 export const opened = computed(() => wire.value.find(({ n }) => n === chosen.value));
+
+/** Entries with the chapters that begin at them; the same thing again and again is one chapter. */
+const told = computed(() => {
+  let last: Chapter | undefined;
+  return wire.value.map((entry, index): { entry: Exchange; chapter: Chapter | undefined } => {
+    const chapter = chapterOf(entry, wire.value[index - 1]);
+    if (chapter === undefined) return { entry, chapter };
+    const isNew = chapter.title !== last?.title || chapter.quote !== last.quote;
+    last = chapter;
+    return { entry, chapter: isNew ? chapter : undefined };
+  });
+});
 
 /** Everything that crossed, in order, drawn between the three who talk. */
 export function WirePane() {
@@ -15,7 +32,10 @@ export function WirePane() {
   const rows = wire.value;
   const stop = opened.value?.n ?? rows.at(-1)?.n;
 
-  const sticking = useStickToEnd(list, [rows]);
+  const sticking = useStickToEnd(list, [rows], opened.value !== undefined);
+  useLayoutEffect(() => {
+    list.current?.querySelector(`[data-n="${chosen.value}"]`)?.scrollIntoView({ block: 'center' });
+  }, [chosen.value]);
 
   function onKeyDown(event: KeyboardEvent): void {
     const buttons = [...(list.current?.querySelectorAll('button') ?? [])];
@@ -35,9 +55,13 @@ export function WirePane() {
   return (
     <div class={opened.value === undefined ? 'wire' : 'wire is-split'}>
       <div class="wire-heads" aria-hidden="true">
-        <span>Mac</span>
+        <span>
+          <Icon name="mac" /> Mac
+        </span>
         <span>Footbridge</span>
-        <span>CRM</span>
+        <span>
+          CRM <Icon name="desk" />
+        </span>
       </div>
       <ol
         class="wire-list"
@@ -46,14 +70,16 @@ export function WirePane() {
         onKeyDown={onKeyDown}
         {...sticking}
       >
-        {rows.map((entry) => (
-          <WireRow
-            key={entry.n}
-            entry={entry}
-            isOpen={entry.n === chosen.value}
-            isStop={entry.n === stop}
-            onOpen={() => (chosen.value = entry.n === chosen.value ? undefined : entry.n)}
-          />
+        {told.value.map(({ entry, chapter }) => (
+          <Fragment key={entry.n}>
+            {chapter !== undefined && <WireChapter chapter={chapter} at={entry.at} />}
+            <WireRow
+              entry={entry}
+              isOpen={entry.n === chosen.value}
+              isStop={entry.n === stop}
+              onOpen={() => (chosen.value = entry.n === chosen.value ? undefined : entry.n)}
+            />
+          </Fragment>
         ))}
       </ol>
       {opened.value !== undefined && <Detail key={opened.value.n} entry={opened.value} onClose={close} />}
