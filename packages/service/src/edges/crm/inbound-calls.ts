@@ -45,5 +45,6 @@ export function createInboundCalls(client: CrmClient, shape: InboundShape): Inbo
 function messageIdIn(text: string): string | undefined {
   const body = readJson(text);
   const id = isObject(body) ? (body['messageId'] ?? body['id']) : undefined;
-  return typeof id === 'string' && id !== '' ? id : undefined;
+  // Some CRMs count their messages.
+  return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : undefined;
 }
