@@ -99,6 +99,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
         capabilities: capabilitiesOf(messages.environment()),
       }),
       onSend: (frame) => queue.accept(frame),
+      onUnreadable: (request, reason) => queue.refuse(request, reason),
       onState: (state) => noteState(state, config, journal, log, clock),
       settings: linkSettings(config, parts.link),
     });

@@ -1,8 +1,8 @@
-import type { SendFrame } from '@footbridge/protocol/frames';
+import type { RequestNames, SendFrame } from '@footbridge/protocol/frames';
 
 import type { Clock } from './clock.ts';
 import type { Failpoint } from './failpoint.ts';
-import { acceptRequest } from './flows/outbound/accept-request.ts';
+import { acceptRequest, refuseUnreadable } from './flows/outbound/accept-request.ts';
 import type { Outcome } from './flows/outbound/outcome.ts';
 import type { Log } from './log.ts';
 import type { Job, JobEnd, Journal } from './ports/journal/journal.ts';
@@ -58,6 +58,13 @@ export class Queue {
     log.info({ requestId, messageId, channel, accepted, depth: this.depth() }, 'request accepted');
     if (accepted === 'queued') this.#wake?.();
     if (accepted === 'answered' || accepted === 'refused') onFrames();
+  }
+
+  /** A request that cannot be read is answered without entering the queue. */
+  refuse(request: RequestNames, reason: string): void {
+    const { journal, clock, onFrames } = this.#parts;
+    refuseUnreadable(request, reason, journal, clock.now());
+    onFrames();
   }
 
   depth(): number {

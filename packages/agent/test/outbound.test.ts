@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { writeFooter } from '@footbridge/protocol/footer';
+import type { SendFrame } from '@footbridge/protocol/frames';
 import { undoList } from '@footbridge/testkit/undo';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -39,6 +40,21 @@ describe('texts', () => {
     const message = writeFooter('Only this', { service_name: 'iMessage', something: 'else' });
     await service.statusOf(service.send({ message }).requestId);
     expect((await messages()).map((sent) => sent.text)).toEqual(['Only this']);
+  });
+
+  it.each([
+    ['a channel of another age', { channel: 'pigeon' }],
+    ['no phone', { phone: '' }],
+    ['an attachment that is no web address', { attachments: ['file:///etc/passwd'] }],
+  ])('M3 with %s are refused, not left without an answer', async (_, fault) => {
+    const { service, messages } = await runAgent(undo);
+    const { requestId, messageId } = service.send(fault as Partial<SendFrame>);
+    expect(await service.statusOf(requestId)).toMatchObject({
+      messageId,
+      status: 'failed',
+      error: { code: 'INVALID_FRAME', message: expect.stringContaining('Nothing was sent') },
+    });
+    expect(await messages()).toEqual([]);
   });
 
   it('F4 with an unreadable footer are not sent at all', async () => {

@@ -226,7 +226,7 @@ describe('frames that are not', () => {
     ['half a surrogate pair in a guid', received, { guid: '\ud800' }],
     ['a sender of 321 characters', received, { sender: 'x'.repeat(321) }],
     ['65 recipients', received, { chat: { ...received.chat, recipients: Array<string>(65).fill('x') } }],
-    ['21 attachments', received, { attachments: Array<string>(21).fill('https://a.test/') }],
+    ['101 attachments', received, { attachments: Array<string>(101).fill('https://a.test/') }],
     ['an attachment that is no URL', received, { attachments: ['a.png'] }],
     ['an attachment that is a file', received, { attachments: ['file:///etc/passwd'] }],
     ['an attachment of 2049 characters', received, { attachments: [`https://a.test/${'x'.repeat(2034)}`] }],

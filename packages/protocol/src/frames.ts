@@ -5,7 +5,10 @@ export const SUBPROTOCOL = 'footbridge.v1';
 export const MAX_FRAME_BYTES = 256 * 1024;
 /** UTF-16 units of text in one frame, footer included. */
 export const MAX_TEXT_UNITS = 100_000;
+/** Of one `send`. */
 export const MAX_ATTACHMENTS = 20;
+/** Of one message that people wrote: as many as they like, within reason. */
+export const MAX_RECEIVED_ATTACHMENTS = 100;
 export const MAX_CONTACT_ID = 1024;
 /** Of `error.message` in `message_status` and of `reason` in `ack`. */
 export const MAX_EXPLANATION = 1000;
@@ -17,11 +20,7 @@ const locationId = { type: 'string', minLength: 1, maxLength: 256 } as const;
 const messageId = { type: ['string', 'null'], minLength: 1, maxLength: 256 } as const;
 const label = { type: 'string', maxLength: 128 } as const;
 const handle = { type: 'string', minLength: 1, maxLength: 320 } as const;
-const attachments = {
-  type: 'array',
-  items: { type: 'string', minLength: 1, maxLength: 2048, format: 'uri' },
-  maxItems: MAX_ATTACHMENTS,
-} as const;
+const attachment = { type: 'string', minLength: 1, maxLength: 2048, format: 'uri' } as const;
 
 /** What a Mac says to the service. */
 const MAC_FRAMES = {
@@ -75,7 +74,7 @@ const MAC_FRAMES = {
         },
         required: ['id', 'isGroup', 'recipients'],
       },
-      attachments,
+      attachments: { type: 'array', items: attachment, maxItems: MAX_RECEIVED_ATTACHMENTS },
       reaction: INBOUND_REACTION,
       sticker: INBOUND_STICKER,
       voice: VOICE,
@@ -107,7 +106,7 @@ const SERVICE_FRAMES = {
       contactId: { type: 'string', minLength: 1, maxLength: MAX_CONTACT_ID },
       phone: { type: 'string', minLength: 1, maxLength: 64 },
       message: { type: ['string', 'null'], maxLength: MAX_TEXT_UNITS },
-      attachments,
+      attachments: { type: 'array', items: attachment, maxItems: MAX_ATTACHMENTS },
       channel: { type: 'string', enum: ['imessage', 'sms'] },
     },
     required: ['type', 'requestId', 'messageId', 'contactId', 'phone', 'message', 'attachments', 'channel'],
@@ -144,13 +143,24 @@ export type AckFrame = FromSchema<typeof SERVICE_FRAMES.ack>;
 export type ServiceFrame = RegisteredFrame | SendFrame | RedeliverFrame | AckFrame;
 
 /**
- * `unknown`: a type of a later version, to be ignored and counted. `invalid`: the sender broke the protocol; `seq` is
- * there when it could be read, so that the frame can still be named. The reason never holds a value of the frame.
+ * `unknown`: a type of a later version, to be ignored and counted. `invalid`: the sender broke the protocol; `seq` and
+ * `request` are there when they could be read, so that the frame can still be named, and a request refused. The reason
+ * never holds a value of the frame.
  */
 export type Parsed<F> =
   | { readonly kind: 'frame'; readonly frame: F }
   | { readonly kind: 'unknown'; readonly type: string }
-  | { readonly kind: 'invalid'; readonly reason: string; readonly seq?: number };
+  | Invalid;
+
+interface Invalid {
+  readonly kind: 'invalid';
+  readonly reason: string;
+  readonly seq?: number;
+  readonly request?: RequestNames;
+}
+
+/** Which request is meant, and which message of the CRM. */
+export type RequestNames = Pick<SendFrame, 'requestId' | 'messageId'>;
 
 /** Reads what a Mac sent. Unknown fields are left behind. */
 export function parseMacFrame(text: string): Parsed<MacFrame> {
@@ -201,10 +211,22 @@ function readJson(text: string): unknown {
   }
 }
 
-function invalid(reason: string, frame: object): { kind: 'invalid'; reason: string; seq?: number } {
+function invalid(reason: string, frame: object): Invalid {
   const number = checkAgainst(seq, 'seq' in frame ? frame.seq : undefined);
-  return number.ok ? { kind: 'invalid', reason, seq: number.value } : { kind: 'invalid', reason };
+  const request = checkAgainst(REQUEST_NAMES, frame);
+  return {
+    kind: 'invalid',
+    reason,
+    ...(number.ok && { seq: number.value }),
+    ...(request.ok && { request: request.value }),
+  };
 }
+
+const REQUEST_NAMES = {
+  type: 'object',
+  properties: { type: SERVICE_FRAMES.send.properties.type, requestId, messageId },
+  required: ['type', 'requestId', 'messageId'],
+} as const;
 
 const CONTENTS = ['reaction', 'sticker', 'voice', 'animation'] as const;
 

@@ -5,7 +5,14 @@ import {
   SUBPROTOCOL,
   writeFrame,
 } from '@footbridge/protocol/frames';
-import type { AckFrame, RegisteredFrame, RegisterFrame, SendFrame } from '@footbridge/protocol/frames';
+import type {
+  AckFrame,
+  RegisteredFrame,
+  RegisterFrame,
+  RequestNames,
+  SendFrame,
+  ServiceFrame,
+} from '@footbridge/protocol/frames';
 import { WebSocket } from 'ws';
 
 import type { Clock } from '../../clock.ts';
@@ -24,6 +31,8 @@ export interface SessionParts {
   readonly registration: () => RegisterFrame;
   readonly onRegistered: (frame: RegisteredFrame) => void;
   readonly onSend: (frame: SendFrame) => void;
+  /** A request that cannot be read, except for its names. */
+  readonly onUnreadable: (request: RequestNames, reason: string) => void;
   /** A frame of a later version, or one that cannot be read. */
   readonly onIgnored: () => void;
   readonly settings: SessionSettings;
@@ -132,27 +141,36 @@ export class Session {
   }
 
   #receive(text: string): void {
-    const { log, onSend, onIgnored } = this.#parts;
+    const { log, onIgnored } = this.#parts;
     const parsed = parseServiceFrame(text);
-    if (parsed.kind !== 'frame') {
+    if (parsed.kind === 'unknown') {
       onIgnored();
-      if (parsed.kind === 'unknown')
-        log.debug({ type: parsed.type }, 'a frame of an unknown type was ignored');
-      else
-        log.warn({ reason: parsed.reason }, 'the service sent a frame that cannot be read; it was ignored');
+      log.debug({ type: parsed.type }, 'a frame of an unknown type was ignored');
       return;
     }
-    const { frame } = parsed;
     try {
-      if (frame.type === 'send') onSend(frame);
-      else if (frame.type === 'ack') this.#acknowledge(frame);
-      else if (frame.type === 'redeliver') this.#redeliver(frame.seq);
-      else this.#registered(frame);
+      if (parsed.kind === 'frame') this.#obey(parsed.frame);
+      else this.#refuse(parsed);
     } catch (error) {
       // The journal could not be written. Nothing was promised yet: the connection ends and is tried again later.
-      log.error({ err: error, type: frame.type }, 'a frame could not be kept; the connection is dropped');
+      log.error({ err: error }, 'a frame could not be kept; the connection is dropped');
       this.#socket.close(1011);
     }
+  }
+
+  #obey(frame: ServiceFrame): void {
+    if (frame.type === 'send') this.#parts.onSend(frame);
+    else if (frame.type === 'ack') this.#acknowledge(frame);
+    else if (frame.type === 'redeliver') this.#redeliver(frame.seq);
+    else this.#registered(frame);
+  }
+
+  /** Of a request that cannot be read the CRM is told; anything else is only counted. */
+  #refuse({ reason, request }: { reason: string; request?: RequestNames }): void {
+    const { log, onIgnored, onUnreadable } = this.#parts;
+    log.warn({ reason, requestId: request?.requestId }, 'the service sent a frame that cannot be read');
+    if (request === undefined) onIgnored();
+    else onUnreadable(request, reason);
   }
 
   #registered(frame: RegisteredFrame): void {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { SendFrame } from '@footbridge/protocol/frames';
+import type { RequestNames, SendFrame } from '@footbridge/protocol/frames';
 
 import type { Failure, Job, Journal } from '../../ports/journal/journal.ts';
 import { readRequest } from './read-request.ts';
@@ -44,6 +44,11 @@ export function acceptRequest(
   });
 }
 
+export function refuseUnreadable(request: RequestNames, reason: string, journal: Journal, now: number): void {
+  const message = `This Mac cannot read the request: ${reason}. Nothing was sent.`;
+  refuse(journal, request, { code: 'INVALID_FRAME', message }, now);
+}
+
 function isWaiting(job: Job): boolean {
   return job.state === 'queued' || job.state === 'begun';
 }
@@ -68,8 +73,8 @@ function answerAgain(journal: Journal, job: Job, frame: SendFrame, now: number):
   return 'answered';
 }
 
-function refuse(journal: Journal, frame: SendFrame, error: Failure, now: number): Accepted {
-  const { requestId, messageId } = frame;
+function refuse(journal: Journal, request: RequestNames, error: Failure, now: number): Accepted {
+  const { requestId, messageId } = request;
   journal.outbox.put({ type: 'message_status', requestId, messageId, status: 'failed', error }, now);
   return 'refused';
 }
