@@ -16,6 +16,15 @@ const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('ba
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('what people write', () => {
+  it('I8 arrives with all of its files, however many there are', async () => {
+    const { service, play } = await runAgent(undo);
+    const { guid } = await play(person(ANNA, 'say'), {
+      attachments: Array.from({ length: 25 }, () => picture),
+    });
+    expect((await service.messageOf(guid)).attachments).toEqual(service.assets.map((asset) => asset.url));
+    expect(service.assets).toHaveLength(25);
+  });
+
   it('I6 arrives once with all that is known about it', async () => {
     const { service, play } = await runAgent(undo);
     const before = Date.now();

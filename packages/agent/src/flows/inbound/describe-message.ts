@@ -1,4 +1,4 @@
-import { MAX_ATTACHMENTS, MAX_FRAME_BYTES, MAX_TEXT_UNITS } from '@footbridge/protocol/frames';
+import { MAX_RECEIVED_ATTACHMENTS, MAX_FRAME_BYTES, MAX_TEXT_UNITS } from '@footbridge/protocol/frames';
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import type { Animation, InboundReaction, InboundSticker } from '@footbridge/protocol/metadata';
 
@@ -37,7 +37,7 @@ export function describeMessage(
       isGroup: chat.isGroup,
       recipients: chat.recipients.slice(0, MAX_RECIPIENTS),
     },
-    attachments: urls.slice(0, MAX_ATTACHMENTS),
+    attachments: urls.slice(0, MAX_RECEIVED_ATTACHMENTS),
     ...contentOf(row, durationMs),
     ...(row.replyTo === undefined ? {} : { replyTo: { guid: row.replyTo } }),
   };
