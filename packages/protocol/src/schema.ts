@@ -66,75 +66,103 @@ export type Checked<T> =
  */
 export function checkAgainst<const S extends Schema>(schema: S, value: unknown): Checked<FromSchema<S>> {
   try {
-    return { ok: true, value: pick(schema, value, '') as FromSchema<S> };
+    return { ok: true, value: pick(schema, value) as FromSchema<S> };
   } catch (error) {
     if (error instanceof Mismatch) return { ok: false, reason: error.message };
     throw error;
   }
 }
 
+/** Where in the value we are. Spelled out only when something is wrong there: a name per field and frame would cost as much as the check. */
+interface Place {
+  readonly within: Place | undefined;
+  readonly key: string | number;
+}
+
+function spelled(place: Place | undefined): string {
+  if (place === undefined) return '';
+  const before = spelled(place.within);
+  if (typeof place.key === 'number') return `${before}[${place.key}]`;
+  return before === '' ? place.key : `${before}.${place.key}`;
+}
+
 /** Leaves the recursion at the first mismatch; never seen outside of this file. */
 class Mismatch extends Error {
-  constructor(place: string, rule: string) {
+  constructor(rule: string, within?: Place, key?: string | number) {
+    const place = key === undefined ? spelled(within) : spelled({ within, key });
     super(`${place === '' ? 'the value' : place} must be ${rule}`);
   }
 }
 
-function pick(schema: Schema, value: unknown, place: string): unknown {
-  if (schema.type === 'object') return pickObject(schema, value, place);
-  if (schema.type === 'array') return pickArray(schema, value, place);
-  if (schema.type === 'integer') return pickInteger(schema, value, place);
-  if (schema.type === 'boolean') return pickBoolean(value, place);
-  return pickString(schema, value, place);
+function pick(schema: Schema, value: unknown, within?: Place, key?: string | number): unknown {
+  if (schema.type === 'integer') return pickInteger(schema, value, within, key);
+  if (schema.type === 'boolean') return pickBoolean(value, within, key);
+  if (schema.type === 'object') return pickObject(schema, value, inside(within, key));
+  if (schema.type === 'array') return pickArray(schema, value, inside(within, key));
+  return pickString(schema, value, within, key);
 }
 
-function pickObject(schema: ObjectSchema, value: unknown, place: string): Record<string, unknown> {
-  if (!isObject(value)) throw new Mismatch(place, 'an object');
+const inside = (within: Place | undefined, key: string | number | undefined): Place | undefined =>
+  key === undefined ? within : { within, key };
+
+function pickObject(schema: ObjectSchema, value: unknown, place?: Place): Record<string, unknown> {
+  if (!isObject(value)) throw new Mismatch('an object', place);
+  const { properties, required } = schema;
   const picked: Record<string, unknown> = {};
-  for (const [name, inner] of Object.entries(schema.properties)) {
-    const where = place === '' ? name : `${place}.${name}`;
-    const isRequired = schema.required.includes(name);
+  for (const name in properties) {
+    const inner = properties[name];
+    if (inner === undefined) continue;
+    const isRequired = required.includes(name);
     // Some languages write null for what is not there.
     if (!isRequired && value[name] === null) continue;
-    if (Object.hasOwn(value, name)) picked[name] = pick(inner, value[name], where);
-    else if (isRequired) throw new Mismatch(where, 'present');
+    if (Object.hasOwn(value, name)) picked[name] = pick(inner, value[name], place, name);
+    else if (isRequired) throw new Mismatch('present', place, name);
   }
   return picked;
 }
 
-function pickArray(schema: ArraySchema, value: unknown, place: string): unknown[] {
-  if (!Array.isArray(value)) throw new Mismatch(place, 'an array');
-  if (value.length > schema.maxItems) throw new Mismatch(place, `at most ${schema.maxItems} entries`);
-  return value.map((entry, index) => pick(schema.items, entry, `${place}[${index}]`));
+function pickArray(schema: ArraySchema, value: unknown, place?: Place): unknown[] {
+  if (!Array.isArray(value)) throw new Mismatch('an array', place);
+  if (value.length > schema.maxItems) throw new Mismatch(`at most ${schema.maxItems} entries`, place);
+  return value.map((entry, index) => pick(schema.items, entry, place, index));
 }
 
-function pickInteger(schema: IntegerSchema, value: unknown, place: string): number {
+function pickInteger(schema: IntegerSchema, value: unknown, within?: Place, key?: string | number): number {
   const minimum = schema.minimum ?? Number.MIN_SAFE_INTEGER;
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new Mismatch(place, 'an integer');
-  if (value < minimum) throw new Mismatch(place, `at least ${minimum}`);
+  if (typeof value !== 'number' || !Number.isSafeInteger(value))
+    throw new Mismatch('an integer', within, key);
+  if (value < minimum) throw new Mismatch(`at least ${minimum}`, within, key);
   return value;
 }
 
-function pickBoolean(value: unknown, place: string): boolean {
-  if (typeof value !== 'boolean') throw new Mismatch(place, 'true or false');
+function pickBoolean(value: unknown, within?: Place, key?: string | number): boolean {
+  if (typeof value !== 'boolean') throw new Mismatch('true or false', within, key);
   return value;
 }
 
-function pickString(schema: StringSchema, value: unknown, place: string): string | null {
+function pickString(
+  schema: StringSchema,
+  value: unknown,
+  within?: Place,
+  key?: string | number,
+): string | null {
   if (value === null && schema.type !== 'string') return null;
-  if (typeof value !== 'string')
-    throw new Mismatch(place, schema.type === 'string' ? 'a string' : 'a string or null');
+  const broken = typeof value === 'string' ? brokenRule(schema, value) : kindOfText(schema);
+  if (broken !== undefined) throw new Mismatch(broken, within, key);
+  return String(value);
+}
+
+const kindOfText = (schema: StringSchema) => (schema.type === 'string' ? 'a string' : 'a string or null');
+
+function brokenRule(schema: StringSchema, value: string): string | undefined {
   const { minLength = 0, maxLength = Infinity } = schema;
-  if (value.length < minLength || value.length > maxLength) {
-    throw new Mismatch(place, `${minLength} to ${maxLength} characters long`);
-  }
-  if (!value.isWellFormed()) throw new Mismatch(place, 'well-formed Unicode');
-  if (schema.enum && !schema.enum.includes(value))
-    throw new Mismatch(place, `one of ${schema.enum.join(', ')}`);
-  if (schema.format === 'date-time' && !isDateTime(value))
-    throw new Mismatch(place, 'a date and time of ISO 8601');
-  if (schema.format === 'uri' && !isWebUrl(value)) throw new Mismatch(place, 'an absolute http or https URL');
-  return value;
+  if (value.length < minLength || value.length > maxLength)
+    return `${minLength} to ${maxLength} characters long`;
+  if (!value.isWellFormed()) return 'well-formed Unicode';
+  if (schema.enum && !schema.enum.includes(value)) return `one of ${schema.enum.join(', ')}`;
+  if (schema.format === 'date-time' && !isDateTime(value)) return 'a date and time of ISO 8601';
+  if (schema.format === 'uri' && !isWebUrl(value)) return 'an absolute http or https URL';
+  return undefined;
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
