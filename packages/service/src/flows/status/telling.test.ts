@@ -24,6 +24,9 @@ it('A2 a pending is held for a minute while nobody can say whether it may go out
   const telling = new Telling('pending', call, lease, { isCurrent: () => true });
   expect(telling.again({ ...away, sinceMs: 59_000 })).toBe(true);
   expect(telling.again({ ...away, sinceMs: 60_000 })).toBe(false);
+  expect(
+    new Telling('rejection', call, undefined, { isCurrent: () => true }).again({ ...away, sinceMs: 0 }),
+  ).toBe(false);
   telling.giveUp();
   expect(telling.again({ ...away, sinceMs: 0 })).toBe(false);
 });

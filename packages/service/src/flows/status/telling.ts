@@ -10,7 +10,7 @@ export type Voice = 'pending' | 'terminal' | 'rejection';
 /** The first try and those of the schedule for a message the CRM does not know yet: 2, 4, 8, 16, 30 s later. */
 const NOT_YET_TRIES = 6;
 const TRIES = 5;
-/** As long as what is ours to say is held while it cannot be known whether we may, or no token can be had. */
+/** As long as `pending` is held while it cannot be known whether we may say it, or no token can be had. */
 const HELD_MS = 60_000;
 const STUCK_TRIES = 8;
 const STUCK_MS = 15 * 60_000;
@@ -70,7 +70,9 @@ export class Telling implements Patience {
     if (setback.cause === 'none') return false;
     if (setback.cause === 'not_yet') return setback.attempts < NOT_YET_TRIES;
     if (this.voice === 'terminal') return setback.cause !== 'token_refused' && !isStuck(setback);
-    if (setback.cause === 'away') return !this.#unwanted && setback.sinceMs < HELD_MS;
+    // A refusal is not held: the CRM may have repeated the request at another node by then.
+    if (setback.cause === 'away')
+      return this.voice === 'pending' && !this.#unwanted && setback.sinceMs < HELD_MS;
     return PATIENT_CAUSES.has(setback.cause) && setback.attempts < TRIES;
   }
 }
