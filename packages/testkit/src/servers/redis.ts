@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { Child } from '../child.ts';
 import { freePort } from '../ports.ts';
 import { available } from './availability.ts';
-import { unpackRedis } from './debian-redis.ts';
+import { unpackProgram } from './debian-program.ts';
+import type { Program } from './debian-program.ts';
 import { findOnPath } from './on-path.ts';
 
 export interface Redis {
@@ -68,10 +69,8 @@ export async function startRedis(): Promise<Redis> {
   };
 }
 
-export interface Program {
-  readonly path: string;
-  readonly env: Record<string, string>;
-}
+// The server's program lies in redis-tools, under several names.
+const DEBIAN = { packages: ['redis-tools', 'redis-server'], path: 'usr/bin/redis-server' } as const;
 
 let sought: Promise<Program | { url: string }> | undefined;
 
@@ -84,7 +83,7 @@ async function seek(): Promise<Program | { url: string }> {
   const path = (await findOnPath('redis-server')) ?? (await findOnPath('valkey-server'));
   if (path !== undefined) return { path, env: {} };
   const url = process.env['REDIS_URL'];
-  return url === undefined ? unpackRedis() : { url };
+  return url === undefined ? unpackProgram(DEBIAN) : { url };
 }
 
 async function launch({ path, env }: Program, dir: string, port: number): Promise<Child> {

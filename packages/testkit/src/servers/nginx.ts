@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { Child } from '../child.ts';
+import { freePort } from '../ports.ts';
+import { available } from './availability.ts';
+import { unpackProgram } from './debian-program.ts';
+import type { Program } from './debian-program.ts';
+import { findOnPath } from './on-path.ts';
+
+export interface Nginx {
+  readonly url: string;
+  /** What it complained of. */
+  readonly errors: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** `describe.skipIf(!(await hasNginx()))` */
+export function hasNginx(): Promise<boolean> {
+  return available('nginx', findNginx);
+}
+
+/** nginx with these blocks inside `http`; `site` gets the address to listen at. */
+export async function startNginx(site: (address: string) => string): Promise<Nginx> {
+  const { path, env } = await findNginx();
+  const dir = await mkdtemp(join(tmpdir(), 'footbridge-nginx-'));
+  const address = `127.0.0.1:${await freePort()}`;
+  const file = join(dir, 'nginx.conf');
+  await writeFile(file, around(site(address)));
+  const server = new Child(path, ['-p', dir, '-c', file, '-e', 'stderr'], { env });
+  const stop = async () => {
+    await server.end('SIGTERM');
+    await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  };
+  try {
+    await server.line((line) => line.includes('start worker process ') || undefined, 10_000, 'nginx is up');
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    url: `http://${address}`,
+    get errors() {
+      return server.lines.filter((line) => /\[(error|crit|alert|emerg)\]/.test(line));
+    },
+    stop,
+  };
+}
+
+const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+
+/** What a distribution keeps in its main file, with every path below the directory of the test. */
+const around = (site: string) => `
+daemon off;
+pid nginx.pid;
+error_log stderr notice;
+worker_processes 2;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  ${TEMPORARY.map((name) => `${name}_temp_path ${name};`).join(' ')}
+${site}
+}
+`;
+
+let sought: Promise<Program> | undefined;
+
+function findNginx(): Promise<Program> {
+  sought ??= seek();
+  return sought;
+}
+
+async function seek(): Promise<Program> {
+  const path = (await findOnPath('nginx')) ?? (await findOnPath('nginx', '/usr/sbin:/usr/local/sbin'));
+  return path === undefined
+    ? unpackProgram({ packages: ['nginx'], path: 'usr/sbin/nginx' })
+    : { path, env: {} };
+}
