@@ -1,4 +1,6 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from '@prometheus-io/client';
+import { Gauge, Registry, collectDefaultMetrics } from '@prometheus-io/client';
+
+import { Counts, Durations } from './tallies.ts';
 
 /** Everything the service counts. No label carries a location, number or id: the series stay few however many tenants there are. */
 export interface Metrics {
@@ -15,6 +17,8 @@ export interface Metrics {
   readonly render: () => Promise<{ type: string; text: string }>;
 }
 
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({
@@ -22,49 +26,92 @@ export function createMetrics(): Metrics {
     eventLoopMonitoringPrecision: 20,
     eventLoopUtilizationTimeout: 1000,
   });
-  const registers = [registry];
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Counter({ name: `footbridge_${name}`, help, labelNames: [...labelNames], registers });
-  const seconds = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Histogram({
-      name: `footbridge_${name}`,
-      help,
-      labelNames: [...labelNames],
-      registers,
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    });
+  const macs = new Gauge({
+    name: 'footbridge_macs_bound',
+    help: 'Macs bound on this node.',
+    registers: [registry],
+  });
 
-  const webhooks = counter('webhook_requests_total', 'Webhook requests by answer.', ['status', 'code']);
-  const webhookSeconds = seconds('webhook_duration_seconds', 'Time from the whole body to the answer.');
-  const signatures = counter('signature_failures_total', 'Webhooks refused for their signature.', ['reason']);
-  const macs = new Gauge({ name: 'footbridge_macs_bound', help: 'Macs bound on this node.', registers });
-  const displacements = counter('displacements_total', 'Macs displaced by another Mac.');
-  const contentions = counter(
-    'contentions_total',
-    'Binds put off because several Macs fight for one location.',
+  const webhooks = new Counts({
+    name: 'footbridge_webhook_requests_total',
+    help: 'Webhook requests by answer.',
+    labels: ['status', 'code'],
+  });
+  const webhookSeconds = new Durations(
+    { name: 'footbridge_webhook_duration_seconds', help: 'Time from the whole body to the answer.' },
+    SECONDS,
   );
-  const ignored = counter('mac_frames_ignored_total', 'Frames of Macs that were ignored.', ['reason']);
-  const inbounds = counter('inbound_total', 'Inbound messages by result.', ['result']);
-  const statuses = counter('status_put_total', 'Status calls by status and result.', ['status', 'result']);
-  const calls = seconds('crm_request_seconds', 'Calls to the CRM.', ['operation', 'status']);
-  const refreshes = counter('oauth_refresh_total', 'Token refreshes by result.', ['result']);
+  const signatures = new Counts({
+    name: 'footbridge_signature_failures_total',
+    help: 'Webhooks refused for their signature.',
+    labels: ['reason'],
+  });
+  const displacements = new Counts({
+    name: 'footbridge_displacements_total',
+    help: 'Macs displaced by another Mac.',
+  });
+  const contentions = new Counts({
+    name: 'footbridge_contentions_total',
+    help: 'Binds put off because several Macs fight for one location.',
+  });
+  const ignored = new Counts({
+    name: 'footbridge_mac_frames_ignored_total',
+    help: 'Frames of Macs that were ignored.',
+    labels: ['reason'],
+  });
+  const inbounds = new Counts({
+    name: 'footbridge_inbound_total',
+    help: 'Inbound messages by result.',
+    labels: ['result'],
+  });
+  const statuses = new Counts({
+    name: 'footbridge_status_put_total',
+    help: 'Status calls by status and result.',
+    labels: ['status', 'result'],
+  });
+  const calls = new Durations(
+    {
+      name: 'footbridge_crm_request_seconds',
+      help: 'Calls to the CRM.',
+      labels: ['operation', 'status'],
+    },
+    SECONDS,
+  );
+  const refreshes = new Counts({
+    name: 'footbridge_oauth_refresh_total',
+    help: 'Token refreshes by result.',
+    labels: ['result'],
+  });
+  const tallies = [
+    webhooks,
+    webhookSeconds,
+    signatures,
+    displacements,
+    contentions,
+    ignored,
+    inbounds,
+    statuses,
+    calls,
+    refreshes,
+  ];
 
   return {
     webhook(status, code, took) {
-      webhooks.inc({ status, code });
+      webhooks.add(String(status), code);
       webhookSeconds.observe(took);
     },
-    signatureRefused: (reason) => signatures.inc({ reason }),
+    signatureRefused: (reason) => signatures.add(reason),
     macBound: (change) => macs.inc(change),
-    displaced: () => displacements.inc(),
-    contended: () => contentions.inc(),
-    frameIgnored: (reason) => ignored.inc({ reason }),
-    inbound: (result) => inbounds.inc({ result }),
-    statusCall: (status, result) => statuses.inc({ status, result }),
-    crmCall: (operation, status, took) => calls.observe({ operation, status }, took),
-    tokenRefresh: (result) => refreshes.inc({ result }),
+    displaced: () => displacements.add(),
+    contended: () => contentions.add(),
+    frameIgnored: (reason) => ignored.add(reason),
+    inbound: (result) => inbounds.add(result),
+    statusCall: (status, result) => statuses.add(status, result),
+    crmCall: (operation, status, took) => calls.observe(took, operation, status),
+    tokenRefresh: (result) => refreshes.add(result),
     async render() {
-      return { type: registry.contentType, text: await registry.metrics() };
+      const texts = [...tallies.map((tally) => tally.render()), await registry.metrics()];
+      return { type: registry.contentType, text: texts.join('\n\n') };
     },
   };
 }
