@@ -67,6 +67,7 @@ export async function startPage(world: World, port: number, page: BuiltPage, und
       });
     } else if (request.method === 'POST' && path.startsWith('/do/') && isOurs(request)) {
       answer(response, 200, await doing(path.slice('/do/'.length), await readJson(request)));
+      snapshots.lookSoon();
     } else {
       answer(response, 404, { error: 'There is no such page.' });
     }

@@ -1,9 +1,12 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Exchange } from './wire/exchange.ts';
 import type { World } from './world.ts';
 
-const LOOK_MS = 250;
+/** Whatever happens leaves a trace on the wire; this is for the rest. */
+const LOOK_MS = 500;
+const SOON_MS = 20;
 
 /** What the page shows, pushed as server-sent events: `wire` entries as they happen, `phone` and `inbox` when they changed. */
 export class Snapshots {
@@ -12,12 +15,23 @@ export class Snapshots {
   readonly #latest = new Map<'phone' | 'inbox', string>();
   readonly #unlisten: () => void;
   readonly #timer: NodeJS.Timeout;
+  #isStale = false;
+  #isLooking = false;
 
   constructor(world: World) {
     this.#world = world;
-    this.#unlisten = world.wire.listen((entry) => this.#push('wire', JSON.stringify(entry)));
-    this.#timer = setInterval(() => void this.#look(), LOOK_MS);
-    void this.#look();
+    this.#unlisten = world.wire.listen((entry) => {
+      this.#push('wire', JSON.stringify(entry));
+      this.lookSoon();
+    });
+    this.#timer = setInterval(() => this.lookSoon(), LOOK_MS);
+    this.lookSoon();
+  }
+
+  /** Something happened: everybody who reads sees it in a moment. One look at a time, so that none comes late. */
+  lookSoon(): void {
+    this.#isStale = true;
+    if (!this.#isLooking) void this.#lookWhileStale();
   }
 
   stream(response: ServerResponse): void {
@@ -33,6 +47,16 @@ export class Snapshots {
     clearInterval(this.#timer);
     this.#unlisten();
     for (const reader of this.#readers) reader.end();
+  }
+
+  async #lookWhileStale(): Promise<void> {
+    this.#isLooking = true;
+    while (this.#isStale) {
+      await sleep(SOON_MS);
+      this.#isStale = false;
+      await this.#look();
+    }
+    this.#isLooking = false;
   }
 
   /** A Mac or a CRM that is being restarted has nothing to say for a moment. */

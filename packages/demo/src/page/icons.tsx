@@ -46,6 +46,8 @@ const HEART = 'M12 20C3 14 3.5 5.5 8 5c2-.2 3.3 1 4 2.6C12.700 6 14 4.800 16 5c4
 const THUMB =
   'M4 11h3v9H4zM9 11l3.500-7c1.700.2 2.300 1.700 1.700 3.500L13.500 10H19c1.300 0 1.900 1 1.600 2.200l-1.500 6.200c-.3 1-1 1.600-2 1.600H9z';
 
+const HA = 'M4 3v7.500M4 6.700h5.500M9.500 3v7.500M12.500 10.500l3.700-7.500 3.700 7.500M13.800 8h4.800';
+
 export function TapbackIcon({ type }: { type: ClassicType }) {
   return (
     <svg class={`tapback-icon tapback-${type}`} viewBox="0 0 24 24" aria-hidden="true" focusable="false">
@@ -53,12 +55,10 @@ export function TapbackIcon({ type }: { type: ClassicType }) {
       {type === 'like' && <path d={THUMB} />}
       {type === 'dislike' && <path d={THUMB} transform="rotate(180 12 12)" />}
       {type === 'laugh' && (
-        <text x="12" y="11" text-anchor="middle">
-          HA
-          <tspan x="12" dy="9">
-            HA
-          </tspan>
-        </text>
+        <>
+          <path class="tapback-letters" d={HA} />
+          <path class="tapback-letters" d={HA} transform="translate(0 11)" />
+        </>
       )}
       {type === 'emphasize' && (
         <path d="M7 4h3.400l-.6 11H7.600zM7.500 17h2.400v2.600H7.500zM13.600 4H17l-.6 11h-2.200zM14.100 17h2.400v2.600h-2.400z" />
