@@ -21,6 +21,8 @@ let license: string;
 beforeAll(async () => {
   crm = await startCrm();
   undoAll.add(() => crm.stop());
+  // A CRM with its own limit would be told of 600 messages over minutes.
+  crm.settings.rateLimit = { max: 100_000, intervalMs: 10_000, daily: 1_000_000 };
   service = await startService({
     env: {
       CRM_HOSTNAME: crm.url,
@@ -32,6 +34,7 @@ beforeAll(async () => {
       CRM_OAUTH_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
       CRM_OAUTH_REFRESH_THRESHOLD_SEC: '60',
       RATE_LIMIT_CRM_WEBHOOK: '100000',
+      RATE_LIMIT_CRM_CALLS: '100000',
     },
   });
   undoAll.add(() => service.stop());
@@ -126,6 +129,32 @@ describe('from the CRM to a person and back', () => {
     },
     120_000,
   );
+
+  it('M2 of 600 webhooks in a burst 500 are queued and sent in order, the rest end as RATE_LIMITED', async () => {
+    const agent = await scene('burst', '26.1');
+    await agent.change({ delayMs: 20_000 });
+    const numbers = Array.from({ length: 600 }, (_, index) => `burst-${index}`);
+    for (const messageId of numbers) {
+      const fields = { locationId: 'burst', phone: ANNA, message: messageId, messageId };
+      expect((await crm.sendWebhook(fields)).status).toBe(200);
+    }
+    expect((await agent.world()).queue).toBe(500);
+    await agent.change({ delayMs: 0 });
+    await until(() => numbers.every((messageId) => crm.accepted(messageId).length === 2), {
+      within: 60_000,
+      what: 'two calls for each of them',
+    });
+    const last = (messageId: string) => crm.statusesOf(messageId).at(-1);
+    for (const messageId of numbers.slice(0, 500))
+      expect(crm.accepted(messageId)).toEqual(['pending', 'delivered']);
+    for (const messageId of numbers.slice(500))
+      expect(last(messageId)).toMatchObject({
+        status: 'failed',
+        error: { code: 'RATE_LIMITED', message: expect.stringContaining('queue is full') },
+      });
+    const texts = (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
+    expect(texts).toEqual(numbers.slice(0, 500));
+  }, 120_000);
 
   it('M4 the same signed webhook fifty times, over a kill -9 of the agent, is one text', async () => {
     const agent = await scene('fifty', '26.1');
