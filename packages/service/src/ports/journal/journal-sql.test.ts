@@ -1,6 +1,7 @@
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { EngineError } from '../../errors.ts';
 import { FakeClock } from '../../fake-clock.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import { createSqlJournal } from './journal-sql.ts';
@@ -23,6 +24,22 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
 });
 
 describe('when the store is away', () => {
+  it('says so to who asks', async () => {
+    const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
+    const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+    const journal = createSqlJournal({ database, clock: new FakeClock(), log });
+    await database.db.schema.alterTable('messages').renameTo('gone').execute();
+    for (const asked of [
+      () => journal.list({ limit: 1 }),
+      () => journal.show('one'),
+      () => journal.told('one'),
+      () => journal.inboundId('loc', 'guid'),
+    ])
+      await expect(asked()).rejects.toBeInstanceOf(EngineError);
+    await journal.close();
+    await database.close();
+  });
+
   it('keeps what happens in memory, says so once, and writes it when the store is back', async () => {
     const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
     const clock = new FakeClock();

@@ -1,6 +1,7 @@
 import { newRequestId } from '@footbridge/protocol/ids';
 
 import type { Clock } from '../../clock.ts';
+import { EngineError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import type {
@@ -169,14 +170,12 @@ class WrittenBehind implements SqlJournal {
     this.#unwritten = steps.size;
   }
 
-  async list(query: MessageQuery) {
-    await this.#flush();
-    return this.#reader.list(query);
+  list(query: MessageQuery) {
+    return this.#read(() => this.#reader.list(query));
   }
 
-  async show(id: string) {
-    await this.#flush();
-    return this.#reader.show(id);
+  show(id: string) {
+    return this.#read(() => this.#reader.show(id));
   }
 
   async locationOf(requestId: string) {
@@ -184,14 +183,21 @@ class WrittenBehind implements SqlJournal {
     return unwritten?.entry.locationId ?? (await this.told(requestId))?.locationId;
   }
 
-  async inboundId(locationId: string, guid: string) {
-    await this.#flush();
-    return this.#reader.inboundId(locationId, guid);
+  inboundId(locationId: string, guid: string) {
+    return this.#read(() => this.#reader.inboundId(locationId, guid));
   }
 
-  async told(requestId: string) {
+  told(requestId: string) {
+    return this.#read(() => this.#reader.told(requestId));
+  }
+
+  async #read<T>(question: () => Promise<T>): Promise<T> {
     await this.#flush();
-    return this.#reader.told(requestId);
+    try {
+      return await question();
+    } catch (error) {
+      throw new EngineError('sql', 'the journal cannot be read', error);
+    }
   }
 
   since(lastId: string | undefined) {

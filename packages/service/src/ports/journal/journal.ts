@@ -71,7 +71,10 @@ export interface MessageQuery {
   readonly limit: number;
 }
 
-/** The reading side, for the operator. Sees what has been written, including what is still on its way to the disk on this node. */
+/**
+ * The reading side, for the operator. Sees what has been written, including what is still on its way to the disk on this node.
+ * Rejects with EngineError when the store is away.
+ */
 export interface JournalReader {
   list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }>;
   /** By requestId, by our inbound id, or by the CRM's messageId (newest first). */
