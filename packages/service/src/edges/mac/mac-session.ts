@@ -233,7 +233,8 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   }
 
   #take(frame: Unregistered): void {
-    if (this.#state === 'ended') return;
+    // What comes behind a frame that was not delivered waits until that one is sent again (I5).
+    if (this.#state === 'ended' || this.#owesRetry) return;
     if (this.#lease === undefined) {
       this.#early ??= [];
       if (this.#early.push(frame) > WINDOW) this.end(CLOSE.window, 'too many frames unacknowledged');

@@ -136,6 +136,43 @@ describe('an inbound message', () => {
     expect(await inbound.deliver(lease(2), frame('g1'))).toEqual(delivered);
   });
 
+  it('I5 nothing overtakes a message whose line was replaced while it was asked about', async () => {
+    const asked = Promise.withResolvers<boolean>();
+    const order: string[] = [];
+    const { inbound, epoch } = await office(
+      async ({ message }, patience) => {
+        if (!(await patience.confirmed?.())) return { kind: 'unwanted' };
+        order.push(message);
+        return posted();
+      },
+      { confirm: (one) => (one.epoch === 1 ? asked.promise : Promise.resolve(true)) },
+    );
+    const before = [inbound.deliver(lease(1), frame('g1')), inbound.deliver(lease(1), frame('g2'))];
+    await turn();
+    epoch.value = 2;
+    const after = [inbound.deliver(lease(2), frame('g1')), inbound.deliver(lease(2), frame('g2'))];
+    asked.resolve(false);
+    expect(await Promise.all([...before, ...after])).toEqual([delivered, delivered, delivered, delivered]);
+    expect(order).toEqual(['text of g1', 'text of g2']);
+  });
+
+  it('I5 what stands behind a message that was not brought is not brought either', async () => {
+    let fails = true;
+    const { inbound } = await office(async () => {
+      if (fails) throw new Error('a fault of ours');
+      return posted();
+    });
+    const [first, second, elsewhere] = [
+      inbound.deliver(lease(), frame('g1')),
+      inbound.deliver(lease(), frame('g2')),
+      inbound.deliver(lease(), frame('g3', 2)),
+    ];
+    expect(await Promise.all([first, second, elsewhere])).toEqual(['retry', 'retry', 'retry']);
+    fails = false;
+    const again = ['g1', 'g2'].map((guid) => inbound.deliver(lease(), frame(guid)));
+    expect(await Promise.all(again)).toEqual([delivered, delivered]);
+  });
+
   it('I6 of a process that is gone is uncertain: posted again under the same key, and flagged', async () => {
     const keys: string[] = [];
     const { inbound, guids, steps } = await office(

@@ -129,13 +129,12 @@ class Deliveries implements Inbound {
     chat: string,
     before: Promise<AckOutcome> | undefined,
   ): Promise<AckOutcome> {
-    if (before !== undefined) await before;
-    let ack: AckOutcome;
+    let ack: AckOutcome = 'retry';
     try {
-      ack = await this.#bring(job);
+      // What was not brought comes again, and nothing behind it may be there first (I5).
+      if ((await before) !== 'retry') ack = await this.#bring(job);
     } catch (error) {
       this.#deps.log.error({ id: job.id, err: error }, 'an inbound message could not be brought to the CRM');
-      ack = 'retry';
     }
     const mine = this.#jobs.get(key)?.done;
     this.#jobs.delete(key);

@@ -63,7 +63,16 @@ export class InboundJob implements Patience {
   }
 
   confirmed(): boolean | Promise<boolean> {
-    return this.#deps.confirm?.(this.#lease) ?? true;
+    return this.#deps.confirm === undefined || this.#confirmed(this.#deps.confirm);
+  }
+
+  /** While one line is asked about the Mac may come back on a newer one. */
+  async #confirmed(confirm: (lease: Lease) => Promise<boolean>): Promise<boolean> {
+    for (;;) {
+      const lease = this.#lease;
+      if (await confirm(lease)) return true;
+      if (lease === this.#lease) return false;
+    }
   }
 
   waiting(wake: () => void): void {

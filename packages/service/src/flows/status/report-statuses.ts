@@ -202,7 +202,7 @@ class Reports implements StatusReports {
       clock.now() - (madeAt ?? 0) < PENDING_LIFE_MS
     ) {
       const since = this.#leaseSince.get(lease) ?? clock.monotonic();
-      await sleep(clock, since + settleMs - clock.monotonic());
+      await sleep(clock, Math.max(0, since + settleMs - clock.monotonic()));
     }
     this.#requests.set(frame.requestId, request);
     return request;

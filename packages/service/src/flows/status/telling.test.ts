@@ -30,3 +30,16 @@ it('A2 a pending is held for a minute while nobody can say whether it may go out
   telling.giveUp();
   expect(telling.again({ ...away, sinceMs: 0 })).toBe(false);
 });
+
+it('A11 a Mac that comes back while its old line is asked about is still heard', async () => {
+  const asked = Promise.withResolvers<boolean>();
+  const confirm = (one: { epoch: number }) => (one.epoch === 1 ? asked.promise : Promise.resolve(true));
+  const telling = new Telling('terminal', call, lease, { isCurrent: () => true, confirm });
+  const confirmed = telling.confirmed();
+  telling.speakFor({ ...lease, sessionId: 's2', epoch: 2 });
+  asked.resolve(false);
+  expect(await confirmed).toBe(true);
+  expect(await new Telling('terminal', call, lease, { isCurrent: () => true, confirm }).confirmed()).toBe(
+    false,
+  );
+});

@@ -59,7 +59,14 @@ export class Telling implements Patience {
 
   confirmed(): boolean | Promise<boolean> {
     this.#attempted = true;
-    return this.#lease === undefined || (this.#leases.confirm?.(this.#lease) ?? true);
+    const { confirm } = this.#leases;
+    return confirm === undefined || this.#lease === undefined || this.#confirmed(confirm, this.#lease);
+  }
+
+  /** While one line is asked about the Mac may come back on a newer one. */
+  async #confirmed(confirm: (lease: Lease) => Promise<boolean>, lease: Lease): Promise<boolean> {
+    if (await confirm(lease)) return true;
+    return this.#lease !== undefined && this.#lease !== lease && this.#confirmed(confirm, this.#lease);
   }
 
   waiting(wake: () => void): void {
