@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { glob, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packKit } from '../../../scripts/pack-kit.ts';
 import ed25519 from '../vectors/signatures-ed25519.json' with { type: 'json' };
 import { verifyWebhook } from './kit.ts';
 
@@ -25,17 +26,19 @@ const examples = readme.split(/^## /m).flatMap((section) => {
   }));
 });
 
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
 let directory = '';
 let bridge: Server;
 let url = '';
 
+/** Two projects of somebody else's: one has the kit as it lies here, one as it is handed out. */
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'footbridge-'));
-  await symlink(
-    fileURLToPath(new URL('../../../node_modules', import.meta.url)),
-    join(directory, 'node_modules'),
-  );
-  await writeFile(join(directory, 'package.json'), '{"type":"module"}');
+  const sources = await project('sources');
+  await symlink(join(ROOT, 'node_modules'), join(sources, 'node_modules'));
+  const packed = await project('packed');
+  await packKit(join(packed, 'node_modules/@footbridge/kit'));
   bridge = createServer((request, response) => {
     void (async () => {
       const body = await text(request);
@@ -59,25 +62,72 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
+async function project(name: string): Promise<string> {
+  const folder = join(directory, name);
+  await mkdir(folder);
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  for (const [index, { code }] of examples.entries())
+    await writeFile(join(folder, `example-${index}.ts`), code);
+  return folder;
+}
+
 describe('the README', () => {
   it('has an example for everything it offers', () => {
     expect(examples.length).toBeGreaterThanOrEqual(7);
     expect(examples.every(({ prints }) => prints.length > 0)).toBe(true);
   });
 
-  it.each(examples)('prints what it says: $heading', async ({ code, prints }) => {
-    const file = join(directory, `example-${examples.findIndex((example) => example.code === code)}.ts`);
-    await writeFile(file, code);
-    const child = spawn(process.execPath, [file], {
-      env: { BRIDGE_URL: url, CRM_PRIVATE_KEY: privateKeyPem, CRM_PUBLIC_KEY: publicKeyPem },
-      stdio: ['ignore', 'pipe', 'pipe'],
+  describe.each(['sources', 'packed'])('with the %s', (name) => {
+    it.each(examples.map(({ heading, prints }, index) => ({ heading, prints, index })))(
+      'prints what it says: $heading',
+      async ({ prints, index }) => {
+        const child = spawn(process.execPath, [join(directory, name, `example-${index}.ts`)], {
+          env: { BRIDGE_URL: url, CRM_PRIVATE_KEY: privateKeyPem, CRM_PUBLIC_KEY: publicKeyPem },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        const [printed, complaints, [exitCode]] = await Promise.all([
+          text(child.stdout),
+          text(child.stderr),
+          once(child, 'exit'),
+        ]);
+        expect([complaints, exitCode]).toEqual(['', 0]);
+        expect(printed.trimEnd().split('\n')).toEqual(prints);
+      },
+    );
+  });
+});
+
+describe('the packed kit', () => {
+  const folder = () => join(directory, 'packed/node_modules/@footbridge/kit');
+
+  it('has no dependencies', async () => {
+    const foreign: string[] = [];
+    for await (const file of glob('**/*.{js,d.ts}', { cwd: folder() })) {
+      const code = await readFile(join(folder(), file), 'utf8');
+      for (const [, target = ''] of code.matchAll(/\bfrom\s+['"]([^'"]+)['"]/g))
+        if (!target.startsWith('.')) foreign.push(`${file} → ${target}`);
+    }
+    expect(foreign).toEqual([]);
+    expect(JSON.parse(await readFile(join(folder(), 'package.json'), 'utf8'))).not.toHaveProperty(
+      'dependencies',
+    );
+  });
+
+  it('runs on Node 20: no newer function is called', async () => {
+    const newer =
+      /Promise\.(withResolvers|try)|(Map|Object)\.groupBy|RegExp\.escape|\.(toBase64|union|difference)\(/;
+    for await (const file of glob('**/*.js', { cwd: folder() }))
+      expect(await readFile(join(folder(), file), 'utf8')).not.toMatch(newer);
+  });
+
+  it('tells TypeScript what it is', () => {
+    const options = ['--noEmit', '--ignoreConfig', '--strict', '--module', 'nodenext', '--target', 'es2023'];
+    const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
+    const files = examples.map((_, index) => `example-${index}.ts`);
+    const { stdout } = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), [...options, ...types, ...files], {
+      cwd: join(directory, 'packed'),
+      encoding: 'utf8',
     });
-    const [printed, complaints, [exitCode]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'exit'),
-    ]);
-    expect([complaints, exitCode]).toEqual(['', 0]);
-    expect(printed.trimEnd().split('\n')).toEqual(prints);
+    expect(stdout).toBe('');
   });
 });

@@ -204,14 +204,18 @@ function isHeavy({ message = '', attachments = [] }: OutboundMessage): boolean {
   return attachments.length > 0 || metadata?.reaction !== undefined || metadata?.sticker !== undefined;
 }
 
+/** Node 20 can only make a promise this way. */
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (ms <= 0) return Promise.resolve();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const stop = () => {
-    clearTimeout(timer);
-    reject(signal?.reason as Error);
-  };
-  signal?.addEventListener('abort', stop, { once: true });
-  return promise.finally(() => signal?.removeEventListener('abort', stop));
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
 }

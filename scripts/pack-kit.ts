@@ -1,0 +1,100 @@
+// Writes the kit as plain JavaScript with types into a folder that stands alone: copy it, `npm install` it, or serve it
+// to a browser as it is. `node scripts/run.mjs scripts/pack-kit.ts [folder]`, by default packages/kit/dist.
+import { spawnSync } from 'node:child_process';
+import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+const KIT = join(ROOT, 'packages/kit');
+const ENTRY = join(KIT, 'src/kit.ts');
+const IMPORT = /(\b(?:from|import)\s*\(?\s*['"])([^'"]+)(['"])/g;
+
+export async function packKit(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  const compiled = join(folder, 'compiled');
+  compile(await reachable(ENTRY), compiled);
+  for await (const file of glob('{kit,protocol}/src/*.{js,d.ts}', { cwd: compiled })) {
+    const source = join(ROOT, 'packages', file.replace(/\.(js|d\.ts)$/, '.ts'));
+    const code = await readFile(join(compiled, file), 'utf8');
+    const extension = file.endsWith('.js') ? '.js' : '.d.ts';
+    await write(join(folder, placeOf(source, extension)), relinked(code, source));
+  }
+  await rm(compiled, { recursive: true });
+  await write(join(folder, 'package.json'), await manifest());
+  await cp(join(KIT, 'README.md'), join(folder, 'README.md'));
+  await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
+  await cp(join(KIT, 'vectors'), join(folder, 'vectors'), { recursive: true });
+}
+
+/** The entry and all that it imports, types included: nothing else of the repository goes out. */
+async function reachable(entry: string, found = new Set<string>()): Promise<Set<string>> {
+  if (found.has(entry)) return found;
+  found.add(entry);
+  for (const [, , specifier = ''] of (await readFile(entry, 'utf8')).matchAll(IMPORT))
+    await reachable(sourceOf(specifier, entry), found);
+  return found;
+}
+
+function sourceOf(specifier: string, from: string): string {
+  const [, part] = /^@footbridge\/protocol\/(.+)$/.exec(specifier) ?? [];
+  if (part !== undefined) return join(ROOT, 'packages/protocol/src', `${part}.ts`);
+  if (specifier.startsWith('.')) return resolve(dirname(from), specifier.replace(/\.js$/, '.ts'));
+  throw new Error(`${relative(ROOT, from)} imports ${specifier}: the kit has no dependencies`);
+}
+
+function compile(files: Iterable<string>, folder: string): void {
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', '--types', 'node'];
+  const output = [
+    '--declaration',
+    '--rewriteRelativeImportExtensions',
+    '--target',
+    'es2023',
+    '--lib',
+    'esnext',
+  ];
+  const places = ['--module', 'nodenext', '--rootDir', join(ROOT, 'packages'), '--outDir', folder];
+  const { status, stdout, stderr } = spawnSync(
+    'npx',
+    ['--no-install', 'tsc', '--ignoreConfig', ...files, ...strict, ...output, ...places],
+    { cwd: ROOT, encoding: 'utf8' },
+  );
+  if (status !== 0) throw new Error(`the kit could not be compiled:\n${stdout}${stderr}`);
+}
+
+/** The kit's own files at the top, the protocol's in a folder beside them. */
+function placeOf(source: string, extension: string): string {
+  const name = basename(source, '.ts') + extension;
+  return dirname(source) === dirname(ENTRY) ? name : join('protocol', name);
+}
+
+function relinked(code: string, source: string): string {
+  return code.replaceAll(IMPORT, (_whole, before: string, specifier: string, after: string) => {
+    const target = placeOf(sourceOf(specifier, source), '.js');
+    const path = relative(dirname(placeOf(source, '.js')), target)
+      .split('\\')
+      .join('/');
+    return `${before}${path.startsWith('.') ? path : `./${path}`}${after}`;
+  });
+}
+
+async function manifest(): Promise<string> {
+  const { name, version, license, type }: Record<string, unknown> = JSON.parse(
+    await readFile(join(KIT, 'package.json'), 'utf8'),
+  );
+  const exports = { '.': { types: './kit.d.ts', default: './kit.js' }, './vectors/*': './vectors/*' };
+  const rest = { sideEffects: false, engines: { node: '>=20' }, exports };
+  return `${JSON.stringify({ name, version, license, type, ...rest }, null, 2)}\n`;
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+
+if (import.meta.main) {
+  const folder = resolve(process.argv[2] ?? join(KIT, 'dist'));
+  await packKit(folder);
+  console.log(
+    `The kit is in ${relative(process.cwd(), folder) || '.'}: no dependencies, for Node 20 or newer and for browsers.`,
+  );
+}
