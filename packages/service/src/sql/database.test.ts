@@ -48,6 +48,27 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
     await database.close();
     await proxy.stop();
   });
+
+  it('a server that goes silent is given up after seconds, also inside a transaction, and its connections are not used again', async () => {
+    const proxy = await startFaultProxy({ to: server.url });
+    const database = await openDatabase(
+      { engine: 'postgres', url: proxy.url(await server.createDatabase()) },
+      () => {},
+    );
+    const { db } = database;
+    const started = performance.now();
+    const silence = proxy.add({ type: 'timeout' });
+    const asked = [
+      sql`select 1`.execute(db),
+      db.transaction().execute((trx) => sql`select 2`.execute(trx)),
+    ].map((one) => one.then(() => 'answered', String));
+    for (const outcome of await Promise.all(asked)) expect(outcome).toMatch(/timeout|terminated/i);
+    expect(performance.now() - started).toBeLessThan(12_000);
+    silence.remove();
+    await expect(sql`select 3 as three`.execute(db)).resolves.toMatchObject({ rows: [{ three: 3 }] });
+    await database.close();
+    await proxy.stop();
+  });
 });
 
 it('two processes that start together migrate one file once', async () => {

@@ -61,7 +61,12 @@ function openFile(file: string): Database {
 
 // 64-bit numbers arrive as strings by default; all of ours are below 2^53.
 const INT8 = 20;
-/** What `pg` says when `query_timeout` is over. */
+/** The server ends its own statements; these are for a server, or a network, that went silent. */
+const SILENT_MS = 5000;
+const SILENT_AT_WORK_MS = 35_000;
+/** Statements that may wait for others or have much to do; all the rest is a matter of milliseconds. */
+const AT_WORK = /\bfor update\b|\bpg_advisory|^(create|alter|drop)\b/i;
+/** What `pg` says then. */
 const UNANSWERED = 'Query read timeout';
 
 async function openServer(url: string, onIdleError: (error: Error) => void): Promise<Database> {
@@ -72,8 +77,6 @@ async function openServer(url: string, onIdleError: (error: Error) => void): Pro
     connectionTimeoutMillis: 5000,
     statement_timeout: 30_000,
     lock_timeout: 30_000,
-    // The server ends its own statements; this is for a server, or a network, that went silent.
-    query_timeout: 35_000,
     keepAlive: true,
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -102,14 +105,18 @@ function hardened(pool: PgPool): PostgresPool {
         broken = error;
       };
       client.on('error', breaks);
-      const query = client.query.bind(client) as PostgresPoolClient['query'];
       return Object.assign(Object.create(client) as PgClient & PostgresPoolClient, {
         query: (text: string, parameters?: readonly unknown[]) => {
-          const answer: unknown = query(text, parameters?.map(cleaned) ?? []);
-          if (answer instanceof Promise)
-            answer.catch((error: Error) => {
-              if (error.message === UNANSWERED) breaks(error);
-            });
+          if (broken !== undefined) return Promise.reject(broken);
+          const statement = {
+            text,
+            values: parameters?.map(cleaned) ?? [],
+            query_timeout: AT_WORK.test(text) ? SILENT_AT_WORK_MS : SILENT_MS,
+          };
+          const answer = client.query(statement);
+          answer.catch((error: Error) => {
+            if (error.message === UNANSWERED) breaks(error);
+          });
           return answer;
         },
         release: (destroy?: boolean) => {
