@@ -126,3 +126,24 @@ describe('footbridge show and tail', () => {
     expect(await run(['show', 'nothing']).ended).toBe(5);
   });
 });
+
+describe('footbridge redeliver', () => {
+  it('I2 has the Mac send again what it was told to keep', async () => {
+    world = await CrmWorld.start({ env: { CRM_CREATE_CONTACTS: 'false' } });
+    const mac = await world.mac();
+    const message = { sender: '+14155550177', text: 'Hi', guid: 'guid-unknown' };
+    const seq = mac.received(message);
+    expect(await mac.ack(seq)).toMatchObject({ outcome: 'rejected' });
+    const asked = run(['redeliver', 'guid-unknown']);
+    expect(await asked.ended).toBe(0);
+    expect(asked.lines()).toMatchObject([{ locationId: LOCATION, seq }]);
+    expect(await mac.nextFrame('redeliver')).toEqual({ type: 'redeliver', seq });
+
+    world.crm.addContact({ locationId: LOCATION, phone: '+14155550177' });
+    expect(await mac.ack(mac.received(message))).toMatchObject({ outcome: 'delivered' });
+    const late = run(['redeliver', 'guid-unknown']);
+    expect(await late.ended).toBe(1);
+    expect(late.stderr()).toContain('Only an inbound message that was not delivered');
+    expect(await run(['redeliver', 'nothing']).ended).toBe(5);
+  }, 60_000);
+});

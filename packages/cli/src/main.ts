@@ -7,6 +7,7 @@ import { explainCommand } from './commands/explain.ts';
 import { keysCommand } from './commands/keys.ts';
 import { licenseCommand } from './commands/license.ts';
 import { locationCommand } from './commands/location.ts';
+import { redeliverCommand } from './commands/redeliver.ts';
 import { showCommand } from './commands/show.ts';
 import { tailCommand } from './commands/tail.ts';
 import { EXIT, Failure } from './failure.ts';
@@ -21,6 +22,7 @@ const COMMANDS = [
   locationCommand,
   tailCommand,
   showCommand,
+  redeliverCommand,
   explainCommand,
 ];
 

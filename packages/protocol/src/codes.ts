@@ -276,20 +276,20 @@ const INBOUND = [
     code: 'NO_CONTACT',
     meaning: 'The sender is no contact of the CRM, and none could be created; the Mac keeps the message.',
     retry: 'later',
-    advice: 'Add the sender as a contact, or set CRM_CREATE_CONTACTS=true; then have the message sent again.',
+    advice: 'Add the sender as a contact, or set CRM_CREATE_CONTACTS=true; then footbridge redeliver ID.',
   },
   {
     code: 'CRM_REFUSED',
     meaning: 'The CRM refused the message for good, in the words of its reason; the Mac keeps the message.',
     retry: 'sometimes',
-    advice: 'Mend what the reason names, in the CRM or in the settings; then have the message sent again.',
+    advice: 'Mend what the reason names, in the CRM or in the settings; then footbridge redeliver ID.',
   },
   {
     code: 'UNCERTAIN',
     meaning:
       'A crash cut the delivery off, so the CRM may have the message already; INBOUND_ON_UNCERTAIN=park keeps it back.',
     retry: 'later',
-    advice: 'Look whether the CRM shows the message; if it does not, have it sent again.',
+    advice: 'Look whether the CRM shows the message; if it does not: footbridge redeliver ID.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 

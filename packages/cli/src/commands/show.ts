@@ -27,7 +27,7 @@ export function showCommand(program: Command): void {
       const trail = await operator().call<Trail>('GET', `/operator/messages/${encodeURIComponent(id)}`);
       output.result(picture(trail), { ...trail });
       if (trail.direction === 'inbound' && trail.status === 'undeliverable')
-        output.hint(`The Mac keeps it. To have it sent again: POST /operator/messages/${trail.id}/redeliver`);
+        output.hint(`The Mac keeps it. To have it sent again: footbridge redeliver ${trail.id}`);
     });
 }
 
