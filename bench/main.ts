@@ -5,7 +5,7 @@ import process from 'node:process';
 import { openArena } from './arena.ts';
 import type { Arena, Lane } from './arena.ts';
 import { footbridge } from './contestants/footbridge.ts';
-import { floor, reference } from './contestants/plain.ts';
+import { fastFloor, floor, reference } from './contestants/plain.ts';
 import { recordRatios } from './guard.ts';
 import { residentBytes } from './measure/process-costs.ts';
 import { findPinning } from './measure/pinning.ts';
@@ -86,7 +86,7 @@ function say(what: string): void {
 }
 
 async function enterAll(arena: Arena, run: Options): Promise<Lane[]> {
-  const contestants = [floor(), floor('floor again'), reference(), footbridge()];
+  const contestants = [floor(), floor('floor again'), fastFloor(), reference(), footbridge()];
   const lanes: Lane[] = [];
   for (const contestant of contestants) {
     if (run.without.includes(contestant.name)) continue;

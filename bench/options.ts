@@ -15,7 +15,7 @@ export const SECTIONS = [
 
 export type Section = (typeof SECTIONS)[number];
 
-export const CONTESTANTS = ['floor', 'floor again', 'reference', 'footbridge'] as const;
+export const CONTESTANTS = ['floor', 'floor again', 'fast floor', 'reference', 'footbridge'] as const;
 
 export interface Options {
   readonly quick: boolean;
