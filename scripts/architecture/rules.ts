@@ -20,7 +20,7 @@ export const SERVICE: readonly Part[] = [
   { name: 'clock', files: /^(fake-)?clock\.ts$/, mayImport: [] },
   { name: 'lifecycle', files: /^lifecycle\.ts$/, mayImport: [] },
   { name: 'failpoint', files: /^failpoint\.ts$/, mayImport: [] },
-  { name: 'metrics', files: /^metrics\.ts$/, mayImport: [] },
+  { name: 'metrics', files: /^(metrics|tallies)\.ts$/, mayImport: ['metrics'] },
   { name: 'operator-token', files: /^operator-token\.ts$/, mayImport: ['errors'] },
   { name: 'sql', files: /^sql\//, mayImport: ['errors'] },
   { name: 'redis', files: /^redis\//, mayImport: ['errors', 'log'] },
