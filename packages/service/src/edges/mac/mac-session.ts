@@ -319,7 +319,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
       return this.end(CLOSE.goingAway, 'frames were not delivered; come back and send them again');
     this.#smallTalk = 0;
     this.#unanswered++;
-    this.#socket.ping();
+    this.#socket.beat();
     this.#watchUnsent();
   }
 
