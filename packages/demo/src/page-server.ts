@@ -46,11 +46,12 @@ export async function startPage(world: World, port: number, page: BuiltPage, und
     if (!isHere(request)) return answer(response, 403, { error: 'Only this machine may look.' });
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     const file = page.files.get(path);
-    if (request.method === 'GET' && file !== undefined) {
+    const isGet = request.method === 'GET' || request.method === 'HEAD';
+    if (isGet && file !== undefined) {
       response.writeHead(200, { 'Content-Type': file.type, 'Cache-Control': 'no-store' }).end(file.body);
     } else if (request.method === 'GET' && path === '/events') {
       snapshots.stream(response);
-    } else if (request.method === 'GET' && path.startsWith('/media/')) {
+    } else if (isGet && path.startsWith('/media/')) {
       const found = await shelf.find(path);
       if (found === undefined) return answer(response, 404, { error: 'There is no such file.' });
       response.writeHead(200, { 'Content-Type': found.type, 'Cache-Control': 'no-store' }).end(found.body);

@@ -28,11 +28,11 @@ export interface World {
   readonly crmUrl: string;
   /** With which everybody can check what the CRM signed. */
   readonly crmPublicKey: string;
-  /** The Mac that serves the location; `secondMac` starts another one beside it. */
+  /** The Mac that serves the location; `secondMac` starts another one beside it, with settings of its own. */
   readonly mac: Agent;
   /** The service as everybody reaches it: through the recorder. */
   readonly publicUrl: string;
-  secondMac(): Promise<Agent>;
+  secondMac(settings: Record<string, string>): Promise<Agent>;
 }
 
 export interface Ports {
@@ -79,14 +79,19 @@ export async function startWorld(ports: Ports, step: Step, undo: Undo): Promise<
   step('service', publicUrl);
 
   const license = await service.license(2, 'demo');
-  const startMac = async (name: string): Promise<Agent> => {
+  const startMac = async (name: string, settings: Record<string, string> = {}): Promise<Agent> => {
     const mac = new Agent({
       url: publicUrl,
       license: license.key,
       location: LOCATION,
       deviceId: `demo-${name}-mac`,
       macos: '26.1',
-      env: { ...quickStart(), FOOTBRIDGE_ALLOW_LOOPBACK: 'true', FOOTBRIDGE_HEARTBEAT_SEC: '5' },
+      env: {
+        ...quickStart(),
+        FOOTBRIDGE_ALLOW_LOOPBACK: 'true',
+        FOOTBRIDGE_HEARTBEAT_SEC: '5',
+        ...settings,
+      },
     });
     undo.add(() => mac.stop());
     await mac.start();
@@ -114,7 +119,7 @@ export async function startWorld(ports: Ports, step: Step, undo: Undo): Promise<
     crmPublicKey: crm.publicKey,
     mac,
     publicUrl,
-    secondMac: () => startMac('second'),
+    secondMac: (settings) => startMac('second', settings),
   };
 }
 
