@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startCrm } from '@footbridge/testkit/crm';
 import type { Crm } from '@footbridge/testkit/crm';
@@ -29,6 +30,10 @@ export interface House {
   readonly nodes: readonly Node[];
   readonly license: { readonly id: string; readonly key: string };
   node(index: number): Node;
+  /** What nodes said that nobody may ever read, and nodes that ended by themselves. */
+  bugs(): Promise<string[]>;
+  /** As a supervisor does: until it is up. */
+  startAgain(service: Service): Promise<void>;
   /** A location nobody used yet, with a token at the CRM and a contact. */
   location(): Promise<string>;
   /** A Mac of that location on that node; the same device when it is named again. */
@@ -44,9 +49,20 @@ export interface House {
 export interface HouseOptions {
   readonly nodes: number;
   readonly env?: Record<string, string>;
+  /** By how many seconds the clock of each node is wrong. */
+  readonly skewSec?: readonly number[];
 }
 
-export async function openHouse(undo: Undo, { nodes: count, env = {} }: HouseOptions): Promise<House> {
+const BUG = 'bug: please report this line';
+/** A node may be frozen for a while; a Mac that hangs up meanwhile leaves a registration behind. */
+const REGISTER_MS = 20_000;
+const START_TRIES = 20;
+const START_AGAIN_MS = 500;
+
+export async function openHouse(
+  undo: Undo,
+  { nodes: count, env = {}, skewSec = [] }: HouseOptions,
+): Promise<House> {
   const [crm, redis, postgres] = await Promise.all([startCrm(), startRedis(), startPostgres()]);
   undo.add(() => crm.stop());
   undo.add(() => redis.stop());
@@ -69,26 +85,32 @@ export async function openHouse(undo: Undo, { nodes: count, env = {} }: HouseOpt
     RATE_LIMIT_CRM_CALLS: '100000',
     ...env,
   };
-  const start = async (): Promise<Node> => {
+  const start = async (index: number): Promise<Node> => {
     const [toRedis, toPostgres] = await Promise.all([
       startFaultProxy({ to: redis.url }),
       startFaultProxy({ to: database }),
     ]);
     undo.add(() => Promise.all([toRedis.stop(), toPostgres.stop()]));
     const service = await startService({
-      env: { ...shared, REDIS_URL: toRedis.url(redis.url), DATABASE_URL: toPostgres.url(database) },
+      env: {
+        ...shared,
+        ...wrongClock(skewSec[index] ?? 0),
+        REDIS_URL: toRedis.url(redis.url),
+        DATABASE_URL: toPostgres.url(database),
+      },
       readyWithin: 60_000,
     });
     undo.add(() => service.stop());
     return { service, redis: toRedis, postgres: toPostgres };
   };
   // The first one makes the tables.
-  const nodes = [await start()];
-  nodes.push(...(await Promise.all(Array.from({ length: count - 1 }, start))));
+  const nodes = [await start(0)];
+  nodes.push(...(await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 1)))));
   const [first] = nodes;
   if (first === undefined) throw new Error('a house needs a node');
   const license = await first.service.license(1000);
   const tokens = new Map<string, string>();
+  const contacts = new Map<string, string>();
   const node = (index: number): Node => nodes[index] ?? first;
 
   return {
@@ -98,12 +120,28 @@ export async function openHouse(undo: Undo, { nodes: count, env = {} }: HouseOpt
     nodes,
     license,
     node,
+    async bugs() {
+      const ends = await Promise.all(nodes.map(({ service }) => endOf(service)));
+      const said = nodes.flatMap(({ service }) => service.logs.filter(({ msg }) => msg === BUG));
+      return [...said.map((line) => JSON.stringify(line)), ...ends.flat()];
+    },
+    async startAgain(service) {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await service.start();
+        } catch (error) {
+          // Redis or PostgreSQL may be away at this very moment.
+          if (tries === START_TRIES) throw error;
+          await sleep(START_AGAIN_MS);
+        }
+      }
+    },
     async location() {
       const locationId = `loc${randomUUID().replaceAll('-', '')}`;
       const code = crm.install({ locationId });
       const answer = await fetch(`${first.service.url}/oauth/callback/crm?code=${encodeURIComponent(code)}`);
       if (!answer.ok) throw new Error(`no token: ${answer.status} ${await answer.text()}`);
-      crm.addContact({ locationId, phone: '+15555550100' });
+      contacts.set(locationId, crm.addContact({ locationId, phone: '+15555550100' }).id);
       return locationId;
     },
     async mac(index, locationId, deviceId = `mac-${randomUUID()}`) {
@@ -113,13 +151,40 @@ export async function openHouse(undo: Undo, { nodes: count, env = {} }: HouseOpt
       if (token === undefined) throw new Error('not activated');
       tokens.set(deviceId, token);
       const mac = await connectMac(url, { token });
-      await mac.register(locationId);
-      return mac;
+      try {
+        await mac.register(locationId).catch((error: unknown) => {
+          if (!mac.isOpen) throw error;
+          return mac.nextFrame('registered', REGISTER_MS);
+        });
+        return mac;
+      } catch (error) {
+        mac.terminate();
+        throw error;
+      }
     },
     webhook: (index, locationId, fields = {}) =>
       crm.sendWebhook(
-        { locationId, phone: '+15555550100', message: 'Hello', ...fields },
+        {
+          locationId,
+          contactId: contacts.get(locationId) ?? 'c1',
+          phone: '+15555550100',
+          message: 'Hello',
+          ...fields,
+        },
         { url: node(index).service.url },
       ),
   };
+}
+
+/** How a node ended that should be running. */
+async function endOf(service: Service): Promise<string[]> {
+  const end = await Promise.race([service.exited, sleep(0)]);
+  return end === undefined ? [] : [`a node ended by itself: ${end.code ?? end.signal}`];
+}
+
+/** Wall clock only: timers and the monotonic clock of a machine do not care what time it believes it is. */
+function wrongClock(seconds: number): Record<string, string> {
+  if (seconds === 0) return {};
+  const code = `const right = Date.now; Date.now = () => right() + ${seconds * 1000};`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
 }

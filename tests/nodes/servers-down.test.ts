@@ -12,7 +12,7 @@ import type { House } from './house.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
 
-describe.skipIf(!canRun)('two nodes while a server is away', { timeout: 60_000 }, () => {
+describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 60_000 }, () => {
   const closing = undoList();
   const undo = undoList();
   let house: House;
@@ -20,7 +20,11 @@ describe.skipIf(!canRun)('two nodes while a server is away', { timeout: 60_000 }
     house = await openHouse(closing, { nodes: 2 });
   }, 120_000);
   afterEach(() => undo.run());
-  afterAll(() => closing.run(), 60_000);
+  afterAll(async () => {
+    const bugs = await house.bugs();
+    await closing.run();
+    expect(bugs).toEqual([]);
+  }, 60_000);
 
   async function mac(index: number, locationId: string, deviceId?: string) {
     const joined = await house.mac(index, locationId, deviceId);
@@ -61,8 +65,8 @@ describe.skipIf(!canRun)('two nodes while a server is away', { timeout: 60_000 }
     const cutOff = await mac(1, location, device);
     const gap = house.node(1).redis.add({ type: 'timeout' });
     undo.add(() => gap.remove());
-    // A Mac of the same node is served as long as its lease lasts; nobody else's can be found.
-    expect((await house.webhook(1, location)).status).toBe(200);
+    // Nobody is written to, not even here: another Mac may have the location by now.
+    expect((await house.webhook(1, location)).status).toBe(503);
     cutOff.received({ sender: '+15555550100', text: 'held', guid: randomUUID().toUpperCase() });
     expect(await cutOff.closed).toMatchObject({ code: CLOSE.goingAway });
     expect(crm.messages.filter((message) => message.locationId === location)).toEqual([]);
@@ -74,6 +78,19 @@ describe.skipIf(!canRun)('two nodes while a server is away', { timeout: 60_000 }
     gap.remove();
     await served(1, location);
     await until(async () => (await health(1)) === 200, { within: 10_000, every: 200 });
+  });
+
+  it('M1 a node cut off from Redis sends nothing to a Mac that was displaced elsewhere meanwhile', async () => {
+    const location = await house.location();
+    const old = await mac(1, location);
+    const gap = house.node(1).redis.add({ type: 'timeout' });
+    undo.add(() => gap.remove());
+    const young = await mac(0, location);
+    const answers = await Promise.all([1, 1, 0, 0].map((index) => house.webhook(index, location)));
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 200, 200]);
+    await old.closed;
+    expect(old.frames.filter(({ type }) => type === 'send')).toEqual([]);
+    expect(young.frames.filter(({ type }) => type === 'send')).toHaveLength(2);
   });
 
   it('M1 two Macs, the notice lost: the CRM hears nothing of the older after the newer', async () => {
@@ -97,26 +114,6 @@ describe.skipIf(!canRun)('two nodes while a server is away', { timeout: 60_000 }
     expect(texts).toEqual(['old 1', 'new 1', 'new 2']);
   });
 
-  it('M1 PostgreSQL away: webhooks pass, what the Mac sends waits and is delivered once it is back', async () => {
-    const { crm } = house;
-    const location = await house.location();
-    const there = await mac(1, location);
-    await there.ack(there.received({ sender: '+15555550100', text: 'one' }), 10_000);
-    await Promise.all(house.nodes.map((node) => node.postgres.down()));
-    let seq = 0;
-    try {
-      expect((await house.webhook(0, location)).status).toBe(200);
-      seq = there.received({ sender: '+15555550100', text: 'two' });
-      expect(await health(1)).toBe(503);
-      expect(crm.messages.filter((one) => one.locationId === location)).toHaveLength(1);
-    } finally {
-      await Promise.all(house.nodes.map((node) => node.postgres.up()));
-    }
-    expect(await there.ack(seq, 20_000)).toMatchObject({ outcome: 'delivered' });
-    expect(crm.messages.filter((one) => one.locationId === location)).toHaveLength(2);
-    await until(async () => (await health(1)) === 200, { within: 10_000, every: 200 });
-  });
-
   it('I6 PostgreSQL restarted under load: nothing is lost and nothing doubled', async () => {
     const { crm } = house;
     const location = await house.location();
@@ -133,28 +130,5 @@ describe.skipIf(!canRun)('two nodes while a server is away', { timeout: 60_000 }
     const texts = crm.messages.filter((one) => one.locationId === location).map(({ message }) => message);
     expect(new Set(texts).size).toBe(20);
     expect(texts).toHaveLength(20);
-  });
-
-  it('A11 the CRM away: webhooks pass, what the Mac sends waits for it, health is good', async () => {
-    const { crm } = house;
-    const location = await house.location();
-    const there = await mac(1, location);
-    const mood = crm.misbehave({ match: '*', locationId: location, times: 3, how: { status: 503 } });
-    expect((await house.webhook(0, location)).status).toBe(200);
-    const seq = there.received({ sender: '+15555550100', text: 'later' });
-    expect(await health(0)).toBe(200);
-    expect(await there.ack(seq, 30_000)).toMatchObject({ outcome: 'delivered' });
-    mood.stop();
-  });
-
-  it('A9 the Mac gone: 404, and the message before stays pending', async () => {
-    const { crm } = house;
-    const location = await house.location();
-    const there = await mac(1, location);
-    const { messageId = '' } = await house.webhook(0, location);
-    await until(() => crm.accepted(messageId).length === 1, { within: 10_000 });
-    await there.close();
-    await until(async () => (await house.webhook(0, location)).status === 404, { within: 5000, every: 100 });
-    expect(crm.accepted(messageId)).toEqual(['pending']);
   });
 });

@@ -1,0 +1,94 @@
+// How soon the Macs of a killed node are served elsewhere: node scripts/run.mjs tests/nodes/failover.ts [--macs 500] [--kills 4]
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+import { undoList } from '@footbridge/testkit/undo';
+
+import { openHouse } from './house.ts';
+import type { House } from './house.ts';
+
+export interface FailoverOptions {
+  readonly macs: number;
+  readonly kills: number;
+}
+
+const RECONNECT_MS = 1000;
+const ASK_AGAIN_MS = 100;
+const GIVE_UP_MS = 30_000;
+const AT_ONCE = 20;
+
+/** For each Mac and each kill -9 of its node: the milliseconds until a webhook at another node is answered 200, the Mac reconnecting as it does. */
+export async function failover(options: FailoverOptions): Promise<number[]> {
+  const undo = undoList();
+  try {
+    const env = {
+      RATE_LIMIT_MAC_SOCKET: '1000000',
+      RATE_LIMIT_ENROLMENT: '1000000',
+      RATE_LIMIT_CRM_WEBHOOK: '1000000',
+    };
+    return await measure(await openHouse(undo, { nodes: 3, env }), options);
+  } finally {
+    await undo.run();
+  }
+}
+
+async function measure(house: House, { macs: count, kills }: FailoverOptions): Promise<number[]> {
+  const macs = Array.from({ length: count }, () => ({
+    locationId: `loc${randomUUID().replaceAll('-', '')}`,
+    deviceId: `mac-${randomUUID()}`,
+  }));
+  const samples: number[] = [];
+  for (let kill = 0; kill < kills; kill++) {
+    const dying = kill % 3;
+    const others = [0, 1, 2].filter((index) => index !== dying);
+    const bound = await inBatches(macs, ({ locationId, deviceId }) => house.mac(dying, locationId, deviceId));
+    await house.node(dying).service.kill9();
+    const killedAt = performance.now();
+    const served = await Promise.all(
+      macs.map(async ({ locationId, deviceId }, index) => {
+        await bound[index]?.closed;
+        // The jitter of a Mac.
+        await sleep(Math.random() * RECONNECT_MS);
+        const mac = await house.mac(others[index % 2] ?? 0, locationId, deviceId);
+        for (;;) {
+          // At the node that does not hold it.
+          const { status } = await house.webhook(others[(index + 1) % 2] ?? 0, locationId);
+          const took = performance.now() - killedAt;
+          if (status !== 200 && took < GIVE_UP_MS) {
+            await sleep(ASK_AGAIN_MS);
+            continue;
+          }
+          await mac.nextFrame('send', 5000);
+          samples.push(took);
+          return mac;
+        }
+      }),
+    );
+    for (const mac of served) mac.terminate();
+    await house.startAgain(house.node(dying).service);
+  }
+  return samples;
+}
+
+async function inBatches<T, R>(all: readonly T[], task: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let from = 0; from < all.length; from += AT_ONCE)
+    results.push(...(await Promise.all(all.slice(from, from + AT_ONCE).map(task))));
+  return results;
+}
+
+export function percentile(samples: readonly number[], share: number): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { macs: { type: 'string', default: '500' }, kills: { type: 'string', default: '4' } },
+  });
+  const samples = await failover({ macs: Number(values.macs), kills: Number(values.kills) });
+  const [p50, p99, worst] = [0.5, 0.99, 1].map((share) => Math.round(percentile(samples, share)));
+  process.stdout.write(`samples=${samples.length} p50=${p50}ms p99=${p99}ms max=${worst}ms\n`);
+  process.exit((p99 ?? Infinity) < 5000 ? 0 : 1);
+}

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+
+import { hasPostgres } from '@footbridge/testkit/servers/postgres';
+import { hasRedis } from '@footbridge/testkit/servers/redis';
+import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openHouse } from './house.ts';
+import type { House } from './house.ts';
+import { FLAWLESS } from './score.ts';
+import { traffic } from './traffic.ts';
+
+const canRun = (await hasRedis()) && (await hasPostgres());
+
+describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
+  const closing = undoList();
+  let house: House;
+  beforeAll(async () => {
+    house = await openHouse(closing, { nodes: 3, env: { RATE_LIMIT_CRM_WEBHOOK: '1000000' } });
+  }, 120_000);
+  afterAll(async () => {
+    const bugs = await house.bugs();
+    await closing.run();
+    expect(bugs).toEqual([]);
+  }, 60_000);
+
+  const readiness = (index: number) =>
+    fetch(`${house.node(index).service.operatorUrl}/readyz`).then(
+      async (answer) => [answer.status, await answer.json()],
+      () => ['gone'],
+    );
+
+  it('I6 under load both ways loses nothing, doubles nothing and answers nothing but 200, 404 and 503', async () => {
+    const ends: { ms: number; code: number | null }[] = [];
+    let turn = 0;
+    const score = await traffic(house, { messages: 600, seed: 5, locations: 6 }, () => ({
+      steps: 3,
+      atOnce: 1,
+      async step() {
+        const index = turn++;
+        const { service } = house.node(index);
+        const began = performance.now();
+        const { code } = await service.halt();
+        ends.push({ ms: performance.now() - began, code });
+        await service.start();
+        await until(async () => (await readiness(index))[0] === 200, { within: 10_000, every: 50 });
+      },
+    }));
+    expect(score).toMatchObject({
+      inbound: 600,
+      outbound: 600,
+      evidence: [],
+      faults: FLAWLESS,
+      toldAgain: 0,
+      bugs: [],
+    });
+    // A load balancer goes on to the next node when one refuses the connection.
+    const known = new Set(['200', '404', '503', 'ECONNREFUSED']);
+    expect(Object.keys(score.codes).filter((code) => !known.has(code))).toEqual([]);
+    for (const { ms, code } of ends) {
+      expect(code).toBe(0);
+      expect(ms).toBeLessThan(10_000);
+    }
+  }, 180_000);
+
+  it('H1 a node that drains says so at /readyz until its Macs are gone, and closes them with 1001', async () => {
+    const location = await house.location();
+    const mac = await house.mac(1, location);
+    const { service } = house.node(1);
+    expect(await readiness(1)).toEqual([200, { status: 'ok', checks: { redis: 'ok', store: 'ok' } }]);
+    // A call under way holds the drain up for a moment.
+    house.crm.misbehave({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
+    const frame = { sender: '+15555550100', text: 'under way', guid: randomUUID().toUpperCase() };
+    mac.received(frame);
+    await until(() => house.crm.callsTo('inbound').some((call) => call.locationId === location), {
+      within: 10_000,
+    });
+    const halted = service.halt();
+    const seen: unknown[] = [];
+    await until(
+      async () => {
+        seen.push(await readiness(1));
+        return seen.at(-1)?.toString() === 'gone';
+      },
+      { within: 15_000, every: 20 },
+    );
+    expect(seen).toContainEqual([503, { status: 'draining' }]);
+    expect(await mac.closed).toMatchObject({ code: 1001 });
+    expect((await halted).code).toBe(0);
+    await service.start();
+    // What the CRM took before the end is not brought to it again.
+    const back = await house.mac(1, location);
+    expect(await back.ack(back.received(frame), 10_000)).toMatchObject({ outcome: 'delivered' });
+    back.terminate();
+    expect(house.crm.callsTo('inbound').filter((call) => call.locationId === location)).toHaveLength(1);
+  }, 60_000);
+});

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { staysAway } from '@footbridge/protocol/close-codes';
+import type { SendFrame } from '@footbridge/protocol/frames';
+import type { Mac } from '@footbridge/testkit/mac';
+
+import type { House } from './house.ts';
+
+/** One registration of a Mac as its owner saw it. Times are monotonic. */
+export interface Binding {
+  readonly device: string;
+  /** Before the Mac said `register`. */
+  readonly askedAt: number;
+  /** It heard `registered`. */
+  readonly boundAt: number;
+  /** The Mac itself hung up, and what was on the line is lost. */
+  droppedAt: number;
+}
+
+export interface Heard {
+  readonly requestId: string;
+  readonly messageId: string;
+  readonly binding: Binding;
+}
+
+const LOOK_MS = 5;
+/** Frames a Mac may have unacknowledged, less a few. */
+const WINDOW = 60;
+
+/** A Mac that comes back wherever it can until it is told to stay away, sends again what nobody acknowledged, and sends no message twice. */
+export class StubbornMac {
+  readonly device = `mac-${randomUUID()}`;
+  readonly locationId: string;
+  readonly bindings: Binding[] = [];
+  readonly heard: Heard[] = [];
+  /** Said, in the order of each chat. */
+  readonly said = new Map<string, string[]>();
+  /** Whether it wants the location; a displaced Mac does not. */
+  wanted: boolean;
+  readonly #house: House;
+  readonly #random: () => number;
+  /** What nobody acknowledged, oldest first. */
+  readonly #outbox = new Map<number, object>();
+  /** Of these, how many are on the line. */
+  #underWay = 0;
+  #seq = 1;
+  #mac: Mac | undefined;
+  #stopped = false;
+
+  constructor(house: House, locationId: string, random: () => number, wanted: boolean) {
+    this.#house = house;
+    this.locationId = locationId;
+    this.#random = random;
+    this.wanted = wanted;
+  }
+
+  get unacknowledged(): number {
+    return this.#outbox.size;
+  }
+
+  async live(): Promise<void> {
+    while (!this.#stopped) {
+      if (this.wanted) await this.#serve();
+      this.#mac = undefined;
+      await sleep(50 + this.#random() * 200);
+    }
+  }
+
+  say(chat: number, number: number): void {
+    const sender = '+15555550100';
+    const key = `${this.device} ${chat}`;
+    const text = `${key} ${number}`;
+    this.said.set(key, [...(this.said.get(key) ?? []), text]);
+    this.#put({
+      type: 'message_received',
+      guid: randomUUID().toUpperCase(),
+      sender,
+      text,
+      service: 'iMessage',
+      sentAt: new Date().toISOString(),
+      chat: { id: chat, isGroup: false, recipients: [sender] },
+      attachments: [],
+    });
+  }
+
+  drop(): void {
+    const binding = this.bindings.at(-1);
+    if (this.#mac?.isOpen && binding !== undefined) binding.droppedAt = performance.now();
+    this.#mac?.terminate();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.drop();
+  }
+
+  async #serve(): Promise<void> {
+    const askedAt = performance.now();
+    try {
+      const at = Math.floor(this.#random() * this.#house.nodes.length);
+      const mac = await this.#house.mac(at, this.locationId, this.device);
+      const binding = { device: this.device, askedAt, boundAt: performance.now(), droppedAt: Infinity };
+      this.bindings.push(binding);
+      this.#mac = mac;
+      this.#underWay = 0;
+      await this.#attend(mac, binding);
+      const { code } = await mac.closed;
+      if (staysAway(code)) this.wanted = false;
+    } catch {
+      // That node is down or does not want us now: another one.
+    }
+  }
+
+  async #attend(mac: Mac, binding: Binding): Promise<void> {
+    let read = 0;
+    while (mac.isOpen || read < mac.frames.length) {
+      for (; read < mac.frames.length; read++) {
+        const frame = mac.frames[read];
+        if (frame?.type === 'ack' && this.#outbox.delete(frame.seq)) this.#underWay--;
+        if (frame?.type === 'send') this.#take(frame, binding);
+      }
+      this.#fillWindow(mac);
+      await sleep(LOOK_MS);
+    }
+  }
+
+  /** The journal of a real Mac makes a repeated message id `delivered` again without sending it: here there is nothing to send. */
+  #take({ requestId, messageId }: SendFrame, binding: Binding): void {
+    this.heard.push({ requestId, messageId: messageId ?? '', binding });
+    this.#put({ type: 'message_status', requestId, messageId, status: 'delivered' });
+  }
+
+  #put(frame: object): void {
+    const seq = this.#seq++;
+    this.#outbox.set(seq, { ...frame, seq });
+  }
+
+  #fillWindow(mac: Mac): void {
+    for (const frame of this.#outbox
+      .values()
+      .drop(this.#underWay)
+      .take(WINDOW - this.#underWay)) {
+      mac.send(frame);
+      this.#underWay++;
+    }
+  }
+}

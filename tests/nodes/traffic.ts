@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { House } from './house.ts';
+import { sendUntilTaken } from './patient-crm.ts';
+import type { Sent } from './patient-crm.ts';
+import { judge } from './score.ts';
+import type { Score } from './score.ts';
+import { seeded } from './seeded.ts';
+import { StubbornMac } from './stubborn-mac.ts';
+
+export interface TrafficOptions {
+  /** Each way. */
+  readonly messages: number;
+  readonly seed: number;
+  readonly locations: number;
+}
+
+/** What goes wrong meanwhile: so many steps, some at once. */
+export interface Trouble {
+  readonly steps: number;
+  readonly atOnce: number;
+  step(): Promise<void>;
+}
+
+export interface TrafficScore extends Score {
+  /** Lines of nodes that call themselves a bug, and nodes that ended by themselves. */
+  readonly bugs: readonly string[];
+}
+
+const CHATS = 3;
+const PAUSE_MS = 3;
+const MOST_UNACKNOWLEDGED = 40;
+const MOST_UNDER_WAY = 300;
+/** After the last trouble: former owners may be waited for, and a displaced Mac has to wait for its turn. */
+const QUIET_MS = 150_000;
+const RECALL_MS = 2000;
+
+/** Messages both ways, spread over all the trouble, until everybody has everything; two Macs per location, of which one is wanted. */
+export async function traffic(
+  house: House,
+  { messages, seed, locations: count }: TrafficOptions,
+  troubleFor: (locations: readonly (readonly StubbornMac[])[], random: () => number) => Trouble,
+): Promise<TrafficScore> {
+  const random = seeded(seed);
+  const locations = await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const locationId = await house.location();
+      const mac = (wanted: boolean, second: number) =>
+        new StubbornMac(house, locationId, seeded(seed + 2 * index + second + 1), wanted);
+      return [true, false].map(mac);
+    }),
+  );
+  const macs = locations.flat();
+  const lives = macs.map((mac) => mac.live());
+  const trouble = troubleFor(locations, random);
+  const sent: Promise<Sent>[] = [];
+  let [begun, over, lateAt] = [0, 0, Infinity];
+
+  const mayGoOn = (index: number) => over >= trouble.steps || index < (messages * (over + 1)) / trouble.steps;
+
+  async function peopleWrite(): Promise<void> {
+    for (let index = 0; index < messages; index++) {
+      const here = locations[index % count] ?? [];
+      const free = () =>
+        here.find(({ wanted, unacknowledged }) => wanted && unacknowledged < MOST_UNACKNOWLEDGED);
+      while (!mayGoOn(index) || (free() === undefined && performance.now() < lateAt)) await sleep(10);
+      free()?.say(Math.floor(random() * CHATS), index);
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  async function crmWrites(): Promise<void> {
+    const underWay = new Set<Promise<Sent>>();
+    const patience = { random, giveUp: () => performance.now() > lateAt };
+    for (let index = 0; index < messages; index++) {
+      const locationId = locations[index % count]?.[0]?.locationId ?? '';
+      while (!mayGoOn(index) || underWay.size > MOST_UNDER_WAY) await sleep(10);
+      const task = sendUntilTaken(house, locationId, `out ${index}`, `m-${seed}-${index}`, patience);
+      underWay.add(task);
+      sent.push(task.finally(() => underWay.delete(task)));
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  async function makeTrouble(): Promise<void> {
+    while (begun < trouble.steps) {
+      begun++;
+      await trouble.step();
+      over++;
+    }
+    lateAt = performance.now() + QUIET_MS;
+  }
+
+  /** A displaced Mac that still has something to tell comes back once the other one has nothing left. */
+  async function emptyOutboxes(): Promise<void> {
+    let recallAt = 0;
+    while (macs.some(({ unacknowledged }) => unacknowledged > 0) && performance.now() < lateAt) {
+      await sleep(200);
+      if (performance.now() < recallAt) continue;
+      recallAt = performance.now() + RECALL_MS;
+      for (const here of locations)
+        if (here.every(({ wanted, unacknowledged }) => !wanted || unacknowledged === 0))
+          for (const mac of here) if (mac.unacknowledged > 0) mac.wanted = true;
+    }
+  }
+
+  await Promise.all([
+    peopleWrite(),
+    crmWrites(),
+    ...Array.from({ length: trouble.atOnce }, () => makeTrouble()),
+  ]);
+  const all = await Promise.all(sent);
+  await emptyOutboxes();
+  for (const mac of macs) mac.stop();
+  await Promise.all(lives);
+  return { ...judge(house.crm, macs, all), bugs: await house.bugs() };
+}
