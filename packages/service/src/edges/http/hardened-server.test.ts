@@ -107,6 +107,37 @@ describe('floods', () => {
     );
   });
 
+  it('W19 slow bodies, however many, never cost anybody else a 503: the slowest gives way', async () => {
+    const port = await start(
+      (request, response) => void request.resume().once('end', () => response.end('ok')),
+      {
+        total: 3,
+      },
+    );
+    const slow = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc';
+    const ended: number[] = [];
+    for (const number of [0, 1, 2, 3, 4]) {
+      void raw(port, slow, 5000).then(() => ended.push(number));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    for (let healthy = 0; healthy < 2; healthy++)
+      expect(await raw(port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc')).toMatch(
+        /^HTTP\/1\.1 200 /,
+      );
+    await until(() => ended.length >= 3);
+    expect(ended).toEqual([0, 1, 2]);
+  });
+
+  it('uploads under way give way to nobody', async () => {
+    const port = await start((request) => request.resume(), {
+      total: 1,
+      slowBody: (url) => url === '/upload',
+    });
+    void raw(port, 'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc', 2000);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await raw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).toMatch(/^HTTP\/1\.1 503 /);
+  });
+
   it('a finished request makes room for the next on the same socket', async () => {
     const port = await start(echo, { perSocket: 2 });
     const one = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -125,6 +156,13 @@ describe('floods', () => {
 describe('slow senders', () => {
   it('a body that does not come is cut off', async () => {
     const port = await start((request) => request.resume(), { bodyMs: 300 });
+    const started = performance.now();
+    await raw(port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc', 5000);
+    expect(performance.now() - started).toBeLessThan(3000);
+  });
+
+  it('a body that does not come after the answer is cut off too', async () => {
+    const port = await start(echo, { bodyMs: 300 });
     const started = performance.now();
     await raw(port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc', 5000);
     expect(performance.now() - started).toBeLessThan(3000);

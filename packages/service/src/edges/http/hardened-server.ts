@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 export interface Hardening {
   /** Requests one socket may have under way; a client that pipelines more is cut off. */
   readonly perSocket: number;
-  /** Requests under way in total; further ones are answered 503. */
+  /** Requests under way in total. Beyond that the slowest body gives way; when all are there, further requests are answered 503. */
   readonly total: number;
   readonly connections: number;
   /** A body must be complete within this time, unless `slowBody` says the path takes uploads. */
@@ -33,7 +33,10 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
  * two parsers may read it differently (two Hosts, an odd Transfer-Encoding) is refused before any handler sees it.
  */
 export function createHardenedServer(handler: Handler, hardening: Hardening = HARDENING): Server {
+  /** With the time at which they began. */
   const underWay = new Map<IncomingMessage, number>();
+  /** Answered before their bodies were there. */
+  const unread = new Map<IncomingMessage, number>();
   const perSocket = new WeakMap<Duplex, number>();
 
   const server = createServer(
@@ -49,13 +52,15 @@ export function createHardenedServer(handler: Handler, hardening: Hardening = HA
       const { socket } = request;
       const siblings = (perSocket.get(socket) ?? 0) + 1;
       if (siblings > hardening.perSocket) return void socket.destroy();
-      if (underWay.size >= hardening.total)
+      if (underWay.size >= hardening.total && !cutSlowest())
         return refuse(response, 503, 'Service busy', { 'Retry-After': '1' });
       if (isAmbiguous(request)) return refuse(response, 400, 'Bad request');
+      const since = performance.now();
       perSocket.set(socket, siblings);
-      underWay.set(request, performance.now());
+      underWay.set(request, since);
       response.once('close', () => {
         underWay.delete(request);
+        if (!request.complete) unread.set(request, since);
         perSocket.set(socket, (perSocket.get(socket) ?? 1) - 1);
       });
       handler(request, response);
@@ -65,11 +70,28 @@ export function createHardenedServer(handler: Handler, hardening: Hardening = HA
   server.maxConnections = hardening.connections;
   server.on('clientError', answerUnparsable);
 
+  const isSlow = (request: IncomingMessage) => !request.complete && !hardening.slowBody(request.url ?? '');
+
+  /** Holding back the end of a body costs nothing, so it must not keep out those who send all of theirs. */
+  function cutSlowest(): boolean {
+    for (const request of underWay.keys()) {
+      if (!isSlow(request)) continue;
+      underWay.delete(request);
+      request.socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
   const sweep = setInterval(() => {
     const oldest = performance.now() - hardening.bodyMs;
     for (const [request, since] of underWay) {
       if (since > oldest) break;
-      if (!request.complete && !hardening.slowBody(request.url ?? '')) request.socket.destroy();
+      if (isSlow(request)) request.socket.destroy();
+    }
+    for (const [request, since] of unread) {
+      if (request.complete || request.socket.destroyed) unread.delete(request);
+      else if (since <= oldest && isSlow(request)) request.socket.destroy();
     }
   }, SWEEP_MS).unref();
   server.once('close', () => clearInterval(sweep));
