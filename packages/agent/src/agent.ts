@@ -155,6 +155,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
     life.add(() => queue.stop());
     life.add(() => receiver.stop());
     life.add(every(config.healthMs, () => logHealth(journal, link, queue, receiver, log)));
+    life.add(every(config.healthMs, () => journal.sweep()));
     life.add(every(HOUSEKEEPING_MS, () => journal.forget(clock.now() - KEPT_MS)));
     return { ended, stop: () => life.close() };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { undoList } from '@footbridge/testkit/undo';
@@ -57,5 +57,14 @@ describe('nothing private is written down', () => {
     const journal = readFileSync(join(config.dataDir, 'journal.db'));
     expect(journal.includes(CANARY)).toBe(false);
     expect(journal.includes('message-1')).toBe(true);
+  });
+
+  it('and not only when the agent stops: nor is it in the files beside the journal', async () => {
+    const { service, config } = await runAgent(undo, { env: { FOOTBRIDGE_HEALTH_SEC: '1' } });
+    await service.statusOf(service.send({ message: `${CANARY} text` }).requestId);
+    const files = () => readdirSync(config.dataDir).filter((name) => name.startsWith('journal.db'));
+    const holdsText = () => files().some((name) => readFileSync(join(config.dataDir, name)).includes(CANARY));
+    await until(() => !holdsText(), { within: 5000, what: 'the text to be gone' });
+    expect(files()).toContain('journal.db-wal');
   });
 });

@@ -91,6 +91,8 @@ function createJournal(db: DatabaseSync): Journal {
         outbox.forget(before);
         inbox.forget(before);
       }),
+    // Old pages wait in the write-ahead file, texts among them, until it is written back and cut off.
+    sweep: () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)'),
     close: () => {
       if (db.isOpen) db.close();
     },

@@ -23,6 +23,8 @@ export interface Journal {
   noted(name: string): string | undefined;
   /** Ended jobs, rejected frames and remembered guids from before this time are dropped. */
   forget(before: number): void;
+  /** What was erased from the tables leaves the disk as well. */
+  sweep(): void;
   close(): void;
 }
 
