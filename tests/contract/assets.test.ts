@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
@@ -180,7 +181,8 @@ describe('attachments', () => {
     const { bridge, token, operator } = await house();
     expect(await announce(bridge.url, token, 1000)).toBe('cut');
     expect(await operator('/operator/assets')).toEqual({ count: 0, bytes: 0 });
-    expect(readdirSync(join(bridge.dataDir, 'assets/incoming'))).toEqual([]);
+    // The file goes a moment after the connection.
+    await until(() => readdirSync(join(bridge.dataDir, 'assets/incoming')).length === 0);
   });
 
   it('one location cannot take all the room for requests', async () => {
