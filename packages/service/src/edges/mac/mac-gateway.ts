@@ -51,6 +51,8 @@ const MAX_SESSIONS = 50_000;
 /** The rest of the time is for closing handshakes. */
 const DRAIN_SHARE = 0.7;
 const DRAIN_STEP_MS = 20;
+const HANGING_UP_MS = 500;
+const SHUTTING_DOWN = [CLOSE.goingAway, 'this node is shutting down; come back'] as const;
 const REFUSED: Limit = { name: 'mac-socket-refused', max: 300, windowSec: 60 };
 
 export function createMacGateway(deps: GatewayDeps): MacGateway {
@@ -200,10 +202,12 @@ class Gateway implements MacGateway, House {
     const sessions = [...this.#wheel];
     const perStep = Math.max(1, Math.ceil((sessions.length * DRAIN_STEP_MS) / (ms * DRAIN_SHARE)));
     while (sessions.length > 0) {
-      for (const session of sessions.splice(0, perStep))
-        session.end(CLOSE.goingAway, 'this node is shutting down; come back');
+      for (const session of sessions.splice(0, perStep)) session.leave(...SHUTTING_DOWN);
       await sleep(clock, DRAIN_STEP_MS);
     }
+    while (this.sessions > 0 && clock.monotonic() < deadline - HANGING_UP_MS)
+      await sleep(clock, DRAIN_STEP_MS);
+    for (const session of this.#wheel) session.end(...SHUTTING_DOWN);
     while (this.#leaving.size > 0 && clock.monotonic() < deadline) await sleep(clock, DRAIN_STEP_MS);
   }
 

@@ -123,6 +123,8 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   #unanswered = 0;
   #smallTalk = 0;
   #owesRetry = false;
+  /** How to close once everything under way is answered; nothing more is taken then, the Mac sends it again elsewhere. */
+  #leaving: readonly [CloseCode, string] | undefined;
   /** Whether the operator's side was told that it is bound, and has to be told of its end. */
   #isKnown = false;
 
@@ -234,7 +236,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
 
   #take(frame: Unregistered): void {
     // What comes behind a frame that was not delivered waits until that one is sent again (I5).
-    if (this.#state === 'ended' || this.#owesRetry) return;
+    if (this.#state === 'ended' || this.#owesRetry || this.#leaving !== undefined) return;
     if (this.#lease === undefined) {
       this.#early ??= [];
       if (this.#early.push(frame) > WINDOW) this.end(CLOSE.window, 'too many frames unacknowledged');
@@ -255,7 +257,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
       if (outcome !== 'retry') {
         this.#unacknowledged--;
         if (this.#state === 'bound' && switchboard.isCurrent(lease)) this.#acknowledge(frame.seq, outcome);
-        return;
+        return this.#leaveIfDone();
       }
     } catch (error) {
       log.error({ err: error, locationId: lease.locationId, type: frame.type }, 'a frame was not delivered');
@@ -361,6 +363,16 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
 
   cut(reason: CutReason): void {
     this.end(...CUTS[reason]);
+  }
+
+  /** Ends as soon as what the Mac sent so far is answered, so that it has nothing to send again. */
+  leave(code: CloseCode, reason: string): void {
+    this.#leaving = [code, reason];
+    this.#leaveIfDone();
+  }
+
+  #leaveIfDone(): void {
+    if (this.#leaving !== undefined && this.#unacknowledged === 0) this.end(...this.#leaving);
   }
 
   end(code: CloseCode, reason: string): void {
