@@ -80,6 +80,23 @@ describe('deep nesting', () => {
     }
   });
 
+  it.each([
+    ['in one object', (many: number) => `{${Array.from({ length: many }, (_, at) => `"k${at}":1`).join()}}`],
+    ['in as many', (many: number) => `[${Array.from({ length: many }, (_, at) => `{"k${at}":1}`).join()}]`],
+  ])('W14 20,000 names, %s, are no message either; 10,000 are ignored', async (_name, named) => {
+    for (const options of [{}, { unsigned: true }] as const) {
+      const { status, text: page } = await world.post(withRaw('unknown', named(20_000)), options);
+      expect([status, page.includes('<html')]).toEqual([400, true]);
+    }
+    expect((await world.post(withRaw('unknown', named(10_000)))).status).toBe(200);
+  });
+
+  it('W14 colons within strings are text', async () => {
+    expect(
+      (await world.post({ ...GOOD, message: ':'.repeat(20_000), userId: ':'.repeat(20_000) })).status,
+    ).toBe(200);
+  });
+
   it('W14 brackets within strings are text', async () => {
     const message = '[{'.repeat(8000) + '"\\"[' + '\\\\"[['.repeat(500);
     expect((await world.post({ ...GOOD, message })).status).toBe(200);

@@ -60,26 +60,30 @@ export function parseBody(raw: Buffer, contentType: string): { json: unknown } |
 }
 
 const MAX_BRACKETS = 32_768;
+const MAX_NAMES = 12_000;
 const QUOTE = 0x22;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPEN_LIST = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
 /**
- * A megabyte of brackets keeps the parser busy for a twentieth of a second, and nobody has to sign it. No message holds so many lists
- * and objects, so it counts as malformed; a body with fewer bytes cannot hold them.
+ * A megabyte of brackets or of names keeps the parser busy for a tenth of a second, and nobody has to sign it. No message holds so many,
+ * so it counts as malformed; a body with fewer bytes cannot hold them.
  */
 function holdsTooMany(raw: Buffer): boolean {
   if (raw.length <= MAX_BRACKETS) return false;
   let opened = 0;
+  let names = 0;
   let inText = false;
   for (let at = 0; at < raw.length; at++) {
     const byte = raw[at];
     if (byte === QUOTE) inText = !inText;
     else if (inText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === COLON) names++;
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) opened++;
   }
-  return opened > MAX_BRACKETS;
+  return opened > MAX_BRACKETS || names > MAX_NAMES;
 }
 
 const NOTHING = { json: undefined };
