@@ -154,9 +154,9 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
     });
     life.add(() => queue.stop());
     life.add(() => receiver.stop());
-    life.add(every(config.healthMs, () => logHealth(journal, link, queue, receiver, log)));
-    life.add(every(config.healthMs, () => journal.sweep()));
-    life.add(every(HOUSEKEEPING_MS, () => journal.forget(clock.now() - KEPT_MS)));
+    life.add(every(config.healthMs, log, () => logHealth(journal, link, queue, receiver, log)));
+    life.add(every(config.healthMs, log, () => journal.sweep()));
+    life.add(every(HOUSEKEEPING_MS, log, () => journal.forget(clock.now() - KEPT_MS)));
     return { ended, stop: () => life.close() };
   } catch (error) {
     await life.close();
@@ -242,7 +242,12 @@ function linkSettings(config: AgentConfig, over: Partial<LinkSettings> = {}): Li
 
 /** For the log now, and for `status` later. */
 function noteState(state: LinkState, config: AgentConfig, journal: Journal, log: Log, clock: Clock): void {
-  journal.note('link', JSON.stringify({ ...state, at: new Date(clock.now()).toISOString() }));
+  try {
+    journal.note('link', JSON.stringify({ ...state, at: new Date(clock.now()).toISOString() }));
+  } catch (error) {
+    // Only `status` reads it; a full disk is no reason to lose the connection.
+    log.error({ err: error }, 'the state of the link could not be noted');
+  }
   if (state.state === 'registered') {
     log.info({ locationId: config.location, sessionId: state.sessionId }, 'registered');
   } else if (state.state === 'waiting') {
@@ -271,8 +276,15 @@ function stateName(noted: string | undefined): unknown {
   return typeof state === 'object' && state !== null && 'state' in state ? state.state : 'starting';
 }
 
-function every(ms: number, work: () => void): () => void {
-  const timer = setInterval(work, ms);
+/** Work that can wait for the next time when it fails, as it does on a full disk. */
+function every(ms: number, log: Log, work: () => void): () => void {
+  const timer = setInterval(() => {
+    try {
+      work();
+    } catch (error) {
+      log.error({ err: error }, 'the journal could not be kept in order; it is tried again');
+    }
+  }, ms);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -182,3 +182,46 @@ describe('the queue as a machine', () => {
     );
   });
 });
+
+describe('a journal that cannot be written', () => {
+  it.each(['begin', 'end'] as const)(
+    'M4 at the %s of a job stops the queue until it can, and nothing is sent twice',
+    async (when) => {
+      const journal = openJournal(':memory:');
+      let full = true;
+      const fails =
+        <A extends unknown[], R>(write: (...args: A) => R) =>
+        (...args: A): R => {
+          if (full) throw new Error('database or disk is full');
+          return write(...args);
+        };
+      const jobs = { ...journal.jobs, [when]: fails<never[], void>(journal.jobs[when]) };
+      const sent: string[] = [];
+      const queue = new Queue({
+        journal: { ...journal, jobs },
+        clock: { ...systemClock, sleep: () => new Promise((resolve) => setTimeout(resolve, 10)) },
+        log: silentLog,
+        failpoint: noFailpoints,
+        limit: LIMIT,
+        gapMs: 0,
+        perform: async (job) => {
+          journal.jobs.beginStep(job.key, 'text', 0);
+          sent.push(job.key);
+          return { state: 'delivered', guid: undefined };
+        },
+        onFrames: () => {},
+      });
+      queue.start();
+      queue.accept(sendFrame({ messageId: 'one', requestId: 'r1' }));
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      full = false;
+      queue.accept(sendFrame({ messageId: 'two', requestId: 'r2' }));
+      await expect.poll(() => queue.depth()).toBe(0);
+      expect(sent).toEqual(['message one', 'message two']);
+      const ends = ['message one', 'message two'].map((key) => journal.jobs.find(key)?.state);
+      expect(ends).toEqual([when === 'begin' ? 'delivered' : 'unknown', 'delivered']);
+      await queue.stop();
+      journal.close();
+    },
+  );
+});

@@ -8,6 +8,7 @@ import type { Log } from './log.ts';
 import type { Job, JobEnd, Journal } from './ports/journal/journal.ts';
 
 const MAX_MESSAGE = 1000;
+const JOURNAL_RETRY_MS = 1_000;
 
 const INTERRUPTED: JobEnd = {
   state: 'unknown',
@@ -94,20 +95,35 @@ export class Queue {
   }
 
   async #run(): Promise<void> {
-    const { journal, clock, gapMs } = this.#parts;
+    const { clock, log } = this.#parts;
     const { signal } = this.#stopping;
+    let isSound = true;
     while (!signal.aborted) {
-      const job = journal.jobs.next();
-      if (job === undefined) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-        this.#wake = undefined;
-        continue;
+      try {
+        // What a full disk left half-done is judged as after a crash: nothing is sent twice.
+        if (!isSound) this.#recover();
+        isSound = true;
+        await this.#doNext(signal);
+      } catch (error) {
+        isSound = false;
+        log.error({ err: error }, 'the journal cannot be written; the queue waits until it can');
+        await clock.sleep(JOURNAL_RETRY_MS, signal);
       }
-      await this.#do(job);
-      if (gapMs > 0) await clock.sleep(gapMs, signal);
     }
+  }
+
+  async #doNext(signal: AbortSignal): Promise<void> {
+    const { journal, clock, gapMs } = this.#parts;
+    const job = journal.jobs.next();
+    if (job === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+      return;
+    }
+    await this.#do(job);
+    if (gapMs > 0) await clock.sleep(gapMs, signal);
   }
 
   async #do(job: Job): Promise<void> {

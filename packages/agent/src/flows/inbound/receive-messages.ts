@@ -41,6 +41,7 @@ export interface ReceiveParts {
 
 const BATCH = 100;
 const RECHECK_MS = 250;
+const MOST_ATTEMPTS = 20;
 
 /**
  * Turns what arrives in the store into frames: each message once, in order within its chat. A row is noted in the
@@ -151,7 +152,7 @@ export class Receiver {
     const lane = chatId ?? this.#parts.messages.store.row(held.rowid)?.chatId ?? 0;
     const before = this.#lanes.get(lane) ?? Promise.resolve();
     const after = before
-      .then(() => this.#deliver(held))
+      .then(() => this.#deliverAtLast(held))
       .catch((error: unknown) => {
         this.#parts.log.error({ err: error, guid: held.guid }, 'an inbound message waits for the next start');
       })
@@ -159,6 +160,20 @@ export class Receiver {
         if (this.#lanes.get(lane) === after) this.#lanes.delete(lane);
       });
     this.#lanes.set(lane, after);
+  }
+
+  /** Trouble such as a full disk passes; until then the chat waits, so that its order stays. */
+  async #deliverAtLast(held: HeldRow): Promise<void> {
+    const { log } = this.#parts;
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+      try {
+        return await this.#deliver(held);
+      } catch (error) {
+        log.error({ err: error, guid: held.guid, attempt }, 'an inbound message could not be kept');
+        await this.#pause(attempt);
+      }
+    }
+    await this.#deliver(held);
   }
 
   async #deliver(held: HeldRow): Promise<void> {
@@ -226,16 +241,21 @@ export class Receiver {
   }
 
   async #uploadOne(file: LocalFile): Promise<Uploaded | undefined> {
-    const { uploads, clock, settings, log } = this.#parts;
+    const { uploads, log } = this.#parts;
     const { signal } = this.#stopping;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const uploaded = await uploads.upload(file, signal);
       if (uploaded.ok || uploaded.final) return uploaded;
       log.warn({ reason: uploaded.reason, attempt }, 'a file could not be handed over; it is tried again');
-      const bound = Math.min(settings.retryCapMs, settings.retryBaseMs * 2 ** Math.min(attempt, 20));
-      await clock.sleep(bound / 2 + (Math.random() * bound) / 2, signal);
+      await this.#pause(attempt);
     }
     return undefined;
+  }
+
+  async #pause(attempt: number): Promise<void> {
+    const { clock, settings } = this.#parts;
+    const bound = Math.min(settings.retryCapMs, settings.retryBaseMs * 2 ** Math.min(attempt, 20));
+    await clock.sleep(bound / 2 + (Math.random() * bound) / 2, this.#stopping.signal);
   }
 
   #untilChange(): AbortSignal {
