@@ -17,7 +17,10 @@ describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
   const closing = undoList();
   let house: House;
   beforeAll(async () => {
-    house = await openHouse(closing, { nodes: 3, env: { RATE_LIMIT_CRM_WEBHOOK: '1000000' } });
+    house = await openHouse(closing, {
+      nodes: 3,
+      env: { RATE_LIMIT_CRM_WEBHOOK: '1000000', RATE_LIMIT_ENROLMENT: '1000' },
+    });
   }, 120_000);
   afterAll(async () => {
     const bugs = await house.bugs();
@@ -67,12 +70,15 @@ describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
   it('H1 a node that drains says so at /readyz until its Macs are gone, and closes them with 1001', async () => {
     const location = await house.location();
     const mac = await house.mac(1, location);
+    const crowd = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => house.mac(1, `${location}${index}`)),
+    );
     const { service } = house.node(1);
     expect(await readiness(1)).toEqual([200, { status: 'ok', checks: { redis: 'ok', store: 'ok' } }]);
     // A call under way holds the drain up for a moment.
     house.crm.misbehave({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
     const frame = { sender: '+15555550100', text: 'under way', guid: randomUUID().toUpperCase() };
-    mac.received(frame);
+    const seq = mac.received(frame);
     await until(() => house.crm.callsTo('inbound').some((call) => call.locationId === location), {
       within: 10_000,
     });
@@ -86,8 +92,10 @@ describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
       { within: 15_000, every: 20 },
     );
     expect(seen).toContainEqual([503, { status: 'draining' }]);
-    expect(await mac.closed).toMatchObject({ code: 1001 });
+    for (const one of [mac, ...crowd]) expect(await one.closed).toMatchObject({ code: 1001 });
     expect((await halted).code).toBe(0);
+    // The Mac heard that its message was delivered before it was sent away.
+    expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
     await service.start();
     // What the CRM took before the end is not brought to it again.
     const back = await house.mac(1, location);

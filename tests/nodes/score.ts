@@ -27,7 +27,7 @@ export interface Score {
   /** Taken at the first attempt. */
   readonly atOnce: number;
   readonly displaced: number;
-  /** Statuses that were told twice in a row, because a node died before it had noted the first time. */
+  /** `pending` or `delivered` told once more for the same frame, because a node died before it had noted the first time. */
   readonly toldAgain: number;
   readonly faults: Readonly<Faults>;
   /** What is known of each fault. */
@@ -64,9 +64,11 @@ export function judge(crm: Crm, macs: readonly StubbornMac[], sent: readonly Sen
   for (const message of sent) {
     for (const { status } of message.attempts) codes[status] = (codes[status] ?? 0) + 1;
     const told = crm.accepted(message.messageId);
+    const frames = heard.get(message.messageId) ?? [];
+    for (const status of ['pending', 'delivered'])
+      toldAgain += Math.max(0, told.filter((one) => one === status).length - frames.length);
     const news = told.filter((status, index) => status !== told[index - 1]);
-    toldAgain += told.length - news.length;
-    judgeSent(message, heard.get(message.messageId) ?? [], of(message.locationId), news, docket);
+    judgeSent(message, frames, of(message.locationId), news, docket);
   }
   return {
     inbound: macs.flatMap(({ said }) => [...said.values()].flat()).length,
