@@ -36,6 +36,8 @@ export class Snapshots {
 
   stream(response: ServerResponse): void {
     response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+    // Whoever stops the demo and starts it again finds the page awake.
+    response.write('retry: 1000\n\n');
     for (const entry of this.#world.wire.entries)
       response.write(event('wire', JSON.stringify(entry satisfies Exchange)));
     for (const [name, data] of this.#latest) response.write(event(name, data));
