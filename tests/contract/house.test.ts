@@ -103,6 +103,17 @@ describe('unknown paths', () => {
       expect([answer.status, await answer.json()]).toEqual([404, { error: 'Not found', code: 'NOT_FOUND' }]);
     },
   );
+
+  it.each([
+    ['malformed', 'application/json', '{'],
+    ['empty', 'application/json', ''],
+    ['of an unknown type', 'application/x-unknown', 'x'],
+    ['too large', 'application/json', JSON.stringify('x'.repeat(1_100_000))],
+  ])('W20 where nothing lives, nobody reads a body that is %s', async (_what, type, body) => {
+    const { url } = await start();
+    const answer = await fetch(`${url}/nothing`, { method: 'POST', headers: { 'Content-Type': type }, body });
+    expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'NOT_FOUND' }]);
+  });
 });
 
 describe('the operator listener', () => {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import type { OAuthConfig } from '../../config/config.ts';
 import { RequestError } from '../../errors.ts';
@@ -19,6 +19,7 @@ export interface OAuthRoutesDeps {
 
 const PATH = '/oauth/callback/crm';
 const LONGEST_CODE = 4096;
+const LONGEST_BODY = 65_536;
 
 /** `GET` and `POST /oauth/callback/crm`: where the CRM sends people after they installed the app (O1–O5, L5). The code is never echoed or logged. */
 export function oauthRoutes(deps: OAuthRoutesDeps) {
@@ -35,12 +36,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
       );
     refuseUnlessReady(deps.oauth);
     const code = codeIn(request.query) ?? codeIn(request.body);
-    if (code === undefined)
-      throw new RequestError(
-        'INVALID_REQUEST',
-        { message: 'The authorisation code is missing. Start the installation from the CRM.' },
-        { status: 400, label: 'Invalid request' },
-      );
+    if (code === undefined) throw codeMissing();
     return bodyFor(await installed(code));
   }
 
@@ -69,7 +65,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
   return (app: FastifyInstance): void => {
     // A browser's HEAD must not use the code up.
     app.get(PATH, { exposeHeadRoute: false }, answer);
-    app.post(PATH, answer);
+    app.post(PATH, { bodyLimit: LONGEST_BODY, errorHandler: refuseLargeBody }, answer);
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',
       { parseAs: 'string' },
@@ -93,6 +89,18 @@ function refuseUnlessReady(oauth: OAuthConfig): void {
       { message: 'OAuth is switched on, but settings are missing.', missing: oauth.missing },
       { status: 500, label: 'OAuth is not configured' },
     );
+}
+
+const codeMissing = () =>
+  new RequestError(
+    'INVALID_REQUEST',
+    { message: 'The authorisation code is missing. Start the installation from the CRM.' },
+    { status: 400, label: 'Invalid request' },
+  );
+
+/** A body that no code needs is not worth parsing, and holds none as far as we know (O4). */
+function refuseLargeBody(error: FastifyError): never {
+  throw error.statusCode === 413 ? codeMissing() : error;
 }
 
 function codeIn(fields: unknown): string | undefined {
