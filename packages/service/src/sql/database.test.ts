@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -47,6 +48,45 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
     await expect(sql`select 3 as three`.execute(db)).resolves.toMatchObject({ rows: [{ three: 3 }] });
     await database.close();
     await proxy.stop();
+  });
+
+  it('a server that leaves in the very moment in which it greets fails that statement alone', async () => {
+    const url = await server.createDatabase();
+    const { hostname, port } = new URL(url);
+    const { promise: over, resolve: isOver } = Promise.withResolvers<void>();
+    let leaves = false;
+    // ReadyForQuery, and in the same breath what PostgreSQL says when it is shut down.
+    const ready = Buffer.from('Z\0\0\0\u0005I');
+    const fields = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0');
+    const farewell = Buffer.concat([Buffer.from([69, 0, 0, 0, fields.length + 4]), fields]);
+    const between = createServer((client) => {
+      const upstream = connect(Number(port), hostname);
+      client.pipe(upstream);
+      upstream.on('data', (chunk: Buffer) => {
+        if (!leaves || !chunk.subarray(-ready.length).equals(ready)) return client.write(chunk);
+        leaves = false;
+        client.end(Buffer.concat([chunk, farewell]), isOver);
+        return upstream.destroy();
+      });
+      for (const socket of [client, upstream]) socket.on('error', () => {});
+      client.on('close', () => upstream.destroy());
+    });
+    await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve));
+    const address = between.address();
+    const through = new URL(url);
+    through.port = String(typeof address === 'object' ? address?.port : '');
+    const database = await openDatabase({ engine: 'postgres', url: through.href }, () => {});
+    leaves = true;
+    const asked = await Promise.allSettled(
+      Array.from({ length: 3 }, () => sql`select pg_sleep(0.1)`.execute(database.db)),
+    );
+    await over;
+    expect(asked.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    await expect(sql`select 3 as three`.execute(database.db)).resolves.toMatchObject({
+      rows: [{ three: 3 }],
+    });
+    await database.close();
+    between.close();
   });
 
   it('a server that goes silent is given up after seconds, also inside a transaction, and its connections are not used again', async () => {

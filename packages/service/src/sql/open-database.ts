@@ -85,6 +85,8 @@ async function openServer(url: string, onIdleError: (error: Error) => void): Pro
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', onIdleError);
+  // So would one that breaks in the moment between the pool's care and ours; the next statement on it fails.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool) }) });
 }
 
