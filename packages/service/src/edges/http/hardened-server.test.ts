@@ -168,6 +168,23 @@ describe('slow senders', () => {
     expect(performance.now() - started).toBeLessThan(3000);
   });
 
+  it('a body that the handler gave up reading is no surprise for the sweep', async () => {
+    const port = await start(
+      async (request, response) => {
+        for await (const _ of request) break;
+        response.writeHead(413, { Connection: 'close' }).end();
+      },
+      { slowBody: () => true },
+    );
+    const surprises: unknown[] = [];
+    const note = (error: unknown) => void surprises.push(error);
+    process.on('uncaughtException', note);
+    await raw(port, `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc`, 200);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    process.off('uncaughtException', note);
+    expect(surprises).toEqual([]);
+  });
+
   it('a path that takes uploads is not', async () => {
     const port = await start((request) => request.resume(), {
       bodyMs: 100,

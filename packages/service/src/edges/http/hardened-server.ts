@@ -35,8 +35,8 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 export function createHardenedServer(handler: Handler, hardening: Hardening = HARDENING): Server {
   /** With the time at which they began. */
   const underWay = new Map<IncomingMessage, number>();
-  /** Answered before their bodies were there. */
-  const unread = new Map<IncomingMessage, number>();
+  /** Answered before their bodies were there; a request that was given up no longer knows its socket. */
+  const unread = new Map<IncomingMessage, { readonly since: number; readonly socket: Socket }>();
   const perSocket = new WeakMap<Duplex, number>();
 
   const server = createServer(
@@ -60,7 +60,7 @@ export function createHardenedServer(handler: Handler, hardening: Hardening = HA
       underWay.set(request, since);
       response.once('close', () => {
         underWay.delete(request);
-        if (!request.complete) unread.set(request, since);
+        if (!request.complete) unread.set(request, { since, socket });
         perSocket.set(socket, (perSocket.get(socket) ?? 1) - 1);
       });
       handler(request, response);
@@ -89,9 +89,9 @@ export function createHardenedServer(handler: Handler, hardening: Hardening = HA
       if (since > oldest) break;
       if (isSlow(request)) request.socket.destroy();
     }
-    for (const [request, since] of unread) {
-      if (request.complete || request.socket.destroyed) unread.delete(request);
-      else if (since <= oldest && isSlow(request)) request.socket.destroy();
+    for (const [request, { since, socket }] of unread) {
+      if (request.complete || socket.destroyed) unread.delete(request);
+      else if (since <= oldest && isSlow(request)) socket.destroy();
     }
   }, SWEEP_MS).unref();
   server.once('close', () => clearInterval(sweep));
