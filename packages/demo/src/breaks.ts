@@ -1,11 +1,22 @@
-import { randomBytes } from 'node:crypto';
-
 import { makeReaction } from '@footbridge/kit';
-import type { Agent } from '@footbridge/testkit/agent';
 import { ed25519Key } from '@footbridge/testkit/keys';
 import { until } from '@footbridge/testkit/until';
 
-import { CONTACT, CUSTOMER, LOCATION } from './world.ts';
+import {
+  arrived,
+  DISPLACED,
+  failure,
+  field,
+  fresh,
+  marked,
+  onPhone,
+  sentBy,
+  times,
+  told,
+  wasDisplaced,
+  withSecondMac,
+} from './evidence.ts';
+import { CUSTOMER, LOCATION } from './world.ts';
 import type { World } from './world.ts';
 
 /** Something that goes wrong on purpose: what is promised before, and what was seen after. */
@@ -22,76 +33,6 @@ interface Outcome {
 }
 
 const held = (condition: boolean, result: string): Outcome => ({ held: condition, result });
-
-const fresh = (text: string) => ({
-  locationId: LOCATION,
-  contactId: CONTACT,
-  phone: CUSTOMER,
-  message: text,
-});
-
-/** So that the second time is not mistaken for the first. */
-const marked = (text: string): string => `${text} #${randomBytes(2).toString('hex')}`;
-
-const arrived = async ({ crm }: World, text: string): Promise<number> =>
-  (await crm.messages()).filter(({ message }) => message.startsWith(text)).length;
-
-const sentBy = async (mac: Agent, text: string): Promise<number> =>
-  (await mac.world()).chats
-    .flatMap(({ messages }) => messages)
-    .filter((message) => message.from === 'me' && message.text === text).length;
-
-const onPhone = ({ mac }: World, text: string): Promise<number> => sentBy(mac, text);
-
-const told = (world: World, messageId: string, status: string) =>
-  until(async () => (await world.crm.accepted({ messageId })).includes(status), {
-    what: `the CRM hears ${status}`,
-    within: 15_000,
-  });
-
-/** The reason of a failed status, once the CRM has heard of it. */
-async function failure(
-  world: World,
-  messageId: string | undefined,
-): Promise<{ code: string; message: string }> {
-  await told(world, messageId ?? '', 'failed');
-  const statuses = await world.crm.statuses();
-  const error = statuses.find((call) => call.messageId === messageId && call.status === 'failed')?.error;
-  return { code: field(error, 'code'), message: field(error, 'message') };
-}
-
-/** What others answered is theirs to shape: one field of it, as text. */
-function field(of: unknown, name: string): string {
-  const value: unknown = typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined;
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : `no ${name}`;
-}
-
-const DISPLACED = '4501';
-
-const displacements = ({ wire }: World): number =>
-  wire.entries.filter(
-    (entry) => entry.kind === 'frame' && entry.type === 'close' && entry.text.startsWith(DISPLACED),
-  ).length;
-
-/** Another Mac takes the location, and gives it back in the end: displaced, the first one stays away until a person starts it again. */
-async function withSecondMac<T>(
-  world: World,
-  settings: Record<string, string>,
-  use: (second: Agent) => Promise<T>,
-): Promise<T> {
-  const second = await world.secondMac(settings);
-  try {
-    await second.registered();
-    return await use(second);
-  } finally {
-    await second.stop();
-    await world.mac.halt();
-    await world.mac.start();
-    await world.mac.registered();
-  }
-}
-
-const times = (count: number): string => (count === 0 ? 'never' : count === 1 ? 'once' : `${count} times`);
 
 /** A customer's message that must be in the CRM once, and how long that took. */
 async function once(world: World, text: string, within = 20_000): Promise<Outcome> {
@@ -130,17 +71,17 @@ export const BREAKS: readonly Break[] = [
     promise: 'One Mac serves a location. The newer one wins, the older one is told and stays away.',
     async run(world) {
       const text = marked('which Mac am I on?');
-      const before = displacements(world);
+      const before = world.wire.entries.at(-1)?.n ?? 0;
       const onSecond = await withSecondMac(world, {}, async (second) => {
         const sent = await world.crm.sendWebhook({ fields: fresh(text) });
         await told(world, sent.messageId ?? '', 'delivered');
         return sentBy(second, text);
       });
       const onFirst = await onPhone(world, text);
-      const displaced = displacements(world) - before;
+      const displaced = wasDisplaced(world, before);
       return held(
-        onSecond === 1 && onFirst === 0 && displaced > 0,
-        `the second Mac sent it ${times(onSecond)}; the first one was ${displaced > 0 ? `closed with ${DISPLACED}` : 'not told'} and sent it ${times(onFirst)}`,
+        onSecond === 1 && onFirst === 0 && displaced,
+        `the second Mac sent it ${times(onSecond)}; the first one was ${displaced ? `closed with ${DISPLACED}` : 'not told'} and sent it ${times(onFirst)}`,
       );
     },
   },

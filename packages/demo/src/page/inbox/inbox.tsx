@@ -49,11 +49,7 @@ export function InboxPane() {
       {open !== undefined && (
         <div class="inbox-bar">
           <p class="inbox-facts">
-            <bdi>
-              {open.isGroup
-                ? open.recipients.map(asNumber).join(', ')
-                : asNumber(about.value?.customer ?? '')}
-            </bdi>
+            <bdi>{handlesOf(open).map(asNumber).join(', ')}</bdi>
             <span>
               location <code>{about.value?.locationId}</code>
             </span>
@@ -135,6 +131,12 @@ function preview({ direction, text, metadata, attachments }: InboxItem): string 
             ? 'Attachment'
             : '';
   return `${direction === 'out' ? 'You: ' : ''}${what.slice(0, 120)}`;
+}
+
+function handlesOf({ isGroup, recipients, id, items: found }: Thread): readonly string[] {
+  if (isGroup) return recipients;
+  if (id === about.value?.contactId) return [about.value.customer];
+  return found.slice(0, 1).map(({ sender }) => sender);
 }
 
 const asNumber = (handle: string): string => handle.replace(/^\+1(\d{3})(\d{3})(\d{4})$/, '+1 ($1) $2-$3');
