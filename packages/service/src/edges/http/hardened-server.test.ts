@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
@@ -169,13 +169,11 @@ describe('slow senders', () => {
   });
 
   it('a body that the handler gave up reading is no surprise for the sweep', async () => {
-    const port = await start(
-      async (request, response) => {
-        for await (const _ of request) break;
-        response.writeHead(413, { Connection: 'close' }).end();
-      },
-      { slowBody: () => true },
-    );
+    const giveUp = async (request: IncomingMessage, response: ServerResponse) => {
+      for await (const _ of request) break;
+      response.writeHead(413, { Connection: 'close' }).end();
+    };
+    const port = await start((request, response) => void giveUp(request, response), { slowBody: () => true });
     const surprises: unknown[] = [];
     const note = (error: unknown) => void surprises.push(error);
     process.on('uncaughtException', note);

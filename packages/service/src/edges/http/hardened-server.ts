@@ -26,6 +26,12 @@ const HEADERS_MS = 10_000;
 const UPLOAD_MS = 600_000;
 const SWEEP_MS = 1000;
 
+/** When a request began, and where: one that was given up no longer knows its socket. */
+interface Arrival {
+  readonly since: number;
+  readonly socket: Socket;
+}
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
@@ -33,10 +39,9 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
  * two parsers may read it differently (two Hosts, an odd Transfer-Encoding) is refused before any handler sees it.
  */
 export function createHardenedServer(handler: Handler, hardening: Hardening = HARDENING): Server {
-  /** With the time at which they began. */
-  const underWay = new Map<IncomingMessage, number>();
-  /** Answered before their bodies were there; a request that was given up no longer knows its socket. */
-  const unread = new Map<IncomingMessage, { readonly since: number; readonly socket: Socket }>();
+  const underWay = new Map<IncomingMessage, Arrival>();
+  /** Answered before their bodies were there. */
+  const unread = new Map<IncomingMessage, Arrival>();
   const perSocket = new WeakMap<Duplex, number>();
 
   const server = createServer(
@@ -55,12 +60,12 @@ export function createHardenedServer(handler: Handler, hardening: Hardening = HA
       if (underWay.size >= hardening.total && !cutSlowest())
         return refuse(response, 503, 'Service busy', { 'Retry-After': '1' });
       if (isAmbiguous(request)) return refuse(response, 400, 'Bad request');
-      const since = performance.now();
+      const arrival = { since: performance.now(), socket };
       perSocket.set(socket, siblings);
-      underWay.set(request, since);
+      underWay.set(request, arrival);
       response.once('close', () => {
         underWay.delete(request);
-        if (!request.complete) unread.set(request, { since, socket });
+        if (!request.complete) unread.set(request, arrival);
         perSocket.set(socket, (perSocket.get(socket) ?? 1) - 1);
       });
       handler(request, response);
@@ -74,10 +79,10 @@ export function createHardenedServer(handler: Handler, hardening: Hardening = HA
 
   /** Holding back the end of a body costs nothing, so it must not keep out those who send all of theirs. */
   function cutSlowest(): boolean {
-    for (const request of underWay.keys()) {
+    for (const [request, { socket }] of underWay) {
       if (!isSlow(request)) continue;
       underWay.delete(request);
-      request.socket.destroy();
+      socket.destroy();
       return true;
     }
     return false;
@@ -85,9 +90,9 @@ export function createHardenedServer(handler: Handler, hardening: Hardening = HA
 
   const sweep = setInterval(() => {
     const oldest = performance.now() - hardening.bodyMs;
-    for (const [request, since] of underWay) {
+    for (const [request, { since, socket }] of underWay) {
       if (since > oldest) break;
-      if (isSlow(request)) request.socket.destroy();
+      if (isSlow(request)) socket.destroy();
     }
     for (const [request, { since, socket }] of unread) {
       if (request.complete || socket.destroyed) unread.delete(request);
