@@ -177,6 +177,17 @@ describe('attachments', () => {
     expect(await announce(bridge.url, token, 100_000_001)).toBe(413);
   });
 
+  it(
+    'a file that is too large gets its answer, also when the Mac sends all of it',
+    { timeout: 60_000 },
+    async () => {
+      const { upload } = await house();
+      const file = Buffer.alloc(101_000_000);
+      for (let time = 0; time < 6; time++)
+        expect(await upload(file)).toMatchObject({ status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } });
+    },
+  );
+
   it('an upload that stands still is broken off and leaves nothing', { timeout: 30_000 }, async () => {
     const { bridge, token, operator } = await house();
     expect(await announce(bridge.url, token, 1000)).toBe('cut');

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -47,14 +47,15 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
     if (uploads >= AT_ONCE) throw tooMany(1);
     underWay.set(locationId, uploads + 1);
     try {
-      cutWhenStalled(request.raw);
       const name = request.headers['x-file-name'];
       return await deps.take({
         locationId,
         name: fileNameFromHeader(Array.isArray(name) ? name[0] : name),
-        bytes: (request.body ?? []) as Readable,
+        bytes: bodyOf(request),
       });
     } finally {
+      // The rest of a file that was refused half-way is thrown away, not cut off: see `bodyOf`.
+      request.raw.resume();
       const left = (underWay.get(locationId) ?? 1) - 1;
       if (left === 0) underWay.delete(locationId);
       else underWay.set(locationId, left);
@@ -73,6 +74,7 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
         throw new RequestError('UNSUPPORTED_MEDIA_TYPE', {
           message: 'Send the file as it is, without Content-Encoding.',
         });
+      cutWhenStalled(request.raw);
       if (Number(request.headers['content-length'] ?? 0) > MAX_UPLOAD_BYTES) throw refusal('too_large');
       const outcome = await take(request, locationId);
       if (outcome.kind === 'refused') throw refusal(outcome.reason);
@@ -81,10 +83,14 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
   };
 }
 
+/** Whoever stops reading does not end the request: a client that is still sending would see its connection break, and not the answer. */
+function bodyOf({ body }: FastifyRequest): AsyncIterable<Uint8Array> {
+  return body instanceof Readable ? body.iterator({ destroyOnReturn: false }) : Readable.from([]);
+}
+
 function refusal(reason: keyof typeof REFUSALS): RequestError {
   const [code, message] = REFUSALS[reason];
-  // The rest of the file is not worth waiting for.
-  return new RequestError(code, { message }, { headers: { Connection: 'close' } });
+  return new RequestError(code, { message });
 }
 
 function tooMany(waitSec: number): RequestError {
