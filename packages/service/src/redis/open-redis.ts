@@ -29,7 +29,10 @@ export interface Redis {
   /** Called when a lost connection is back: what was published meanwhile is lost, and Redis may have forgotten everything. */
   onBack(listener: () => void): void;
   ping(): Promise<void>;
-  /** Whether nobody serves at its address at this very moment, so that no other node can use it either. Silence is no proof. */
+  /**
+   * Whether it went while both connections to it were in good health, and nobody serves at its address at this very moment: then
+   * this node knows all that was said until the end, and no other node can use it either. Silence is no proof.
+   */
   isGone(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -76,7 +79,7 @@ export async function openRedis(url: string, log: Logger): Promise<Redis> {
     subscribe: (channel, listener) => listening.subscribe(channel, listener),
     onBack: (listener) => void listeners.push(listener),
     ping: async () => void (await inTime(commands.send(['PING']), TIMEOUT_MS)),
-    isGone: () => isRedisGone(url),
+    isGone: async () => commands.endedWell && listening.endedWell && (await isRedisGone(url)),
     async close() {
       close();
     },

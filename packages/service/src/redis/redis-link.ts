@@ -4,7 +4,11 @@ import type { Logger } from '../log.ts';
 
 type Client = ReturnType<typeof connection>;
 
-const CHECK_MS = 1000;
+const CHECK_MS = 250;
+/** Checks this far apart: it was us who slept. */
+const SLEPT_MS = 2000;
+/** A connection that was heard this shortly before it ended had missed nothing until then. */
+const SHORTLY_MS = 3 * CHECK_MS;
 /** A connection on which nothing is heard for this long is replaced: a network that swallows everything says nothing either. */
 const SILENT_MS = 4000;
 const CONNECT_MS = 3000;
@@ -21,7 +25,9 @@ export class RedisLink {
   #client: Client;
   #heardAt = performance.now();
   #checkedAt = performance.now();
+  #answeredAt = performance.now();
   #away = false;
+  #endedWell = false;
   #closed = false;
 
   constructor(name: string, url: string, log: Logger, isBack: () => void) {
@@ -36,6 +42,11 @@ export class RedisLink {
   async open(): Promise<void> {
     await this.#client.connect();
     this.#heardAt = performance.now();
+  }
+
+  /** It ended in good health, and is not back: nothing that was said to it before is unknown. */
+  get endedWell(): boolean {
+    return this.#away && this.#endedWell;
   }
 
   send<T>(args: (string | Buffer)[]): Promise<T> {
@@ -57,7 +68,10 @@ export class RedisLink {
     const client = connection(this.#url);
     client.on('error', (error: Error) => {
       if (this.#closed || client !== this.#client) return;
-      if (!this.#away) this.#log.warn({ connection: this.#name, err: error }, 'Redis is away');
+      if (!this.#away) {
+        this.#endedWell = performance.now() - this.#answeredAt < SHORTLY_MS;
+        this.#log.warn({ connection: this.#name, err: error }, 'Redis is away');
+      }
       this.#away = true;
     });
     // One that breaks again before it listens becomes ready again later.
@@ -76,14 +90,14 @@ export class RedisLink {
   #check(): void {
     const now = performance.now();
     // It was us who slept: nothing is known about the connection.
-    if (now - this.#checkedAt > 2 * CHECK_MS) this.#heardAt = now;
+    if (now - this.#checkedAt > SLEPT_MS) this.#heardAt = now;
     this.#checkedAt = now;
     const client = this.#client;
     if (now - this.#heardAt > SILENT_MS) return this.#replace();
     if (client.isReady)
       client.ping().then(
         () => {
-          if (client === this.#client) this.#heardAt = performance.now();
+          if (client === this.#client) this.#heardAt = this.#answeredAt = performance.now();
         },
         () => {},
       );
@@ -95,6 +109,7 @@ export class RedisLink {
     this.#heardAt = performance.now();
     if (!this.#away) this.#log.warn({ connection: this.#name }, 'Redis is away: it says nothing');
     this.#away = true;
+    this.#endedWell = false;
     old.destroy();
     this.#client.connect().catch(() => {
       // Replaced in its turn, or closed: whoever did that knows.

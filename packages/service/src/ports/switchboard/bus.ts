@@ -31,7 +31,8 @@ export type BusMessage =
   | { readonly type: 'who'; readonly id: string; readonly from: string }
   | { readonly type: 'here'; readonly id: string; readonly occupants: Occupant[] };
 
-export type AskOutcome = 'written' | 'stale' | 'overloaded';
+/** `soon`: Redis had forgotten the lease, and somebody with a newer one may still show up. */
+export type AskOutcome = 'written' | 'stale' | 'overloaded' | 'soon';
 
 const NONCE = 12;
 const PREFIX = 8;

@@ -95,8 +95,9 @@ describe.skipIf(!(await hasRedis()))('the switchboard when things break', { time
     const stale = await bound(a.board, location, old);
     const lease = await bound(b.board, location, young);
     await server.flush();
-    // The deaf node does not know that it lost, so it has its lease back first; that proves nothing yet.
-    expect(await a.board.send(location, frame())).toBe('written');
+    // The deaf node does not know that it lost, so it has its lease back first; that proves nothing yet, and nothing is written to it.
+    await expect(a.board.send(location, frame())).rejects.toThrow(/does not answer/);
+    expect(old.written).toBe(0);
     expect(await a.board.confirm(stale)).toBe(false);
     expect(old.cuts).toEqual(['displaced']);
     expect(await b.board.confirm(lease)).toBe(true);

@@ -32,6 +32,8 @@ const FENCE_MS = TTL_MS - 2000;
 const FENCE_CHECK_TICKS = 10;
 /** After Redis forgot everything, whoever has a newer number shows up within one round of renewals. */
 const PROOF_MS = RENEW_MS + 500;
+/** Most of them within this: as soon as they hear of it, or are connected again. Until then nothing is written. */
+const SHOWS_UP_MS = 1200;
 const ANSWER_MS = 1500;
 /** The owner refuses what reaches it later than this, so that nothing is written after the asker has given up. */
 const NOT_AFTER_MS = 1200;
@@ -39,6 +41,7 @@ const LOOK_AGAIN_MS = 50;
 /** Ticks this far apart mean that the whole process stood still. */
 const FREEZE_MS = 500;
 const AWAY = 'Redis is away: the owner of the location is not known';
+const FORGOTTEN = 'Redis had forgotten its leases: the owner of the location is not certain yet';
 
 export interface RedisSwitchboardOptions {
   readonly redis: Redis;
@@ -56,8 +59,9 @@ interface Held {
   readonly shard: number;
   /** Monotonic time at which Redis was last asked with success. */
   confirmedAt: number;
-  /** Monotonic time from which on the lease is proof again, after Redis had forgotten it. */
+  /** Monotonic time from which on the lease is proof again, after Redis had forgotten it; and from which on the line may be used. */
   provenAt: number;
+  usableAt: number;
 }
 
 /** Several nodes over one Redis: leases with growing epochs, and a question with an answer to the node that holds the socket. */
@@ -144,16 +148,26 @@ class RedisSwitchboard implements Switchboard, Hearing {
         await sleep(this.#clock, pauseMs);
         continue;
       }
-      if (owner === undefined)
-        return (await this.#restore(locationId)) ? this.#writeLocally(locationId, frame) : 'not_connected';
-      if (owner.node === this.#node)
-        return this.#held.get(locationId)?.lease.sessionId === owner.sessionId
-          ? this.#writeLocally(locationId, frame)
-          : 'not_connected';
+      if (owner === undefined) {
+        if (!(await this.#restore(locationId))) return 'not_connected';
+        if (isOver(pauseMs)) throw new EngineError('redis', FORGOTTEN);
+        continue;
+      }
+      if (owner.node === this.#node && this.#held.get(locationId)?.lease.sessionId !== owner.sessionId)
+        return 'not_connected';
       this.#dropStale(locationId, owner);
-      const outcome = await this.#ask(owner, locationId, frame);
+      const outcome =
+        owner.node === this.#node
+          ? this.#writeLocally(locationId, owner.epoch, frame)
+          : await this.#ask(owner, locationId, frame);
       if (outcome === 'written') return 'written';
       if (outcome === 'overloaded') return 'not_connected';
+      if (outcome === 'soon') {
+        if (isOver(LOOK_AGAIN_MS)) throw new EngineError('redis', FORGOTTEN);
+        await sleep(this.#clock, LOOK_AGAIN_MS);
+        pauseMs = LOOK_AGAIN_MS;
+        continue;
+      }
       // Not written, that much is certain. The Mac may be on its way to another node, or its node just coming back to Redis.
       const isGhost = outcome === 'stale' && before?.sessionId === owner.sessionId;
       if (isGhost || isOver(pauseMs)) return 'not_connected';
@@ -214,9 +228,7 @@ class RedisSwitchboard implements Switchboard, Hearing {
   asked({ id, locationId, epoch, notAfter, frame }: Ask): AskOutcome {
     if (this.#leases.time.latest() > notAfter || this.#isRepeated(id)) return 'stale';
     // Made where the request was parsed, on the node that asks.
-    const held = this.#held.get(locationId as LocationId);
-    if (held === undefined || held.lease.epoch !== epoch || !this.#isAlive(held)) return 'stale';
-    return held.line.write(frame, epoch);
+    return this.#writeLocally(locationId as LocationId, epoch, frame);
   }
 
   cut({ locationId, sessionId, reason }: Cut): void {
@@ -234,14 +246,16 @@ class RedisSwitchboard implements Switchboard, Hearing {
   /** While Redis is down for everybody no location changes hands: a line that is still within its time may be used, anything else is our failure. */
   #sendAlone(locationId: LocationId, frame: LineFrame): SendOutcome {
     const held = this.#held.get(locationId);
-    if (held === undefined || !this.#isAlive(held)) throw new EngineError('redis', AWAY);
-    return this.#writeLocally(locationId, frame);
+    const outcome = held === undefined ? 'stale' : this.#writeLocally(locationId, held.lease.epoch, frame);
+    if (outcome === 'written') return 'written';
+    if (outcome === 'overloaded') return 'not_connected';
+    throw new EngineError('redis', AWAY);
   }
 
-  #writeLocally(locationId: LocationId, frame: LineFrame): SendOutcome {
+  #writeLocally(locationId: LocationId, epoch: number, frame: LineFrame): AskOutcome {
     const held = this.#held.get(locationId);
-    if (held === undefined || !this.#isAlive(held)) return 'not_connected';
-    return held.line.write(frame, held.lease.epoch) === 'written' ? 'written' : 'not_connected';
+    if (held === undefined || held.lease.epoch !== epoch || !this.#isAlive(held)) return 'stale';
+    return this.#clock.monotonic() < held.usableAt ? 'soon' : held.line.write(frame, epoch);
   }
 
   async #ask({ node, epoch }: Owner, locationId: LocationId, frame: LineFrame) {
@@ -270,7 +284,7 @@ class RedisSwitchboard implements Switchboard, Hearing {
       return line.cut(lossTo(former.lease.deviceId, lease));
     if (former !== undefined) this.#drop(former, lossTo(lostTo, former.lease));
     const shard = shardOf(lease.locationId);
-    const held = { lease, line, shard, since: this.#clock.now(), confirmedAt, provenAt: 0 };
+    const held = { lease, line, shard, since: this.#clock.now(), confirmedAt, provenAt: 0, usableAt: 0 };
     this.#held.set(lease.locationId, held);
     this.#shards[shard]?.add(held);
   }
@@ -355,7 +369,9 @@ class RedisSwitchboard implements Switchboard, Hearing {
     }
     held.confirmedAt = Math.max(held.confirmedAt, askedAt);
     if (renewal.kind === 'kept') return false;
-    held.provenAt = this.#clock.monotonic() + PROOF_MS;
+    const now = this.#clock.monotonic();
+    held.provenAt = now + PROOF_MS;
+    held.usableAt = now + SHOWS_UP_MS;
     return true;
   }
 
