@@ -18,8 +18,9 @@ export interface CampaignOptions {
 }
 
 export interface CampaignScore extends TrafficScore {
-  /** How often each thing was broken. */
+  /** How often each thing was broken, and when. */
   readonly struck: Readonly<Record<string, number>>;
+  readonly history: readonly string[];
 }
 
 const MONKEYS = 2;
@@ -32,12 +33,17 @@ export async function campaign(options: CampaignOptions): Promise<CampaignScore>
     const house = await openHouse(undo, { nodes, env });
     house.crm.settings.honourIdempotencyKey = true;
     const struck: Record<string, number> = {};
+    const history: string[] = [];
+    const tell = (name: string, from: number, to: number) => {
+      struck[name] = (struck[name] ?? 0) + 1;
+      history.push(`${Math.round(from)}–${Math.round(to)} ms: ${name}`);
+    };
     const score = await traffic(house, { messages, seed, locations }, (macs, random) => ({
       steps: faults,
       atOnce: MONKEYS,
-      step: createMonkey(house, macs, random, struck),
+      step: createMonkey(house, macs, random, tell),
     }));
-    return { ...score, struck };
+    return { ...score, struck, history };
   } finally {
     await undo.run();
   }
@@ -54,7 +60,7 @@ if (import.meta.main) {
     },
   });
   const began = performance.now();
-  const { codes, struck, bugs, faults, evidence, ...score } = await campaign({
+  const { codes, struck, history, bugs, faults, evidence, ...score } = await campaign({
     messages: Number(values.messages),
     faults: Number(values.faults),
     seed: Number(values.seed),
@@ -71,6 +77,7 @@ if (import.meta.main) {
     figures.map(([name, value]) => `${name}=${value}`).join(' '),
     `answers: ${list(codes)}`,
     `broken: ${list(struck)}`,
+    ...(evidence.length > 0 ? history : []),
     ...evidence,
     ...bugs,
   ];

@@ -5,12 +5,12 @@ import type { StubbornMac } from './stubborn-mac.ts';
 
 type Kind = readonly [name: string, strike: () => Promise<unknown>];
 
-/** Breaks one thing after the other, in turn, for a random while; nothing that it is breaking at the moment. Counts what it did. */
+/** Breaks one thing after the other, in turn, for a random while; nothing that it is breaking at the moment. Tells what it did. */
 export function createMonkey(
   house: House,
   locations: readonly (readonly StubbornMac[])[],
   random: () => number,
-  struck: Record<string, number>,
+  struck: (name: string, from: number, to: number) => void,
 ): () => Promise<void> {
   const busy = new Set<unknown>();
   const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(random() * from.length)];
@@ -120,8 +120,9 @@ export function createMonkey(
   return async function strike() {
     for (;;) {
       const [name, act] = kinds[turn++ % kinds.length] ?? ['nothing', async () => false];
+      const began = performance.now();
       if ((await act()) === false) continue;
-      struck[name] = (struck[name] ?? 0) + 1;
+      struck(name, began, performance.now());
       return aWhile(500, 2000);
     }
   };
