@@ -59,6 +59,8 @@ export interface Patience {
    * is asked again later.
    */
   confirmed?(): boolean | Promise<boolean>;
+  /** Nothing is in the way any more: the attempt goes out now. */
+  attempting?(): void;
   /** The call waits for its next attempt or its turn; `wake` makes it ask `wanted` at once. */
   waiting?(wake: () => void): void;
 }
@@ -197,6 +199,7 @@ class HttpCrmClient implements CrmClient {
       if (!confirmed) return UNWANTED;
       if (!patience.wanted(wasRenewed)) return 'ask_again';
     }
+    patience.attempting?.();
     story.renewed = undefined;
     story.attempts++;
     gate.begin();

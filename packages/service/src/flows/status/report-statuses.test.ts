@@ -74,7 +74,7 @@ function heldLine() {
       tell: (call: StatusCall, patience: Patience) =>
         new Promise<StatusOutcome>((answer) => {
           // The first attempt goes out at once.
-          void patience.confirmed?.();
+          patience.attempting?.();
           waiting.push({ call, patience, answer });
         }),
     },
@@ -451,7 +451,7 @@ describe('in whatever order things happen', () => {
             async tell(call, patience) {
               for (let attempts = 1; ; attempts++) {
                 if (!patience.wanted(false)) return { kind: 'unwanted' };
-                void patience.confirmed?.();
+                patience.attempting?.();
                 await scheduler.schedule(Promise.resolve(), `${call.status} travels`);
                 const seen = arrivals.get(call.messageId) ?? [];
                 arrivals.set(call.messageId, seen);

@@ -32,6 +32,8 @@ export interface Patience {
   wanted(renewed: boolean): boolean;
   /** Asked right before an attempt goes out, where other nodes may have taken the location over. */
   confirmed?(): boolean | Promise<boolean>;
+  /** The attempt goes out now. */
+  attempting?(): void;
   /** Asked after a setback: is it worth another attempt? */
   again(setback: Setback): boolean;
   /** The call waits; `wake` makes it ask `wanted` at once. */

@@ -12,7 +12,19 @@ it('A2 a pending that is given up before its first attempt is said once all the 
   telling.giveUp();
   expect(telling.wanted()).toBe(true);
   expect(telling.confirmed()).toBe(true);
+  telling.attempting();
   expect(telling.wanted()).toBe(false);
+});
+
+it('A4 a pending whose Mac reports while its lease is being confirmed is said all the same', async () => {
+  const asked = Promise.withResolvers<boolean>();
+  const leases = { isCurrent: () => true, confirm: () => asked.promise };
+  const telling = new Telling('pending', call, lease, leases);
+  const confirmed = telling.confirmed();
+  telling.giveUp();
+  asked.resolve(true);
+  expect(await confirmed).toBe(true);
+  expect(telling.wanted()).toBe(true);
 });
 
 it('A11 nothing is said in the name of a lease that is history', () => {

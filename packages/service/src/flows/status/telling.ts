@@ -57,8 +57,11 @@ export class Telling implements Patience {
     );
   }
 
-  confirmed(): boolean | Promise<boolean> {
+  attempting(): void {
     this.#attempted = true;
+  }
+
+  confirmed(): boolean | Promise<boolean> {
     const { confirm } = this.#leases;
     return confirm === undefined || this.#lease === undefined || this.#confirmed(confirm, this.#lease);
   }
