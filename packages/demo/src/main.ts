@@ -6,13 +6,9 @@ import { styleText } from 'node:util';
 
 import { undoList } from '@footbridge/testkit/undo';
 
-import { BREAKS } from './breaks.ts';
-import { preparePage } from './build-page.ts';
 import { startKeeper } from './keeper.ts';
 import { readOptions } from './options.ts';
 import type { Options } from './options.ts';
-import { startPage } from './page-server.ts';
-import { tellStory } from './story.ts';
 import { nextFree, startWorld } from './world.ts';
 import type { World } from './world.ts';
 
@@ -60,6 +56,7 @@ async function ports(): Promise<{ service: number; operator: number; crm: number
 }
 
 async function breakEverything(world: World): Promise<boolean> {
+  const { BREAKS } = await import('./breaks.ts');
   let good = true;
   for (const one of BREAKS) {
     const { id, title, promise } = one;
@@ -76,6 +73,10 @@ async function breakEverything(world: World): Promise<boolean> {
       `  ${outcome.held ? styleText('green', '✔') : styleText('red', '✖')} ${title.padEnd(24)} ${outcome.result}`,
     );
   }
+  say(
+    { done: true, ok: good, ms: Math.round(performance.now() - started) },
+    good ? '\nEvery promise held.' : '\nA promise was broken.',
+  );
   return good;
 }
 
@@ -115,18 +116,19 @@ async function run(): Promise<void> {
   );
   try {
     const chosen = await ports();
-    const opening = values.headless ? undefined : preparePage();
-    const world = await startWorld(chosen, step, undo);
+    // What comes later is loaded while the programs start.
+    const [world, { tellStory }, { startPage }, { preparePage }] = await Promise.all([
+      startWorld(chosen, step, undo),
+      import('./story.ts'),
+      import('./page-server.ts'),
+      import('./build-page.ts'),
+    ]);
     await tellStory(world, step);
-    if (opening === undefined) {
-      const good = await breakEverything(world);
-      say(
-        { done: true, ok: good, ms: Math.round(performance.now() - started) },
-        good ? '\nEvery promise held.' : '\nA promise was broken.',
-      );
-      return stop(good ? 0 : 1);
-    }
-    const url = await startPage(world, chosen.page, await opening, undo);
+    if (values.headless) return stop((await breakEverything(world)) ? 0 : 1);
+    // Built only after a change: then the first visitor waits for it a moment, and nobody else.
+    const page = preparePage();
+    page.catch(giveUp);
+    const url = await startPage(world, chosen.page, page, undo);
     // Since the process began, as whoever waits counts.
     const ms = Math.round(performance.now());
     say(
@@ -134,10 +136,14 @@ async function run(): Promise<void> {
       `\n  ${styleText('bold', 'Open')}  ${styleText('cyan', url)}     ${styleText('dim', `ready in ${(ms / 1000).toFixed(1)} s`)}\n  ${styleText('bold', 'Stop')}  Ctrl-C\n`,
     );
   } catch (error) {
-    if (stopping === undefined)
-      console.error(`\nThe demo could not go on: ${error instanceof Error ? error.message : String(error)}`);
-    stop(1);
+    giveUp(error);
   }
+}
+
+function giveUp(error: unknown): void {
+  if (stopping === undefined)
+    console.error(`\nThe demo could not go on: ${error instanceof Error ? error.message : String(error)}`);
+  stop(1);
 }
 
 await run();

@@ -27,7 +27,12 @@ const policy = (service: string) =>
   ].join('; ');
 
 /** The page and its few calls: `GET /events` tells everything that changes, `POST /do/<action>` plays a person. */
-export async function startPage(world: World, port: number, page: BuiltPage, undo: Undo): Promise<string> {
+export async function startPage(
+  world: World,
+  port: number,
+  page: BuiltPage | Promise<BuiltPage>,
+  undo: Undo,
+): Promise<string> {
   const snapshots = new Snapshots(world);
   const shelf = new MediaShelf(join(world.mac.dataDir, 'simulated-messages'));
   const doing = actions(world, shelf, () => url);
@@ -45,7 +50,7 @@ export async function startPage(world: World, port: number, page: BuiltPage, und
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isHere(request)) return answer(response, 403, { error: 'Only this machine may look.' });
     const path = (request.url ?? '/').split('?')[0] ?? '/';
-    const file = page.files.get(path);
+    const file = (await page).files.get(path);
     const isGet = request.method === 'GET' || request.method === 'HEAD';
     if (isGet && file !== undefined) {
       response.writeHead(200, { 'Content-Type': file.type, 'Cache-Control': 'no-store' }).end(file.body);

@@ -13,7 +13,6 @@ import type { Undo } from '@footbridge/testkit/undo';
 import { WireLog } from './wire/exchange.ts';
 import type { Leg } from './wire/exchange.ts';
 import { recordHttp } from './wire/record-http.ts';
-import { recordSocket } from './wire/record-socket.ts';
 
 export const LOCATION = 'locDEMO1';
 export const CONTACT = 'contactAnna';
@@ -63,17 +62,21 @@ export async function startWorld(ports: Ports, step: Step, undo: Undo): Promise<
     () => known.crm,
   );
   const front = recordHttp(wire, frontLeg, () => known.service);
-  const socket = recordSocket(wire, () => known.service);
-  front.on('upgrade', (request, raw, head) => socket.handleUpgrade(request, raw, head));
   const crmUrl = await listen(back, ports.crm, undo);
   const publicUrl = await listen(front, ports.service, undo);
-  undo.add(() => socket.close());
 
   const app = { clientId: `${randomBytes(12).toString('hex')}-footbrid`, clientSecret: randomUUID() };
   const service = new Service({ env: serviceSettings(app, publicUrl, crmUrl, ports.operator) });
   undo.add(() => service.stop());
   const starting = service.start();
-  const [crm] = await Promise.all([startCrm(app, publicUrl, undo), starting]);
+  const [crm, { recordSocket }] = await Promise.all([
+    startCrm(app, publicUrl, undo),
+    import('./wire/record-socket.ts'),
+    starting,
+  ]);
+  const socket = recordSocket(wire, () => known.service);
+  undo.add(() => socket.close());
+  front.on('upgrade', (request, raw, head) => socket.handleUpgrade(request, raw, head));
   known.crm = crm.url;
   known.service = service.url;
   step('service', publicUrl);

@@ -16,12 +16,14 @@ import { WirePane } from './wire/wire.tsx';
 
 const tab = signal<PaneName>('phone');
 
-/** Not for the moment in which a connection is made. */
+/** A page that was never connected is still on its way; a short break is none. */
 const GONE_AFTER_MS = 2500;
 const isGone = signal(false);
+let wasLive = false;
 effect(() => {
   isGone.value = false;
-  if (isLive.value) return undefined;
+  if (isLive.value) wasLive = true;
+  if (isLive.value || !wasLive) return undefined;
   const timer = setTimeout(() => (isGone.value = true), GONE_AFTER_MS);
   return () => clearTimeout(timer);
 });

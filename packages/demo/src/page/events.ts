@@ -32,7 +32,9 @@ function begin(): void {
   sentGuids.value = new Map();
   void fetch('./about')
     .then((answer) => answer.json())
-    .then((said: About) => (about.value = said));
+    .then((said: About) => (about.value = said))
+    // Gone again already; the next beginning asks anew.
+    .catch(() => undefined);
 }
 
 /** Entries come in bursts: they are drawn once per frame. */
