@@ -1,11 +1,8 @@
 import * as crypto from 'node:crypto';
 
-import { asRequestId, newRequestId } from '@footbridge/protocol/ids';
+import { newRequestId } from '@footbridge/protocol/ids';
 import type { RequestId } from '@footbridge/protocol/ids';
 
 /** Node's own generator is forty times cheaper than one from single random bytes; older Nodes do not have it. */
-export function nextRequestId(): RequestId {
-  return asRequestId(native?.()) ?? newRequestId();
-}
-
-const native = 'randomUUIDv7' in crypto ? (crypto.randomUUIDv7 as () => string) : undefined;
+export const nextRequestId: () => RequestId =
+  'randomUUIDv7' in crypto ? (crypto.randomUUIDv7 as () => RequestId) : () => newRequestId();
