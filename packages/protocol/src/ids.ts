@@ -47,10 +47,6 @@ export function asGuid(value: unknown): Guid | undefined {
   return value.isWellFormed() ? (value as Guid) : undefined;
 }
 
-export function asRequestId(value: unknown): RequestId | undefined {
-  return typeof value === 'string' && UUID_V7.test(value) ? (value as RequestId) : undefined;
-}
-
 /** A UUIDv7: 48 bits of milliseconds, then randomness, so that ids sort by the time they were made. */
 export function newRequestId(now: number = Date.now()): RequestId {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
