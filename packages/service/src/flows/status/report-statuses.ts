@@ -62,6 +62,8 @@ export interface StatusReports {
 const SETTLE_MS = { ownFormerLife: 11_000, otherNodes: 20_000 };
 /** No `pending` is tried for longer than this, timeouts included. */
 const PENDING_LIFE_MS = 180_000;
+/** Over several nodes a refusal is told within this, or not at all. */
+const REFUSAL_LIFE_MS = 1500;
 
 export function createStatusReports(deps: StatusReportsDeps): StatusReports {
   return new Reports(deps);
@@ -113,7 +115,12 @@ class Reports implements StatusReports {
   rejected({ requestId, locationId, messageId, code, message }: Rejected): void {
     const usable = usableMessageId(messageId);
     if (usable === undefined || !this.#speaks(requestId)) return;
-    void this.#tell(requestId, this.#telling('rejection', locationId, usable, 'failed', { code, message }));
+    const telling = this.#telling('rejection', locationId, usable, 'failed', { code, message });
+    const told = this.#tell(requestId, telling);
+    if (!this.#deps.otherNodes) return;
+    // The lanes of another node do not know of it: there the CRM may have repeated the request with success by now.
+    const cancel = this.#deps.clock.after(REFUSAL_LIFE_MS, () => telling.withdraw());
+    void told.finally(cancel);
   }
 
   async close(): Promise<void> {

@@ -55,3 +55,9 @@ it('A11 a Mac that comes back while its old line is asked about is still heard',
     false,
   );
 });
+
+it('A5 what was withdrawn is not said, not even once', () => {
+  const telling = new Telling('rejection', call, undefined, { isCurrent: () => true });
+  telling.withdraw();
+  expect([telling.wanted(), telling.wanted(true), telling.confirmed()]).toEqual([false, false, false]);
+});

@@ -30,6 +30,7 @@ export class Telling implements Patience {
   readonly #leases: Leases;
   #unwanted = false;
   #attempted = false;
+  #withdrawn = false;
   #wake: (() => void) | undefined;
 
   constructor(voice: Voice, call: StatusCall, lease: Lease | undefined, leases: Leases) {
@@ -45,6 +46,12 @@ export class Telling implements Patience {
     this.#wake?.();
   }
 
+  /** Not said at all any more, unless it is on the wire already. */
+  withdraw(): void {
+    this.#withdrawn = true;
+    this.giveUp();
+  }
+
   /** The Mac came back on a newer line and said the same again: this goes on in its name. */
   speakFor(lease: Lease): void {
     if (this.#lease !== undefined && lease.epoch > this.#lease.epoch) this.#lease = lease;
@@ -52,6 +59,7 @@ export class Telling implements Patience {
 
   wanted(renewed = false): boolean {
     return (
+      !this.#withdrawn &&
       (renewed || !this.#unwanted || !this.#attempted) &&
       (this.#lease === undefined || this.#leases.isCurrent(this.#lease))
     );
@@ -62,6 +70,7 @@ export class Telling implements Patience {
   }
 
   confirmed(): boolean | Promise<boolean> {
+    if (this.#withdrawn) return false;
     const { confirm } = this.#leases;
     return confirm === undefined || this.#lease === undefined || this.#confirmed(confirm, this.#lease);
   }
