@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 import { CrmWorld, LOCATION, PHONE } from './crm-world.ts';
+import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { CrmWorldOptions } from './crm-world.ts';
 import { dumpFiles } from './dump-files.ts';
 
@@ -323,13 +324,7 @@ describe.skipIf(!(await hasPostgres()))('over two processes', () => {
     const crm = await startCrm({ settings: { rateLimit: null, expiresInSec: 4 } });
     undo.add(() => crm.stop());
     const env = {
-      CRM_HOSTNAME: crm.url,
-      CRM_PUBLIC_KEY: crm.key.publicKey,
-      CRM_OAUTH_ENABLED: 'true',
-      CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
-      CRM_OAUTH_CLIENT_SECRET: crm.settings.clientSecret,
-      CRM_OAUTH_TOKEN_URL: crm.tokenUrl,
-      CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+      ...crmEnv(crm),
       CRM_OAUTH_REFRESH_THRESHOLD_SEC: '2',
       DATABASE_URL: await server.createDatabase(),
     };

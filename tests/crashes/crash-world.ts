@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
-
 import { startCrm } from '@footbridge/testkit/crm';
+import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { Crm, CrmSettings } from '@footbridge/testkit/crm';
 import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
@@ -63,13 +62,7 @@ async function openCrm(undo: Undo, settings: Partial<CrmSettings>) {
   undo.add(() => crm.stop());
   crm.addContact({ locationId: LOCATION, phone: PHONE });
   const env = {
-    CRM_HOSTNAME: crm.url,
-    CRM_PUBLIC_KEY: crm.key.publicKey,
-    CRM_OAUTH_ENABLED: 'true',
-    CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
-    CRM_OAUTH_CLIENT_SECRET: crm.settings.clientSecret,
-    CRM_OAUTH_TOKEN_URL: crm.tokenUrl,
-    CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+    ...crmEnv(crm),
     CRM_OAUTH_REFRESH_THRESHOLD_SEC: '1',
     RATE_LIMIT_CRM_CALLS: '100000',
   };

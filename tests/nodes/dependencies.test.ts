@@ -1,8 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import { startCrm } from '@footbridge/testkit/crm';
+import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { Crm } from '@footbridge/testkit/crm';
 import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
 import { activate, connectMac, joinMac } from '@footbridge/testkit/mac';
@@ -52,13 +53,7 @@ describe('Redis away, one process: it has no use for Redis', () => {
     service = await startService({
       env: {
         HOST: '127.0.0.1',
-        CRM_HOSTNAME: crm.url,
-        CRM_PUBLIC_KEY: crm.key.publicKey,
-        CRM_OAUTH_ENABLED: 'true',
-        CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
-        CRM_OAUTH_CLIENT_SECRET: crm.settings.clientSecret,
-        CRM_OAUTH_TOKEN_URL: crm.tokenUrl,
-        CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+        ...crmEnv(crm),
         CRM_OAUTH_REFRESH_THRESHOLD_SEC: '60',
         CRM_OAUTH_DATABASE_URL: '',
       },

@@ -1,7 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startCrm } from '@footbridge/testkit/crm';
+import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { Crm } from '@footbridge/testkit/crm';
 import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
 import type { FaultProxy } from '@footbridge/testkit/fault-proxy';
@@ -72,13 +73,7 @@ export async function openHouse(
   const shared = {
     LOG_LEVEL: 'info',
     HOST: '127.0.0.1',
-    CRM_HOSTNAME: crm.url,
-    CRM_PUBLIC_KEY: crm.key.publicKey,
-    CRM_OAUTH_ENABLED: 'true',
-    CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
-    CRM_OAUTH_CLIENT_SECRET: crm.settings.clientSecret,
-    CRM_OAUTH_TOKEN_URL: crm.tokenUrl,
-    CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+    ...crmEnv(crm),
     CRM_OAUTH_REFRESH_THRESHOLD_SEC: '60',
     RATE_LIMIT_OAUTH_CALLBACK: '10000',
     RATE_LIMIT_HEALTH: '10000',
