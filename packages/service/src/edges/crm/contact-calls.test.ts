@@ -15,7 +15,7 @@ function crm(text: string, callsPer10Sec = 90) {
     transport: {
       async send({ path }) {
         paths.push(path);
-        return { status: 200, headers: {}, text };
+        return { status: 200, headers: new Map(), text };
       },
       async close() {},
     },

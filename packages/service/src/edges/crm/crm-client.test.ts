@@ -14,9 +14,9 @@ const CALL: Call = {
   body: '{"status":"pending"}',
 };
 
-const answer = (status: number, body: object = {}, headers: Answer['headers'] = {}): Answer => ({
+const answer = (status: number, body: object = {}, headers: Record<string, string> = {}): Answer => ({
   status,
-  headers,
+  headers: new Map(Object.entries(headers)),
   text: JSON.stringify(body),
 });
 const LOST: NoAnswer = { status: 0, reason: 'timeout', sent: true };

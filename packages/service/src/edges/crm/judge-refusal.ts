@@ -37,7 +37,7 @@ export function judgeRefusal(answer: Answer, words: string, now: number): Judgem
 }
 
 function askedWait(headers: Answer['headers'], now: number): number | undefined {
-  const interval = Number(headers['x-ratelimit-interval-milliseconds']);
+  const interval = Number(headers.get('x-ratelimit-interval-milliseconds'));
   return (
     retryAfter(headers, now) ??
     (Number.isFinite(interval) && interval > 0 ? Math.min(interval, LONGEST_WAIT_MS) : undefined)
@@ -46,8 +46,8 @@ function askedWait(headers: Answer['headers'], now: number): number | undefined 
 
 /** Seconds or a date (RFC 9110). */
 function retryAfter(headers: Answer['headers'], now: number): number | undefined {
-  const value = headers['retry-after'];
-  if (typeof value !== 'string' || value === '') return undefined;
+  const value = headers.get('retry-after');
+  if (value === undefined || value === '') return undefined;
   const wait = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
   return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), LONGEST_WAIT_MS) : undefined;
 }

@@ -1,8 +1,8 @@
 import type { StatusCall, StatusCalls } from '../../flows/status/status-calls.ts';
 import type { CrmClient } from './crm-client.ts';
 
-const PENDING = Buffer.from('{"status":"pending"}');
-const DELIVERED = Buffer.from('{"status":"delivered"}');
+const PENDING = '{"status":"pending"}';
+const DELIVERED = '{"status":"delivered"}';
 
 /** `PUT /conversations/messages/{messageId}/status` (A1). */
 export function createStatusCalls(client: CrmClient): StatusCalls {
@@ -26,7 +26,7 @@ export function createStatusCalls(client: CrmClient): StatusCalls {
 
 const TAKEN = { kind: 'taken' } as const;
 
-function bodyOf({ status, error }: StatusCall): Buffer | string {
+function bodyOf({ status, error }: StatusCall): string {
   if (status === 'pending') return PENDING;
   if (status === 'delivered') return DELIVERED;
   return JSON.stringify({

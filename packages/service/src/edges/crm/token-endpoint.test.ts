@@ -8,7 +8,7 @@ const GRANT = { access_token: 'access', refresh_token: 'refresh', expires_in: 10
 const answering = (body: object) =>
   createTokenEndpoint({
     transport: {
-      send: async () => ({ status: 200, headers: {}, text: JSON.stringify(body) }),
+      send: async () => ({ status: 200, headers: new Map(), text: JSON.stringify(body) }),
       close: async () => {},
     },
     tokenUrl: 'https://crm.example/oauth/token',

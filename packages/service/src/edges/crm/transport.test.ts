@@ -29,7 +29,9 @@ describe('the transport', () => {
       response.writeHead(request.url === '/no' ? 404 : 200, { 'x-b': '2' }).end('answer');
     });
     expect(await send('/yes', { wantsBody: true })).toMatchObject({ status: 200, text: 'answer' });
-    expect(await send('/yes')).toMatchObject({ status: 200, text: '', headers: { 'x-b': '2' } });
+    const unread = await send('/yes');
+    expect(unread).toMatchObject({ status: 200, text: '' });
+    expect('headers' in unread && unread.headers.get('x-b')).toBe('2');
     expect(await send('/no')).toMatchObject({ status: 404, text: 'answer' });
   });
 

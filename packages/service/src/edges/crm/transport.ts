@@ -1,36 +1,15 @@
-import { Agent } from 'undici';
-import type { Dispatcher } from 'undici';
-
 import type { Clock } from '../../clock.ts';
+import { Connection } from './connection.ts';
+import type { ConnectionOwner, Destination } from './connection.ts';
+import { Exchange, headOf } from './exchange.ts';
+import type { Answer, NoAnswer, Outgoing } from './exchange.ts';
 
-export interface Outgoing {
-  readonly origin: string;
-  readonly method: 'GET' | 'POST' | 'PUT';
-  readonly path: string;
-  /** Names and values in turn. */
-  readonly headers: string[];
-  readonly body?: string | Buffer;
-  /** The body of a 2xx is thrown away unless it is wanted. */
-  readonly wantsBody?: boolean;
-  readonly timeoutMs?: number;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-}
-
-/** No answer came. `sent` is false when the request certainly never left this machine. */
-export interface NoAnswer {
-  readonly status: 0;
-  readonly reason: 'timeout' | 'network' | 'answer_too_large';
-  readonly sent: boolean;
-}
+export type { Answer, NoAnswer, Outgoing } from './exchange.ts';
 
 /**
- * HTTP to the CRM on one Agent: keep-alive, HTTP/1.1, no redirects, one deadline over the whole exchange (waiting for a free
- * connection included). Never throws, never retries.
+ * HTTP to the CRM: keep-alive, HTTP/1.1, no redirects, one deadline over the whole exchange (waiting for a free connection
+ * included). Never throws, never retries. Our own, on sockets: two of these calls stand behind every message, and the best library
+ * makes each of them cost more than twice as much (`bench/experiments/crm-call-clients.ts`).
  */
 export interface Transport {
   send(request: Outgoing): Promise<Answer | NoAnswer>;
@@ -46,124 +25,125 @@ export interface TransportOptions {
 }
 
 const SWEEP_MS = 250;
-const MAX_ANSWER_BYTES = 256 * 1024;
 
 export function createTransport(options: TransportOptions): Transport {
   const { clock, timeoutMs = 10_000, connections = 256 } = options;
-  const agent = new Agent({
-    connections,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: 30_000,
-    connect: { timeout: timeoutMs },
-    // One sweep over the exchanges under way replaces the two timers that undici would keep for each.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
-  const underWay = new Set<Exchange>();
-  let sweeping = false;
+  const lines = new Map<string, Lines>();
+  let cancelSweep: (() => void) | undefined;
+  let isClosed = false;
 
+  // One sweep over everything replaces a timer for each exchange.
   function sweep(): void {
     const now = clock.monotonic();
-    for (const exchange of underWay) if (exchange.deadline <= now) exchange.expire();
-    sweeping = underWay.size > 0;
-    if (sweeping) clock.after(SWEEP_MS, sweep);
+    cancelSweep = undefined;
+    for (const one of lines.values()) if (one.sweep(now)) sweepSoon();
+  }
+
+  function sweepSoon(): void {
+    cancelSweep ??= clock.after(SWEEP_MS, sweep);
+  }
+
+  function linesTo(origin: string): Lines {
+    const known = lines.get(origin) ?? new Lines(new URL(origin), connections, clock);
+    lines.set(origin, known);
+    return known;
   }
 
   return {
     send(request) {
       return new Promise((resolve) => {
+        const to = linesTo(request.origin);
+        const head = isClosed ? undefined : headOf(request, to.name);
+        if (head === undefined) return resolve({ status: 0, reason: 'network', sent: false });
         const deadline = clock.monotonic() + (request.timeoutMs ?? timeoutMs);
-        const exchange: Exchange = new Exchange(deadline, request.wantsBody === true, (answer) => {
-          underWay.delete(exchange);
-          resolve(answer);
-        });
-        underWay.add(exchange);
-        if (!sweeping) {
-          sweeping = true;
-          clock.after(SWEEP_MS, sweep);
-        }
-        agent.dispatch(request, exchange);
+        to.send(new Exchange(request, head, deadline, resolve));
+        sweepSoon();
       });
     },
     async close() {
-      await agent.destroy();
+      isClosed = true;
+      cancelSweep?.();
+      for (const one of lines.values()) one.close();
     },
   };
 }
 
-/** One request and its answer. Undici's handler itself, so that a call costs no stream. */
-class Exchange implements Dispatcher.DispatchHandler {
-  readonly deadline: number;
-  readonly #wantsBody: boolean;
-  readonly #settle: (answer: Answer | NoAnswer) => void;
-  #controller: Dispatcher.DispatchController | undefined;
-  #settled = false;
-  #status = 0;
-  #headers: Answer['headers'] = {};
-  #chunks: Buffer[] | undefined;
-  #bytes = 0;
+/** The connections to one origin, and who waits for one. */
+class Lines implements ConnectionOwner {
+  /** As the `Host` header has it. */
+  readonly name: string;
+  readonly #destination: Destination;
+  readonly #most: number;
+  readonly #clock: Clock;
+  readonly #open = new Set<Connection>();
+  /** The one used last is used first: the others rest until they are closed. */
+  readonly #resting: Connection[] = [];
+  #waiting: Exchange[] = [];
 
-  constructor(deadline: number, wantsBody: boolean, settle: (answer: Answer | NoAnswer) => void) {
-    this.deadline = deadline;
-    this.#wantsBody = wantsBody;
-    this.#settle = settle;
+  constructor({ host, hostname, port, protocol }: URL, most: number, clock: Clock) {
+    const isSecure = protocol === 'https:';
+    this.name = host;
+    this.#destination = {
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port) || (isSecure ? 443 : 80),
+      isSecure,
+    };
+    this.#most = most;
+    this.#clock = clock;
   }
 
-  expire(): void {
-    this.#fail('timeout');
+  send(exchange: Exchange): void {
+    const connection = this.#rested() ?? (this.#open.size < this.#most ? this.#connect() : undefined);
+    if (connection === undefined) this.#waiting.push(exchange);
+    else connection.take(exchange);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Expired while it waited for a connection: it must not be written any more.
-    if (this.#settled) return controller.abort(new Error('timeout'));
-    this.#controller = controller;
+  freed(connection: Connection): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) return connection.take(next);
+    connection.restsUntil = this.#clock.monotonic() + connection.restMs;
+    this.#resting.push(connection);
   }
 
-  onResponseStart(_controller: unknown, status: number, headers: Answer['headers']): void {
-    this.#status = status;
-    this.#headers = headers;
-    if (this.#wantsBody || status >= 300) this.#chunks = [];
+  ended(connection: Connection): void {
+    this.#open.delete(connection);
+    const at = this.#resting.lastIndexOf(connection);
+    if (at >= 0) this.#resting.splice(at, 1);
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#connect().take(next);
   }
 
-  onResponseData(_controller: unknown, chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes <= MAX_ANSWER_BYTES) this.#chunks?.push(chunk);
-    else if (this.#chunks !== undefined) this.#fail('answer_too_large');
-    else this.#enough();
+  /** Ends what is overdue. Answers whether there will be anything to sweep. */
+  sweep(now: number): boolean {
+    const overdue = this.#waiting.filter(({ deadline }) => deadline <= now);
+    if (overdue.length > 0) this.#waiting = this.#waiting.filter(({ deadline }) => deadline > now);
+    for (const exchange of overdue) exchange.fail('timeout');
+    for (const connection of this.#open) {
+      const { exchange } = connection;
+      if ((exchange?.deadline ?? connection.restsUntil) > now) continue;
+      exchange?.fail('timeout');
+      connection.destroy();
+    }
+    return this.#open.size > 0;
   }
 
-  onResponseEnd(): void {
-    const chunks = this.#chunks;
-    const text =
-      chunks === undefined || chunks.length === 0
-        ? ''
-        : chunks.length === 1
-          ? String(chunks[0])
-          : Buffer.concat(chunks).toString();
-    this.#end({ status: this.#status, headers: this.#headers, text });
+  close(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const exchange of waiting) exchange.fail('network');
+    for (const connection of this.#open) connection.destroy();
   }
 
-  onResponseError(): void {
-    this.#fail('network');
+  #connect(): Connection {
+    const connection = new Connection(this.#destination, this);
+    this.#open.add(connection);
+    return connection;
   }
 
-  /** A 2xx whose body nobody wants is an answer already; the rest of it is not worth the reading. */
-  #enough(): void {
-    this.#end({ status: this.#status, headers: this.#headers, text: '' });
-    this.#controller?.abort(new Error('answer_too_large'));
-  }
-
-  #fail(reason: NoAnswer['reason']): void {
-    if (this.#settled) return;
-    const sent = this.#controller !== undefined;
-    this.#end({ status: 0, reason, sent });
-    this.#controller?.abort(new Error(reason));
-  }
-
-  #end(answer: Answer | NoAnswer): void {
-    if (this.#settled) return;
-    this.#settled = true;
-    this.#settle(answer);
+  #rested(): Connection | undefined {
+    const connection = this.#resting.pop();
+    if (connection === undefined || connection.restsUntil > this.#clock.monotonic()) return connection;
+    connection.destroy();
+    return this.#rested();
   }
 }

@@ -1,0 +1,74 @@
+import type { AnswerHeaders } from './answer-reader.ts';
+
+export interface Outgoing {
+  readonly origin: string;
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body?: string | Buffer;
+  /** The body of a 2xx is thrown away unless it is wanted. */
+  readonly wantsBody?: boolean;
+  readonly timeoutMs?: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Pick<AnswerHeaders, 'get'>;
+  readonly text: string;
+}
+
+/** No answer came. `sent` is false when the request certainly never left this machine. */
+export interface NoAnswer {
+  readonly status: 0;
+  readonly reason: 'timeout' | 'network' | 'answer_too_large';
+  readonly sent: boolean;
+}
+
+/** One request and its answer; settled once. */
+export class Exchange {
+  readonly request: Outgoing;
+  /** All that stands before the body. */
+  readonly head: string;
+  /** Monotonic. */
+  readonly deadline: number;
+  isSent = false;
+  readonly #settle: (answer: Answer | NoAnswer) => void;
+
+  constructor(
+    request: Outgoing,
+    head: string,
+    deadline: number,
+    settle: (answer: Answer | NoAnswer) => void,
+  ) {
+    this.request = request;
+    this.head = head;
+    this.deadline = deadline;
+    this.#settle = settle;
+  }
+
+  settle(answer: Answer): void {
+    this.#settle(answer);
+  }
+
+  fail(reason: NoAnswer['reason']): void {
+    this.#settle({ status: 0, reason, sent: this.isSent });
+  }
+}
+
+// One line break in a path or a header would begin a request of its own.
+const UNFIT_PATH = /[^\x21-\x7e]/;
+const UNFIT_HEADER = /[^\t\x20-\x7e]/;
+
+/** The request up to its body; undefined when it cannot be written without becoming another one. */
+export function headOf({ method, path, headers, body }: Outgoing, host: string): string | undefined {
+  if (UNFIT_PATH.test(path)) return undefined;
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: footbridge\r\n`;
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const value = headers[at + 1] ?? '';
+    if (UNFIT_HEADER.test(value)) return undefined;
+    head += `${headers[at]}: ${value}\r\n`;
+  }
+  if (body === undefined && method === 'GET') return `${head}\r\n`;
+  return `${head}content-length: ${body === undefined ? 0 : Buffer.byteLength(body)}\r\n\r\n`;
+}
