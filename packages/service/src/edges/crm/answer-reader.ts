@@ -1,6 +1,7 @@
 /** `broken`: no answer can be made of these bytes. `too_large`: a body that was wanted does not end. */
 export type Progress = 'more' | 'complete' | 'broken' | 'too_large';
 
+/** Heads of interim answers and trailers included. */
 const MAX_HEAD_BYTES = 65_536;
 const MAX_BODY_BYTES = 256 * 1024;
 const LONGEST_REST_MS = 30_000;
@@ -25,42 +26,41 @@ export class AnswerReader {
   restMs = 0;
   #wantsBody = false;
   #place: Place = 'behind';
-  /** The beginning of a head or line whose end is yet to come. */
-  #unread: Buffer | undefined;
+  /** The beginning of a head or line whose end is yet to come, and how much of it was searched in vain. */
+  #unread: Pile | undefined;
+  #searched = 0;
+  #headBytes = 0;
   #left = 0;
   #size = 0;
   /** Undefined when nobody wants to read it. */
-  #body: Buffer[] | undefined;
+  #body: Pile | undefined;
 
   /** The body of a 2xx is thrown away unless it is wanted; any other tells why. */
   begin(wantsBody: boolean): void {
     this.#wantsBody = wantsBody;
     this.#place = 'head';
     this.#unread = undefined;
+    this.#searched = 0;
+    this.#headBytes = 0;
     this.#size = 0;
     this.#body = undefined;
   }
 
   get text(): string {
-    const body = this.#body;
-    if (body === undefined || body.length === 0) return '';
-    return body.length === 1 ? String(body[0]) : Buffer.concat(body).toString();
+    return this.#body === undefined ? '' : this.#body.text;
   }
 
   /** `bytes` are only looked at: what is needed later is copied. */
   push(bytes: Buffer): Progress {
-    const data = this.#unread === undefined ? bytes : Buffer.concat([this.#unread, bytes]);
-    this.#unread = undefined;
+    this.#unread?.add(bytes, 0, bytes.length);
+    const data = this.#unread?.bytes ?? bytes;
     let at = 0;
     while (this.#place !== 'behind') {
       const next = this.#read(data, at);
       if (next === BROKEN) return 'broken';
       if (next === TOO_LARGE) return this.#tooLarge();
-      if (next === INCOMPLETE) {
-        if (data.length - at > MAX_HEAD_BYTES) return 'broken';
-        if (at < data.length) this.#unread = Buffer.from(data.subarray(at));
-        return 'more';
-      }
+      if (next === INCOMPLETE) return this.#keep(data, at);
+      this.#searched = 0;
       at = next;
     }
     if (at < data.length) this.restMs = 0;
@@ -72,6 +72,17 @@ export class AnswerReader {
     if (this.#place !== 'until_close') return 'broken';
     this.#place = 'behind';
     return 'complete';
+  }
+
+  #keep(data: Buffer, at: number): Progress {
+    this.#searched = data.length - at;
+    if (this.#searched >= MAX_HEAD_BYTES) return 'broken';
+    if (this.#searched === 0) this.#unread = undefined;
+    else if (at > 0 || this.#unread === undefined) {
+      this.#unread = new Pile();
+      this.#unread.add(data, at, data.length);
+    }
+    return 'more';
   }
 
   #tooLarge(): Progress {
@@ -91,39 +102,44 @@ export class AnswerReader {
   }
 
   #readHead(data: Buffer, at: number): number {
+    // What drips in is searched only where it grew.
+    if (this.#searched > 3 && data.indexOf(HEAD_END, at + this.#searched - 3) < 0) return INCOMPLETE;
     const text = data.toString('latin1', at);
-    const length = text.indexOf('\r\n\r\n');
-    if (length < 0) return INCOMPLETE;
-    const status = statusOf(text);
-    if (status === undefined || status === 101) return BROKEN;
+    const length = text.indexOf(HEAD_END) + 2;
+    if (length < 2) return INCOMPLETE;
+    const head = text.slice(0, length);
+    this.#headBytes += length + 2;
+    if (this.#headBytes > MAX_HEAD_BYTES || !HEAD.test(head)) return BROKEN;
+    const status = Number(head.slice(9, 12));
+    if (status === 101) return BROKEN;
     if (status >= 200) {
       this.status = status;
-      this.headers = new AnswerHeaders(text.slice(0, length + 2));
-      if (!this.#frame(text.startsWith(HTTP_1_1))) return BROKEN;
+      this.headers = new AnswerHeaders(head);
+      if (!this.#frame(head.startsWith(HTTP_1_1))) return BROKEN;
     }
-    return at + length + 4;
+    return at + length + 2;
   }
 
   /** Finds out how long the body is, and whether the connection outlives it. */
   #frame(isPersistent: boolean): boolean {
     const { headers, status } = this;
-    if (headers.repeats(CONTENT_LENGTH) || headers.repeats(TRANSFER_ENCODING)) return false;
     const length = headers.find(CONTENT_LENGTH);
     const coding = headers.find(TRANSFER_ENCODING);
-    if (this.#wantsBody || status >= 300) this.#body = [];
+    if (length !== undefined && coding !== undefined) return false;
+    if (length !== undefined && (!DECIMAL.test(length) || headers.repeats(CONTENT_LENGTH))) return false;
+    if (coding !== undefined && (!CHUNKED.test(coding) || headers.repeats(TRANSFER_ENCODING))) return false;
+    if (this.#wantsBody || status >= 300) this.#body = new Pile();
+    this.#left = length === undefined ? Infinity : Number(length);
     this.restMs = isPersistent ? restOf(headers) : 0;
-    if (status === 204 || status === 304) this.#place = 'behind';
-    else if (coding !== undefined) {
-      if (length !== undefined || coding.toLowerCase() !== 'chunked') return false;
-      this.#place = 'chunk_size';
-    } else if (length !== undefined) {
-      if (!DECIMAL.test(length)) return false;
-      this.#left = Number(length);
-      this.#place = this.#left === 0 ? 'behind' : 'sized';
-    } else {
-      this.#left = Infinity;
-      this.restMs = 0;
+    if (status === 204 || status === 304) {
+      this.#place = 'behind';
+      // Whoever announces a body here may send it as well, and it would be taken for the next answer.
+      if (coding !== undefined || (length !== undefined && this.#left > 0)) this.restMs = 0;
+    } else if (coding !== undefined) this.#place = 'chunk_size';
+    else if (length !== undefined) this.#place = this.#left === 0 ? 'behind' : 'sized';
+    else {
       this.#place = 'until_close';
+      this.restMs = 0;
     }
     return true;
   }
@@ -133,20 +149,20 @@ export class AnswerReader {
     if (end === at) return INCOMPLETE;
     this.#size += end - at;
     if (this.#size > MAX_BODY_BYTES) return TOO_LARGE;
-    this.#body?.push(Buffer.from(data.subarray(at, end)));
+    this.#body?.add(data, at, end);
     this.#left -= end - at;
     if (this.#left === 0) this.#place = this.#place === 'chunk' ? 'chunk_end' : 'behind';
     return end;
   }
 
   #readChunkSize(data: Buffer, at: number): number {
-    const end = data.indexOf('\r\n', at);
-    if (end < 0) return INCOMPLETE;
+    const end = this.#lineEnd(data, at);
+    if (end === 0) return INCOMPLETE;
     const digits = CHUNK_SIZE.exec(data.toString('latin1', at, end))?.[1];
     if (digits === undefined) return BROKEN;
     this.#left = Number.parseInt(digits, 16);
     this.#place = this.#left === 0 ? 'trailers' : 'chunk';
-    return end + 2;
+    return end;
   }
 
   #readChunkEnd(data: Buffer, at: number): number {
@@ -158,12 +174,44 @@ export class AnswerReader {
 
   /** They say nothing that we would use. */
   #readTrailer(data: Buffer, at: number): number {
-    const end = data.indexOf('\r\n', at);
-    if (end < 0) return INCOMPLETE;
-    this.#size += end - at;
-    if (this.#size > MAX_BODY_BYTES + MAX_HEAD_BYTES) return BROKEN;
-    if (end === at) this.#place = 'behind';
-    return end + 2;
+    const end = this.#lineEnd(data, at);
+    if (end === 0) return INCOMPLETE;
+    this.#headBytes += end - at;
+    if (this.#headBytes > MAX_HEAD_BYTES || !TRAILER.test(data.toString('latin1', at, end))) return BROKEN;
+    if (end === at + 2) this.#place = 'behind';
+    return end;
+  }
+
+  /** 0: yet to come. */
+  #lineEnd(data: Buffer, at: number): number {
+    return data.indexOf(LF, at + this.#searched) + 1;
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Bytes that are kept. Room is doubled when it runs out, so that many drips cost no more than one gush. */
+class Pile {
+  #room = EMPTY;
+  #length = 0;
+
+  get bytes(): Buffer {
+    return this.#room.subarray(0, this.#length);
+  }
+
+  get text(): string {
+    return this.#room.toString('utf8', 0, this.#length);
+  }
+
+  add(source: Buffer, from: number, to: number): void {
+    const length = this.#length + to - from;
+    if (length > this.#room.length) {
+      const room = Buffer.allocUnsafe(Math.max(length, 2 * this.#room.length));
+      this.#room.copy(room, 0, 0, this.#length);
+      this.#room = room;
+    }
+    source.copy(this.#room, this.#length, from, to);
+    this.#length = length;
   }
 }
 
@@ -186,8 +234,17 @@ export class AnswerHeaders {
   find(needle: string): string | undefined {
     const start = this.#lower.indexOf(needle);
     if (start < 0) return undefined;
-    const from = start + needle.length;
-    return this.#text.slice(from, this.#text.indexOf('\r\n', from)).trim();
+    let from = start + needle.length;
+    let to = this.#text.indexOf('\r\n', from);
+    // Not `trim`: to others, what it takes away besides these is part of the value.
+    while (isBlank(this.#text.charCodeAt(from))) from++;
+    while (to > from && isBlank(this.#text.charCodeAt(to - 1))) to--;
+    return this.#text.slice(from, to);
+  }
+
+  /** `pattern` sees all lines in small letters. */
+  has(pattern: RegExp): boolean {
+    return pattern.test(this.#lower);
   }
 
   repeats(needle: string): boolean {
@@ -197,21 +254,27 @@ export class AnswerHeaders {
 }
 
 const HTTP_1_1 = 'HTTP/1.1 ';
+const HEAD_END = '\r\n\r\n';
 const CONTENT_LENGTH = '\r\ncontent-length:';
 const TRANSFER_ENCODING = '\r\ntransfer-encoding:';
-const CONNECTION = '\r\nconnection:';
+const CLOSE = /\r\nconnection:[^\r]*\bclose\b/;
 const KEEP_ALIVE = '\r\nkeep-alive:';
-const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d[ \r]/;
+const TIMEOUT = /timeout=(\d{1,6})/i;
+// Nothing but whole lines of names and values: no bare line feed, folded line or blank before a colon can hide what frames a body.
+const HEAD =
+  /^HTTP\/1\.[01] [1-5]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?\r\n(?:[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
+const TRAILER = /^(?:[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*)?\r\n$/;
+const CHUNK_SIZE = /^([\da-f]{1,8})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]{0,1024})?\r\n$/i;
+const CHUNKED = /^chunked$/i;
 const DECIMAL = /^\d{1,15}$/;
-const CHUNK_SIZE = /^([\da-f]{1,8})[ \t]*(?:;.{0,1024})?$/i;
 const CR = 0x0d;
 const LF = 0x0a;
 
-const statusOf = (head: string) => (STATUS_LINE.test(head) ? Number(head.slice(9, 12)) : undefined);
+const isBlank = (code: number) => code === 0x20 || code === 0x09;
 
 function restOf(headers: AnswerHeaders): number {
-  if (/\bclose\b/i.test(headers.find(CONNECTION) ?? '')) return 0;
-  const seconds = /timeout=(\d{1,6})/i.exec(headers.find(KEEP_ALIVE) ?? '')?.[1];
+  if (headers.has(CLOSE)) return 0;
+  const seconds = TIMEOUT.exec(headers.find(KEEP_ALIVE) ?? '')?.[1];
   if (seconds === undefined) return LONGEST_REST_MS;
   return Math.min(LONGEST_REST_MS, Math.max(0, Number(seconds) * 1000 - REST_MARGIN_MS));
 }
