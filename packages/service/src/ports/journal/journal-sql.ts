@@ -11,13 +11,14 @@ import type {
   JournalFeed,
   JournalReader,
   MessageQuery,
+  MessageState,
   Recorded,
   StepName,
 } from './journal.ts';
 import { createReader } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
 import { createWriteBatch } from './sql-write-behind.ts';
-import type { Batch, UnwrittenChange, WriteBatch, WrittenStep } from './sql-write-behind.ts';
+import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
 
 export interface SqlJournal extends Journal, JournalReader, JournalFeed {
   /** Forgets messages older than that; answers how many. */
@@ -50,8 +51,8 @@ class WrittenBehind implements SqlJournal {
   readonly #write: WriteBatch;
   readonly #reader: ReturnType<typeof createReader>;
   readonly #recent: RecentEvents;
-  readonly #orphans = new Map<string, { change: UnwrittenChange; tries: number }>();
-  #batch = emptyBatch();
+  readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
+  #batch: Batch = new Map();
   #unwritten = 0;
   #seq = 0;
   #cancelFlush: (() => void) | undefined;
@@ -70,33 +71,43 @@ class WrittenBehind implements SqlJournal {
 
   open(entry: JournalEntry, step: StepName, recorded: Recorded = NOTHING): void {
     const now = this.#clock.now();
+    const unwritten = this.#unwrittenOf(entry.id);
+    unwritten.entry = entry;
+    unwritten.createdAt = now;
     const state = recorded.state ?? (entry.direction === 'inbound' ? 'received' : 'accepted');
-    const code = recorded.code ?? null;
-    this.#batch.messages.set(entry.id, { entry, createdAt: now, state, code, updatedAt: now });
-    this.#batch.changes.delete(entry.id);
+    turn(unwritten, now, state, recorded.code);
     this.#recent.introduce(entry);
-    this.#step(now, entry.id, step, recorded);
+    this.#step(now, unwritten, step, recorded);
   }
 
   step(id: string, step: StepName, recorded: Recorded = NOTHING): void {
     const now = this.#clock.now();
-    const { state } = recorded;
-    if (state !== undefined) {
-      const code = recorded.code ?? null;
-      const opened = this.#batch.messages.get(id);
-      if (opened !== undefined) Object.assign(opened, { state, code, updatedAt: now });
-      else this.#batch.changes.set(id, { state, code, updatedAt: now });
-    }
-    this.#step(now, id, step, recorded);
+    const unwritten = this.#unwrittenOf(id);
+    if (recorded.state !== undefined) turn(unwritten, now, recorded.state, recorded.code);
+    this.#step(now, unwritten, step, recorded);
   }
 
-  #step(at: number, messageId: string, step: StepName, recorded: Recorded): void {
+  #unwrittenOf(id: string): Unwritten {
+    const known = this.#batch.get(id);
+    if (known !== undefined) return known;
+    const fresh: Unwritten = {
+      id,
+      seq: this.#seq++,
+      entry: undefined,
+      createdAt: 0,
+      state: undefined,
+      code: null,
+      updatedAt: 0,
+      steps: [],
+    };
+    this.#batch.set(id, fresh);
+    return fresh;
+  }
+
+  #step(at: number, { id, steps }: Unwritten, step: StepName, recorded: Recorded): void {
     const detail = detailOf(recorded);
-    const written: WrittenStep = detail === undefined ? [at, step] : [at, step, detail];
-    const known = this.#batch.steps.get(messageId);
-    if (known !== undefined) known.steps.push(written);
-    else this.#batch.steps.set(messageId, { messageId, seq: this.#seq++, steps: [written] });
-    this.#recent.add(at, messageId, step, recorded);
+    steps.push(detail === undefined ? [at, step] : [at, step, detail]);
+    this.#recent.add(at, id, step, recorded);
     this.#unwritten++;
     if (this.#unwritten === FLUSH_STEPS) this.#flushSoon(0);
     else if (this.#cancelFlush === undefined) this.#flushSoon(this.#flushMs);
@@ -122,9 +133,9 @@ class WrittenBehind implements SqlJournal {
 
   async #writeOut(): Promise<void> {
     const batch = this.#batch;
-    this.#batch = emptyBatch();
+    this.#batch = new Map();
     this.#unwritten = 0;
-    for (const [id, { change }] of this.#orphans) if (!batch.changes.has(id)) batch.changes.set(id, change);
+    for (const { change } of this.#orphans.values()) join(batch, change, batch.get(change.id));
     try {
       this.#keepOrphans(await this.#write(batch), batch);
       if (this.#failing) this.#log.info({}, 'the journal is written again');
@@ -143,31 +154,19 @@ class WrittenBehind implements SqlJournal {
     const before = new Map(this.#orphans);
     this.#orphans.clear();
     for (const id of ids) {
-      const change = batch.changes.get(id);
+      const unwritten = batch.get(id);
       const tries = (before.get(id)?.tries ?? 0) + 1;
-      if (change !== undefined && tries < ORPHAN_TRIES) this.#orphans.set(id, { change, tries });
+      if (unwritten !== undefined && tries < ORPHAN_TRIES)
+        this.#orphans.set(id, { change: { ...unwritten, steps: [] }, tries });
     }
   }
 
   #putBack(batch: Batch): void {
-    const newer = this.#batch;
-    const { messages, changes, steps } = batch;
-    for (const [id, message] of newer.messages) messages.set(id, message);
-    for (const [id, change] of newer.changes) {
-      const opened = messages.get(id);
-      if (opened !== undefined) Object.assign(opened, change);
-      else changes.set(id, change);
-    }
-    for (const [id, later] of newer.steps) {
-      const earlier = steps.get(id);
-      if (earlier !== undefined) earlier.steps.push(...later.steps);
-      else steps.set(id, later);
-    }
-    const dropped = [messages, changes, steps].map((map) => dropOldest(map, MOST_MESSAGES));
-    if (dropped.some((count) => count > 0))
-      this.#log.warn({ dropped: Math.max(...dropped) }, 'the journal drops its oldest unwritten messages');
+    for (const later of this.#batch.values()) join(batch, batch.get(later.id) ?? later, later);
+    const dropped = dropOldest(batch, MOST_MESSAGES);
+    if (dropped > 0) this.#log.warn({ dropped }, 'the journal drops its oldest unwritten messages');
     this.#batch = batch;
-    this.#unwritten = steps.size;
+    this.#unwritten = batch.size;
   }
 
   list(query: MessageQuery) {
@@ -179,8 +178,8 @@ class WrittenBehind implements SqlJournal {
   }
 
   async locationOf(requestId: string) {
-    const unwritten = this.#batch.messages.get(requestId);
-    return unwritten?.entry.locationId ?? (await this.told(requestId))?.locationId;
+    const unwritten = this.#batch.get(requestId);
+    return unwritten?.entry?.locationId ?? (await this.told(requestId))?.locationId;
   }
 
   inboundId(locationId: string, guid: string) {
@@ -224,7 +223,20 @@ class WrittenBehind implements SqlJournal {
 const detailOf = ({ code, detail }: Recorded) =>
   code === undefined || detail?.['code'] !== undefined ? detail : { ...detail, code };
 
-const emptyBatch = (): Batch => ({ messages: new Map(), changes: new Map(), steps: new Map() });
+function turn(unwritten: Unwritten, at: number, state: MessageState, code: string | null = null): void {
+  unwritten.state = state;
+  unwritten.code = code;
+  unwritten.updatedAt = at;
+}
+
+/** Puts one account of both into the batch: the later one has the last word. */
+function join(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): void {
+  if (earlier === later) return void batch.set(later.id, later);
+  const { state, code, updatedAt } = later.state === undefined ? earlier : later;
+  const { entry, createdAt } = later.entry === undefined ? earlier : later;
+  const steps = [...earlier.steps, ...later.steps];
+  batch.set(later.id, { ...earlier, entry, createdAt, state, code, updatedAt, steps });
+}
 
 /** Answers how many. */
 function dropOldest(map: Map<string, unknown>, most: number): number {

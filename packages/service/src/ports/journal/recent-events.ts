@@ -6,7 +6,8 @@ const ENTRIES_KEPT = 2500;
 /** The live feed: a ring of the latest events, and who the messages in them are. */
 export class RecentEvents implements JournalFeed {
   readonly #boot: string;
-  readonly #ring: JournalEvent[] = [];
+  /** Without their ids, which nobody needs as long as nobody looks. */
+  readonly #ring: Omit<JournalEvent, 'id'>[] = [];
   // Two generations: forgetting one by one costs a Map more than everything else here.
   #entries = new Map<string, JournalEntry>();
   #olderEntries = new Map<string, JournalEntry>();
@@ -27,9 +28,10 @@ export class RecentEvents implements JournalFeed {
 
   add(at: number, messageId: string, step: StepName, recorded: Recorded): void {
     const message = this.#entries.get(messageId) ?? this.#olderEntries.get(messageId);
-    const event = { id: `${this.#boot}-${this.#count}`, at, messageId, step, recorded, message };
-    this.#ring[this.#count % EVENTS_KEPT] = event;
-    this.#count++;
+    const number = this.#count++;
+    this.#ring[number % EVENTS_KEPT] = { at, messageId, step, recorded, message };
+    if (this.#listeners.size === 0) return;
+    const event = { id: this.#idOf(number), at, messageId, step, recorded, message };
     for (const listener of this.#listeners) listener(event);
   }
 
@@ -42,9 +44,13 @@ export class RecentEvents implements JournalFeed {
     const events: JournalEvent[] = [];
     for (let index = known ? next : oldest; index < this.#count; index++) {
       const event = this.#ring[index % EVENTS_KEPT];
-      if (event !== undefined) events.push(event);
+      if (event !== undefined) events.push({ id: this.#idOf(index), ...event });
     }
     return { events, gap: !known };
+  }
+
+  #idOf(number: number): string {
+    return `${this.#boot}-${number}`;
   }
 
   listen(listener: (event: JournalEvent) => void): () => void {

@@ -4,36 +4,25 @@ import type { CompiledQuery } from 'kysely';
 import type { Database } from '../../sql/open-database.ts';
 import type { JournalEntry, MessageState, StepDetail, StepName } from './journal.ts';
 
-export interface UnwrittenMessage {
-  readonly entry: JournalEntry;
-  readonly createdAt: number;
-  state: MessageState;
-  code: string | null;
-  updatedAt: number;
-}
-
-/** A change of a message that was opened earlier, or on another node. */
-export interface UnwrittenChange {
-  state: MessageState;
-  code: string | null;
-  updatedAt: number;
-}
-
 /** `[time, step, detail]`, as it is stored. */
 export type WrittenStep = [at: number, step: StepName, detail?: StepDetail];
 
-/** What happened to one message since the last flush; one row, because rows are what writing costs. */
-export interface UnwrittenSteps {
-  readonly messageId: string;
+/** What is new of one message since the last flush: one row of steps, because rows are what writing costs. */
+export interface Unwritten {
+  readonly id: string;
   readonly seq: number;
+  /** When the message was opened since. */
+  entry: JournalEntry | undefined;
+  createdAt: number;
+  /** Undefined when it did not change. */
+  state: MessageState | undefined;
+  code: string | null;
+  updatedAt: number;
   readonly steps: WrittenStep[];
 }
 
-export interface Batch {
-  readonly messages: Map<string, UnwrittenMessage>;
-  readonly changes: Map<string, UnwrittenChange>;
-  readonly steps: Map<string, UnwrittenSteps>;
-}
+/** By id, in the order of their first news. */
+export type Batch = Map<string, Unwritten>;
 
 /** Writes a batch in one transaction and answers which changes found no message to change. */
 export type WriteBatch = (batch: Batch) => Promise<string[]>;
@@ -64,8 +53,14 @@ export function createWriteBatch(db: Database): WriteBatch {
       from (values ${rows}) as v where messages.id = v.column1 returning messages.id as id`.compile(db);
   });
 
-  return async function writeBatch({ messages, changes, steps }) {
-    const orphans = new Set(changes.keys());
+  return async function writeBatch(batch) {
+    const all = [...batch.values()];
+    const opened = all.filter(({ entry }) => entry !== undefined);
+    // In the order of ids, so that two nodes never wait for each other.
+    const changes = all
+      .filter(({ entry, state }) => entry === undefined && state !== undefined)
+      .sort((left, right) => (left.id < right.id ? -1 : 1));
+    const orphans = new Set(changes.map(({ id }) => id));
     await db.transaction().execute(async (trx) => {
       const run = async <T>(items: readonly T[], queries: Queries, toRow: (item: T) => unknown[]) => {
         const found: unknown[] = [];
@@ -75,12 +70,11 @@ export function createWriteBatch(db: Database): WriteBatch {
         }
         return found;
       };
-      await run([...messages.values()], insertMessages, messageRow);
-      // In the order of ids, so that two nodes never wait for each other.
-      const sorted = [...changes].sort(([left], [right]) => (left < right ? -1 : 1));
-      const changed = await run(sorted, changeMessages, changeRow);
+      await run(opened, insertMessages, messageRow);
+      const changed = await run(changes, changeMessages, changeRow);
       for (const row of changed) orphans.delete((row as { id: string }).id);
-      await run([...steps.values()], insertSteps, stepsRow);
+      const stepped = all.filter(({ steps }) => steps.length > 0);
+      await run(stepped, insertSteps, stepsRow);
     });
     return [...orphans];
   };
@@ -120,29 +114,27 @@ const MESSAGE = {
 };
 const STEP = { message_id: '', seq: 0, at: 0, step: '', detail: '' };
 
-const messageRow = ({ entry, state, code, createdAt, updatedAt }: UnwrittenMessage): unknown[] => [
-  entry.id,
-  entry.direction,
-  entry.locationId,
-  entry.messageId,
-  entry.kind,
+const messageRow = ({ id, entry, state, code, createdAt, updatedAt }: Unwritten): unknown[] => [
+  id,
+  entry?.direction,
+  entry?.locationId,
+  entry?.messageId,
+  entry?.kind,
   state,
   code,
-  entry.phoneMasked,
-  entry.length,
+  entry?.phoneMasked,
+  entry?.length,
   createdAt,
   updatedAt,
 ];
-
-const changeRow = ([id, { state, code, updatedAt }]: [string, UnwrittenChange]): unknown[] => [
+const changeRow = ({ id, state, code, updatedAt }: Unwritten): unknown[] => [
   id,
   state,
   code,
   String(updatedAt),
 ];
-
-const stepsRow = ({ messageId, seq, steps }: UnwrittenSteps): unknown[] => [
-  messageId,
+const stepsRow = ({ id, seq, steps }: Unwritten): unknown[] => [
+  id,
   seq,
   steps[0]?.[0],
   steps.at(-1)?.[1],
