@@ -11,6 +11,8 @@ export interface KnownRequest {
   readonly locationId: string;
   /** Undefined when there is none to call back for. */
   readonly messageId: string | undefined;
+  /** Kept because a text that was looked up once is found faster the next time. */
+  readonly lane: string | undefined;
   /** How its terminal status ends or ended; undefined as long as the Mac says nothing. */
   terminal: Promise<AckOutcome> | undefined;
   /** Its terminal status while that is on its way. */

@@ -26,7 +26,7 @@ export class MessageLanes {
   }
 
   tell(telling: Telling): Promise<StatusOutcome> {
-    const key = `${telling.call.locationId} ${telling.call.messageId}`;
+    const { lane: key } = telling;
     const before = this.#lanes.get(key);
     if (before !== undefined) {
       if (before.telling.voice !== 'terminal') before.telling.giveUp();

@@ -10,9 +10,9 @@ import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { KnownRequests } from './known-requests.ts';
 import type { AckOutcome, KnownRequest } from './known-requests.ts';
 import { MessageLanes } from './message-lanes.ts';
-import type { Status, StatusCalls, StatusError, StatusOutcome } from './status-calls.ts';
-import { Telling } from './telling.ts';
-import type { Leases, Voice } from './telling.ts';
+import type { Status, StatusCalls, StatusOutcome } from './status-calls.ts';
+import { Telling, laneOf } from './telling.ts';
+import type { Leases } from './telling.ts';
 
 export interface StatusReportsDeps extends Leases {
   /** Status calls are made with OAuth tokens only (A6). */
@@ -85,11 +85,13 @@ class Reports implements StatusReports {
   published({ requestId, locationId, messageId, lease }: Published): void {
     const usable = usableMessageId(messageId);
     this.#see(lease);
-    this.#requests.set(requestId, newRequest(locationId, usable));
+    const request = newRequest(locationId, usable);
+    this.#requests.set(requestId, request);
     if (usable === undefined || !this.#speaks(requestId)) return;
     // In one process the lanes keep the order, also when the Mac is gone by now; over nodes only the owner may speak.
     const fence = this.#deps.otherNodes ? lease : undefined;
-    void this.#tell(requestId, this.#telling('pending', locationId, usable, 'pending', undefined, fence));
+    const call = { locationId, messageId: usable, status: 'pending', error: undefined } as const;
+    void this.#tell(requestId, new Telling('pending', call, fence, this.#deps, request.lane));
   }
 
   async reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
@@ -115,7 +117,8 @@ class Reports implements StatusReports {
   rejected({ requestId, locationId, messageId, code, message }: Rejected): void {
     const usable = usableMessageId(messageId);
     if (usable === undefined || !this.#speaks(requestId)) return;
-    const telling = this.#telling('rejection', locationId, usable, 'failed', { code, message });
+    const call = { locationId, messageId: usable, status: 'failed', error: { code, message } } as const;
+    const telling = new Telling('rejection', call, undefined, this.#deps);
     const told = this.#tell(requestId, telling);
     if (!this.#deps.otherNodes) return;
     // The lanes of another node do not know of it: there the CRM may have repeated the request with success by now.
@@ -139,26 +142,16 @@ class Reports implements StatusReports {
   }
 
   async #tellTerminal(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
-    const { messageId, locationId } = request;
+    const { messageId, locationId, lane } = request;
     if (messageId === undefined || !this.#deps.oauthReady) return { outcome: 'skipped' };
     const { status, error } = frame;
-    const telling = this.#telling('terminal', locationId, messageId, status, error, lease);
+    const call = { locationId, messageId, status, error };
+    const telling = new Telling('terminal', call, lease, this.#deps, lane);
     request.telling = telling;
     const ack = ackFor(await this.#tell(frame.requestId, telling));
     request.telling = undefined;
     if (ack === 'retry') request.terminal = undefined;
     return ack;
-  }
-
-  #telling(
-    voice: Voice,
-    locationId: string,
-    messageId: string,
-    status: Status,
-    error?: StatusError,
-    lease?: Lease,
-  ): Telling {
-    return new Telling(voice, { locationId, messageId, status, error }, lease, this.#deps);
   }
 
   async #tell(requestId: string, telling: Telling): Promise<StatusOutcome> {
@@ -229,6 +222,7 @@ class Reports implements StatusReports {
 const newRequest = (locationId: string, messageId: string | undefined): KnownRequest => ({
   locationId,
   messageId,
+  lane: messageId === undefined ? undefined : laneOf(locationId, messageId),
   terminal: undefined,
   telling: undefined,
 });

@@ -16,6 +16,8 @@ const STUCK_TRIES = 8;
 const STUCK_MS = 15 * 60_000;
 const PATIENT_CAUSES = new Set(['network', 'timeout', 'http', 'not_yet']);
 
+export const laneOf = (locationId: string, messageId: string): string => `${locationId} ${messageId}`;
+
 /** What is known of a lease here, and the way to ask for certain; there is nothing to ask on a node that is alone. */
 export interface Leases {
   readonly isCurrent: (lease: Lease) => boolean;
@@ -26,6 +28,8 @@ export interface Leases {
 export class Telling implements Patience {
   readonly voice: Voice;
   readonly call: StatusCall;
+  /** The same for all that is told of one message. */
+  readonly lane: string;
   #lease: Lease | undefined;
   readonly #leases: Leases;
   #unwanted = false;
@@ -33,9 +37,16 @@ export class Telling implements Patience {
   #withdrawn = false;
   #wake: (() => void) | undefined;
 
-  constructor(voice: Voice, call: StatusCall, lease: Lease | undefined, leases: Leases) {
+  constructor(
+    voice: Voice,
+    call: StatusCall,
+    lease: Lease | undefined,
+    leases: Leases,
+    lane: string = laneOf(call.locationId, call.messageId),
+  ) {
     this.voice = voice;
     this.call = call;
+    this.lane = lane;
     this.#lease = lease;
     this.#leases = leases;
   }
