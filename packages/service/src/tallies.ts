@@ -1,6 +1,6 @@
 /**
  * Counters and histograms of the hot paths, in the text format of Prometheus. Label values come in the order of their names, so an
- * event costs one look into a Map; a library that takes labels by name checks and hashes them every time.
+ * event costs a look into a Map for each; a library that takes labels by name checks and hashes them every time.
  */
 export interface Tally {
   render(): string;
@@ -14,20 +14,19 @@ interface Described {
 
 export class Counts implements Tally {
   readonly #described: Described;
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Series(() => ({ count: 0 }));
 
   constructor(described: Described) {
     this.#described = described;
-    if (named(described).length === 0) this.#counts.set('', 0);
+    if (named(described).length === 0) this.#counts.of('', '');
   }
 
-  add(first = '', second?: string): void {
-    const key = keyOf(first, second);
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  add(first = '', second = ''): void {
+    this.#counts.of(first, second).count++;
   }
 
   render(): string {
-    const series = [...this.#counts].map(([key, count]) => line(this.#described, '', key, count));
+    const series = this.#counts.all.map(([values, { count }]) => line(this.#described, '', values, count));
     return [heading(this.#described, 'counter'), ...series].join('\n');
   }
 }
@@ -41,17 +40,18 @@ interface Spread {
 export class Durations implements Tally {
   readonly #described: Described;
   readonly #bounds: readonly number[];
-  readonly #spreads = new Map<string, Spread>();
+  readonly #spreads: Series<Spread>;
 
   /** Upper bounds in seconds, rising. */
   constructor(described: Described, bounds: readonly number[]) {
     this.#described = described;
     this.#bounds = bounds;
-    if (named(described).length === 0) this.#spreadOf('');
+    this.#spreads = new Series(() => ({ inBucket: bounds.map(() => 0), sum: 0, count: 0 }));
+    if (named(described).length === 0) this.#spreads.of('', '');
   }
 
-  observe(seconds: number, first = '', second?: string): void {
-    const spread = this.#spreadOf(keyOf(first, second));
+  observe(seconds: number, first = '', second = ''): void {
+    const spread = this.#spreads.of(first, second);
     spread.sum += seconds;
     spread.count++;
     let at = 0;
@@ -63,35 +63,47 @@ export class Durations implements Tally {
     if (at < spread.inBucket.length) spread.inBucket[at] = (spread.inBucket[at] ?? 0) + 1;
   }
 
-  #spreadOf(key: string): Spread {
-    const known = this.#spreads.get(key);
-    if (known !== undefined) return known;
-    const fresh = { inBucket: this.#bounds.map(() => 0), sum: 0, count: 0 };
-    this.#spreads.set(key, fresh);
-    return fresh;
-  }
-
   render(): string {
     const described = this.#described;
-    const series = [...this.#spreads].flatMap(([key, { inBucket, sum, count }]) => {
+    const series = this.#spreads.all.flatMap(([values, { inBucket, sum, count }]) => {
       let upTo = 0;
       const buckets = this.#bounds.map((bound, at) => {
         upTo += inBucket[at] ?? 0;
-        return line(described, '_bucket', key, upTo, `le="${bound}"`);
+        return line(described, '_bucket', values, upTo, `le="${bound}"`);
       });
       return [
         ...buckets,
-        line(described, '_bucket', key, count, 'le="+Inf"'),
-        line(described, '_sum', key, sum),
-        line(described, '_count', key, count),
+        line(described, '_bucket', values, count, 'le="+Inf"'),
+        line(described, '_sum', values, sum),
+        line(described, '_count', values, count),
       ];
     });
     return [heading(described, 'histogram'), ...series].join('\n');
   }
 }
 
-const keyOf = (first: string, second: string | undefined): string =>
-  second === undefined ? first : `${first}\0${second}`;
+/** One of something for every pair of label values seen. */
+class Series<T> {
+  readonly #fresh: () => T;
+  readonly #byFirst = new Map<string, Map<string, T>>();
+  /** In the order in which they were first seen. */
+  readonly all: [values: readonly string[], one: T][] = [];
+
+  constructor(fresh: () => T) {
+    this.#fresh = fresh;
+  }
+
+  of(first: string, second: string): T {
+    const bySecond = this.#byFirst.get(first);
+    const known = bySecond?.get(second);
+    if (known !== undefined) return known;
+    const fresh = this.#fresh();
+    if (bySecond === undefined) this.#byFirst.set(first, new Map([[second, fresh]]));
+    else bySecond.set(second, fresh);
+    this.all.push([[first, second], fresh]);
+    return fresh;
+  }
+}
 
 const named = ({ labels = [] }: Described): readonly string[] => labels;
 
@@ -99,8 +111,13 @@ function heading({ name, help }: Described, type: string): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}`;
 }
 
-function line(described: Described, suffix: string, key: string, value: number, more?: string): string {
-  const values = key.split('\0');
+function line(
+  described: Described,
+  suffix: string,
+  values: readonly string[],
+  value: number,
+  more?: string,
+): string {
   const pairs = named(described).map((label, at) => `${label}="${escaped(values[at] ?? '')}"`);
   const labels = more === undefined ? pairs : [more, ...pairs];
   return `${described.name}${suffix}${labels.length === 0 ? '' : `{${labels.join(',')}}`} ${value}`;
