@@ -57,7 +57,8 @@ const unmapped = (address: string) =>
 
 /** The key under which an address is limited: an IPv6 client owns at least a /64, so that is what is counted. */
 export function addressKey(address: string): string {
-  if (isIP(address) !== 6) return address;
+  // Most come from one proxy, or in IPv4: no colon, nothing to do.
+  if (!address.includes(':') || isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');

@@ -7,19 +7,18 @@ export interface RateParts {
   readonly settings: { readonly webhookPerMinute: number; readonly validateLocationId: boolean };
 }
 
-/** Counts a signed request against its location, or against its address when the location cannot be counted by (L1, L3). */
-export function limitRate(
-  request: { readonly locationId: string | undefined; readonly address: string },
-  { limits, settings }: RateParts,
-): Promise<Verdict> | Verdict {
-  const limit: Limit = { name: 'webhook', max: settings.webhookPerMinute, windowSec: 60 };
-  return limits.take(limit, keyOf(request, settings.validateLocationId));
-}
+export type LimitRate = (request: {
+  readonly locationId: string | undefined;
+  readonly address: string;
+}) => Promise<Verdict> | Verdict;
 
-function keyOf(
-  { locationId, address }: { locationId: string | undefined; address: string },
-  validate: boolean,
-): string {
-  if (locationId === undefined || (validate && !isLimiterLocationId(locationId))) return `ip:${address}`;
-  return `loc:${locationId}`;
+/** Counts a signed request against its location, or against its address when the location cannot be counted by (L1, L3). */
+export function rateLimit({ limits, settings }: RateParts): LimitRate {
+  const perMinute = { max: settings.webhookPerMinute, windowSec: 60 };
+  const byLocation: Limit = { name: 'webhook', ...perMinute };
+  const byAddress: Limit = { name: 'webhook-address', ...perMinute };
+  return ({ locationId, address }) =>
+    locationId === undefined || (settings.validateLocationId && !isLimiterLocationId(locationId))
+      ? limits.take(byAddress, address)
+      : limits.take(byLocation, locationId);
 }

@@ -15,7 +15,7 @@ import { forward } from './forward.ts';
 import type { ForwardParts } from './forward.ts';
 import { recordAccepted, recordRefused, recordUnsent } from './keep-record.ts';
 import type { Received } from './keep-record.ts';
-import { limitRate } from './limit-rate.ts';
+import { rateLimit } from './limit-rate.ts';
 import type { RateParts } from './limit-rate.ts';
 import type { Contacts, LookUpParts } from './look-up-phone.ts';
 import { pickFields } from './pick-fields.ts';
@@ -48,6 +48,7 @@ export type ReceiveWebhook = (request: WebhookRequest) => Promise<WebhookAnswer>
 export function receiveWebhook(parts: OutboundParts): ReceiveWebhook {
   const { settings, contacts, reports, journal, log } = parts;
   const signatures = new SignatureCheck({ ...parts, unsignedPerMinute: settings.unsignedPerMinute });
+  const limitRate = rateLimit(parts);
   const checkPhone = phoneCheck(settings.phoneDefaultCountry);
 
   async function receive(request: WebhookRequest): Promise<WebhookAnswer> {
@@ -57,7 +58,7 @@ export function receiveWebhook(parts: OutboundParts): ReceiveWebhook {
     const signature = await signatures.verify(request, fields.locationId);
     if (!signature.ok) return invalidSignature(signature.fault);
 
-    const rate = await limitRate({ locationId: fields.locationId, address }, parts);
+    const rate = await limitRate({ locationId: fields.locationId, address });
     if (!rate.allowed) return tooManyRequests(rate);
 
     const received = { request, fields, key: signature.key };

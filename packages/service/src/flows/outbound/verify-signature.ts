@@ -48,16 +48,20 @@ export class SignatureCheck {
     const signature = decode(request.headers[header]);
     if (signature === undefined) return this.#refuse(request.address, 'malformed');
 
-    const candidates = this.#parts.keys
-      .candidates(header)
-      .filter((key) => key.signatureBytes === signature.length && speaksFor(key, locationId));
+    const candidates = this.#parts.keys.candidates(header);
+    const mayBe = (key: TrustedKey) => key.signatureBytes === signature.length && speaksFor(key, locationId);
     const known = locationId === undefined ? undefined : this.#familiar.get(locationId);
-    if (known !== undefined && candidates.includes(known) && known.verify(request.rawBody, signature))
+    if (
+      known !== undefined &&
+      candidates.includes(known) &&
+      mayBe(known) &&
+      known.verify(request.rawBody, signature)
+    )
       return { ok: true, key: known };
 
     const suspect = this.#parts.unsigned.peek(this.#limit, request.address).remaining === 0;
     for (const key of candidates) {
-      if (key === known) continue;
+      if (key === known || !mayBe(key)) continue;
       if (suspect) await this.#slowLane.turn();
       if (!key.verify(request.rawBody, signature)) continue;
       this.#remember(locationId, key);
