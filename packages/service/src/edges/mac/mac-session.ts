@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
-import { MAX_FRAME_BYTES, parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
+import { parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
 import type {
   MacFrame,
   MessageReceivedFrame,
@@ -295,15 +295,13 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
       this.tooSlow();
       return false;
     }
-    const text = writeFrame(frame);
-    if (text.length > MAX_FRAME_BYTES || Buffer.byteLength(text) > MAX_FRAME_BYTES) {
+    if (!this.#socket.sendText(writeFrame(frame))) {
       this.#deps.log.warn(
         { locationId: this.#locationId, type: frame.type },
         'a frame is too large to be sent',
       );
       return false;
     }
-    this.#socket.sendText(text);
     this.#watchUnsent();
     return true;
   }

@@ -46,10 +46,13 @@ export class MacSocket extends WebSocket {
 
   /**
    * One text in one write. `ws` hands header and text to the kernel as two pieces, which costs more than twice as much; without
-   * compression there is nothing else it would do with them.
+   * compression there is nothing else it would do with them. Answers false for a text too large to be sent.
    */
-  sendText(text: string): void {
-    this.#stream?.write(textFrame(text));
+  sendText(text: string): boolean {
+    const length = Buffer.byteLength(text);
+    if (length > MAX_FRAME_BYTES) return false;
+    this.#stream?.write(textFrame(text, length));
+    return true;
   }
 
   /** As `ping()`, without building the frame anew. Every frame is one write here, so it cannot fall into another. */
@@ -69,8 +72,7 @@ const TWO_BYTES_FOLLOW = 126;
 const EIGHT_BYTES_FOLLOW = 127;
 
 /** As a server sends it: not masked (RFC 6455, 5.2). */
-function textFrame(text: string): Buffer {
-  const length = Buffer.byteLength(text);
+function textFrame(text: string, length: number): Buffer {
   const start = length < TWO_BYTES_FOLLOW ? 2 : length <= 0xffff ? 4 : 10;
   const frame = Buffer.allocUnsafe(start + length);
   frame[0] = FINAL_TEXT;
