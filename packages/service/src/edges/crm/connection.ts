@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
 
 import { AnswerReader } from './answer-reader.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, NoAnswer } from './exchange.ts';
 
 /** Where connections go, and what they have in common. */
 export interface Destination {
@@ -26,8 +26,10 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(65_536);
 
 /** One connection to the CRM: HTTP/1.1, one request at a time. */
 export class Connection {
-  /** Monotonic time until which it may rest; the owner's business. */
+  /** The owner's business: monotonic time until which it may rest, and how often the event loop had polled when that began. */
   restsUntil = 0;
+  freedAtPoll = 0;
+  readonly #destination: Destination;
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
   readonly #reader = new AnswerReader();
@@ -36,6 +38,7 @@ export class Connection {
   #isDone = false;
 
   constructor(destination: Destination, owner: ConnectionOwner) {
+    this.#destination = destination;
     this.#owner = owner;
     this.#socket = open(destination, {
       buffer: READ_BUFFER,
@@ -49,8 +52,8 @@ export class Connection {
       this.#write();
     });
     this.#socket.on('end', () => this.#ended());
-    // `close` follows.
-    this.#socket.on('error', () => {});
+    // `close` follows a turn of the event loop later: too late for who would write on it until then.
+    this.#socket.on('error', () => this.destroy());
     this.#socket.once('close', () => this.destroy());
   }
 
@@ -69,15 +72,17 @@ export class Connection {
     if (this.#isOpen) this.#write();
   }
 
-  /** What it was busy with failed, unless somebody said otherwise before. */
-  destroy(): void {
+  /** What it is busy with fails. */
+  destroy(reason: NoAnswer['reason'] = 'network'): void {
     if (this.#isDone) return;
     this.#isDone = true;
+    // A session that the other side chokes on would keep us out for good.
+    if (!this.#isOpen) delete this.#destination.session;
     this.#socket.destroy();
     const exchange = this.#exchange;
     this.#exchange = undefined;
     this.#owner.ended(this);
-    exchange?.fail('network');
+    exchange?.fail(reason);
   }
 
   #write(): void {
@@ -115,8 +120,7 @@ export class Connection {
       else this.destroy();
       return exchange.settle({ status, headers, text });
     }
-    exchange.fail(progress === 'broken' ? 'network' : 'answer_too_large');
-    this.destroy();
+    this.destroy(progress === 'broken' ? 'network' : 'answer_too_large');
   }
 }
 

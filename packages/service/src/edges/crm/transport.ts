@@ -43,18 +43,22 @@ export function createTransport(options: TransportOptions): Transport {
     cancelSweep ??= clock.after(SWEEP_MS, sweep);
   }
 
-  function linesTo(origin: string): Lines {
-    const known = lines.get(origin) ?? new Lines(new URL(origin), connections, clock);
-    lines.set(origin, known);
-    return known;
+  function linesTo(origin: string): Lines | undefined {
+    const known = lines.get(origin);
+    const url = known === undefined ? URL.parse(origin) : null;
+    if (url === null || !/^https?:$/.test(url.protocol)) return known;
+    const made = new Lines(url, connections, clock);
+    lines.set(origin, made);
+    return made;
   }
 
   return {
     send(request) {
       return new Promise((resolve) => {
-        const to = linesTo(request.origin);
-        const head = isClosed ? undefined : headOf(request, to.name);
-        if (head === undefined) return resolve({ status: 0, reason: 'network', sent: false });
+        const to = isClosed ? undefined : linesTo(request.origin);
+        const head = to && headOf(request, to.name);
+        if (to === undefined || head === undefined)
+          return resolve({ status: 0, reason: 'network', sent: false });
         const deadline = clock.monotonic() + (request.timeoutMs ?? timeoutMs);
         to.send(new Exchange(request, head, deadline, resolve));
         sweepSoon();
@@ -79,6 +83,7 @@ class Lines implements ConnectionOwner {
   /** The one used last is used first: the others rest until they are closed. */
   readonly #resting: Connection[] = [];
   #waiting: Exchange[] = [];
+  #isLending = false;
 
   constructor({ host, hostname, port, protocol }: URL, most: number, clock: Clock) {
     const isSecure = protocol === 'https:';
@@ -93,23 +98,26 @@ class Lines implements ConnectionOwner {
   }
 
   send(exchange: Exchange): void {
-    const connection = this.#rested() ?? (this.#open.size < this.#most ? this.#connect() : undefined);
-    if (connection === undefined) this.#waiting.push(exchange);
-    else connection.take(exchange);
+    const rested = this.#waiting.length === 0 ? this.#rested(polls() - 2) : undefined;
+    if (rested !== undefined) return rested.take(exchange);
+    const isServedSoon = this.#resting.length > this.#waiting.length;
+    if (!isServedSoon && this.#open.size < this.#most) return this.#connect().take(exchange);
+    this.#waiting.push(exchange);
+    this.#lendSoon();
   }
 
   freed(connection: Connection): void {
-    const next = this.#waiting.shift();
-    if (next !== undefined) return connection.take(next);
     connection.restsUntil = this.#clock.monotonic() + connection.restMs;
+    connection.freedAtPoll = polls();
     this.#resting.push(connection);
+    this.#lendSoon();
   }
 
   ended(connection: Connection): void {
     this.#open.delete(connection);
     const at = this.#resting.lastIndexOf(connection);
     if (at >= 0) this.#resting.splice(at, 1);
-    const next = this.#waiting.shift();
+    const next = this.#next();
     if (next !== undefined) this.#connect().take(next);
   }
 
@@ -119,10 +127,7 @@ class Lines implements ConnectionOwner {
     if (overdue.length > 0) this.#waiting = this.#waiting.filter(({ deadline }) => deadline > now);
     for (const exchange of overdue) exchange.fail('timeout');
     for (const connection of this.#open) {
-      const { exchange } = connection;
-      if ((exchange?.deadline ?? connection.restsUntil) > now) continue;
-      exchange?.fail('timeout');
-      connection.destroy();
+      if ((connection.exchange?.deadline ?? connection.restsUntil) <= now) connection.destroy('timeout');
     }
     return this.#open.size > 0;
   }
@@ -134,16 +139,58 @@ class Lines implements ConnectionOwner {
     for (const connection of this.#open) connection.destroy();
   }
 
+  #lendSoon(): void {
+    if (this.#isLending || this.#waiting.length === 0 || this.#resting.length === 0) return;
+    this.#isLending = true;
+    setImmediate(() => {
+      this.#isLending = false;
+      this.#lend();
+      this.#lendSoon();
+    });
+  }
+
+  /** Runs behind a poll: that one counts. */
+  #lend(): void {
+    while (this.#waiting.length > 0) {
+      const connection = this.#rested(polls() - 1);
+      if (connection === undefined) return;
+      const next = this.#next();
+      if (next === undefined) this.#resting.push(connection);
+      else connection.take(next);
+    }
+  }
+
+  /** The first who still has time. */
+  #next(): Exchange | undefined {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      if (next.deadline > this.#clock.monotonic()) return next;
+      next.fail('timeout');
+    }
+    return undefined;
+  }
+
   #connect(): Connection {
     const connection = new Connection(this.#destination, this);
     this.#open.add(connection);
     return connection;
   }
 
-  #rested(): Connection | undefined {
-    const connection = this.#resting.pop();
-    if (connection === undefined || connection.restsUntil > this.#clock.monotonic()) return connection;
-    connection.destroy();
-    return this.#rested();
+  /**
+   * Only what the event loop has looked at since the answer came: some servers close behind one without a word, and whatever else
+   * they send behind it would be taken for the next. `poll` is the last one to be followed by another that is over.
+   */
+  #rested(poll: number): Connection | undefined {
+    const now = this.#clock.monotonic();
+    for (let at = this.#resting.length - 1; at >= 0; at--) {
+      const connection = this.#resting[at];
+      if (connection === undefined || connection.freedAtPoll > poll) continue;
+      this.#resting.splice(at, 1);
+      if (connection.restsUntil > now) return connection;
+      connection.destroy();
+    }
+    return undefined;
   }
 }
+
+/** How often the event loop has gone through the news of its sockets, the time under way included. */
+const polls = () => performance.nodeTiming.uvMetricsInfo.loopCount;
