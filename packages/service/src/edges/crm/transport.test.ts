@@ -1,8 +1,12 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { systemClock } from '../../clock.ts';
@@ -121,5 +125,137 @@ describe('the transport', () => {
     await transport.close();
     expect(await under).toMatchObject({ status: 0, reason: 'network' });
     expect(await send('/')).toMatchObject({ status: 0, reason: 'network', sent: false });
+  });
+});
+
+describe('the queue for a connection', () => {
+  it('is served in order', async () => {
+    const seen: string[] = [];
+    const { send } = await serve((request, response) => {
+      seen.push(request.url ?? '');
+      response.end();
+    }, 1);
+    const paths = Array.from({ length: 50 }, (_one, index) => `/${index}`);
+    await Promise.all(paths.map((path) => send(path)));
+    expect(seen).toEqual(paths);
+  });
+
+  it('is served by new connections when the old ones break', async () => {
+    let count = 0;
+    const { send } = await serve((request, response) => {
+      if (++count % 2 === 0) request.socket.destroy();
+      else response.end();
+    }, 2);
+    const statuses = (await Promise.all(Array.from({ length: 40 }, () => send('/')))).map(
+      ({ status }) => status,
+    );
+    expect(statuses.filter((status) => status === 200)).toHaveLength(20);
+  });
+
+  it('lets nobody through who is too late by the time a connection is free', async () => {
+    const seen: string[] = [];
+    const { send } = await serve((request, response) => {
+      seen.push(request.url ?? '');
+      setTimeout(() => response.end(), 60);
+    }, 1);
+    const answers = await Promise.all([send('/first'), send('/late', { timeoutMs: 30 }), send('/last')]);
+    expect(answers).toMatchObject([{ status: 200 }, { reason: 'timeout', sent: false }, { status: 200 }]);
+    expect(seen).toEqual(['/first', '/last']);
+  });
+
+  it('fails as a whole when nobody listens, and when the transport closes', async () => {
+    const { send, transport } = await serve(() => {}, 1);
+    const never = { status: 0, reason: 'network', sent: false };
+    const refused = Array.from({ length: 20 }, () => send('/', { origin: 'http://127.0.0.1:1' }));
+    expect(await Promise.all(refused)).toEqual(refused.map(() => never));
+    const hanging = Array.from({ length: 5 }, () => send('/'));
+    await pause(30);
+    await transport.close();
+    expect(await Promise.all(hanging)).toEqual([{ ...never, sent: true }, never, never, never, never]);
+    await transport.close();
+  });
+});
+
+/** What a server may do with a request that carries `id`, and what must come of it. */
+const MANNERS: Record<string, { answer: (socket: Socket, id: string) => void; outcome: object }> = {
+  sized: { answer: (socket, id) => socket.write(sized(id)), outcome: { status: 200 } },
+  refused: {
+    answer: (socket, id) => socket.write(sized(id).replace('200', '429')),
+    outcome: { status: 429 },
+  },
+  chunked: { answer: (socket, id) => socket.write(chunked(id)), outcome: { status: 200 } },
+  slow: {
+    answer: (socket, id) => setTimeout(() => socket.write(sized(id)), id.length * 7),
+    outcome: { status: 200 },
+  },
+  split: {
+    answer: (socket, id) => {
+      const text = chunked(id);
+      socket.write(text.slice(0, text.length / 2));
+      setImmediate(() => socket.write(text.slice(text.length / 2)));
+    },
+    outcome: { status: 200 },
+  },
+  silentClose: { answer: (socket, id) => socket.end(sized(id)), outcome: { status: 200 } },
+  untilClose: {
+    answer: (socket, id) => socket.end(`HTTP/1.1 200 OK\r\n\r\n${id}`),
+    outcome: { status: 200 },
+  },
+  leftover: { answer: (socket, id) => socket.write(sized(id) + sized('forged')), outcome: { status: 200 } },
+  hangUp: { answer: (socket) => socket.end(), outcome: { reason: 'network', sent: true } },
+  reset: { answer: (socket) => socket.resetAndDestroy(), outcome: { reason: 'network', sent: true } },
+  half: {
+    answer: (socket, id) => socket.end(sized(id).slice(0, -1)),
+    outcome: { reason: 'network', sent: true },
+  },
+  garbage: {
+    answer: (socket) => socket.write('\x16\x03\x01 what?\r\n\r\n'),
+    outcome: { reason: 'network', sent: true },
+  },
+  never: { answer: () => {}, outcome: { reason: 'timeout' } },
+};
+
+const sized = (id: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${id.length}\r\n\r\n${id}`;
+const chunked = (id: string) =>
+  `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n${id[0]}\r\n${(id.length - 1).toString(16)}\r\n${id.slice(1)}\r\n0\r\n\r\n`;
+
+describe('thousands of calls to a server without manners', () => {
+  it('each end once, in what became of them and nobody else', async () => {
+    const sockets = new Set<Socket>();
+    const server = createTcpServer({ noDelay: true }, (socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+      socket.on('data', (bytes) => {
+        const [, manner = '', id = ''] = /^PUT \/(\w+) [^]*\r\n\r\n(.+)$/.exec(String(bytes)) ?? [];
+        MANNERS[manner]?.answer(socket, id);
+      });
+    });
+    const port = await listen(server);
+    undo.add(() => server.close());
+    const transport = createTransport({ clock: systemClock, timeoutMs: 15_000, connections: 48 });
+    undo.add(() => transport.close());
+
+    const names = Object.keys(MANNERS);
+    await Promise.all(
+      Array.from({ length: 4000 }, async (_one, index) => {
+        // One in a hundred is never answered: those hold a connection until their time is over.
+        const manner = index % 100 === 0 ? 'never' : (names[(index * 7919) % (names.length - 1)] ?? '');
+        const id = `id-${index}-${'x'.repeat(index % 9)}`;
+        if (index % 3 === 0) await pause(index % 50);
+        const answer = await transport.send({
+          origin: `http://127.0.0.1:${port}`,
+          method: 'PUT',
+          path: `/${manner}`,
+          headers: [],
+          body: id,
+          wantsBody: true,
+          ...(manner === 'never' && { timeoutMs: 100 }),
+        });
+        expect(answer, `${manner} ${id}`).toMatchObject(MANNERS[manner]?.outcome ?? {});
+        if ('text' in answer) expect(answer.text).toBe(id);
+      }),
+    );
+    await transport.close();
+    await until(() => sockets.size === 0, { what: 'all connections gone' });
   });
 });
