@@ -263,6 +263,11 @@ describe('bodies', () => {
     }
   });
 
+  it('are read though blanks stand behind the size of a chunk', () => {
+    const blanks = `${CHUNKED}2 \r\nab\r\n1\t ; a\r\nc\r\n0 \r\n\r\n`;
+    expect(read(Buffer.from(blanks))).toMatchObject({ progress: 'complete', reader: { text: 'abc' } });
+  });
+
   it('of an answer that has none end its connection: they would be read as the next answer', () => {
     for (const line of ['Content-Length: 5', 'Transfer-Encoding: chunked'])
       expect(read(Buffer.from(head(line).replace('200', '204')))).toMatchObject({

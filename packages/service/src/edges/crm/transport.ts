@@ -142,23 +142,20 @@ class Lines implements ConnectionOwner {
   #lendSoon(): void {
     if (this.#isLending || this.#waiting.length === 0 || this.#resting.length === 0) return;
     this.#isLending = true;
-    setImmediate(() => {
-      this.#isLending = false;
-      this.#lend();
-      this.#lendSoon();
-    });
+    setImmediate(this.#lend);
   }
 
   /** Runs behind a poll: that one counts. */
-  #lend(): void {
+  readonly #lend = (): void => {
+    this.#isLending = false;
     while (this.#waiting.length > 0) {
       const connection = this.#rested(polls() - 1);
-      if (connection === undefined) return;
+      if (connection === undefined) return this.#lendSoon();
       const next = this.#next();
       if (next === undefined) this.#resting.push(connection);
       else connection.take(next);
     }
-  }
+  };
 
   /** The first who still has time. */
   #next(): Exchange | undefined {
