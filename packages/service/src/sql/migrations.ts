@@ -143,6 +143,12 @@ const first: Migration = {
   },
 };
 
+const stepsInTheirMessage: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('messages').addColumn('steps', 'text').execute();
+  },
+};
+
 // The growing number is the one thing the two dialects spell differently.
 const CHANGES = {
   sqlite:
@@ -155,4 +161,7 @@ const dialectOf = (db: Kysely<unknown>): 'sqlite' | 'postgres' =>
   db.getExecutor().adapter.constructor.name.includes('Postgres') ? 'postgres' : 'sqlite';
 
 /** Applied in order of their names, each once, under a lock. A released migration is never edited. */
-export const MIGRATIONS: Record<string, Migration> = { '0001-first': first };
+export const MIGRATIONS: Record<string, Migration> = {
+  '0001-first': first,
+  '0002-steps-in-their-message': stepsInTheirMessage,
+};

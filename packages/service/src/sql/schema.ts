@@ -90,7 +90,10 @@ export interface Schema {
     length: number;
     created_at: number;
     updated_at: number;
+    /** Those that were known when it was written, a JSON list per line. */
+    steps: string | null;
   };
+  /** Those that came later, or from another node. */
   message_steps: { message_id: string; seq: number; at: number; step: string; detail: string | null };
   assets: {
     id: string;

@@ -25,8 +25,8 @@ export function openSqlite(file: string): DatabaseSync {
   const database = new DatabaseSync(file);
   database.exec(
     'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;' +
-      // 16 MB of pages in memory spare a tenth of the work, and statements that can be undone in memory another one.
-      'PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY;' +
+      // 8 MB of pages in memory spare a tenth of the work, and statements that can be undone in memory another one.
+      'PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;' +
       // Only where `WriteBack` does not come to it.
       'PRAGMA wal_autocheckpoint = 25000;',
   );

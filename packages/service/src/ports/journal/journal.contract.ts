@@ -72,12 +72,30 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
     });
 
     it('writes behind: nothing at once, everything within the interval', async () => {
-      journal.open(entry(), 'accepted');
+      const one = entry();
+      journal.open(one, 'accepted');
       expect(await count('messages')).toBe(0);
       await clock.advance(250);
       await journal.show('wait for the flush');
       expect(await count('messages')).toBe(1);
+      expect(await count('message_steps')).toBe(0);
+      journal.step(one.id, 'written', { state: 'written' });
+      const trail = await journal.show(one.id);
+      expect(trail?.steps.map(({ step }) => step)).toEqual(['accepted', 'written']);
       expect(await count('message_steps')).toBe(1);
+    });
+
+    it('a message that is opened again goes on where it was', async () => {
+      const one = entry({ direction: 'inbound' });
+      journal.open(one, 'received');
+      await journal.show(one.id);
+      await clock.advance(1);
+      journal.open(one, 'received');
+      journal.step(one.id, 'acknowledged', { state: 'delivered' });
+      const trail = await journal.show(one.id);
+      expect(trail).toMatchObject({ state: 'delivered', createdAt: clock.now() - 1 });
+      expect(trail?.steps.map(({ step }) => step)).toEqual(['received', 'received', 'acknowledged']);
+      expect(await count('messages')).toBe(1);
     });
 
     it('keeps every row of a burst', async () => {
@@ -192,9 +210,14 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       journal.step(newRequestId(clock.now()), 'mac_says');
       await clock.advance(1000);
       await journal.show('wait for the flush');
+      for (const { id } of old) journal.step(id, 'written');
+      await clock.advance(1000);
+      await journal.show('wait for the flush');
       await clock.advance(31 * DAY);
       const young = entry();
       journal.open(young, 'accepted');
+      await journal.show(young.id);
+      journal.step(young.id, 'written');
       await journal.show(young.id);
       expect(await journal.prune(30 * DAY)).toBe(1203);
       expect(await count('messages')).toBe(1);

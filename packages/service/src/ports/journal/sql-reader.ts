@@ -49,7 +49,7 @@ export function createReader(db: Database) {
           .orderBy('created_at', 'desc')
           .limit(1)
           .executeTakeFirst());
-      return row === undefined ? undefined : { ...summaryOf(row), steps: await stepsOf(row.id) };
+      return row === undefined ? undefined : { ...summaryOf(row), steps: await stepsOf(row) };
     },
 
     async inboundId(locationId: string, guid: string): Promise<string | undefined> {
@@ -68,11 +68,11 @@ export function createReader(db: Database) {
     async told(requestId: string): Promise<Told | undefined> {
       const row = await db
         .selectFrom('messages')
-        .select(['location_id', 'message_id'])
+        .select(['id', 'location_id', 'message_id', 'steps'])
         .where('id', '=', requestId)
         .executeTakeFirst();
       if (row === undefined) return undefined;
-      const steps = await stepsOf(requestId);
+      const steps = await stepsOf(row);
       const statuses = steps
         .filter(({ step }) => step === 'crm_told')
         .map(({ detail }) => String(detail?.['status'] ?? ''));
@@ -108,16 +108,17 @@ export function createReader(db: Database) {
     },
   };
 
-  async function stepsOf(id: string): Promise<MessageTrail['steps']> {
-    const rows = await db
+  async function stepsOf({ id, steps }: Pick<Row, 'id' | 'steps'>): Promise<MessageTrail['steps']> {
+    const later = await db
       .selectFrom('message_steps')
       .select('detail')
       .where('message_id', '=', id)
       .orderBy('at')
       .orderBy('seq')
       .execute();
-    return rows
-      .flatMap(({ detail }) => JSON.parse(detail ?? '[]') as WrittenStep[])
+    return [...(steps ?? '[]').split('\n'), ...later.map(({ detail }) => detail ?? '[]')]
+      .flatMap((list) => JSON.parse(list) as WrittenStep[])
+      .sort(([left], [right]) => left - right)
       .map(([at, step, detail]) => ({ at, step, detail: detail ?? null }));
   }
 }

@@ -7,7 +7,7 @@ import type { JournalEntry, MessageState, StepDetail, StepName } from './journal
 /** `[time, step, detail]`, as it is stored. */
 export type WrittenStep = [at: number, step: StepName, detail?: StepDetail];
 
-/** What is new of one message since the last flush: one row of steps, because rows are what writing costs. */
+/** What is new of one message since the last flush. Written as one row, because rows are what writing costs. */
 export interface Unwritten {
   readonly id: string;
   readonly seq: number;
@@ -41,6 +41,7 @@ export function createWriteBatch(db: Database): WriteBatch {
           status: row.ref('excluded.status'),
           code: row.ref('excluded.code'),
           updated_at: row.ref('excluded.updated_at'),
+          steps: sql<string>`coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps`,
         })),
       )
       .compile(),
@@ -73,7 +74,7 @@ export function createWriteBatch(db: Database): WriteBatch {
       await run(opened, insertMessages, messageRow);
       const changed = await run(changes, changeMessages, changeRow);
       for (const row of changed) orphans.delete((row as { id: string }).id);
-      const stepped = all.filter(({ steps }) => steps.length > 0);
+      const stepped = all.filter(({ entry, steps }) => entry === undefined && steps.length > 0);
       await run(stepped, insertSteps, stepsRow);
     });
     return [...orphans];
@@ -111,10 +112,11 @@ const MESSAGE = {
   length: 0,
   created_at: 0,
   updated_at: 0,
+  steps: '',
 };
 const STEP = { message_id: '', seq: 0, at: 0, step: '', detail: '' };
 
-const messageRow = ({ id, entry, state, code, createdAt, updatedAt }: Unwritten): unknown[] => [
+const messageRow = ({ id, entry, state, code, createdAt, updatedAt, steps }: Unwritten): unknown[] => [
   id,
   entry?.direction,
   entry?.locationId,
@@ -126,6 +128,7 @@ const messageRow = ({ id, entry, state, code, createdAt, updatedAt }: Unwritten)
   entry?.length,
   createdAt,
   updatedAt,
+  JSON.stringify(steps),
 ];
 const changeRow = ({ id, state, code, updatedAt }: Unwritten): unknown[] => [
   id,
