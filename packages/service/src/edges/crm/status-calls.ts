@@ -14,7 +14,7 @@ export function createStatusCalls(client: CrmClient): StatusCalls {
           locationId: call.locationId,
           bearer: 'oauth',
           method: 'PUT',
-          path: `/conversations/messages/${encodeURIComponent(call.messageId)}/status`,
+          path: `/conversations/messages/${inPath(call.messageId)}/status`,
           body: bodyOf(call),
         },
         patience,
@@ -23,6 +23,10 @@ export function createStatusCalls(client: CrmClient): StatusCalls {
     },
   };
 }
+
+/** Ids of the CRM need no encoding, and finding that out costs a fifth of doing it. */
+const inPath = (id: string) => (PLAIN.test(id) ? id : encodeURIComponent(id));
+const PLAIN = /^[\w-]+$/;
 
 const TAKEN = { kind: 'taken' } as const;
 
