@@ -89,8 +89,6 @@ describe('what is sent', () => {
       expect(await send({ headers: ['x-a', bad] })).toEqual(NEVER_LEFT);
       expect(await send({ headers: [bad, 'x'] })).toEqual(NEVER_LEFT);
     }
-    for (const name of ['', 'a b', 'a:', ' a'])
-      expect(await send({ headers: [name, 'x'] })).toEqual(NEVER_LEFT);
     for (const origin of ['', 'nonsense', 'http://', 'ftp://127.0.0.1', 'http://a:99999'])
       expect(await send({ origin })).toEqual(NEVER_LEFT);
     expect(accepted()).toBe(0);

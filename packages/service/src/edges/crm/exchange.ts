@@ -58,19 +58,13 @@ export class Exchange {
 
 // One line break in a path or a header would begin a request of its own.
 const FIT_PATH = /^\/[\x21-\x7e]*$/;
-const FIT_NAME = /^[\w-]+$/;
-const UNFIT_VALUE = /[^\t\x20-\x7e]/;
+const UNFIT_HEADER = /[^\t\x20-\x7e]/;
 
 /** The request up to its body; undefined when it cannot be written without becoming another one. */
 export function headOf({ method, path, headers, body }: Outgoing, host: string): string | undefined {
-  if (!FIT_PATH.test(path)) return undefined;
+  if (!FIT_PATH.test(path) || UNFIT_HEADER.test(headers.join(''))) return undefined;
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: footbridge\r\n`;
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    const name = headers[at] ?? '';
-    const value = headers[at + 1] ?? '';
-    if (!FIT_NAME.test(name) || UNFIT_VALUE.test(value)) return undefined;
-    head += `${name}: ${value}\r\n`;
-  }
+  for (let at = 0; at + 1 < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
   if (body === undefined && method === 'GET') return `${head}\r\n`;
   return `${head}content-length: ${body === undefined ? 0 : Buffer.byteLength(body)}\r\n\r\n`;
 }

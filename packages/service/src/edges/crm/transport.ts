@@ -80,6 +80,8 @@ class Lines implements ConnectionOwner {
   readonly #most: number;
   readonly #clock: Clock;
   readonly #open = new Set<Connection>();
+  /** Freed just now, in that order: the event loop has to look at them once more. */
+  readonly #fresh: Connection[] = [];
   /** The one used last is used first: the others rest until they are closed. */
   readonly #resting: Connection[] = [];
   #waiting: Exchange[] = [];
@@ -100,7 +102,7 @@ class Lines implements ConnectionOwner {
   send(exchange: Exchange): void {
     const rested = this.#waiting.length === 0 ? this.#rested(polls() - 2) : undefined;
     if (rested !== undefined) return rested.take(exchange);
-    const isServedSoon = this.#resting.length > this.#waiting.length;
+    const isServedSoon = this.#fresh.length > this.#waiting.length;
     if (!isServedSoon && this.#open.size < this.#most) return this.#connect().take(exchange);
     this.#waiting.push(exchange);
     this.#lendSoon();
@@ -109,14 +111,16 @@ class Lines implements ConnectionOwner {
   freed(connection: Connection): void {
     connection.restsUntil = this.#clock.monotonic() + connection.restMs;
     connection.freedAtPoll = polls();
-    this.#resting.push(connection);
+    this.#fresh.push(connection);
     this.#lendSoon();
   }
 
   ended(connection: Connection): void {
     this.#open.delete(connection);
-    const at = this.#resting.lastIndexOf(connection);
-    if (at >= 0) this.#resting.splice(at, 1);
+    for (const free of [this.#fresh, this.#resting]) {
+      const at = free.indexOf(connection);
+      if (at >= 0) free.splice(at, 1);
+    }
     const next = this.#next();
     if (next !== undefined) this.#connect().take(next);
   }
@@ -140,7 +144,7 @@ class Lines implements ConnectionOwner {
   }
 
   #lendSoon(): void {
-    if (this.#isLending || this.#waiting.length === 0 || this.#resting.length === 0) return;
+    if (this.#isLending || this.#waiting.length === 0 || this.#fresh.length === 0) return;
     this.#isLending = true;
     setImmediate(this.#lend);
   }
@@ -177,15 +181,14 @@ class Lines implements ConnectionOwner {
    * they send behind it would be taken for the next. `poll` is the last one to be followed by another that is over.
    */
   #rested(poll: number): Connection | undefined {
-    const now = this.#clock.monotonic();
-    for (let at = this.#resting.length - 1; at >= 0; at--) {
-      const connection = this.#resting[at];
-      if (connection === undefined || connection.freedAtPoll > poll) continue;
-      this.#resting.splice(at, 1);
-      if (connection.restsUntil > now) return connection;
-      connection.destroy();
+    for (let [first] = this.#fresh; first !== undefined && first.freedAtPoll <= poll; [first] = this.#fresh) {
+      this.#fresh.shift();
+      this.#resting.push(first);
     }
-    return undefined;
+    const connection = this.#resting.pop();
+    if (connection === undefined || connection.restsUntil > this.#clock.monotonic()) return connection;
+    connection.destroy();
+    return this.#rested(poll);
   }
 }
 
