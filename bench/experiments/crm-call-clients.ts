@@ -10,6 +10,8 @@ import { create } from 'axios';
 import { Agent, Pool, fetch as undiciFetch, request } from 'undici';
 import type { Dispatcher } from 'undici';
 
+import { systemClock } from '../../packages/service/src/clock.ts';
+import { createTransport } from '../../packages/service/src/edges/crm/transport.ts';
 import { findPinning } from '../measure/pinning.ts';
 import { ratios, spread } from '../measure/statistics.ts';
 import { HttpMessages } from '../world/http-messages.ts';
@@ -84,6 +86,11 @@ const CLIENTS: Record<string, (crmUrl: string) => Call> = {
       headers: HEADERS,
     });
     return (path) => client.put(path, BODY);
+  },
+  "the service's own": (origin) => {
+    const transport = createTransport({ clock: systemClock });
+    const headers = Object.entries(HEADERS).flat();
+    return (path) => transport.send({ origin, path, method: 'PUT', headers, body: BODY });
   },
   'bare socket': (crmUrl) => {
     const idle: BareSocket[] = [];
