@@ -46,7 +46,7 @@ export interface CrmNeeds {
   readonly limits: Limits;
   readonly audit: Audit;
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
-  readonly failpoint: Failpoint;
+  readonly failpoint: Failpoint | undefined;
 }
 
 export interface CrmSide {

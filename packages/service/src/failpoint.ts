@@ -1,6 +1,6 @@
 /**
  * Places where a crash matters. `FAILPOINTS=inbound.afterClaim:kill,oauth.beforeCommit:pause:15000` makes the process die by SIGKILL,
- * pause, or throw when it gets there; without the setting every call is an empty function.
+ * pause, or throw when it gets there; without the setting there are none, and nobody waits for nothing.
  */
 type Action = () => void | Promise<void>;
 
@@ -24,8 +24,8 @@ function parse(setting: string): Map<string, Action> {
 
 export type Failpoint = (name: string) => void | Promise<void>;
 
-export function createFailpoint(setting: string | undefined): Failpoint {
-  if (setting === undefined || setting === '') return () => {};
+export function createFailpoint(setting: string | undefined): Failpoint | undefined {
+  if (setting === undefined || setting === '') return undefined;
   const points = parse(setting);
   return (name) => points.get(name)?.();
 }

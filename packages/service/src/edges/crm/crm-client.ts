@@ -148,6 +148,8 @@ class HttpCrmClient implements CrmClient {
   readonly #gates: Gates;
   readonly #random: () => number;
   readonly #observe: CrmClientOptions['observe'];
+  /** The same list for the same bearer: it is written out only once. */
+  readonly #jsonHeaders = new WeakMap<Bearer, readonly string[]>();
 
   constructor(options: CrmClientOptions) {
     const host = new URL(options.host);
@@ -179,7 +181,8 @@ class HttpCrmClient implements CrmClient {
 
   async #attempt(call: Call, patience: Patience, story: Story): Promise<CallOutcome | Trouble | 'ask_again'> {
     const { gate } = story;
-    const bearer = story.renewed ?? (await this.#bearers.bearer(call.locationId, call.bearer));
+    const held = story.renewed ?? this.#bearers.bearer(call.locationId, call.bearer);
+    const bearer = held instanceof Promise ? await held : held;
     if ('missing' in bearer) return { cause: bearer.missing, status: 0, reason: bearer.missing };
     const blockedMs = gate.blockedMs();
     if (blockedMs > 0) return { ...CIRCUIT_OPEN, waitMs: blockedMs };
@@ -252,18 +255,26 @@ class HttpCrmClient implements CrmClient {
   }
 
   #request(call: Call, bearer: Bearer): Outgoing {
-    const headers = ['authorization', bearer.authorization, 'version', VERSION, 'accept', JSON_TYPE];
-    if (call.body !== undefined) headers.push('content-type', call.contentType ?? JSON_TYPE);
-    if (call.idempotencyKey !== undefined) headers.push('idempotency-key', call.idempotencyKey);
     return {
       origin: this.#origin,
       method: call.method,
       path: this.#prefix + call.path,
-      headers,
-      ...(call.body !== undefined && { body: call.body }),
-      ...((call.wantsBody ?? call.read !== undefined) && { wantsBody: true }),
-      ...(call.timeoutMs !== undefined && { timeoutMs: call.timeoutMs }),
+      headers: this.#headers(call, bearer),
+      idempotencyKey: call.idempotencyKey,
+      body: call.body,
+      wantsBody: call.wantsBody ?? call.read !== undefined,
+      timeoutMs: call.timeoutMs,
     };
+  }
+
+  #headers({ body, contentType }: Call, bearer: Bearer): readonly string[] {
+    const isJson = body !== undefined && contentType === undefined;
+    const known = isJson ? this.#jsonHeaders.get(bearer) : undefined;
+    if (known !== undefined) return known;
+    const headers = ['authorization', bearer.authorization, 'version', VERSION, 'accept', JSON_TYPE];
+    if (body !== undefined) headers.push('content-type', contentType ?? JSON_TYPE);
+    if (isJson) this.#jsonHeaders.set(bearer, headers);
+    return headers;
   }
 
   #backoff(attempts: number): number {

@@ -6,10 +6,11 @@ export interface Outgoing {
   readonly path: string;
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  readonly body?: string | Buffer;
+  readonly idempotencyKey?: string | undefined;
+  readonly body?: string | Buffer | undefined;
   /** The body of a 2xx is thrown away unless it is wanted. */
   readonly wantsBody?: boolean;
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface Answer {
@@ -61,10 +62,27 @@ const FIT_PATH = /^\/[\x21-\x7e]*$/;
 const UNFIT_HEADER = /[^\t\x20-\x7e]/;
 
 /** The request up to its body; undefined when it cannot be written without becoming another one. */
-export function headOf({ method, path, headers, body }: Outgoing, host: string): string | undefined {
-  if (!FIT_PATH.test(path) || UNFIT_HEADER.test(headers.join(''))) return undefined;
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: footbridge\r\n`;
-  for (let at = 0; at + 1 < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
+export function headOf(request: Outgoing, host: string): string | undefined {
+  const { method, path, headers, idempotencyKey, body } = request;
+  const lines = linesOf(headers);
+  if (lines === undefined || !FIT_PATH.test(path)) return undefined;
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: footbridge\r\n${lines}`;
+  if (idempotencyKey !== undefined) {
+    if (UNFIT_HEADER.test(idempotencyKey)) return undefined;
+    head += `idempotency-key: ${idempotencyKey}\r\n`;
+  }
   if (body === undefined && method === 'GET') return `${head}\r\n`;
   return `${head}content-length: ${body === undefined ? 0 : Buffer.byteLength(body)}\r\n\r\n`;
+}
+
+/** Lists that were written out before: most calls have one in common with the last for their location. */
+const WRITTEN = new WeakMap<readonly string[], string>();
+
+function linesOf(headers: readonly string[]): string | undefined {
+  const known = WRITTEN.get(headers);
+  if (known !== undefined) return known;
+  if (UNFIT_HEADER.test(headers.join(''))) return undefined;
+  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
+  WRITTEN.set(headers, lines);
+  return lines;
 }

@@ -7,8 +7,8 @@ const DELIVERED = '{"status":"delivered"}';
 /** `PUT /conversations/messages/{messageId}/status` (A1). */
 export function createStatusCalls(client: CrmClient): StatusCalls {
   return {
-    async tell(call, patience) {
-      const outcome = await client.call(
+    tell: (call, patience) =>
+      client.call(
         {
           operation: 'status',
           locationId: call.locationId,
@@ -18,17 +18,13 @@ export function createStatusCalls(client: CrmClient): StatusCalls {
           body: bodyOf(call),
         },
         patience,
-      );
-      return outcome.kind === 'ok' ? TAKEN : outcome;
-    },
+      ),
   };
 }
 
 /** Ids of the CRM need no encoding, and finding that out costs a fifth of doing it. */
 const inPath = (id: string) => (PLAIN.test(id) ? id : encodeURIComponent(id));
 const PLAIN = /^[\w-]+$/;
-
-const TAKEN = { kind: 'taken' } as const;
 
 function bodyOf({ status, error }: StatusCall): string {
   if (status === 'pending') return PENDING;

@@ -81,7 +81,7 @@ async function office(
     settings: { createContacts: true, footerOnPlainText: false, onUncertain: 'retry' },
     clock,
     log: { debug() {}, info() {}, warn() {}, error() {} },
-    failpoint: () => {},
+    failpoint: undefined,
     otherNodes: false,
     ...more,
   });

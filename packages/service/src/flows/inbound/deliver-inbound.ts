@@ -48,7 +48,7 @@ export interface InboundDeps {
   };
   readonly clock: Clock;
   readonly log: Logger;
-  readonly failpoint: Failpoint;
+  readonly failpoint: Failpoint | undefined;
   /** Whether another node may still be finishing what it began while it held the location. */
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
@@ -155,12 +155,12 @@ class Deliveries implements Inbound {
         return this.#reject(job, 'UNCERTAIN', 'a crash cut its delivery off');
       journal.step(job.id, 'uncertain');
     }
-    await failpoint('inbound.afterClaim');
+    if (failpoint !== undefined) await failpoint('inbound.afterClaim');
     const posted = await this.#post(job);
     if (typeof posted === 'string') return this.#reject(job, 'NO_CONTACT', posted);
     if (posted.kind === 'unwanted') return 'retry';
     if (posted.kind !== 'posted') return this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
-    await failpoint('inbound.afterCrmAccept');
+    if (failpoint !== undefined) await failpoint('inbound.afterCrmAccept');
     return this.#done(job, posted.crmMessageId, posted.inDoubt);
   }
 
@@ -231,7 +231,7 @@ class Deliveries implements Inbound {
       const { contactId } = contact;
       if (contact.kind === 'found') journal.step(job.id, 'contact_found', { detail: { contactId } });
       if (refusal !== undefined && contactId === refusedFor) return refusal;
-      await failpoint('inbound.beforePost');
+      if (failpoint !== undefined) await failpoint('inbound.beforePost');
       const posted = await this.#postTo(contactId, job);
       // A contact we remembered may be gone by now: look once more before the CRM's no is final.
       const mayBeGone = posted.kind === 'refused' && [400, 404, 422].includes(posted.status);
@@ -265,11 +265,11 @@ class Deliveries implements Inbound {
     const { journal, failpoint, count, guids } = this.#deps;
     const key = { locationId: job.locationId, guid: job.frame.guid };
     await this.#mark(job, () => guids.sent(key, crmMessageId));
-    await failpoint('inbound.afterMark');
+    if (failpoint !== undefined) await failpoint('inbound.afterMark');
     if (inDoubt) journal.step(job.id, 'uncertain', { detail: { reason: 'an answer was lost' } });
     journal.step(job.id, 'crm_took_it', { state: 'delivered', detail: { crmMessageId } });
     count?.('delivered');
-    await failpoint('inbound.beforeAck');
+    if (failpoint !== undefined) await failpoint('inbound.beforeAck');
     return { outcome: 'delivered' };
   }
 
@@ -277,7 +277,7 @@ class Deliveries implements Inbound {
     const { journal, count, failpoint } = this.#deps;
     journal.step(job.id, 'acknowledged', { state: 'delivered', detail: { repeated: true } });
     count?.('repeated');
-    await failpoint('inbound.beforeAck');
+    if (failpoint !== undefined) await failpoint('inbound.beforeAck');
     return { outcome: 'delivered' };
   }
 

@@ -18,7 +18,7 @@ export interface RefreshDeps {
   readonly endpoint: TokenEndpoint;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly failpoint: Failpoint;
+  readonly failpoint: Failpoint | undefined;
   readonly announce: (ownerId: string) => Promise<void>;
   readonly closed: () => boolean;
   readonly refreshed?: (result: 'ok' | 'kept' | 'dead' | 'unsaved') => void;
@@ -63,9 +63,9 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
           };
         read = grant;
         issued = outcome.tokens;
-        await failpoint('oauth.afterToken');
+        await failpoint?.('oauth.afterToken');
         const tokens = tokensOf(issued, grant, clock.now());
-        await failpoint('oauth.beforeCommit');
+        await failpoint?.('oauth.beforeCommit');
         return { grant: await commit(tokens), issued };
       });
       return await conclude(attempt);

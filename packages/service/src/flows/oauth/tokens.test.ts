@@ -111,7 +111,7 @@ async function office(
       changes,
       clock,
       log: silent,
-      failpoint: () => {},
+      failpoint: undefined,
     });
   const authorise = async () => {
     const { accessToken, refreshToken } = endpoint.issue();
@@ -507,7 +507,7 @@ describe('private integration tokens', () => {
   it('I4 serve only what may do without OAuth, and never beside it', async () => {
     const { clock } = await office();
     const changes = { announce: async () => {}, listen: () => () => {} };
-    const common = { changes, clock, log: silent, failpoint: () => {} };
+    const common = { changes, clock, log: silent, failpoint: undefined };
     const privateOnly = createTokens({ ...common, oauth: undefined, privateToken: async () => 'pit-1' });
     expect(await privateOnly.bearer('loc1', 'any')).toEqual(refused('pit-1'));
     expect(await privateOnly.bearer('loc1', 'oauth')).toEqual({ missing: 'none' });

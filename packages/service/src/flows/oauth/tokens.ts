@@ -30,7 +30,7 @@ export interface TokensDeps {
   readonly changes: Pick<Changes, 'announce' | 'listen'>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly failpoint: Failpoint;
+  readonly failpoint: Failpoint | undefined;
   readonly refreshed?: NonNullable<RefreshDeps['refreshed']>;
 }
 

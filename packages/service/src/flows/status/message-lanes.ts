@@ -16,11 +16,11 @@ const UNWANTED: StatusOutcome = { kind: 'unwanted' };
  */
 export class MessageLanes {
   readonly #calls: StatusCalls;
-  readonly #failpoint: Failpoint;
+  readonly #failpoint: Failpoint | undefined;
   /** The newest telling of each message that has one under way. */
   readonly #lanes = new Map<string, Lane>();
 
-  constructor(calls: StatusCalls, failpoint: Failpoint) {
+  constructor(calls: StatusCalls, failpoint: Failpoint | undefined) {
     this.#calls = calls;
     this.#failpoint = failpoint;
   }
@@ -44,7 +44,8 @@ export class MessageLanes {
     before: Promise<StatusOutcome> | undefined,
   ): Promise<StatusOutcome> {
     if (before !== undefined) await before;
-    await this.#failpoint(telling.voice === 'terminal' ? 'status.beforeTerminal' : 'status.beforePending');
+    if (this.#failpoint !== undefined)
+      await this.#failpoint(telling.voice === 'terminal' ? 'status.beforeTerminal' : 'status.beforePending');
     const outcome = await this.#calls.tell(telling.call, telling);
     if (this.#lanes.get(key)?.telling === telling) this.#lanes.delete(key);
     return outcome;

@@ -18,7 +18,7 @@ const lease = (epoch = 1, locationId = LOCATION): Lease => ({
   sessionId: `session-${epoch}`,
   epoch,
 });
-const TAKEN: StatusOutcome = { kind: 'taken' };
+const TAKEN: StatusOutcome = { kind: 'ok' };
 const SETBACK: Setback = {
   cause: 'http',
   status: 500,
@@ -58,7 +58,7 @@ function house(calls: Line, more: { oauthReady?: boolean; otherNodes?: boolean }
     isCurrent: ({ epoch }) => epoch === currentEpoch.value,
     clock,
     log: { debug: say, info: say, warn: say, error: say },
-    failpoint: () => {},
+    failpoint: undefined,
     otherNodes: false,
     ...more,
   });

@@ -23,7 +23,7 @@ export interface StatusReportsDeps extends Leases {
   readonly past: Pick<JournalReader, 'told'>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly failpoint: Failpoint;
+  readonly failpoint: Failpoint | undefined;
   /** Whether another node may own a location next, or owned it before; then only its owner may say anything at all. */
   readonly otherNodes: boolean;
   readonly count?: (status: Status, result: StatusOutcome['kind']) => void;
@@ -163,7 +163,7 @@ class Reports implements StatusReports {
   #record(requestId: string, { call: { status }, voice }: Telling, outcome: StatusOutcome): void {
     const { journal, log, count } = this.#deps;
     count?.(status, outcome.kind);
-    if (outcome.kind === 'taken') {
+    if (outcome.kind === 'ok') {
       const isNews = voice === 'pending' && this.#requests.get(requestId)?.terminal === undefined;
       journal.step(requestId, 'crm_told', { ...(isNews && { state: 'pending' }), detail: { status } });
       return;
@@ -228,7 +228,7 @@ const newRequest = (locationId: string, messageId: string | undefined): KnownReq
 });
 
 function ackFor(outcome: StatusOutcome): AckOutcome {
-  if (outcome.kind === 'taken') return { outcome: 'delivered' };
+  if (outcome.kind === 'ok') return { outcome: 'delivered' };
   if (outcome.kind === 'unwanted') return 'retry';
   if (outcome.kind === 'refused')
     return { outcome: 'rejected', reason: `the CRM refused: ${outcome.status} ${outcome.reason}`.trim() };

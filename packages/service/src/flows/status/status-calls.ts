@@ -41,7 +41,7 @@ export interface Patience {
 }
 
 export type StatusOutcome =
-  | { readonly kind: 'taken' }
+  | { readonly kind: 'ok' }
   /** The CRM refused it for good. */
   | { readonly kind: 'refused'; readonly status: number; readonly reason: string }
   | { readonly kind: 'given_up'; readonly setback: Setback }

@@ -30,7 +30,7 @@ export class SqlDevices {
       const device = await this.#find(tx, license.id, request.deviceId);
       if (device?.status === 'revoked') return { kind: 'device_revoked' };
       const used = await this.#store.seatsUsed(tx, license.id);
-      await this.#store.failpoint('seat.afterCount');
+      await this.#store.failpoint?.('seat.afterCount');
       const again = device?.status === 'active';
       const max = license.max_seats;
       if (!again && used >= max) return { kind: 'exhausted', seats: { used, max } };

@@ -11,7 +11,7 @@ import type { Schema } from '../../sql/schema.ts';
 export interface SqlLicensesOptions {
   readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
   readonly clock: Clock;
-  readonly failpoint?: Failpoint;
+  readonly failpoint?: Failpoint | undefined;
   /** Locations that nobody owns are noted for the operator, but a Mac that makes them up cannot fill the table. */
   readonly unassignedKept?: number;
 }
@@ -21,12 +21,12 @@ export type Queries = Transaction<Schema>;
 /** What the three parts of the SQL engine share: the database, its lock, and how its failures look. */
 export class SqlStore {
   readonly clock: Clock;
-  readonly failpoint: Failpoint;
+  readonly failpoint: Failpoint | undefined;
   readonly unassignedKept: number;
   readonly #db: Database;
   readonly #locksRows: boolean;
 
-  constructor({ database, clock, failpoint = () => {}, unassignedKept = 1000 }: SqlLicensesOptions) {
+  constructor({ database, clock, failpoint, unassignedKept = 1000 }: SqlLicensesOptions) {
     this.#db = database.db;
     this.unassignedKept = unassignedKept;
     // SQLite has no row locks and needs none: its transactions hold the one write lock from their beginning.
