@@ -185,7 +185,7 @@ export function writeFrame(frame: MacFrame | ServiceFrame): string {
 const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
 
 /** What a frame says by leaving a field out. */
-const LEFT_OUT: Readonly<Record<string, object>> = {
+const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   register: { agent: { version: '' }, os: { name: '', version: '' }, capabilities: [] },
   message_status: { messageId: null },
   message_received: { text: '', attachments: [] },
@@ -197,7 +197,7 @@ function parse<F>(shapes: Readonly<Record<string, ObjectSchema>>, text: string):
   if (typeof json['type'] !== 'string') return invalid('type must be a string', json);
   const shape = Object.hasOwn(shapes, json['type']) ? shapes[json['type']] : undefined;
   if (!shape) return { kind: 'unknown', type: json['type'].slice(0, 64).toWellFormed() };
-  const checked = checkAgainst(shape, { ...LEFT_OUT[json['type']], ...json });
+  const checked = checkAgainst(shape, json, LEFT_OUT[json['type']]);
   return checked.ok
     ? { kind: 'frame', frame: checked.value as F }
     : invalid(`${json['type']}: ${checked.reason}`, json);
@@ -230,11 +230,17 @@ const REQUEST_NAMES = {
 
 const CONTENTS = ['reaction', 'sticker', 'voice', 'animation'] as const;
 
+function contentsOf(frame: MessageReceivedFrame): number {
+  let found = 0;
+  for (const name of CONTENTS) if (frame[name] !== undefined) found++;
+  return found;
+}
+
 function crossFieldFault(frame: MacFrame): string | undefined {
   if (frame.type === 'message_status' && frame.status === 'failed' && !frame.error) {
     return 'message_status: error must be present when status is failed';
   }
-  if (frame.type === 'message_received' && CONTENTS.filter((name) => frame[name]).length > 1) {
+  if (frame.type === 'message_received' && contentsOf(frame) > 1) {
     return `message_received: at most one of ${CONTENTS.join(', ')} may be present`;
   }
   return undefined;

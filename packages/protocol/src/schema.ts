@@ -61,12 +61,16 @@ export type Checked<T> =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Copies what the schema knows out of an untrusted JSON value and leaves the rest behind. The reason of a refusal names
- * the place and the rule, never the value.
+ * Copies what the schema knows out of an untrusted JSON value and leaves the rest behind; `leftOut` stands in for fields that
+ * are not there. The reason of a refusal names the place and the rule, never the value.
  */
-export function checkAgainst<const S extends Schema>(schema: S, value: unknown): Checked<FromSchema<S>> {
+export function checkAgainst<const S extends Schema>(
+  schema: S,
+  value: unknown,
+  leftOut?: Readonly<Record<string, unknown>>,
+): Checked<FromSchema<S>> {
   try {
-    return { ok: true, value: pick(schema, value) as FromSchema<S> };
+    return { ok: true, value: pickerOf(schema)(value, undefined, undefined, leftOut) as FromSchema<S> };
   } catch (error) {
     if (error instanceof Mismatch) return { ok: false, reason: error.message };
     throw error;
@@ -94,37 +98,73 @@ class Mismatch extends Error {
   }
 }
 
-function pick(schema: Schema, value: unknown, within?: Place, key?: string | number): unknown {
-  if (schema.type === 'integer') return pickInteger(schema, value, within, key);
-  if (schema.type === 'boolean') return pickBoolean(value, within, key);
-  if (schema.type === 'object') return pickObject(schema, value, inside(within, key));
-  if (schema.type === 'array') return pickArray(schema, value, inside(within, key));
-  return pickString(schema, value, within, key);
+type Picker = (
+  value: unknown,
+  within?: Place,
+  key?: string | number,
+  leftOut?: Readonly<Record<string, unknown>>,
+) => unknown;
+
+interface Field {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly pick: Picker;
+}
+
+const PICKERS = new WeakMap<Schema, Picker>();
+
+/** A schema is read once; every value is then met by a function that knows what to do. */
+function pickerOf(schema: Schema): Picker {
+  const known = PICKERS.get(schema);
+  if (known !== undefined) return known;
+  const made = makePicker(schema);
+  PICKERS.set(schema, made);
+  return made;
+}
+
+function makePicker(schema: Schema): Picker {
+  if (schema.type === 'integer') return (value, within, key) => pickInteger(schema, value, within, key);
+  if (schema.type === 'boolean') return pickBoolean;
+  if (schema.type === 'object') {
+    const fields = Object.entries(schema.properties).map(([name, inner]): Field => ({
+      name,
+      isRequired: schema.required.includes(name),
+      pick: pickerOf(inner),
+    }));
+    return (value, within, key, leftOut) => pickObject(fields, value, inside(within, key), leftOut);
+  }
+  if (schema.type === 'array') {
+    const pick = pickerOf(schema.items);
+    return (value, within, key) => pickArray(schema.maxItems, pick, value, inside(within, key));
+  }
+  return (value, within, key) => pickString(schema, value, within, key);
 }
 
 const inside = (within: Place | undefined, key: string | number | undefined): Place | undefined =>
   key === undefined ? within : { within, key };
 
-function pickObject(schema: ObjectSchema, value: unknown, place?: Place): Record<string, unknown> {
+function pickObject(
+  fields: readonly Field[],
+  value: unknown,
+  place?: Place,
+  leftOut?: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   if (!isObject(value)) throw new Mismatch('an object', place);
-  const { properties, required } = schema;
   const picked: Record<string, unknown> = {};
-  for (const name in properties) {
-    const inner = properties[name];
-    if (inner === undefined) continue;
-    const isRequired = required.includes(name);
-    // Some languages write null for what is not there.
-    if (!isRequired && value[name] === null) continue;
-    if (Object.hasOwn(value, name)) picked[name] = pick(inner, value[name], place, name);
-    else if (isRequired) throw new Mismatch('present', place, name);
+  for (const { name, isRequired, pick } of fields) {
+    const given = Object.hasOwn(value, name) ? value[name] : leftOut?.[name];
+    if (given === undefined) {
+      if (isRequired) throw new Mismatch('present', place, name);
+      // Some languages write null for what is not there.
+    } else if (isRequired || given !== null) picked[name] = pick(given, place, name);
   }
   return picked;
 }
 
-function pickArray(schema: ArraySchema, value: unknown, place?: Place): unknown[] {
+function pickArray(maxItems: number, pick: Picker, value: unknown, place?: Place): unknown[] {
   if (!Array.isArray(value)) throw new Mismatch('an array', place);
-  if (value.length > schema.maxItems) throw new Mismatch(`at most ${schema.maxItems} entries`, place);
-  return value.map((entry, index) => pick(schema.items, entry, place, index));
+  if (value.length > maxItems) throw new Mismatch(`at most ${maxItems} entries`, place);
+  return value.map((entry, index) => pick(entry, place, index));
 }
 
 function pickInteger(schema: IntegerSchema, value: unknown, within?: Place, key?: string | number): number {
