@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 
-import { CompiledQuery, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
-import type { DatabaseConnection, Dialect, Driver, QueryResult } from 'kysely';
+import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult } from 'kysely';
 
 import { WriteBack } from './write-back.ts';
 
@@ -69,17 +69,17 @@ class SqliteDriver implements Driver {
     this.#release?.();
   }
 
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+  async beginTransaction(): Promise<void> {
     // IMMEDIATE takes the write lock at once: seats and claims are counted under it, also against other processes.
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+    this.#connection.control('begin immediate');
   }
 
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('commit'));
+  async commitTransaction(): Promise<void> {
+    this.#connection.control('commit');
   }
 
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('rollback'));
+  async rollbackTransaction(): Promise<void> {
+    this.#connection.control('rollback');
   }
 
   async destroy(): Promise<void> {
@@ -115,10 +115,20 @@ class SqliteConnection implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { statement, hasRows } = this.#prepared(query.sql);
     const parameters = query.parameters.map(toSqlite);
-    if (hasRows) return { rows: statement.all(...parameters) as R[] };
+    if (hasRows) {
+      const rows = statement.all(...parameters) as R[];
+      // Those that only read count too: there are few.
+      this.#changed(rows.length);
+      return { rows };
+    }
     const { changes, lastInsertRowid } = statement.run(...parameters);
     this.#changed(Number(changes));
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  /** Begins and ends transactions: no rows, whatever the engine says it changed. */
+  control(text: string): void {
+    this.#prepared(text).statement.run();
   }
 
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {

@@ -1,7 +1,11 @@
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 
-const database = new DatabaseSync(String(workerData));
+// A file that was moved away is not made anew.
+const file = pathToFileURL(String(workerData));
+file.searchParams.set('mode', 'rw');
+const database = new DatabaseSync(file);
 database.exec('PRAGMA synchronous = NORMAL');
 const pass = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 

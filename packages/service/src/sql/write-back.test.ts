@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 import { sql } from 'kysely';
 import { afterAll, expect, it } from 'vitest';
@@ -35,6 +38,25 @@ it('the log is written back while messages go on, and begins anew', async () => 
   expect(counted[0]?.count).toBe(60_000);
   await database.close();
   expect(sizeOf(`${file}-wal`)).toBe(0);
+});
+
+it('the thread neither holds up the end of the process nor outlives the database', async () => {
+  const script = `
+    import { setTimeout } from 'node:timers/promises';
+    const { openDatabase } = await import(${JSON.stringify(new URL('open-database.ts', import.meta.url).href)});
+    const { sql } = await import(${JSON.stringify(import.meta.resolve('kysely'))});
+    const { db, close } = await openDatabase({ engine: 'sqlite', file: process.argv[1] }, () => {});
+    await sql\`create table notes (id integer)\`.execute(db);
+    const more = () => sql\`with recursive n (i) as (select 1 union all select i + 1 from n where i < 7000)
+      insert into notes select i from n\`.execute(db);
+    await more();
+    await setTimeout(300);
+    if (process.argv[2] === 'close') await Promise.all([more(), close()]);
+  `;
+  for (const how of ['leave', 'close']) {
+    const args = ['--input-type=module', '-e', script, join(folder, `${how}.sqlite`), how];
+    await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
+  }
 });
 
 it('a database in memory has no log', async () => {

@@ -14,6 +14,7 @@ export class WriteBack {
   #changed = 0;
   #worker: Worker | undefined;
   #isAtWork = false;
+  #isClosed = false;
 
   /** `finish` is called after a pass: what was written in the meantime is little, and once that is done too the log begins anew. */
   constructor(file: string, finish: () => void) {
@@ -23,31 +24,43 @@ export class WriteBack {
 
   changed(rows: number): void {
     this.#changed += rows;
-    if (this.#changed < PORTION || this.#isAtWork) return;
+    if (this.#changed < PORTION || this.#isAtWork || this.#isClosed) return;
     this.#changed = 0;
-    this.#isAtWork = true;
     this.#worker ??= this.#start();
+    if (this.#worker === undefined) return;
+    this.#isAtWork = true;
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     this.#worker.postMessage('write back');
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#worker?.terminate();
   }
 
-  #start(): Worker {
-    const worker = new Worker(WORKER, { workerData: this.#file, env: {}, execArgv: [] });
-    worker.unref();
-    worker.on('message', () => {
+  /** Undefined where no thread can be had: what was written is written all the same, and the database writes back by itself. */
+  #start(): Worker | undefined {
+    const worker = newWorker(this.#file);
+    worker?.on('message', () => {
       this.#isAtWork = false;
       this.#finish();
     });
-    // It could not read or write: the next portion tries again, and until then the database does it by itself.
-    worker.on('error', () => {});
-    worker.on('exit', () => {
+    // It could not read or write: the next portion tries again.
+    worker?.on('error', () => {});
+    worker?.on('exit', () => {
       this.#isAtWork = false;
       this.#worker = undefined;
     });
+    // Last: a listener for messages would keep the process alive again.
+    worker?.unref();
     return worker;
+  }
+}
+
+function newWorker(file: string): Worker | undefined {
+  try {
+    return new Worker(WORKER, { workerData: file, env: {}, execArgv: [] });
+  } catch {
+    return undefined;
   }
 }
