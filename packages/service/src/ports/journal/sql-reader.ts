@@ -15,7 +15,7 @@ export function createReader(db: Database) {
     async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
       const { locationId, state, direction, limit } = query;
       const from = query.cursor === undefined ? undefined : readCursor(query.cursor);
-      let rows = db.selectFrom('messages').selectAll();
+      let rows = db.selectFrom('messages').select(SUMMARY);
       if (locationId !== undefined) rows = rows.where('location_id', '=', locationId);
       if (state !== undefined) rows = rows.where('status', '=', state);
       if (direction !== undefined) rows = rows.where('direction', '=', direction);
@@ -116,14 +116,30 @@ export function createReader(db: Database) {
       .orderBy('at')
       .orderBy('seq')
       .execute();
+    // Whole lists are put in order, not their steps: the clock may have been set back between two of them.
     return [...(steps ?? '[]').split('\n'), ...later.map(({ detail }) => detail ?? '[]')]
-      .flatMap((list) => JSON.parse(list) as WrittenStep[])
-      .sort(([left], [right]) => left - right)
+      .map((list) => JSON.parse(list) as WrittenStep[])
+      .sort(([left], [right]) => (left?.[0] ?? 0) - (right?.[0] ?? 0))
+      .flat()
       .map(([at, step, detail]) => ({ at, step, detail: detail ?? null }));
   }
 }
 
-const summaryOf = (row: Row): MessageSummary => ({
+const SUMMARY = [
+  'id',
+  'direction',
+  'location_id',
+  'message_id',
+  'kind',
+  'phone_masked',
+  'length',
+  'status',
+  'code',
+  'created_at',
+  'updated_at',
+] as const;
+
+const summaryOf = (row: Pick<Row, (typeof SUMMARY)[number]>): MessageSummary => ({
   id: row.id,
   direction: row.direction,
   locationId: row.location_id,
@@ -137,7 +153,8 @@ const summaryOf = (row: Row): MessageSummary => ({
   updatedAt: row.updated_at,
 });
 
-const writeCursor = (row: Row) => Buffer.from(`${row.created_at} ${row.id}`).toString('base64url');
+const writeCursor = (row: Pick<Row, 'created_at' | 'id'>) =>
+  Buffer.from(`${row.created_at} ${row.id}`).toString('base64url');
 
 /** A cursor that is not one of ours starts from the newest. */
 function readCursor(cursor: string): { createdAt: number; id: string } | undefined {

@@ -29,6 +29,7 @@ export type WriteBatch = (batch: Batch) => Promise<string[]>;
 
 // Few sizes, so that the engine's cache of prepared statements holds all of them.
 const SIZES = [64, 8, 1];
+const LONGEST_STEPS = 16_000;
 
 /** Rows by the dozen: queries are built once per size and only their parameters change, which is most of their cost. */
 export function createWriteBatch(db: Database): WriteBatch {
@@ -41,7 +42,9 @@ export function createWriteBatch(db: Database): WriteBatch {
           status: row.ref('excluded.status'),
           code: row.ref('excluded.code'),
           updated_at: row.ref('excluded.updated_at'),
-          steps: sql<string>`coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps`,
+          // One that comes again and again tells nothing new in the end.
+          steps: sql<string>`case when length(messages.steps) > ${sql.lit(LONGEST_STEPS)} then messages.steps
+            else coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps end`,
         })),
       )
       .compile(),
