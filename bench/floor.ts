@@ -1,6 +1,5 @@
 // The floor: the least code that does the work. One key, one fleet, no limits, no logs, no retries, nothing kept.
-// With FAST_PARTS it uses the two faster parts that Footbridge uses, libsodium and undici's dispatcher: no bridge made of these parts
-// can cost less, so the distance to it is the price of everything that Footbridge does more.
+// With FAST_PARTS it uses the two faster parts that libraries offer, libsodium and undici's dispatcher: how far one gets by choosing well.
 import { createPublicKey, randomUUID, verify as opensslVerify } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

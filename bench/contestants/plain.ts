@@ -32,6 +32,6 @@ function plain(name: string, entry: URL, more: Record<string, string> = {}): Con
 const FLOOR = new URL('../floor.ts', import.meta.url);
 
 export const floor = (name = 'floor') => plain(name, FLOOR);
-/** The same with the faster parts that Footbridge uses: the least that it could cost. */
+/** The same with the fastest parts that libraries offer. */
 export const fastFloor = () => plain('fast floor', FLOOR, { FAST_PARTS: 'yes' });
 export const reference = () => plain('reference', new URL('../reference/main.ts', import.meta.url));
