@@ -8,7 +8,7 @@ export interface Part {
   readonly separate?: RegExp;
 }
 
-const FOUNDATION = ['errors', 'log', 'clock', 'lifecycle', 'failpoint', 'metrics'];
+const FOUNDATION = ['errors', 'log', 'clock', 'lifecycle', 'failpoint', 'metrics', 'sodium'];
 
 /** The service and the agent share the three words: edges, flows, ports. */
 export const SERVICE: readonly Part[] = [
@@ -21,6 +21,7 @@ export const SERVICE: readonly Part[] = [
   { name: 'lifecycle', files: /^lifecycle\.ts$/, mayImport: [] },
   { name: 'failpoint', files: /^failpoint\.ts$/, mayImport: [] },
   { name: 'metrics', files: /^(metrics|tallies)\.ts$/, mayImport: ['metrics'] },
+  { name: 'sodium', files: /^sodium(-native\.d)?\.ts$/, mayImport: [] },
   { name: 'operator-token', files: /^operator-token\.ts$/, mayImport: ['errors'] },
   { name: 'sql', files: /^sql\//, mayImport: ['errors'] },
   { name: 'redis', files: /^redis\//, mayImport: ['errors', 'log'] },

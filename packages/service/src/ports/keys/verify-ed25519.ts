@@ -3,13 +3,14 @@ import type { KeyObject } from 'node:crypto';
 
 import type Sodium from 'sodium-native';
 
+import { sodium } from '../../sodium.ts';
 import { rawEd25519 } from './read-public-key.ts';
 
 export type Verify = (body: Uint8Array, signature: Uint8Array) => boolean;
 
 /** libsodium where its binary loads, a quarter cheaper than OpenSSL; OpenSSL elsewhere. Both give the same answers. */
 export function ed25519Verifier(key: KeyObject): Verify {
-  return sodium === undefined ? opensslVerifier(key) : sodiumVerifier(sodium, key);
+  return sodium === null ? opensslVerifier(key) : sodiumVerifier(sodium, key);
 }
 
 function sodiumVerifier(library: typeof Sodium, key: KeyObject): Verify {
@@ -36,9 +37,3 @@ const SMALL_ORDER = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
 ]);
-
-// No binary for this platform, for example musl: OpenSSL does it.
-const sodium = await import('sodium-native').then(
-  ({ default: library }) => library,
-  () => undefined,
-);
