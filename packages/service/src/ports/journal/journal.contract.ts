@@ -98,6 +98,17 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await count('messages')).toBe(1);
     });
 
+    it('one that is opened again and again keeps a short trail', async () => {
+      const one = entry({ direction: 'inbound' });
+      for (let index = 0; index < 600; index++) {
+        journal.open(one, 'received', { detail: { seq: index } });
+        await journal.show(one.id);
+      }
+      const trail = await journal.show(one.id);
+      expect(trail?.steps[0]).toMatchObject({ step: 'received', detail: { seq: 0 } });
+      expect(trail?.steps.length).toBeLessThan(450);
+    });
+
     it('keeps every row of a burst', async () => {
       const entries = Array.from({ length: 700 }, () => entry());
       for (const one of entries) journal.open(one, 'accepted');
