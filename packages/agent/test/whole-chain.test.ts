@@ -2,6 +2,7 @@ import { startAgent } from '@footbridge/testkit/agent';
 import type { Agent } from '@footbridge/testkit/agent';
 import { startCrm } from '@footbridge/testkit/crm';
 import type { Crm } from '@footbridge/testkit/crm';
+import { crmEnv } from '@footbridge/testkit/crm-env';
 import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
 import { undoList } from '@footbridge/testkit/undo';
@@ -25,13 +26,7 @@ beforeAll(async () => {
   crm.settings.rateLimit = { max: 100_000, intervalMs: 10_000, daily: 1_000_000 };
   service = await startService({
     env: {
-      CRM_HOSTNAME: crm.url,
-      CRM_PUBLIC_KEY: crm.key.publicKey,
-      CRM_OAUTH_ENABLED: 'true',
-      CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
-      CRM_OAUTH_CLIENT_SECRET: crm.settings.clientSecret,
-      CRM_OAUTH_TOKEN_URL: crm.tokenUrl,
-      CRM_OAUTH_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+      ...crmEnv(crm),
       CRM_OAUTH_REFRESH_THRESHOLD_SEC: '60',
       RATE_LIMIT_CRM_WEBHOOK: '100000',
       RATE_LIMIT_CRM_CALLS: '100000',
