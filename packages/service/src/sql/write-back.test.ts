@@ -58,12 +58,3 @@ it('the thread neither holds up the end of the process nor outlives the database
     await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
   }
 });
-
-it('a database in memory has no log', async () => {
-  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
-  const { db } = database;
-  await sql`create table notes (id integer)`.execute(db);
-  await sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
-    insert into notes select i from n`.execute(db);
-  await database.close();
-});
