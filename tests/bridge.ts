@@ -18,7 +18,14 @@ export interface RunningBridge extends Bridge {
 export async function startBridge(env: Record<string, string> = {}): Promise<RunningBridge> {
   const dataDir = mkdtempSync(join(tmpdir(), 'footbridge-'));
   const logs: string[] = [];
-  const { config } = loadConfig({ PORT: '0', ADMIN_PORT: '0', HOST: '127.0.0.1', DATA_DIR: dataDir, ...env });
+  const { config } = loadConfig({
+    PORT: '0',
+    ADMIN_PORT: '0',
+    HOST: '127.0.0.1',
+    DATA_DIR: dataDir,
+    DRAIN_GRACE_SEC: '0',
+    ...env,
+  });
   const log = createLogger('debug', { write: (line) => void logs.push(line) });
   const bridge = await createBridge(config, { log });
   return {

@@ -155,8 +155,8 @@ export async function startMacHouse(options: HouseOptions = {}) {
       switchboard.send(location(locationId), { ...sendFrame(), ...frame }),
     async stop() {
       await gateway.close();
-      await listener.close(0);
-      await operator.close(0);
+      await listener.close({ idleMs: 0, withinMs: 0 });
+      await operator.close({ idleMs: 0, withinMs: 0 });
       await lastSeen.close();
       claims.close();
       await recognition.close();

@@ -5,7 +5,7 @@ import { composeAssets } from './bridge-assets.ts';
 import { composeCluster } from './bridge-cluster.ts';
 import { composeCrm } from './bridge-crm.ts';
 import { composeMacs } from './bridge-macs.ts';
-import { systemClock } from './clock.ts';
+import { sleep, systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { trusts } from './edges/http/client-address.ts';
@@ -39,6 +39,8 @@ export interface Bridge {
   readonly url: string;
   readonly operatorUrl: string;
   readonly operatorToken: string;
+  /** `close` takes at most this long, unless an engine hangs. */
+  readonly closeWithinMs: number;
   close(): Promise<void>;
 }
 
@@ -59,7 +61,10 @@ export interface Ground {
 }
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
-const DRAIN_MS = 5000;
+const MACS_DRAIN_MS = 5000;
+/** Responses under way get this long after the grace period of idle connections. */
+const RESPONSES_MS = 2000;
+const ENGINES_MS = 1000;
 const UPLOADS = '/mac/assets';
 
 /** The composition root: the one place that names engines and knows who needs whom. */
@@ -146,11 +151,15 @@ async function compose(ground: Ground): Promise<Bridge> {
     settings: config.limits,
   });
 
+  const { drainGraceMs } = config.listeners;
+  // A single node has no other that a load balancer could turn to.
+  const noticeMs = config.cluster.engine === 'memory' ? 0 : drainGraceMs;
+  const requests = { idleMs: drainGraceMs, withinMs: drainGraceMs + RESPONSES_MS };
   let draining = false;
   const store = { name: 'store', check: () => database.ping() };
   // Closed after the public one: /readyz and /metrics tell of the draining.
   let operatorListener: Listener | undefined;
-  life.add('operator listener', () => operatorListener?.close(DRAIN_MS));
+  life.add('operator listener', () => operatorListener?.close({ idleMs: 0, withinMs: RESPONSES_MS }));
   const publicListener = await startListener(
     {
       name: 'public',
@@ -183,8 +192,11 @@ async function compose(ground: Ground): Promise<Bridge> {
     config.listeners.public,
   );
   if (address.url === '') address.url = publicListener.url;
-  life.add('public listener', () => publicListener.close(DRAIN_MS));
-  life.add('Macs', () => macs.drain(DRAIN_MS));
+  life.add('public listener', () => publicListener.close(requests));
+  life.add('Macs', async () => {
+    // Meanwhile a load balancer sees that /readyz fails, and stops sending requests here.
+    await Promise.all([macs.drain(MACS_DRAIN_MS), noticeMs > 0 && sleep(clock, noticeMs)]);
+  });
 
   operatorListener = await startListener(
     {
@@ -220,6 +232,7 @@ async function compose(ground: Ground): Promise<Bridge> {
     url: publicListener.url,
     operatorUrl: operatorListener.url,
     operatorToken: token.token,
+    closeWithinMs: Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + ENGINES_MS,
     close: () => life.close(),
   };
 }

@@ -4,7 +4,7 @@ import type { LoadedConfig } from './config/config.ts';
 import { StartError } from './errors.ts';
 import { createLogger } from './log.ts';
 
-const STOP_WITHIN_MS = 10_000;
+const STOP_TIMED_OUT = 75;
 const BUG = 70;
 
 function fail(error: unknown): never {
@@ -45,7 +45,10 @@ function stop(signal: string): void {
   }
   stopping = true;
   log.info({ signal }, 'stopping');
-  setTimeout(() => process.exit(0), STOP_WITHIN_MS).unref();
+  setTimeout(() => {
+    log.error({ event: 'service.stop_timed_out', withinMs: bridge.closeWithinMs }, 'drain timed out');
+    process.exit(STOP_TIMED_OUT);
+  }, bridge.closeWithinMs).unref();
   void bridge.close().then(() => {
     log.info({}, 'stopped');
     process.exitCode = 0;

@@ -40,6 +40,7 @@ export class Service extends Program {
       ADMIN_PORT: portOf(this.operatorUrl),
       DATA_DIR: this.dataDir,
       OPERATOR_TOKEN: this.operatorToken,
+      DRAIN_GRACE_SEC: '0',
       ...this.#options.env,
       ...env,
     });

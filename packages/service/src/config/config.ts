@@ -29,6 +29,7 @@ export interface Config {
     readonly operator: { host: string; port: number };
     readonly baseUrl: string | undefined;
     readonly trustProxy: false | number | string[];
+    readonly drainGraceMs: number;
   };
   readonly operatorToken: string | undefined;
   readonly dataDir: string;
@@ -123,6 +124,7 @@ function build(settings: Settings): Config {
       operator: { host: value(settings.adminHost), port: value(settings.adminPort) },
       baseUrl: settings.baseUrl,
       trustProxy: value(settings.trustProxy),
+      drainGraceMs: value(settings.drainGraceSec) * 1000,
     },
     operatorToken: settings.operatorToken,
     dataDir,

@@ -165,6 +165,13 @@ export const SETTINGS = {
     trustProxy,
     'Whose X-Forwarded-For counts: false, a number of proxies, or addresses and networks.',
   ),
+  drainGraceSec: define(
+    'Listeners',
+    'DRAIN_GRACE_SEC',
+    '2',
+    wholeNumber(0, 60),
+    'Seconds a stopping node keeps accepting requests after /readyz fails (several nodes only), and seconds it then keeps idle connections open.',
+  ),
   operatorToken: define(
     'Listeners',
     'OPERATOR_TOKEN',

@@ -3,6 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
+import { Connections } from './connections.ts';
+
 export interface Hardening {
   /** Requests one socket may have under way; a client that pipelines more is cut off. */
   readonly perSocket: number;
@@ -39,13 +41,16 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
  * An HTTP server for hostile networks: slow senders are cut off, pipelining is bounded, and what Node lets pass although
  * two parsers may read it differently (two Hosts, an odd Transfer-Encoding) is refused before any handler sees it.
  */
-export function createHardenedServer(handler: Handler, hardening: Hardening = HARDENING): Server {
+export function createHardenedServer(
+  handler: Handler,
+  hardening: Hardening = HARDENING,
+  connections: Connections = new Connections(),
+): Server {
   // Found by number: finding them by object costs ten times as much.
   const underWay = new Map<number, Arrival>();
   /** Answered before their bodies were there. */
   const unread = new Set<Arrival>();
   let arrivals = 0;
-  const perSocket = new WeakMap<Duplex, number>();
 
   const server = createServer(
     {
@@ -58,23 +63,24 @@ export function createHardenedServer(handler: Handler, hardening: Hardening = HA
     },
     (request, response) => {
       const { socket } = request;
-      const siblings = (perSocket.get(socket) ?? 0) + 1;
-      if (siblings > hardening.perSocket) return void socket.destroy();
       if (underWay.size >= hardening.total && !cutSlowest())
         return refuse(response, 503, 'Service busy', { 'Retry-After': '1' });
       if (isAmbiguous(request)) return refuse(response, 400, 'Bad request');
+      const onSocket = connections.begin(socket, response);
+      if (onSocket === 0) return;
+      if (onSocket > hardening.perSocket) return void socket.destroy();
       const arrival = { request, since: performance.now(), socket };
       const number = arrivals++;
-      perSocket.set(socket, siblings);
       underWay.set(number, arrival);
       response.once('close', () => {
         underWay.delete(number);
         if (!request.complete) unread.add(arrival);
-        perSocket.set(socket, (perSocket.get(socket) ?? 1) - 1);
+        connections.end(socket);
       });
       handler(request, response);
     },
   );
+  connections.watch(server);
   server.maxHeadersCount = 100;
   server.maxConnections = hardening.connections;
   server.on('clientError', answerUnparsable);

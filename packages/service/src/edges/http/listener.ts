@@ -1,5 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 
 import { newRequestId } from '@footbridge/protocol/ids';
 import fastify from 'fastify';
@@ -9,6 +11,7 @@ import { RequestError, StartError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { clientAddress } from './client-address.ts';
 import type { Trusts } from './client-address.ts';
+import { Connections } from './connections.ts';
 import { createHardenedServer } from './hardened-server.ts';
 import type { Hardening } from './hardened-server.ts';
 import { renderError } from './render-error.ts';
@@ -27,16 +30,23 @@ export interface ListenerOptions {
   readonly routes: readonly ((app: FastifyInstance) => void)[];
 }
 
+export interface DrainTimes {
+  /** An idle connection stays open this long after the listener closed: a request may be on its way. */
+  readonly idleMs: number;
+  readonly withinMs: number;
+}
+
 export interface Listener {
   readonly url: string;
-  /** Stops accepting, lets requests under way finish for at most `ms`, then cuts what is left. */
-  close(ms: number): Promise<void>;
+  /** Stops listening, answers every request that arrives on an open connection, and cuts what is left after `withinMs`. */
+  close(drain: DrainTimes): Promise<void>;
 }
 
 export async function startListener(
   options: ListenerOptions,
   at: { host: string; port: number },
 ): Promise<Listener> {
+  const connections = new Connections();
   const app = fastify({
     logger: false,
     bodyLimit: 1_048_576,
@@ -48,7 +58,8 @@ export async function startListener(
     // A path that cannot be decoded is no path of ours.
     frameworkErrors: (_error, request, reply) =>
       renderError(options.log)(new RequestError('NOT_FOUND'), request, reply),
-    serverFactory: (router) => createHardenedServer(withRawRoute(router, options), options.hardening),
+    serverFactory: (router) =>
+      createHardenedServer(withRawRoute(router, options), options.hardening, connections),
   });
   app.setErrorHandler(renderError(options.log));
   // Before the body is read: a megabyte of JSON for nobody is not worth parsing.
@@ -75,7 +86,7 @@ export async function startListener(
       error,
     );
   }
-  return { url: urlOf(app.server, at.host), close: (ms) => drain(app, ms) };
+  return { url: urlOf(app.server, at.host), close: (times) => drain(app, connections, times) };
 }
 
 function withRawRoute(
@@ -88,11 +99,14 @@ function withRawRoute(
   };
 }
 
-async function drain(app: FastifyInstance, ms: number): Promise<void> {
-  app.server.closeIdleConnections();
-  const timer = setTimeout(() => app.server.closeAllConnections(), ms).unref();
+async function drain(app: FastifyInstance, connections: Connections, times: DrainTimes): Promise<void> {
+  // Right after the poll phase the accept queue is empty: closing the socket would reset whatever waits in it.
+  await setImmediate();
+  // `http.Server.close` would also cut idle connections, and with them requests that are on their way.
+  NetServer.prototype.close.call(app.server);
+  await connections.drain(times);
+  app.server.closeAllConnections();
   await app.close();
-  clearTimeout(timer);
 }
 
 function urlOf(server: Server, host: string): string {

@@ -1,0 +1,89 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+interface Connection {
+  /** Requests whose responses are not finished. More than one means that the client pipelines. */
+  inFlight: number;
+  newest: ServerResponse | undefined;
+  /** A `Connection: close` response or a FIN is under way: a later request on this socket cannot be answered. */
+  closing: boolean;
+  idleSince: number;
+  bytesRead: number;
+}
+
+const POLL_MS = 20;
+
+/**
+ * The open HTTP connections of one server, and how a stopping server closes each of them without dropping a request:
+ * a connection in use closes after its next response, an idle one once it has been silent for a grace period.
+ */
+export class Connections {
+  readonly #open = new Map<Socket, Connection>();
+  #draining = false;
+
+  watch(server: Server): void {
+    server.on('connection', (socket: Socket) => {
+      this.#open.set(socket, {
+        inFlight: 0,
+        newest: undefined,
+        closing: false,
+        idleSince: performance.now(),
+        bytesRead: 0,
+      });
+      socket.once('close', () => this.#open.delete(socket));
+    });
+    // A WebSocket is no longer an HTTP connection; its owner closes it.
+    server.on('upgrade', (_request, socket: Socket) => this.#open.delete(socket));
+  }
+
+  /** Returns how many requests this socket has in flight, this one included, or 0 when this one must not be handled. */
+  begin(socket: Socket, response: ServerResponse): number {
+    const connection = this.#open.get(socket);
+    if (connection === undefined || connection.closing) return 0;
+    connection.newest = response;
+    if (this.#draining) closeAfter(connection, response);
+    return ++connection.inFlight;
+  }
+
+  end(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    connection.inFlight--;
+    connection.idleSince = performance.now();
+    connection.bytesRead = socket.bytesRead;
+  }
+
+  /**
+   * Resolves when every connection is closed, or after `withinMs`. From now on each response carries `Connection: close`;
+   * a connection without a request is closed after `idleMs` of silence.
+   */
+  async drain({ idleMs, withinMs }: { idleMs: number; withinMs: number }): Promise<void> {
+    const started = performance.now();
+    this.#draining = true;
+    for (const connection of this.#open.values())
+      if (connection.inFlight > 0 && connection.newest?.headersSent === false)
+        closeAfter(connection, connection.newest);
+    while (this.#open.size > 0) {
+      const now = performance.now();
+      if (now - started >= withinMs) return;
+      for (const [socket, connection] of this.#open) {
+        if (connection.inFlight > 0 || connection.closing) continue;
+        if (socket.bytesRead !== connection.bytesRead) {
+          // Part of a request has arrived.
+          connection.bytesRead = socket.bytesRead;
+          connection.idleSince = now;
+        } else if (now - Math.max(connection.idleSince, started) >= idleMs) {
+          connection.closing = true;
+          socket.end();
+        }
+      }
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+function closeAfter(connection: Connection, response: ServerResponse): void {
+  connection.closing = true;
+  response.shouldKeepAlive = false;
+}

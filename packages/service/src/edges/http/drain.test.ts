@@ -1,0 +1,162 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+
+import { until } from '@footbridge/testkit/until';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { createLogger } from '../../log.ts';
+import { startListener } from './listener.ts';
+import type { Listener } from './listener.ts';
+
+const GET = 'GET /now HTTP/1.1\r\nHost: a\r\n\r\n';
+const LONG = 600_000;
+
+interface Client {
+  readonly socket: Socket;
+  /** Everything received so far. */
+  text: string;
+  ended: boolean;
+  error: string;
+}
+
+describe('a listener that drains', () => {
+  const clients: Client[] = [];
+  let listener: Listener;
+  let release: (() => void)[] = [];
+  let handled = 0;
+
+  async function start(): Promise<void> {
+    handled = 0;
+    release = [];
+    listener = await startListener(
+      {
+        name: 'test',
+        log: createLogger('silent'),
+        trusted: () => false,
+        routes: [
+          (app) => {
+            app.get('/now', async () => {
+              handled++;
+              return 'now';
+            });
+            app.get('/later', async () => {
+              handled++;
+              await new Promise<void>((resolve) => release.push(resolve));
+              return 'later';
+            });
+          },
+        ],
+      },
+      { host: '127.0.0.1', port: 0 },
+    );
+  }
+
+  async function open(): Promise<Client> {
+    const socket = connect(Number(new URL(listener.url).port), '127.0.0.1');
+    const client: Client = { socket, text: '', ended: false, error: '' };
+    clients.push(client);
+    socket
+      .setEncoding('latin1')
+      .on('data', (part) => (client.text += String(part)))
+      .on('end', () => (client.ended = true))
+      .on('error', (error: NodeJS.ErrnoException) => (client.error = error.code ?? 'error'));
+    await new Promise((resolve) => socket.once('connect', resolve));
+    return client;
+  }
+
+  async function ask(client: Client, request = GET): Promise<void> {
+    const before = count(client);
+    client.socket.write(request);
+    await until(() => count(client) > before, { within: 10_000 });
+  }
+  const count = ({ text }: Client) => text.split('HTTP/1.1 200').length - 1;
+
+  afterEach(async () => {
+    for (const { socket } of clients.splice(0)) socket.destroy();
+    await listener.close({ idleMs: 0, withinMs: 0 });
+  });
+
+  it('answers a request on an idle connection, then closes that connection', async () => {
+    await start();
+    const client = await open();
+    await ask(client);
+    expect(client.text).not.toMatch(/connection: close/i);
+    const closed = listener.close({ idleMs: LONG, withinMs: LONG });
+    await until(async () => !(await accepts()), { within: 10_000, what: 'the listener refuses connections' });
+    await ask(client);
+    expect(client.text).toMatch(/connection: close/i);
+    await closed;
+    await until(() => client.ended, { within: 10_000 });
+    expect(client.error).toBe('');
+    expect(handled).toBe(2);
+  });
+
+  it('closes a connection that stays idle for the grace period, without a reset', async () => {
+    await start();
+    const client = await open();
+    await ask(client);
+    await listener.close({ idleMs: 100, withinMs: LONG });
+    await until(() => client.ended, { within: 10_000 });
+    expect(client.error).toBe('');
+  });
+
+  it('answers the request in flight with Connection: close', async () => {
+    await start();
+    const client = await open();
+    client.socket.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until(() => release.length === 1, { within: 10_000 });
+    const closed = listener.close({ idleMs: 0, withinMs: LONG });
+    await until(async () => !(await accepts()), { within: 10_000 });
+    release[0]?.();
+    await closed;
+    await until(() => client.ended, { within: 10_000 });
+    expect(client.text).toMatch(/^HTTP\/1\.1 200[\s\S]*connection: close[\s\S]*later$/i);
+  });
+
+  it('waits for the rest of a request that has begun to arrive', async () => {
+    await start();
+    const client = await open();
+    await ask(client);
+    client.socket.write(GET.slice(0, 10));
+    const closed = listener.close({ idleMs: 500, withinMs: LONG });
+    await until(async () => !(await accepts()), { within: 10_000 });
+    await ask(client, GET.slice(10));
+    await closed;
+    expect(count(client)).toBe(2);
+  });
+
+  it('does not handle a request behind a response that closes the connection', async () => {
+    await start();
+    const client = await open();
+    client.socket.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until(() => release.length === 1, { within: 10_000 });
+    const closed = listener.close({ idleMs: 0, withinMs: LONG });
+    await until(async () => !(await accepts()), { within: 10_000 });
+    client.socket.write(GET);
+    // A second connection cannot prove the order of arrival, so the release waits for the kernel to hand the bytes over.
+    await until(() => client.socket.bytesWritten > GET.length, { within: 10_000 });
+    release[0]?.();
+    await closed;
+    expect(handled).toBe(1);
+    expect(count(client)).toBe(1);
+  });
+
+  it('cuts what is left after the deadline', async () => {
+    await start();
+    const client = await open();
+    client.socket.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until(() => release.length === 1, { within: 10_000 });
+    await listener.close({ idleMs: 0, withinMs: 50 });
+    await until(() => client.socket.destroyed, { within: 10_000 });
+    expect(client.text).toBe('');
+    release[0]?.();
+  });
+
+  function accepts(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = connect(Number(new URL(listener.url).port), '127.0.0.1');
+      socket.once('connect', () => resolve(socket.destroy() !== undefined));
+      socket.once('error', () => resolve(false));
+    });
+  }
+});
