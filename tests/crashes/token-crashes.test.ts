@@ -24,19 +24,19 @@ describe('the service dies between the new tokens and the store', () => {
     async (point) => {
       const world = await startCrashWorld(cleared(), { honourIdempotencyKey: true }, `oauth.${point}:kill`);
       const { service, mac, crm, doubled, byChat } = world;
-      await until(() => mac.isConnected, { within: 20_000 });
+      await until(() => mac.isConnected, { within: 60_000 });
       crm.expireTokens(LOCATION);
       const written = writeMessages(mac, 2, 2);
       await service.exited;
       await service.start();
-      await until(async () => (await stateOfGrant(world)) === 'reauth_required', { within: 20_000 });
+      await until(async () => (await stateOfGrant(world)) === 'reauth_required', { within: 60_000 });
       expect(mac.acks).toEqual([]);
       await authorise(crm, service.url);
-      await until(() => mac.unacknowledged === 0, { within: 40_000 });
+      await until(() => mac.unacknowledged === 0, { within: 60_000 });
       expect(byChat()).toEqual(written);
       expect(doubled()).toBe(0);
     },
-    90_000,
+    300_000,
   );
 });
 
@@ -46,7 +46,7 @@ describe.concurrent('the service stands still for fifteen seconds between the ne
     async (point) => {
       const world = await startPausingWorld(cleared(), `oauth.${point}:pause:15000`);
       const { mac, crm, doubled, byChat } = world;
-      await until(() => mac.isConnected, { within: 20_000 });
+      await until(() => mac.isConnected, { within: 60_000 });
       crm.expireTokens(LOCATION);
       const before = crm.callsTo('token').length;
       const written = writeMessages(mac, 3, 2);
@@ -61,6 +61,6 @@ describe.concurrent('the service stands still for fifteen seconds between the ne
       expect(doubled()).toBe(0);
       expect(await stateOfGrant(world)).toBe('active');
     },
-    120_000,
+    300_000,
   );
 });

@@ -17,5 +17,5 @@ describe.skipIf(!canRun)('a small campaign', () => {
       faults: FLAWLESS,
       bugs: [],
     });
-  }, 240_000);
+  }, 300_000);
 });

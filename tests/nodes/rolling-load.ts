@@ -129,7 +129,7 @@ if (import.meta.main) {
     options: { runs: { type: 'string', default: '20' }, rate: { type: 'string', default: '200' } },
   });
   const undo = undoList();
-  const house = await openHouse(undo, { nodes: 3, env: ROLLING_ENV });
+  const house = await openHouse(undo, { nodes: 3, faultProxies: false, env: ROLLING_ENV });
   const nginx = await documentedNginx(house, undo);
   let failed = 0;
   for (let run = 1; run <= Number(values.runs); run++) {
