@@ -1,8 +1,6 @@
-import { Gauge, Registry, collectDefaultMetrics } from '@prometheus-io/client';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from '@prometheus-io/client';
 
-import { Counts, Durations } from './tallies.ts';
-
-/** Everything the service counts. No label carries a location, number or id: the series stay few however many tenants there are. */
+/** Everything the service measures. No label carries a location, number or id, so the number of series does not grow with tenants. */
 export interface Metrics {
   readonly webhook: (status: number, code: string, seconds: number) => void;
   readonly signatureRefused: (reason: string) => void;
@@ -17,101 +15,56 @@ export interface Metrics {
   readonly render: () => Promise<{ type: string; text: string }>;
 }
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
+  const registers = [registry];
   collectDefaultMetrics({
     register: registry,
     eventLoopMonitoringPrecision: 20,
     eventLoopUtilizationTimeout: 1000,
   });
-  const macs = new Gauge({
-    name: 'footbridge_macs_bound',
-    help: 'Macs bound on this node.',
-    registers: [registry],
-  });
+  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name: `footbridge_${name}`, help, labelNames, registers });
+  const histogram = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Histogram({ name: `footbridge_${name}`, help, labelNames, buckets: BUCKETS_SEC, registers });
 
-  const webhooks = new Counts({
-    name: 'footbridge_webhook_requests_total',
-    help: 'Webhook requests by answer.',
-    labels: ['status', 'code'],
-  });
-  const webhookSeconds = new Durations(
-    { name: 'footbridge_webhook_duration_seconds', help: 'Time from the whole body to the answer.' },
-    SECONDS,
+  const macs = new Gauge({ name: 'footbridge_macs_bound', help: 'Macs bound on this node.', registers });
+  const webhooks = counter('webhook_requests_total', 'Webhook requests by response.', 'status', 'code');
+  const webhookSeconds = histogram(
+    'webhook_duration_seconds',
+    'Time from the complete request body to the response.',
   );
-  const signatures = new Counts({
-    name: 'footbridge_signature_failures_total',
-    help: 'Webhooks refused for their signature.',
-    labels: ['reason'],
-  });
-  const displacements = new Counts({
-    name: 'footbridge_displacements_total',
-    help: 'Macs displaced by another Mac.',
-  });
-  const contentions = new Counts({
-    name: 'footbridge_contentions_total',
-    help: 'Binds put off because several Macs fight for one location.',
-  });
-  const ignored = new Counts({
-    name: 'footbridge_mac_frames_ignored_total',
-    help: 'Frames of Macs that were ignored.',
-    labels: ['reason'],
-  });
-  const inbounds = new Counts({
-    name: 'footbridge_inbound_total',
-    help: 'Inbound messages by result.',
-    labels: ['result'],
-  });
-  const statuses = new Counts({
-    name: 'footbridge_status_put_total',
-    help: 'Status calls by status and result.',
-    labels: ['status', 'result'],
-  });
-  const calls = new Durations(
-    {
-      name: 'footbridge_crm_request_seconds',
-      help: 'Calls to the CRM.',
-      labels: ['operation', 'status'],
-    },
-    SECONDS,
+  const signatures = counter(
+    'signature_failures_total',
+    'Webhooks rejected because of their signature.',
+    'reason',
   );
-  const refreshes = new Counts({
-    name: 'footbridge_oauth_refresh_total',
-    help: 'Token refreshes by result.',
-    labels: ['result'],
-  });
-  const tallies = [
-    webhooks,
-    webhookSeconds,
-    signatures,
-    displacements,
-    contentions,
-    ignored,
-    inbounds,
-    statuses,
-    calls,
-    refreshes,
-  ];
+  const displacements = counter('displacements_total', 'Macs displaced by another Mac.');
+  const contentions = counter('contentions_total', 'Binds delayed because several Macs claim one location.');
+  const ignored = counter('mac_frames_ignored_total', 'Frames from Macs that were ignored.', 'reason');
+  const inbounds = counter('inbound_total', 'Inbound messages by result.', 'result');
+  const statuses = counter('status_put_total', 'Status calls by status and result.', 'status', 'result');
+  const calls = histogram('crm_request_seconds', 'Duration of calls to the CRM.', 'operation', 'status');
+  const refreshes = counter('oauth_refresh_total', 'Token refreshes by result.', 'result');
 
   return {
-    webhook(status, code, took) {
-      webhooks.add(String(status), code);
-      webhookSeconds.observe(took);
+    webhook(status, code, seconds) {
+      webhooks.inc({ status, code });
+      webhookSeconds.observe(seconds);
     },
-    signatureRefused: (reason) => signatures.add(reason),
+    signatureRefused: (reason) => signatures.inc({ reason }),
     macBound: (change) => macs.inc(change),
-    displaced: () => displacements.add(),
-    contended: () => contentions.add(),
-    frameIgnored: (reason) => ignored.add(reason),
-    inbound: (result) => inbounds.add(result),
-    statusCall: (status, result) => statuses.add(status, result),
-    crmCall: (operation, status, took) => calls.observe(took, operation, status),
-    tokenRefresh: (result) => refreshes.add(result),
+    displaced: () => displacements.inc(),
+    contended: () => contentions.inc(),
+    frameIgnored: (reason) => ignored.inc({ reason }),
+    inbound: (result) => inbounds.inc({ result }),
+    statusCall: (status, result) => statuses.inc({ status, result }),
+    crmCall: (operation, status, seconds) => calls.observe({ operation, status }, seconds),
+    tokenRefresh: (result) => refreshes.inc({ result }),
     async render() {
-      const texts = [...tallies.map((tally) => tally.render()), await registry.metrics()];
-      return { type: registry.contentType, text: texts.join('\n\n') };
+      return { type: registry.contentType, text: await registry.metrics() };
     },
   };
 }
