@@ -1,6 +1,7 @@
-// What we use of it; the package brings no types.
+// The functions in use; the package has no types.
 declare module 'sodium-native' {
   const sodium: {
+    crypto_core_ed25519_is_valid_point(point: Uint8Array): boolean;
     crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean;
     crypto_aead_chacha20poly1305_ietf_encrypt_detached(
       data: Uint8Array,

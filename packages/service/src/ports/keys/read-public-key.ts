@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-import { isHonestKey } from './edwards25519.ts';
+import { isValidPublicKey } from './ed25519-point.ts';
 import type { Scheme } from './keys.ts';
 
 export interface PublicKey {
@@ -69,7 +69,7 @@ export function rawEd25519(key: KeyObject): Buffer {
 function ed25519Fault(key: KeyObject): string | undefined {
   const type = key.asymmetricKeyType ?? 'unknown';
   if (type !== 'ed25519') return `is of type ${type}, but the scheme Ed25519 needs an Ed25519 key`;
-  if (!isHonestKey(rawEd25519(key)))
+  if (!isValidPublicKey(rawEd25519(key)))
     return 'is a weak Ed25519 key under which signatures can be made up; make a new pair';
   return undefined;
 }

@@ -5,8 +5,15 @@ import { ed25519Key } from '@footbridge/testkit/keys';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ORDER, addPoints, decodePoint, encodePoint, littleEndian, multiplyPoint } from './edwards25519.ts';
-import type { Point } from './edwards25519.ts';
+import {
+  ORDER,
+  addPoints,
+  decodePoint,
+  encodePoint,
+  littleEndian,
+  multiplyPoint,
+} from './testing/edwards25519.ts';
+import type { Point } from './testing/edwards25519.ts';
 import { ed25519Verifier, opensslVerifier } from './verify-ed25519.ts';
 
 const BASE = pointOf(`58${'66'.repeat(31)}`);

@@ -1,7 +1,4 @@
-/**
- * Just enough of the curve behind Ed25519 to judge a public key once, when it is registered. It handles public values only
- * and takes milliseconds: signatures are verified elsewhere.
- */
+/** Arithmetic on the curve of Ed25519, for tests that craft weak keys and signatures. Slow, and not constant time. */
 const P = 2n ** 255n - 19n;
 const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 const SQRT_MINUS_ONE = 19681161376707505956807079304988542015446066515923890162744021073123829784752n;
@@ -71,15 +68,6 @@ export function multiplyPoint(point: Point, scalar: bigint): Point {
   }
   return result;
 }
-
-/** Whether a public key is one that key generation can produce: canonical, not of small order, no part outside the main group. */
-export function isHonestKey(bytes: Uint8Array): boolean {
-  const point = decodePoint(bytes);
-  if (point === undefined || isIdentity(multiplyPoint(point, 8n))) return false;
-  return isIdentity(multiplyPoint(point, ORDER));
-}
-
-const isIdentity = ({ x, y, z }: Point): boolean => x === 0n && y === z;
 
 export function littleEndian(bytes: Uint8Array): bigint {
   return bytes.reduceRight((number, byte) => (number << 8n) | BigInt(byte), 0n);
