@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 
+import { EngineError } from './errors.ts';
 import { createLogger } from './log.ts';
 
 function lines(): { log: ReturnType<typeof createLogger>; read: () => Record<string, unknown>[] } {
@@ -23,16 +24,23 @@ it('hides what should never have been passed', () => {
   expect(JSON.stringify(read())).not.toMatch(/canary|5550100/);
 });
 
-it('describes an error and its causes without a stack', () => {
+it('describes an error and its causes, without a stack where a code says what happened', () => {
   const { log, read } = lines();
-  log.error(
-    { err: new Error('outer', { cause: Object.assign(new Error('inner'), { code: 'ECONNREFUSED' }) }) },
-    'failed',
-  );
+  const inner = Object.assign(new Error('inner'), { code: 'ECONNREFUSED' });
+  log.error({ err: new EngineError('redis', 'outer', inner) }, 'failed');
   const [{ err }] = read() as [{ err: object }];
   expect(err).toEqual({
-    name: 'Error',
+    name: 'EngineError',
     message: 'outer',
     cause: { name: 'Error', message: 'inner', code: 'ECONNREFUSED' },
   });
+});
+
+it('shows the stack frames of an unexpected error, without its message or the path of the installation', () => {
+  const { log, read } = lines();
+  log.error({ err: new TypeError('first line\nsecond line') }, 'failed');
+  const [{ err }] = read() as [{ err: { stack: string[] } }];
+  expect(err.stack[0]).toMatch(/log\.test\.ts:\d+:\d+/);
+  expect(err.stack.length).toBeLessThanOrEqual(8);
+  expect(err.stack.join('\n')).not.toMatch(/second line|file:\/\/\/.*packages/);
 });
