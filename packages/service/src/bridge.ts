@@ -33,6 +33,7 @@ import { openCrmKeys } from './ports/keys/keys-sql.ts';
 import { settingsKeys } from './ports/keys/settings-keys.ts';
 import { createSqlLicenses } from './ports/licenses/licenses-sql.ts';
 import { createMemoryLimits } from './ports/limits/limits-memory.ts';
+import { sodium } from './sodium.ts';
 import { openDatabase } from './sql/open-database.ts';
 
 export interface Bridge {
@@ -85,8 +86,8 @@ async function compose(ground: Ground): Promise<Bridge> {
   const token = operatorToken(config.operatorToken, config.dataDir);
   if (token.made) log.info({ file: 'DATA_DIR/operator-token' }, 'operator token made');
 
-  const database = await openDatabase(config.database, (error) =>
-    log.warn({ err: error }, 'a database connection broke'),
+  const database = await openDatabase(config.database, (part, error) =>
+    log.warn({ event: `sql.${part}_failed`, err: error }, `database ${part} failed`),
   );
   life.add('database', () => database.close());
   const audit = createSqlAudit({ db: database.db, clock });
@@ -110,6 +111,11 @@ async function compose(ground: Ground): Promise<Bridge> {
     'key changes',
     changes.listen('keys', () => void ring.reload()),
   );
+  if (sodium === null)
+    log.warn(
+      { event: 'keys.libsodium_missing' },
+      'libsodium cannot be loaded on this platform; signatures are verified by OpenSSL at twice the cost',
+    );
   if (ring.size === 0)
     log.warn({}, 'no CRM key is trusted: every webhook will get 401; add one with footbridge keys add');
 

@@ -23,12 +23,13 @@ export interface OpenDatabase {
 
 type Choice = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
 
+/** Receives errors that no statement reports: of a background checkpoint, or of an idle connection. */
+export type OnDatabaseError = (part: 'checkpoint' | 'connection', error: unknown) => void;
+
 /** Opens and migrates. Faults come as one clear line each, never as a stack. */
-export async function openDatabase(
-  choice: Choice,
-  onIdleError: (error: Error) => void,
-): Promise<OpenDatabase> {
-  const db = choice.engine === 'sqlite' ? openFile(choice.file) : await openServer(choice.url, onIdleError);
+export async function openDatabase(choice: Choice, onError: OnDatabaseError): Promise<OpenDatabase> {
+  const db =
+    choice.engine === 'sqlite' ? openFile(choice.file, onError) : await openServer(choice.url, onError);
   try {
     await migrate(db);
   } catch (error) {
@@ -50,10 +51,12 @@ export async function openDatabase(
   };
 }
 
-function openFile(file: string): Database {
+function openFile(file: string, onError: OnDatabaseError): Database {
   try {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
-    return new Kysely<Schema>({ dialect: sqliteDialect(openSqlite(file)) });
+    return new Kysely<Schema>({
+      dialect: sqliteDialect(openSqlite(file), (error) => onError('checkpoint', error)),
+    });
   } catch (error) {
     throw new StartError([`the database file ${file} cannot be opened: ${reason(error)}`], 1, error);
   }
@@ -69,7 +72,7 @@ const AT_WORK = /\bfor update\b|\bpg_advisory|^(create|alter|drop)\b/i;
 /** What `pg` says then. */
 const UNANSWERED = 'Query read timeout';
 
-async function openServer(url: string, onIdleError: (error: Error) => void): Promise<Database> {
+async function openServer(url: string, onError: OnDatabaseError): Promise<Database> {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,
@@ -84,7 +87,7 @@ async function openServer(url: string, onIdleError: (error: Error) => void): Pro
     },
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', onIdleError);
+  pool.on('error', (error) => onError('connection', error));
   // So would one that breaks in the moment between the pool's care and ours; the next statement on it fails.
   pool.on('connect', (client) => client.on('error', () => {}));
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool) }) });

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
+import { until } from '@footbridge/testkit/until';
 import { sql } from 'kysely';
 import { afterAll, expect, it } from 'vitest';
 
@@ -16,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
-it('the log is written back while messages go on, and begins anew', async () => {
+it('checkpoints the WAL while writes continue, so that the WAL stays small', async () => {
   const file = join(folder, 'busy.sqlite');
   const database = await openDatabase({ engine: 'sqlite', file }, () => {});
   const { db } = database;
@@ -31,7 +32,7 @@ it('the log is written back while messages go on, and begins anew', async () => 
     largest = Math.max(largest, sizeOf(`${file}-wal`));
     await setTimeout(batch % 20 === 0 ? 5 : 0);
   }
-  // 60 MB were written; without anybody who writes back, the log would hold all of it.
+  // 60 MB were written. Without checkpoints the WAL would hold all of it.
   expect(largest).toBeLessThan(45e6);
   expect(sizeOf(file)).toBeGreaterThan(30e6);
   const { rows: counted } = await sql<{ count: number }>`select count(*) as count from notes`.execute(db);
@@ -40,7 +41,7 @@ it('the log is written back while messages go on, and begins anew', async () => 
   expect(sizeOf(`${file}-wal`)).toBe(0);
 });
 
-it('the thread neither holds up the end of the process nor outlives the database', async () => {
+it('does not keep the process alive, and stops with the database', async () => {
   const script = `
     import { setTimeout } from 'node:timers/promises';
     const { openDatabase } = await import(${JSON.stringify(new URL('open-database.ts', import.meta.url).href)});
@@ -55,6 +56,26 @@ it('the thread neither holds up the end of the process nor outlives the database
   `;
   for (const how of ['leave', 'close']) {
     const args = ['--input-type=module', '-e', script, join(folder, `${how}.sqlite`), how];
-    await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
+    await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
   }
+});
+
+it('reports a checkpoint that fails, and writes go on', async () => {
+  const file = join(folder, 'moved.sqlite');
+  const errors: [string, unknown][] = [];
+  const database = await openDatabase({ engine: 'sqlite', file }, (part, error) =>
+    errors.push([part, error]),
+  );
+  const { db } = database;
+  await sql`create table notes (id integer)`.execute(db);
+  // The checkpoint thread opens the file by its name.
+  renameSync(file, `${file}.elsewhere`);
+  const insert = () =>
+    sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < 7000)
+      insert into notes select i from n`.execute(db);
+  await insert();
+  await until(() => errors.length > 0, { within: 60_000 });
+  expect(errors[0]).toMatchObject(['checkpoint', { message: 'unable to open database file' }]);
+  await insert();
+  await database.close();
 });
