@@ -5,6 +5,7 @@ import type { MessageReceivedFrame, MessageStatusFrame, SendFrame } from '@footb
 import { systemClock } from '../../packages/service/src/clock.ts';
 import type { Clock } from '../../packages/service/src/clock.ts';
 import { addressKey } from '../../packages/service/src/edges/http/client-address.ts';
+import { rejectUpgrade } from '../../packages/service/src/edges/http/reject-upgrade.ts';
 import { startListener } from '../../packages/service/src/edges/http/listener.ts';
 import { enrolmentRoutes } from '../../packages/service/src/edges/mac/enrolment-routes.ts';
 import { createMacGateway } from '../../packages/service/src/edges/mac/mac-gateway.ts';
@@ -81,6 +82,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
     clock,
     log,
     addressKey,
+    rejectUpgrade,
     inbound: crm,
     statuses: crm,
     journal: { step: (id, step) => crm.steps.push(`${step} ${id}`) },

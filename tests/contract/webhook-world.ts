@@ -11,7 +11,7 @@ import { createHardenedServer } from '../../packages/service/src/edges/http/hard
 import { webhookRoute } from '../../packages/service/src/edges/http/webhook-route.ts';
 import { FakeClock } from '../../packages/service/src/fake-clock.ts';
 import { receiveWebhook } from '../../packages/service/src/flows/outbound/receive-webhook.ts';
-import type { OutboundParts } from '../../packages/service/src/flows/outbound/receive-webhook.ts';
+import type { OutboundDeps } from '../../packages/service/src/flows/outbound/receive-webhook.ts';
 import { createLogger } from '../../packages/service/src/log.ts';
 import type { JournalEntry, Recorded, StepName } from '../../packages/service/src/ports/journal/journal.ts';
 import { openKeyRing } from '../../packages/service/src/ports/keys/key-ring.ts';
@@ -48,7 +48,7 @@ interface Step {
   readonly recorded: Recorded;
 }
 
-export type Report = Parameters<OutboundParts['reports']['rejected']>[0];
+export type Report = Parameters<OutboundDeps['reports']['rejected']>[0];
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
 export const LOCATION = 'locA1';
@@ -71,7 +71,7 @@ const SETTINGS = {
 /** The webhook on a real server with real keys, limits and switchboard; a Mac and a CRM that only listen. */
 export async function startWorld(
   settings: Partial<typeof SETTINGS> = {},
-  replaced: Partial<Pick<OutboundParts, 'forwarding' | 'contacts' | 'reports'>> = {},
+  replaced: Partial<Pick<OutboundDeps, 'forwarding' | 'contacts' | 'reports'>> = {},
 ) {
   const clock = new FakeClock(Date.now());
   const logs: string[] = [];
@@ -113,7 +113,7 @@ export async function startWorld(
   });
   const seen: { status: number; code: string }[] = [];
   let address = '203.0.113.7';
-  const route = webhookRoute({ receive, seen: ({ status, code }) => void seen.push({ status, code }) });
+  const route = webhookRoute({ receive, onResponse: ({ status, code }) => void seen.push({ status, code }) });
   const server = createHardenedServer((request, response) => {
     if (!route(request, response, address)) response.writeHead(404).end();
   });

@@ -24,7 +24,7 @@ import { createPrivateTokens } from './flows/oauth/private-tokens.ts';
 import { createTokens } from './flows/oauth/tokens.ts';
 import { createStatusReports } from './flows/status/report-statuses.ts';
 import type { StatusReports } from './flows/status/report-statuses.ts';
-import type { OutboundParts } from './flows/outbound/receive-webhook.ts';
+import type { OutboundDeps } from './flows/outbound/receive-webhook.ts';
 import type { Audit } from './ports/audit/audit.ts';
 import type { Changes } from './ports/changes/changes.ts';
 import { createSqlGrants } from './ports/grants/grants-sql.ts';
@@ -53,7 +53,7 @@ export interface CrmSide {
   readonly inbound: GatewayDeps['inbound'];
   readonly statuses: StatusReports;
   readonly grantStates: OverviewDeps['grantStates'];
-  readonly contacts: OutboundParts['contacts'];
+  readonly contacts: OutboundDeps['contacts'];
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Ground } from './bridge.ts';
 import { addressKey } from './edges/http/client-address.ts';
 import type { UpgradeRoute } from './edges/http/listener.ts';
+import { rejectUpgrade } from './edges/http/reject-upgrade.ts';
 import { assetUploadRoutes } from './edges/mac/asset-routes.ts';
 import type { AssetUploadDeps } from './edges/mac/asset-routes.ts';
 import { enrolmentRoutes } from './edges/mac/enrolment-routes.ts';
@@ -69,6 +70,7 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
     inbound: crm.inbound,
     statuses: crm.statuses,
     addressKey,
+    rejectUpgrade,
     heartbeatSec: config.macs.heartbeatSec,
     attemptsPerMinute: config.limits.socketPerMinute,
     events: {

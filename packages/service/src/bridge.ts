@@ -174,10 +174,8 @@ async function compose(ground: Ground): Promise<Bridge> {
       hardening: { ...HARDENING, slowBody: (url) => url.startsWith(UPLOADS) },
       raw: webhookRoute({
         receive,
-        seen: ({ status, code, signatureFault }, ms) => {
-          metrics.webhook(status, code, ms / 1000);
-          if (signatureFault !== undefined) metrics.signatureRefused(signatureFault);
-        },
+        onResponse: ({ status, code }, ms) => metrics.webhook(status, code, ms / 1000),
+        onUnsigned: metrics.signatureRefused,
       }),
       upgrade: macs.upgrade,
       routes: [

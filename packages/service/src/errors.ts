@@ -1,8 +1,19 @@
 import { codeEntry } from '@footbridge/protocol/codes';
+import type { Channel } from '@footbridge/protocol/codes';
+
+export interface RequestErrorOptions {
+  /** Which part of the catalogue the code belongs to, where several parts have it. */
+  readonly channel?: Channel;
+  readonly status?: number;
+  readonly label?: string;
+  readonly retryAfterSec?: number;
+  readonly headers?: Record<string, string>;
+  readonly cause?: unknown;
+}
 
 /**
- * A request that cannot be served, with a code of the catalogue. Rendered in one place (`edges/http/render-error.ts`);
- * `details` become fields of the JSON body and must hold nothing the caller did not already know.
+ * A request that cannot be served, with a code of the catalogue. `edges/http/error-response.ts` renders it.
+ * `details` become fields of the JSON body and must not contain anything that the caller does not know already.
  */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
@@ -10,28 +21,30 @@ export class RequestError extends Error {
   readonly status: number;
   readonly label: string;
   readonly details: Readonly<Record<string, unknown>>;
+  readonly retryAfterSec: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(
-    code: string,
-    details: Record<string, unknown> = {},
-    options: { status?: number; label?: string; headers?: Record<string, string>; cause?: unknown } = {},
-  ) {
-    const entry = codeEntry(code);
-    const label = options.label ?? entry?.label ?? inWords(code);
-    super(label, { cause: options.cause });
+  constructor(code: string, details: Record<string, unknown> = {}, options: RequestErrorOptions = {}) {
+    const { channel, retryAfterSec, headers = {}, cause } = options;
+    const entry = codeEntry(code, channel);
+    const label =
+      options.label ??
+      entry?.label ??
+      (channel === undefined ? inWords(code) : (entry?.meaning ?? inWords(code)));
+    super(label, { cause });
     this.code = code;
     this.status = options.status ?? entry?.http ?? 500;
     this.label = label;
     this.details = details;
-    this.headers = options.headers ?? {};
+    this.retryAfterSec = retryAfterSec;
+    this.headers = headers;
   }
 }
 
 /** `NOT_FOUND` → `Not found` */
 const inWords = (code: string) => code.charAt(0) + code.slice(1).toLowerCase().replaceAll('_', ' ');
 
-/** An engine (Redis, PostgreSQL, disk) did not do its part. Never to be read as an answer such as "not connected". */
+/** An engine (Redis, PostgreSQL, disk) failed. Never to be treated as a result such as "not connected". */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
   readonly engine: string;
@@ -42,7 +55,7 @@ export class EngineError extends Error {
   }
 }
 
-/** The start cannot go on. One line per fault is printed, without a stack; the exit code is `exitCode`. */
+/** The service cannot start. `main` prints one line per fault, without a stack, and exits with `exitCode`. */
 export class StartError extends Error {
   override readonly name = 'StartError';
   readonly faults: readonly string[];

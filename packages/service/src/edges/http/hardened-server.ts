@@ -4,6 +4,8 @@ import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
 import { Connections } from './connections.ts';
+import { errorResponse } from './error-response.ts';
+import type { HttpError } from './error-response.ts';
 
 export interface Hardening {
   /** Requests one socket may have under way; a client that pipelines more is cut off. */
@@ -64,8 +66,8 @@ export function createHardenedServer(
     (request, response) => {
       const { socket } = request;
       if (underWay.size >= hardening.total && !cutSlowest())
-        return refuse(response, 503, 'Service busy', { 'Retry-After': '1' });
-      if (isAmbiguous(request)) return refuse(response, 400, 'Bad request');
+        return reject(response, { status: 503, label: 'Service busy' });
+      if (isAmbiguous(request)) return reject(response, { status: 400, label: 'Bad request' });
       const onSocket = connections.begin(socket, response);
       if (onSocket === 0) return;
       if (onSocket > hardening.perSocket) return void socket.destroy();
@@ -126,13 +128,8 @@ function isAmbiguous(request: IncomingMessage): boolean {
   return hosts !== 1 && request.httpVersion !== '1.0';
 }
 
-function refuse(
-  response: ServerResponse,
-  status: number,
-  error: string,
-  headers: Record<string, string> = {},
-): void {
-  const body = JSON.stringify({ error });
+function reject(response: ServerResponse, error: HttpError): void {
+  const { status, headers, body } = errorResponse(error);
   response.writeHead(status, {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
-import { rateLimitHeaders } from '../../ports/limits/rate-limit-headers.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { addressKey } from './client-address.ts';
 
 /** Something the service cannot do without; `check` rejects when it is away. */

@@ -5,7 +5,7 @@ import { RequestError } from '../../errors.ts';
 import type { InstallOutcome } from '../../flows/oauth/install-app.ts';
 import type { Logger } from '../../log.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
-import { rateLimitHeaders } from '../../ports/limits/rate-limit-headers.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { addressKey } from './client-address.ts';
 import { oauthPage } from './oauth-page.ts';
 

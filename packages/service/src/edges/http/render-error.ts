@@ -2,29 +2,25 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 
 import { EngineError, RequestError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
+import { errorResponse } from './error-response.ts';
 
-/** Every refusal as the caller sees it: label, code and details. What is our fault shows an id and nothing else (W19). */
+/** Fastify's error handler: logs failures of the service and sends every error through `errorResponse`. */
 export function renderError(log: Logger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const known = classify(error);
     if (known.status >= 500)
-      log.error({ requestId: request.id, route: request.routeOptions.url, err: error }, 'request failed');
-    void reply
-      .code(known.status)
-      .headers(known.headers)
-      .send({
-        error: known.label,
-        code: known.code,
-        ...known.details,
-        ...(known.status >= 500 && { requestId: request.id }),
-      });
+      log.error(
+        { event: 'http.request_failed', requestId: request.id, route: request.routeOptions.url, err: error },
+        'request failed',
+      );
+    const { status, headers, body } = errorResponse(known, request.id);
+    void reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
   };
 }
 
 function classify(error: unknown): RequestError {
   if (error instanceof RequestError) return error;
-  if (error instanceof EngineError)
-    return new RequestError('SERVICE_UNAVAILABLE', {}, { headers: { 'Retry-After': '2' }, cause: error });
+  if (error instanceof EngineError) return new RequestError('SERVICE_UNAVAILABLE', {}, { cause: error });
   const status = fromFramework(error)?.statusCode ?? 500;
   if (status === 413) return new RequestError('PAYLOAD_TOO_LARGE');
   if (status === 415) return new RequestError('UNSUPPORTED_MEDIA_TYPE');

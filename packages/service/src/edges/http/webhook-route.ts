@@ -3,15 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { RequestId } from '@footbridge/protocol/ids';
 
-import type { WebhookAnswer } from '../../flows/outbound/answer.ts';
 import type { ReceiveWebhook } from '../../flows/outbound/receive-webhook.ts';
 import { nextRequestId } from '../../flows/outbound/request-id.ts';
+import type { SignatureFault } from '../../flows/outbound/verify-signature.ts';
 import type { Channel } from '../../flows/outbound/webhook-request.ts';
 import { addressKey } from './client-address.ts';
 import { parseBody, readBody } from './webhook-body.ts';
 import type { BodyFault } from './webhook-body.ts';
+import { webhookResponse } from './webhook-response.ts';
+import type { WebhookResponse } from './webhook-response.ts';
 
-/** The three paths and what their answers call the way a message took (W1). */
+/** The three paths and the channel that each response names (W1). */
 export const WEBHOOK_PATHS: ReadonlyMap<string, Channel> = new Map([
   ['/crm/webhook', 'imessage'],
   ['/crm/webhook/imessage', 'imessage'],
@@ -20,18 +22,17 @@ export const WEBHOOK_PATHS: ReadonlyMap<string, Channel> = new Map([
 
 export interface WebhookRouteDeps {
   readonly receive: ReceiveWebhook;
-  /** One call per answer, for the metrics. */
-  readonly seen?: (answer: Pick<WebhookAnswer, 'status' | 'code' | 'signatureFault'>, ms: number) => void;
+  /** Called once per response, for metrics. */
+  readonly onResponse?: (response: Pick<WebhookResponse, 'status' | 'code'>, ms: number) => void;
+  readonly onUnsigned?: (fault: SignatureFault) => void;
 }
 
 type Route = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
 
-/**
- * The webhook, straight on Node's server: no router, no hooks, one write per answer. Returns false for a path that is none of the three.
- */
-export function webhookRoute({ receive, seen }: WebhookRouteDeps): Route {
-  function write(response: ServerResponse, requestId: RequestId, answer: Rendered, since: number): void {
-    const { status, type, headers, body } = answer;
+/** The webhook directly on Node's server: no router, no hooks, one write per response. Returns false for any other path. */
+export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDeps): Route {
+  function write(response: ServerResponse, requestId: RequestId, rendered: Rendered, since: number): void {
+    const { status, type, headers, body } = rendered;
     const fields = [
       'Content-Type',
       type,
@@ -42,7 +43,7 @@ export function webhookRoute({ receive, seen }: WebhookRouteDeps): Route {
     ];
     for (const name in headers) fields.push(name, headers[name] ?? '');
     response.writeHead(status, fields).end(body);
-    seen?.(answer, performance.now() - since);
+    onResponse?.(rendered, performance.now() - since);
   }
 
   return (request, response, address) => {
@@ -68,13 +69,16 @@ export function webhookRoute({ receive, seen }: WebhookRouteDeps): Route {
         rawBody: raw,
         body: parsed.json,
         address: addressKey(address),
-      }).then((answer) => write(response, requestId, { ...answer, type: JSON_TYPE }, since));
+      }).then((outcome) => {
+        if (outcome.kind === 'unsigned') onUnsigned?.(outcome.fault);
+        write(response, requestId, { ...webhookResponse(outcome), type: JSON_TYPE }, since);
+      });
     });
     return true;
   };
 }
 
-interface Rendered extends WebhookAnswer {
+interface Rendered extends WebhookResponse {
   readonly type: string;
 }
 
@@ -88,7 +92,7 @@ const WRONG_METHOD: Rendered = {
   body: '{"error":"Method not allowed","code":"METHOD_NOT_ALLOWED"}',
 };
 
-/** What is wrong before the route begins is told as a page, as body parsers do: no code, and nothing of the request (W14). */
+/** Errors before the route are HTML pages, as body parsers render them: no code, nothing of the request (W14). */
 function page(status: BodyFault): Rendered {
   const title = STATUS_CODES[status] ?? 'Error';
   return {
@@ -100,7 +104,7 @@ function page(status: BodyFault): Rendered {
   };
 }
 
-/** Without query; a slash at the end is forgiven. */
+/** The path without query and trailing slash. */
 function pathOf(url: string): string {
   const query = url.indexOf('?');
   const path = query === -1 ? url : url.slice(0, query);

@@ -97,7 +97,7 @@ function tooMany(waitSec: number): RequestError {
   return new RequestError(
     'TOO_MANY_REQUESTS',
     { message: 'Too many files at once for this location.' },
-    { headers: { 'Retry-After': String(waitSec) } },
+    { retryAfterSec: waitSec },
   );
 }
 

@@ -1,8 +1,8 @@
-import { codeEntry } from '@footbridge/protocol/codes';
 import type { EnrolmentCode } from '@footbridge/protocol/codes';
 import type { FastifyInstance } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
+import type { RequestErrorOptions } from '../../errors.ts';
 import type { Enrolled, Enrolment } from '../../flows/enrol/activate-device.ts';
 import type { Limit, Limits, Verdict } from '../../ports/limits/limits.ts';
 
@@ -38,7 +38,7 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
       await limit(key);
       const outcome = await enrolment.activate(request.body);
       if (outcome.kind === 'refused_key') await limits.take(WRONG, key);
-      if (outcome.kind !== 'activated') throw refusal(outcome);
+      if (outcome.kind !== 'activated') throw notActivated(outcome);
       const { deviceToken, seats, again } = outcome;
       return reply
         .code(again ? 200 : 201)
@@ -52,18 +52,18 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
       const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
       if (await enrolment.deactivate(token)) return reply.code(204).send();
       await limits.take(WRONG, key);
-      throw refused(
+      throw rejection(
         'UNAUTHORIZED',
         { message: 'The device token is missing or not valid any more.' },
-        { 'WWW-Authenticate': 'Bearer' },
+        { headers: { 'WWW-Authenticate': 'Bearer' } },
       );
     });
 
     app.get('/mac/socket', async () => {
-      throw refused(
+      throw rejection(
         'UPGRADE_REQUIRED',
         { message: 'This path takes WebSocket connections only.' },
-        { Upgrade: 'websocket', Connection: 'Upgrade' },
+        { headers: { Upgrade: 'websocket', Connection: 'Upgrade' } },
       );
     });
   };
@@ -76,31 +76,30 @@ function readAnyBodyAsJson(app: FastifyInstance): void {
     try {
       done(null, body === '' ? undefined : JSON.parse(body.toString()));
     } catch {
-      done(refused('INVALID_REQUEST', { message: 'The body must be JSON.' }));
+      done(rejection('INVALID_REQUEST', { message: 'The body must be JSON.' }));
     }
   });
 }
 
-function refusal(outcome: Exclude<Enrolled, { kind: 'activated' }>): RequestError {
-  if (outcome.kind === 'invalid') return refused('INVALID_REQUEST', { message: outcome.fault });
-  if (outcome.kind === 'suspended') return refused('LICENSE_SUSPENDED');
-  if (outcome.kind === 'exhausted') return refused('SEATS_EXHAUSTED', { seats: outcome.seats });
+function notActivated(outcome: Exclude<Enrolled, { kind: 'activated' }>): RequestError {
+  if (outcome.kind === 'invalid') return rejection('INVALID_REQUEST', { message: outcome.fault });
+  if (outcome.kind === 'suspended') return rejection('LICENSE_SUSPENDED');
+  if (outcome.kind === 'exhausted') return rejection('SEATS_EXHAUSTED', { seats: outcome.seats });
   if (outcome.kind === 'device_revoked')
-    return refused('LICENSE_INVALID', { message: 'The operator revoked this Mac.' });
-  return refused('LICENSE_INVALID', {
+    return rejection('LICENSE_INVALID', { message: 'The operator revoked this Mac.' });
+  return rejection('LICENSE_INVALID', {
     message: 'Look for a mistyped character, or ask whoever gave you the key.',
   });
 }
 
 function tooMany(verdict: Verdict, message: string): RequestError {
-  return refused('TOO_MANY_REQUESTS', { message }, { 'Retry-After': String(verdict.resetSec) });
+  return rejection('TOO_MANY_REQUESTS', { message }, { retryAfterSec: verdict.resetSec });
 }
 
-function refused(
+function rejection(
   code: EnrolmentCode,
   details: Record<string, unknown> = {},
-  headers: Record<string, string> = {},
+  options: RequestErrorOptions = {},
 ): RequestError {
-  const { http: status = 500, label, meaning = '' } = codeEntry(code, 'enrolment') ?? {};
-  return new RequestError(code, details, { status, label: label ?? meaning, headers });
+  return new RequestError(code, details, { channel: 'enrolment', ...options });
 }

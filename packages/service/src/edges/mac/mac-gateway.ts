@@ -3,10 +3,13 @@ import type { Duplex } from 'node:stream';
 
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
+import type { EnrolmentCode } from '@footbridge/protocol/codes';
 import { SUBPROTOCOL } from '@footbridge/protocol/frames';
 
 import { every, sleep } from '../../clock.ts';
 import type { Clock } from '../../clock.ts';
+import { RequestError } from '../../errors.ts';
+import type { RequestErrorOptions } from '../../errors.ts';
 import type { LocationClaims } from '../../flows/enrol/claim-location.ts';
 import type { LastSeen } from '../../flows/enrol/last-seen.ts';
 import type { Bearer, Recognition } from '../../flows/enrol/recognise-device.ts';
@@ -18,8 +21,6 @@ import type { House, SessionDeps } from './mac-session.ts';
 import { createSocketServer } from './mac-socket.ts';
 import type { MacSocket } from './mac-socket.ts';
 import { PacedClosing } from './paced-closing.ts';
-import { refuseUpgrade } from './refuse-upgrade.ts';
-import type { Refusal } from './refuse-upgrade.ts';
 import { SlowReaders } from './slow-readers.ts';
 
 export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'house'> {
@@ -31,6 +32,8 @@ export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'house'> {
   readonly clock: Clock;
   /** The key under which an address is limited. */
   readonly addressKey: (address: string) => string;
+  /** Responds to an upgrade with an HTTP error. */
+  readonly rejectUpgrade: (socket: Duplex, error: RequestError) => void;
   readonly heartbeatSec: number;
   readonly attemptsPerMinute: number;
   readonly maxSessions?: number;
@@ -107,58 +110,63 @@ class Gateway implements MacGateway, House {
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
     const forbidden = this.#forbids(request);
-    if (forbidden !== undefined) return refuseUpgrade(socket, forbidden);
+    if (forbidden !== undefined) return this.#deps.rejectUpgrade(socket, forbidden);
     this.#admit(request, socket, head, address).catch((error: unknown) => {
       this.#deps.log.error({ err: error }, 'a Mac could not be let in');
-      refuseUpgrade(socket, unavailable('The service cannot check the device token now; try again.'));
+      this.#deps.rejectUpgrade(
+        socket,
+        unavailable('The service cannot check the device token now; try again.'),
+      );
     });
   }
 
   /** What can be told from the request alone. */
-  #forbids({ url = '', headers }: IncomingMessage): Refusal | undefined {
+  #forbids({ url = '', headers }: IncomingMessage): RequestError | undefined {
     if (this.#draining) return unavailable('This node is shutting down; connect again.');
     if (this.sessions >= (this.#deps.maxSessions ?? MAX_SESSIONS))
       return unavailable('This node holds as many Macs as it can; connect again.');
     if (url.split('?', 1)[0] !== MAC_SOCKET_PATH)
-      return { code: 'INVALID_REQUEST', message: `Sockets are opened at ${MAC_SOCKET_PATH}.` };
+      return rejection('INVALID_REQUEST', `Sockets are opened at ${MAC_SOCKET_PATH}.`);
     // Browsers cannot leave the header out; no web page has business here (T29).
-    if (headers.origin !== undefined)
-      return { code: 'FORBIDDEN', message: 'This socket is not for browsers.' };
+    if (headers.origin !== undefined) return rejection('FORBIDDEN', 'This socket is not for browsers.');
     const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
     if (offered?.includes(SUBPROTOCOL) !== true)
-      return {
-        code: 'UPGRADE_REQUIRED',
-        message: `Offer the subprotocol ${SUBPROTOCOL}.`,
+      return rejection('UPGRADE_REQUIRED', `Offer the subprotocol ${SUBPROTOCOL}.`, {
         headers: { Upgrade: 'websocket', 'Sec-WebSocket-Protocol': SUBPROTOCOL },
-      };
+      });
     return undefined;
   }
 
   async #admit(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): Promise<void> {
     const { limits, recognition, addressKey } = this.#deps;
     const verdict = await limits.take(this.#attempts, addressKey(address));
-    if (!verdict.allowed) return refuseUpgrade(socket, tooMany(verdict.resetSec));
+    if (!verdict.allowed) return this.#deps.rejectUpgrade(socket, tooMany(verdict.resetSec));
     const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
     const bearer = await recognition.recognise(token);
     if (bearer?.repute === 'suspended')
-      return refuseUpgrade(socket, {
-        code: 'LICENSE_SUSPENDED',
-        message: 'The license of this Mac is suspended.',
-      });
+      return this.#deps.rejectUpgrade(
+        socket,
+        rejection('LICENSE_SUSPENDED', 'The license of this Mac is suspended.'),
+      );
     if (bearer?.repute !== 'good') return await this.#refuseToken(socket, address);
     if (this.#draining)
-      return refuseUpgrade(socket, unavailable('This node is shutting down; connect again.'));
+      return this.#deps.rejectUpgrade(socket, unavailable('This node is shutting down; connect again.'));
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, socket, bearer));
   }
 
   async #refuseToken(socket: Duplex, address: string): Promise<void> {
     const verdict = await this.#deps.limits.take(REFUSED, this.#deps.addressKey(address));
-    if (!verdict.allowed) return refuseUpgrade(socket, tooMany(verdict.resetSec));
-    refuseUpgrade(socket, {
-      code: 'UNAUTHORIZED',
-      message: 'The device token is missing or not valid any more; activate this Mac again.',
-      headers: { 'WWW-Authenticate': 'Bearer' },
-    });
+    if (!verdict.allowed) return this.#deps.rejectUpgrade(socket, tooMany(verdict.resetSec));
+    this.#deps.rejectUpgrade(
+      socket,
+      rejection(
+        'UNAUTHORIZED',
+        'The device token is missing or not valid any more; activate this Mac again.',
+        {
+          headers: { 'WWW-Authenticate': 'Bearer' },
+        },
+      ),
+    );
   }
 
   #open(webSocket: MacSocket, stream: Duplex, bearer: Bearer): void {
@@ -258,14 +266,16 @@ class Gateway implements MacGateway, House {
   }
 }
 
-const unavailable = (message: string): Refusal => ({
-  code: 'SERVICE_UNAVAILABLE',
-  message,
-  headers: { 'Retry-After': '1' },
-});
+/** Another node, or this one, can take the Mac a moment later. */
+const RECONNECT_SEC = 1;
 
-const tooMany = (resetSec: number): Refusal => ({
-  code: 'TOO_MANY_REQUESTS',
-  message: 'Too many connection attempts from this address.',
-  headers: { 'Retry-After': String(resetSec) },
-});
+const rejection = (code: EnrolmentCode, message: string, options: RequestErrorOptions = {}) =>
+  new RequestError(code, { message }, { channel: 'enrolment', ...options });
+
+const unavailable = (message: string) =>
+  rejection('SERVICE_UNAVAILABLE', message, { retryAfterSec: RECONNECT_SEC });
+
+const tooMany = (resetSec: number) =>
+  rejection('TOO_MANY_REQUESTS', 'Too many connection attempts from this address.', {
+    retryAfterSec: resetSec,
+  });

@@ -19,7 +19,7 @@ export function requireOperator(token: string, limits: Limits) {
         throw new RequestError(
           'TOO_MANY_REQUESTS',
           { message: 'Too many wrong operator tokens from this address; wait a minute.' },
-          { headers: { 'Retry-After': String(failures.resetSec) } },
+          { retryAfterSec: failures.resetSec },
         );
       const [, given = ''] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '') ?? [];
       if (timingSafeEqual(digest(given), expected)) return;

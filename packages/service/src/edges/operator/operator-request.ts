@@ -1,4 +1,3 @@
-import { codeEntry } from '@footbridge/protocol/codes';
 import type { OperatorCode } from '@footbridge/protocol/codes';
 import type { z } from 'zod';
 
@@ -6,8 +5,7 @@ import { RequestError } from '../../errors.ts';
 
 /** A refusal that an operator reads: the message says what stands in the way and what to do. */
 export function refused(code: OperatorCode, message: string): RequestError {
-  const { http: status = 500, label, meaning = '' } = codeEntry(code, 'operator') ?? {};
-  return new RequestError(code, { message }, { status, label: label ?? meaning });
+  return new RequestError(code, { message }, { channel: 'operator' });
 }
 
 /** The body in its exact form; a refusal names the field and the rule. */

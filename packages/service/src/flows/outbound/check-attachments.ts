@@ -1,17 +1,17 @@
 import { MAX_ATTACHMENTS } from '@footbridge/protocol/frames';
 
-import { Refusal } from './refusal.ts';
+import { Rejection } from './rejection.ts';
 
 const MAX_URL = 2048;
-// Control characters and halves of surrogate pairs are in no URL, and would swell the frame to the Mac sixfold.
+// No URL contains control characters or lone surrogates; escaped in JSON they would make the frame six times larger.
 const WEB_URL = /^https?:\/\/[^\p{Cc}\p{Cs}]+$/iu;
 
-/** W5. `received` is the index of the first entry at fault; the 21st is always one. */
-export function checkAttachments(attachments: readonly unknown[]): string[] | Refusal {
+/** W5. `received` is the index of the first invalid entry; the 21st entry is always invalid. */
+export function checkAttachments(attachments: readonly unknown[]): string[] | Rejection {
   const urls = attachments.slice(0, MAX_ATTACHMENTS).filter(isWebUrl);
   if (urls.length === attachments.length) return urls;
   const fault = attachments.findIndex((entry, at) => at >= MAX_ATTACHMENTS || !isWebUrl(entry));
-  return new Refusal('INVALID_ATTACHMENTS', { received: fault });
+  return new Rejection('INVALID_ATTACHMENTS', { received: fault });
 }
 
 function isWebUrl(entry: unknown): entry is string {

@@ -1,6 +1,6 @@
-import { Refusal } from './refusal.ts';
+import { Rejection } from './rejection.ts';
 
-/** W11. Relatives of JSON pass here and stop at the body's shape. */
-export function checkContentType(contentType: string): Refusal | undefined {
-  return contentType.includes('application/json') ? undefined : new Refusal('INVALID_CONTENT_TYPE');
+/** W11. Types such as `application/jsonl` pass here and are rejected by `checkShape` (W12). */
+export function checkContentType(contentType: string): Rejection | undefined {
+  return contentType.includes('application/json') ? undefined : new Rejection('INVALID_CONTENT_TYPE');
 }

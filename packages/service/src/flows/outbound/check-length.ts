@@ -1,9 +1,9 @@
-import { Refusal } from './refusal.ts';
+import { Rejection } from './rejection.ts';
 
-/** W6. Counted in UTF-16 units, as most CRMs count; the footer counts too. */
-export function checkLength(message: string | null, limit: number): Refusal | undefined {
+/** W6. Counts UTF-16 code units, like most CRMs, including the footer. */
+export function checkLength(message: string | null, limit: number): Rejection | undefined {
   if (message === null || message.length <= limit) return undefined;
-  return new Refusal(
+  return new Rejection(
     'MESSAGE_BODY_TOO_LONG',
     { received: message.length, limit },
     `Message body exceeds maximum length of ${limit} characters`,

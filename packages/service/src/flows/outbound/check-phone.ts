@@ -1,9 +1,9 @@
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import type { CountryCode } from 'libphonenumber-js/max';
 
-import { Refusal } from './refusal.ts';
+import { Rejection } from './rejection.ts';
 
-export type CheckPhone = (given: string) => string | Refusal;
+export type CheckPhone = (given: string) => string | Rejection;
 
 const MAX_GIVEN = 64;
 const GENERATION = 5000;
@@ -11,10 +11,7 @@ const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
 const SHORT_CODE = /^\d{3,8}$/;
 const DIGITS = /^\+?\d{3,20}$/;
 
-/**
- * W8: any usual spelling of a possible number becomes E.164, short codes stay as they are. Parsing takes some 25 µs, so recent
- * answers are kept in two generations: when the young one is full it becomes the old one, whose forgotten entries go.
- */
+/** W8. Normalises a possible number to E.164; short codes stay unchanged. Parsing takes about 25 µs, so results are cached. */
 export function phoneCheck(defaultCountry: string): CheckPhone {
   const country = isSupportedCountry(defaultCountry) ? defaultCountry : undefined;
   let young = new Map<string, string | null>();
@@ -30,10 +27,10 @@ export function phoneCheck(defaultCountry: string): CheckPhone {
   }
 
   return (given) => {
-    // Ten digits that do not begin with 0 or 1 are possible everywhere under +1: no need to ask.
+    // Under +1 every ten-digit number that does not start with 0 or 1 is possible, so parsing is skipped.
     if (NORTH_AMERICAN.test(given)) return given;
     const phone = given.length > MAX_GIVEN ? null : remembered(given);
-    return phone ?? new Refusal('RECIPIENT_PHONE_INVALID');
+    return phone ?? new Rejection('RECIPIENT_PHONE_INVALID');
   };
 }
 

@@ -1,6 +1,6 @@
-import { Refusal } from './refusal.ts';
+import { Rejection } from './rejection.ts';
 
-/** W12, W13: no body was parsed. An array is a body; it only has none of the fields. */
-export function checkShape(body: unknown): Refusal | undefined {
-  return body === undefined ? new Refusal('INVALID_REQUEST_BODY') : undefined;
+/** W12, W13. Rejects a request without a parsed body. An array passes: it lacks the required fields. */
+export function checkShape(body: unknown): Rejection | undefined {
+  return body === undefined ? new Rejection('INVALID_REQUEST_BODY') : undefined;
 }

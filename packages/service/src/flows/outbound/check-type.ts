@@ -1,15 +1,15 @@
 import type { Fields } from './pick-fields.ts';
-import { Refusal } from './refusal.ts';
+import { Rejection } from './rejection.ts';
 
 const MAX_SHOWN = 64;
 
-/** W9. Comes before the required fields, so that an e-mail is told apart from an incomplete text. */
-export function checkType({ type }: Pick<Fields, 'type'>): Refusal | undefined {
+/** W9. Runs before the required fields, so that an `Email` delivery is not reported as incomplete. */
+export function checkType({ type }: Pick<Fields, 'type'>): Rejection | undefined {
   if (type === undefined || type.value === 'SMS') return undefined;
-  return new Refusal('UNSUPPORTED_MESSAGE_TYPE', {}, `Unsupported message type: ${shown(type.value)}`);
+  return new Rejection('UNSUPPORTED_MESSAGE_TYPE', {}, `Unsupported message type: ${shown(type.value)}`);
 }
 
-/** Objects are named, not written out: they may be nested deeper than can be written. */
+/** Objects are not serialised: they may be nested too deeply. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'object' && value !== null) return 'object';

@@ -2,7 +2,7 @@ import { isLimiterLocationId } from '@footbridge/protocol/ids';
 
 import type { Limit, Limits, Verdict } from '../../ports/limits/limits.ts';
 
-export interface RateParts {
+export interface RateDeps {
   readonly limits: Pick<Limits, 'take'>;
   readonly settings: { readonly webhookPerMinute: number; readonly validateLocationId: boolean };
 }
@@ -12,8 +12,8 @@ export type LimitRate = (request: {
   readonly address: string;
 }) => Promise<Verdict> | Verdict;
 
-/** Counts a signed request against its location, or against its address when the location cannot be counted by (L1, L3). */
-export function rateLimit({ limits, settings }: RateParts): LimitRate {
+/** Counts a signed request by location, or by address when the location id is missing or malformed (L1, L3). */
+export function rateLimit({ limits, settings }: RateDeps): LimitRate {
   const perMinute = { max: settings.webhookPerMinute, windowSec: 60 };
   const byLocation: Limit = { name: 'webhook', ...perMinute };
   const byAddress: Limit = { name: 'webhook-address', ...perMinute };

@@ -4,34 +4,37 @@ import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
 
 export interface Contacts {
-  /** The phone which the CRM has for a contact. Without a token for the location nothing is asked (W7). */
+  /** Resolves with the phone that the CRM has for a contact. Makes no call without a token for the location (W7). */
   lookUp(locationId: LocationId, contactId: string): Promise<string | undefined>;
-  /** A message goes to this contact under this number: whoever answers from it is that contact. Returns at once. */
+  /** Remembers the contact that a message was sent to, so that a reply from this number is attributed to it. Returns at once. */
   learn(locationId: LocationId, phone: string, contactId: string): void;
 }
 
-export interface LookUpParts {
+export interface LookUpDeps {
   readonly contacts: Pick<Contacts, 'lookUp'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** The webhook waits no longer than this for the CRM. */
-const PATIENCE_MS = 5000;
+/** How long a webhook waits for the CRM. */
+const TIMEOUT_MS = 5000;
 
-/** A CRM that fails or dawdles gives no phone: the request then lacks one (W7). */
+/** Resolves with undefined when the CRM fails or is too slow: the request then has no phone (W7). */
 export async function lookUpPhone(
   locationId: LocationId,
   contactId: string,
-  { contacts, clock, log }: LookUpParts,
+  { contacts, clock, log }: LookUpDeps,
 ): Promise<string | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const cancel = clock.after(PATIENCE_MS, () => {
-    log.warn({ locationId, ms: PATIENCE_MS }, 'the CRM took too long to tell the phone of a contact');
+  const cancel = clock.after(TIMEOUT_MS, () => {
+    log.warn(
+      { event: 'webhook.phone_lookup_timed_out', locationId, ms: TIMEOUT_MS },
+      'phone lookup timed out',
+    );
     resolve(undefined);
   });
   const phone = contacts.lookUp(locationId, contactId).catch((error: unknown) => {
-    log.warn({ locationId, err: error }, 'the CRM could not tell the phone of a contact');
+    log.warn({ event: 'webhook.phone_lookup_failed', locationId, err: error }, 'phone lookup failed');
     return undefined;
   });
   const found = await Promise.race([phone, late]);

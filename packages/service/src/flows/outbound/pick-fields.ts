@@ -1,7 +1,7 @@
 import { asLocationId, usableMessageId } from '@footbridge/protocol/ids';
 import type { LocationId, MessageId } from '@footbridge/protocol/ids';
 
-/** All that is ever read of a body: own properties at the top level, under exactly these names (W3, W10). */
+/** The only fields that are read: own top-level properties with exactly these names (W3, W10). */
 const NAMES = [
   'locationId',
   'contactId',
@@ -13,7 +13,7 @@ const NAMES = [
   'userId',
 ] as const;
 
-/** The fields that count. One of the wrong type, or blank, is as good as absent (W4). */
+/** The known fields of a body. A field that is blank or has the wrong type counts as absent (W4). */
 export interface Fields {
   readonly locationId: LocationId | undefined;
   readonly contactId: string | undefined;
@@ -23,12 +23,12 @@ export interface Fields {
   readonly userId: string | undefined;
   /** Usable in the path of a status call (A1). */
   readonly messageId: MessageId | undefined;
-  /** As it came, for the answer. */
+  /** Unchanged, for the response. */
   readonly givenMessageId: string | null;
   readonly type: { readonly value: unknown } | undefined;
 }
 
-// What the frame to the Mac can carry; no real id comes near it.
+// Far above any real id, and small enough for a frame.
 const MAX_LOCATION_ID = 256;
 const MAX_CONTACT_ID = 1024;
 
@@ -48,7 +48,7 @@ export function pickFields(body: unknown): Fields {
   };
 }
 
-/** The known names that did arrive, whatever their values (W15). */
+/** Returns the known names that are present, whatever their values (W15). */
 export function receivedNames(body: unknown): string[] {
   return NAMES.filter((name) => isRecord(body) && Object.hasOwn(body, name));
 }

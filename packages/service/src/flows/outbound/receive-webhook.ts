@@ -2,8 +2,6 @@ import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Journal } from '../../ports/journal/journal.ts';
-import { internalError, invalidSignature, refused, sent, tooManyRequests } from './answer.ts';
-import type { WebhookAnswer } from './answer.ts';
 import { checkAttachments } from './check-attachments.ts';
 import { checkContentType } from './check-content-type.ts';
 import { checkLength } from './check-length.ts';
@@ -12,104 +10,106 @@ import type { CheckPhone } from './check-phone.ts';
 import { checkShape } from './check-shape.ts';
 import { checkType } from './check-type.ts';
 import { forward } from './forward.ts';
-import type { ForwardParts } from './forward.ts';
-import { recordAccepted, recordRefused, recordUnsent } from './keep-record.ts';
-import type { Received } from './keep-record.ts';
+import type { ForwardDeps } from './forward.ts';
+import { recordAccepted, recordRejected, recordUnsent } from './record-request.ts';
+import type { Received } from './record-request.ts';
 import { rateLimit } from './limit-rate.ts';
-import type { RateParts } from './limit-rate.ts';
-import type { Contacts, LookUpParts } from './look-up-phone.ts';
+import type { RateDeps } from './limit-rate.ts';
+import type { Contacts, LookUpDeps } from './look-up-phone.ts';
 import { pickFields } from './pick-fields.ts';
-import { Refusal } from './refusal.ts';
+import { Rejection } from './rejection.ts';
 import { requireFields } from './require-fields.ts';
-import { tellCrm } from './tell-crm.ts';
-import type { StatusReports } from './tell-crm.ts';
+import { reportRejection } from './report-rejection.ts';
+import type { StatusReports } from './report-rejection.ts';
 import { SignatureCheck } from './verify-signature.ts';
-import type { SignatureParts } from './verify-signature.ts';
+import type { SignatureDeps } from './verify-signature.ts';
+import type { WebhookOutcome } from './webhook-outcome.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-export interface OutboundParts
-  extends Omit<SignatureParts, 'unsignedPerMinute'>, RateParts, LookUpParts, ForwardParts {
+export interface OutboundDeps
+  extends Omit<SignatureDeps, 'unsignedPerMinute'>, RateDeps, LookUpDeps, ForwardDeps {
   readonly contacts: Contacts;
   readonly reports: StatusReports;
   readonly journal: Journal;
-  readonly settings: RateParts['settings'] & {
+  readonly settings: RateDeps['settings'] & {
     readonly unsignedPerMinute: number;
     readonly messageMaxLength: number;
     readonly phoneDefaultCountry: string;
   };
 }
 
-export type ReceiveWebhook = (request: WebhookRequest) => Promise<WebhookAnswer>;
+export type ReceiveWebhook = (request: WebhookRequest) => Promise<WebhookOutcome>;
 
 /**
- * One outbound message, from the signature to the Mac, in the order of W17. The answer waits for no callback: refusals are told to
- * the CRM from here (A7), `pending` and what follows by the node that holds the Mac's socket (A2).
+ * Handles one outbound message, from the signature to the Mac, in the order of W17. The response waits for no callback: this flow
+ * reports rejections to the CRM (A7); the node that holds the Mac's socket reports `pending` and the final status (A2).
  */
-export function receiveWebhook(parts: OutboundParts): ReceiveWebhook {
-  const { settings, contacts, reports, journal, log } = parts;
-  const signatures = new SignatureCheck({ ...parts, unsignedPerMinute: settings.unsignedPerMinute });
-  const limitRate = rateLimit(parts);
+export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
+  const { settings, contacts, reports, journal, log } = deps;
+  const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
+  const limitRate = rateLimit(deps);
   const checkPhone = phoneCheck(settings.phoneDefaultCountry);
 
-  async function receive(request: WebhookRequest): Promise<WebhookAnswer> {
+  async function receive(request: WebhookRequest): Promise<WebhookOutcome> {
     const { requestId, channel, body, address } = request;
     const fields = pickFields(body);
 
     const signature = await signatures.verify(request, fields.locationId);
-    if (!signature.ok) return invalidSignature(signature.fault);
+    if (!signature.ok) return { kind: 'unsigned', fault: signature.fault };
 
     const rate = await limitRate({ locationId: fields.locationId, address });
-    if (!rate.allowed) return tooManyRequests(rate);
+    if (!rate.allowed) return { kind: 'limited', rate };
 
     const received = { request, fields, key: signature.key };
-    const checked = await checkMessage(received, checkPhone, parts);
-    if (checked instanceof Refusal) {
-      recordRefused(journal, received, checked);
-      tellCrm(reports, requestId, fields, checked);
-      return refused(checked, rate);
+    const checked = await checkMessage(received, checkPhone, deps);
+    if (checked instanceof Rejection) {
+      recordRejected(journal, received, checked);
+      reportRejection(reports, requestId, fields, checked);
+      return { kind: 'rejected', rejection: checked, rate };
     }
 
     const { locationId, frame } = checked;
-    // Before it is sent: the Mac may have answered by the time we know that it was.
+    // Recorded before the send: the Mac's status may arrive before the send resolves.
     recordAccepted(journal, received, locationId, frame.phone);
-    const unsent = await forward(locationId, frame, parts);
+    const unsent = await forward(locationId, frame, deps);
     if (unsent !== undefined) {
       recordUnsent(journal, received, unsent);
-      tellCrm(reports, requestId, fields, unsent);
-      return refused(unsent, rate);
+      reportRejection(reports, requestId, fields, unsent);
+      return { kind: 'rejected', rejection: unsent, rate };
     }
     contacts.learn(locationId, frame.phone, frame.contactId);
-    return sent({ requestId, channel, messageId: fields.givenMessageId, locationId }, rate);
+    return { kind: 'sent', requestId, channel, messageId: fields.givenMessageId, locationId, rate };
   }
 
   return (request) =>
     receive(request).catch((error: unknown) => {
-      log.error({ requestId: request.requestId, err: error }, 'a webhook failed');
-      return internalError(request.requestId);
+      const { requestId } = request;
+      log.error({ event: 'webhook.failed', requestId, err: error }, 'webhook failed');
+      return { kind: 'failed', requestId };
     });
 }
 
-/** Everything that can be wrong with a signed message, first things first; what is left is fit for the Mac. */
+/** Runs every check of a signed message in order. Returns the frame for the Mac, or the first rejection. */
 async function checkMessage(
   { request, fields }: Received,
   checkPhone: CheckPhone,
-  parts: OutboundParts,
-): Promise<{ locationId: LocationId; frame: SendFrame } | Refusal> {
+  deps: OutboundDeps,
+): Promise<{ locationId: LocationId; frame: SendFrame } | Rejection> {
   const unreadable = checkContentType(request.contentType) ?? checkShape(request.body) ?? checkType(fields);
   if (unreadable !== undefined) return unreadable;
 
-  const complete = await requireFields(request.body, fields, parts);
-  if (complete instanceof Refusal) return complete;
+  const complete = await requireFields(request.body, fields, deps);
+  if (complete instanceof Rejection) return complete;
   const { locationId, contactId, message } = complete;
 
   const attachments = checkAttachments(complete.attachments);
-  if (attachments instanceof Refusal) return attachments;
+  if (attachments instanceof Rejection) return attachments;
 
-  const tooLong = checkLength(message, parts.settings.messageMaxLength);
+  const tooLong = checkLength(message, deps.settings.messageMaxLength);
   if (tooLong !== undefined) return tooLong;
 
   const phone = checkPhone(complete.phone);
-  if (phone instanceof Refusal) return phone;
+  if (phone instanceof Rejection) return phone;
 
   const { requestId, channel } = request;
   const messageId = fields.messageId ?? null;

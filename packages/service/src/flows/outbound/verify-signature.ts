@@ -2,104 +2,105 @@ import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { KeyRing, TrustedKey } from '../../ports/keys/keys.ts';
 import type { Limit, Verdict } from '../../ports/limits/limits.ts';
-import { SlowLane } from './slow-lane.ts';
+import { OnePerTick } from './one-per-tick.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-export interface SignatureParts {
+export interface SignatureDeps {
   readonly keys: KeyRing;
-  /** Counts refused signatures on this node. In memory: a flood must not become a flood of questions to Redis. */
+  /** Counts rejected signatures on this node. In memory, so that a flood does not also hit Redis. */
   readonly unsigned: { take(limit: Limit, key: string): Verdict; peek(limit: Limit, key: string): Verdict };
   readonly unsignedPerMinute: number;
 }
 
-/** For the metrics; the caller learns none of it (S1). */
+/** For metrics only: the response never shows it (S1). */
 export type SignatureFault = 'absent' | 'malformed' | 'unknown';
 
 export type SignatureVerdict =
   | { readonly ok: true; readonly key: TrustedKey }
   | { readonly ok: false; readonly fault: SignatureFault };
 
-const MAX_FAMILIAR = 10_000;
+const MAX_KNOWN_KEYS = 10_000;
 
 /**
- * Says whose signature a webhook carries (S1–S8).
+ * Finds the trusted key that signed a webhook (S1–S8).
  *
- * Nobody is refused without a look: behind a proxy, honest CRMs and hostile ones share an address. But an address with too many bad
- * signatures loses its place: its requests are verified one per turn of the event loop, after everybody else's. A location
- * whose key is known from before keeps its place even then, for the price of one verification.
+ * Every signature is verified, because honest and hostile senders may share an address behind a proxy. An address with too many
+ * bad signatures is throttled: its requests are verified one per tick of the event loop. A location whose key is already known
+ * is not throttled, at the cost of one verification.
  */
 export class SignatureCheck {
-  readonly #parts: SignatureParts;
+  readonly #deps: SignatureDeps;
   readonly #limit: Limit;
-  readonly #slowLane = new SlowLane();
-  readonly #familiar = new Map<string, TrustedKey>();
+  readonly #onePerTick = new OnePerTick();
+  readonly #knownKeys = new Map<string, TrustedKey>();
 
-  constructor(parts: SignatureParts) {
-    this.#parts = parts;
-    this.#limit = { name: 'unsigned', max: parts.unsignedPerMinute, windowSec: 60 };
+  constructor(deps: SignatureDeps) {
+    this.#deps = deps;
+    this.#limit = { name: 'unsigned', max: deps.unsignedPerMinute, windowSec: 60 };
   }
 
   async verify(
     request: Pick<WebhookRequest, 'headers' | 'rawBody' | 'address'>,
     locationId: LocationId | undefined,
   ): Promise<SignatureVerdict> {
-    const header = this.#parts.keys.headers.find((name) => request.headers[name] !== undefined);
-    if (header === undefined) return this.#refuse(request.address, 'absent');
+    const header = this.#deps.keys.headers.find((name) => request.headers[name] !== undefined);
+    if (header === undefined) return this.#reject(request.address, 'absent');
     const signature = decode(request.headers[header]);
-    if (signature === undefined) return this.#refuse(request.address, 'malformed');
+    if (signature === undefined) return this.#reject(request.address, 'malformed');
 
-    const candidates = this.#parts.keys.candidates(header);
-    const mayBe = (key: TrustedKey) => key.signatureBytes === signature.length && speaksFor(key, locationId);
-    const known = locationId === undefined ? undefined : this.#familiar.get(locationId);
+    const candidates = this.#deps.keys.candidates(header);
+    const isCandidate = (key: TrustedKey) =>
+      key.signatureBytes === signature.length && isAllowedFor(key, locationId);
+    const known = locationId === undefined ? undefined : this.#knownKeys.get(locationId);
     if (
       known !== undefined &&
       candidates.includes(known) &&
-      mayBe(known) &&
+      isCandidate(known) &&
       known.verify(request.rawBody, signature)
     )
       return { ok: true, key: known };
 
-    const suspect = this.#parts.unsigned.peek(this.#limit, request.address).remaining === 0;
+    const suspect = this.#deps.unsigned.peek(this.#limit, request.address).remaining === 0;
     for (const key of candidates) {
-      if (key === known || !mayBe(key)) continue;
-      if (suspect) await this.#slowLane.turn();
+      if (key === known || !isCandidate(key)) continue;
+      if (suspect) await this.#onePerTick.turn();
       if (!key.verify(request.rawBody, signature)) continue;
       this.#remember(locationId, key);
       return { ok: true, key };
     }
-    return this.#refuse(request.address, 'unknown');
+    return this.#reject(request.address, 'unknown');
   }
 
   #remember(locationId: LocationId | undefined, key: TrustedKey): void {
     if (locationId === undefined) return;
-    this.#familiar.set(locationId, key);
-    if (this.#familiar.size <= MAX_FAMILIAR) return;
-    for (const oldest of this.#familiar.keys()) {
-      this.#familiar.delete(oldest);
+    this.#knownKeys.set(locationId, key);
+    if (this.#knownKeys.size <= MAX_KNOWN_KEYS) return;
+    for (const oldest of this.#knownKeys.keys()) {
+      this.#knownKeys.delete(oldest);
       break;
     }
   }
 
-  #refuse(address: string, fault: SignatureFault): SignatureVerdict {
-    this.#parts.unsigned.take(this.#limit, address);
+  #reject(address: string, fault: SignatureFault): SignatureVerdict {
+    this.#deps.unsigned.take(this.#limit, address);
     return { ok: false, fault };
   }
 }
 
-/** A key limited to some locations says nothing about others (S7). */
-function speaksFor(key: TrustedKey, locationId: LocationId | undefined): boolean {
+/** A key may be limited to named locations (S7). */
+function isAllowedFor(key: TrustedKey, locationId: LocationId | undefined): boolean {
   return key.locations === null || locationId === undefined || key.locations.has(locationId);
 }
 
-// An RSA key of 8192 bits signs 1024 bytes: 1368 letters.
-const MAX_LETTERS = 1368;
+// The signature of an 8192-bit RSA key has 1024 bytes, which are 1368 characters.
+const MAX_CHARACTERS = 1368;
 
 /**
- * Strict base64 (S8): Node decodes leniently, so the bytes must spell the header again. That also turns away repeated headers,
- * whose values arrive joined by a comma.
+ * Decodes strict base64 (S8). Node's decoder is lenient, so the decoded bytes must encode to the same text. This also rejects
+ * repeated headers, which Node joins with a comma.
  */
 function decode(header: string | string[] | undefined): Buffer | undefined {
-  if (typeof header !== 'string' || header === '' || header.length > MAX_LETTERS) return undefined;
+  if (typeof header !== 'string' || header === '' || header.length > MAX_CHARACTERS) return undefined;
   const bytes = Buffer.from(header, 'base64');
   return bytes.toString('base64') === header ? bytes : undefined;
 }

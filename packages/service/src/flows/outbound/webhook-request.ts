@@ -3,7 +3,7 @@ import type { RequestId } from '@footbridge/protocol/ids';
 /** Which of the three paths was called (W1). */
 export type Channel = 'imessage' | 'sms';
 
-/** A webhook whose bytes are all there and whose JSON, if it is JSON, could be parsed (W14 is behind us). */
+/** A complete webhook whose body, when it is JSON, was parsed (W14 has been checked). */
 export interface WebhookRequest {
   readonly requestId: RequestId;
   readonly channel: Channel;
@@ -11,15 +11,15 @@ export interface WebhookRequest {
   readonly contentType: string;
   /** By name in lower case, as Node gives them: repeated fields are joined by commas. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** What was signed. */
+  /** The signed bytes. */
   readonly rawBody: Uint8Array;
   /** The parsed body; undefined when it is empty or not `application/json`. */
   readonly body: unknown;
-  /** Where it came from, as limits count it. */
+  /** The source address in the form that limits use. */
   readonly address: string;
 }
 
-/** The media type that is parsed. Its relatives (`application/json-patch+json`, `application/jsonl`) are not (W12). */
+/** Only `application/json` is parsed, not `application/json-patch+json` or `application/jsonl` (W12). */
 export function isPlainJson(contentType: string): boolean {
   if (contentType === 'application/json') return true;
   const end = contentType.indexOf(';');

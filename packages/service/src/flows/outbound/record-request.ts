@@ -4,7 +4,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { TrustedKey } from '../../ports/keys/keys.ts';
 import type { Journal, JournalEntry, StepDetail } from '../../ports/journal/journal.ts';
 import type { Fields } from './pick-fields.ts';
-import type { Refusal } from './refusal.ts';
+import type { Rejection } from './rejection.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
 export interface Received {
@@ -25,19 +25,19 @@ export function recordAccepted(
   });
 }
 
-/** The message did not pass the checks: this is all that the journal learns of it. Without a location it would be nobody's. */
-export function recordRefused(journal: Journal, received: Received, refusal: Refusal): void {
+/** Records a message that failed a check. One without a location belongs to no tenant and is not recorded. */
+export function recordRejected(journal: Journal, received: Received, rejection: Rejection): void {
   const { locationId } = received.fields;
   if (locationId === undefined) return;
   journal.open(entryOf(received, locationId, null), 'rejected', {
     state: 'rejected',
-    code: refusal.code,
+    code: rejection.code,
     detail: detailOf(received),
   });
 }
 
-/** The message was accepted, and then did not reach a Mac. */
-export function recordUnsent(journal: Journal, { request }: Received, { code }: Refusal): void {
+/** Records that an accepted message did not reach a Mac. */
+export function recordUnsent(journal: Journal, { request }: Received, { code }: Rejection): void {
   const step = code === 'LOCATION_NOT_CONNECTED' ? 'not_connected' : 'rejected';
   journal.step(request.requestId, step, { state: 'rejected', code });
 }
@@ -54,7 +54,7 @@ function entryOf({ request, fields }: Received, locationId: LocationId, phone: s
   };
 }
 
-/** The operator's trail: which key, how large, by which path, and the CRM's user, who is noted and never interpreted (W10). */
+/** For the operator's trail. The CRM's user is recorded and never interpreted (W10). */
 function detailOf({ request, fields, key }: Received): StepDetail {
   return {
     key: key.label,
@@ -77,7 +77,7 @@ function printable(text: string): string {
     .toWellFormed();
 }
 
-/** Enough to recognise a number one knows, too little to call one that one does not. */
+/** Keeps enough digits to recognise a known number, and too few to call an unknown one. */
 function masked(phone: string): string {
   return phone.startsWith('+') ? `${phone.slice(0, 2)}•••${phone.slice(-4)}` : `•••${phone.slice(-2)}`;
 }
@@ -93,7 +93,7 @@ function kindOf({ message, attachments }: Fields): string {
   return attachments === undefined ? 'text' : 'attachment';
 }
 
-/** Longer ones were refused: what they are called is not worth reading a megabyte for. */
+/** A longer message is rejected anyway, so its footer is not parsed. */
 const MAX_READ = 50_000;
 
 const mayCarryFooter = (message: string): boolean =>

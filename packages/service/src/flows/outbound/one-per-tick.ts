@@ -1,5 +1,5 @@
-/** Lets one caller through per turn of the event loop, in order. Whoever does not wait here is served in between. */
-export class SlowLane {
+/** Resolves one waiting caller per tick of the event loop, in order, so that other work runs in between. */
+export class OnePerTick {
   #waiting: (() => void)[] = [];
 
   turn(): Promise<void> {

@@ -1,6 +1,6 @@
-import type { Verdict } from './limits.ts';
+import type { Verdict } from '../../ports/limits/limits.ts';
 
-/** What a caller is told about its limit (L2); a refused one also learns how long to wait. */
+/** The rate limit headers of a response (L2). A rejected caller also gets `Retry-After`. */
 export function rateLimitHeaders(verdict: Verdict): Record<string, string> {
   const headers: Record<string, string> = {
     'RateLimit-Limit': String(verdict.limit),

@@ -1,0 +1,38 @@
+/** A request that is not served, in the terms of the error catalogue. */
+export interface HttpError {
+  readonly status: number;
+  /** The `error` field. */
+  readonly label: string;
+  readonly code?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryAfterSec?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ErrorResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** How long a caller waits after a 503 that names no time of its own. */
+const UNAVAILABLE_SEC = 5;
+
+/** The only place that turns an error into HTTP. A 5xx shows the id it is logged under and nothing about the cause (W19). */
+export function errorResponse(error: HttpError, requestId?: string): ErrorResponse {
+  const { status, label, code, details } = error;
+  const retryAfterSec = error.retryAfterSec ?? (status === 503 ? UNAVAILABLE_SEC : undefined);
+  return {
+    status,
+    headers: {
+      ...error.headers,
+      ...(retryAfterSec !== undefined && { 'Retry-After': String(retryAfterSec) }),
+    },
+    body: JSON.stringify({
+      error: label,
+      code,
+      ...details,
+      ...(status >= 500 && requestId !== undefined && { requestId }),
+    }),
+  };
+}
