@@ -440,7 +440,7 @@ describe('a phone that is looked up', () => {
       { contacts: { lookUp: () => Promise.reject(new Error('down')), learn() {} } },
     );
     expect((await world.post(without('phone'))).json).toMatchObject({ required: ['phone'] });
-    expect(world.logs.join('')).toContain('could not tell the phone');
+    expect(world.logs.join('')).toContain('phone lookup failed');
   });
 
   it('W7 a CRM that never answers is waited for five seconds', async () => {
