@@ -1,10 +1,11 @@
-// Everything about the code that needs no running service: types, lint, format, dead code, architecture, generated documents.
+// Everything about the code that needs no running service: types, lint, format, dead code, architecture, generated documents, licenses.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 
 import { violations } from './architecture/violations.ts';
 import { staleDocuments, writeDocuments } from './documents.ts';
+import { licenseFaults, readRuntimePackages } from './third-party-notices.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -25,6 +26,7 @@ const CHECKS: Record<string, () => boolean | Promise<boolean>> = {
   'dead code': () => tool('knip', ['--no-progress']),
   architecture: () => listed(violations(ROOT)),
   documents: async () => listed(await staleDocuments(ROOT)),
+  licenses: () => listed(licenseFaults(readRuntimePackages(ROOT))),
 };
 
 export async function check(): Promise<boolean> {

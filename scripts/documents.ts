@@ -6,6 +6,7 @@ import { CODES } from '@footbridge/protocol/codes';
 import type { Channel } from '@footbridge/protocol/codes';
 
 import { configurationPage, envExample } from '../packages/service/src/config/documents.ts';
+import { noticesPage } from './third-party-notices.ts';
 
 const CHANNELS: Record<Channel, string> = {
   webhook: 'Answers of the webhook',
@@ -32,20 +33,21 @@ function errorsPage(): string {
   return `# Error codes\n\n<!-- Made from packages/protocol/src/codes.ts by \`npm run check -- --write\`. -->\n\nA code never changes its meaning; new ones may appear. Treat a code you do not know as not worth a retry. \`footbridge explain CODE\` prints a row of this page.\n\nRetry: \`yes\` soon and with backoff, \`later\` when the named cause is gone, \`sometimes\` as the message says, \`no\` the same request fails again.\n\n${tables.join('\n')}`;
 }
 
-const DOCUMENTS: Record<string, () => string> = {
+const DOCUMENTS: Record<string, (root: string) => string> = {
   '.env.example': envExample,
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
+  'THIRD-PARTY-NOTICES': noticesPage,
 };
 
 export async function staleDocuments(root: string): Promise<string[]> {
   return Object.entries(DOCUMENTS)
-    .filter(([path, make]) => readIfThere(join(root, path)) !== make())
+    .filter(([path, make]) => readIfThere(join(root, path)) !== make(root))
     .map(([path]) => `${path} is stale: run npm run check -- --write`);
 }
 
 export async function writeDocuments(root: string): Promise<void> {
-  for (const [path, make] of Object.entries(DOCUMENTS)) writeFileSync(join(root, path), make());
+  for (const [path, make] of Object.entries(DOCUMENTS)) writeFileSync(join(root, path), make(root));
 }
 
 function readIfThere(path: string): string {

@@ -60,7 +60,6 @@ interface Manifest {
 
 interface LockedPackage {
   readonly dev?: boolean;
-  readonly devOptional?: boolean;
   readonly link?: boolean;
 }
 
@@ -70,8 +69,7 @@ const readJson = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, p
 function installedInProduction(): Set<string> {
   const { packages } = readJson('package-lock.json') as { packages: Record<string, LockedPackage> };
   const installed = Object.entries(packages).filter(
-    ([path, { dev, devOptional, link }]) =>
-      path.includes('node_modules/') && dev !== true && devOptional !== true && link !== true,
+    ([path, { dev, link }]) => path.includes('node_modules/') && dev !== true && link !== true,
   );
   return new Set(installed.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 13)));
 }
