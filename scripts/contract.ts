@@ -7,7 +7,7 @@ import { styleText } from 'node:util';
 const ROOT = join(import.meta.dirname, '..');
 const CLAUSES = 'tests/contract/clauses.json';
 const OPEN = 'tests/contract/open.json';
-const TITLE = /^([WSAIFMOLHV]\d{1,2})\b/;
+const TITLE = /^([WSAIFMOLHVE]\d{1,2})\b/;
 
 interface Report {
   testResults: { assertionResults: { title: string; status: string }[] }[];
@@ -42,7 +42,7 @@ export function contractTable(report: Report): { lines: string[]; faults: string
   return { lines, faults: [...faults, ...grownOpenList(open)] };
 }
 
-/** The list of open clauses may only shrink: compared with the version before its last change. */
+/** The list of open clauses may only shrink, compared with the version before its last change. A clause that is new since then may be open. */
 function grownOpenList(open: ReadonlySet<string>): string[] {
   try {
     const git = (...args: string[]) =>
@@ -50,8 +50,9 @@ function grownOpenList(open: ReadonlySet<string>): string[] {
     const [, previous] = git('log', '-2', '--format=%H', '--', OPEN).trim().split('\n');
     if (previous === undefined) return [];
     const before = JSON.parse(git('show', `${previous}:${OPEN}`)) as string[];
+    const clausesBefore = JSON.parse(git('show', `${previous}:${CLAUSES}`)) as Record<string, string>;
     return [...open]
-      .filter((clause) => !before.includes(clause))
+      .filter((clause) => clause in clausesBefore && !before.includes(clause))
       .map((clause) => `${clause} was closed before and is listed as open again`);
   } catch {
     return []; // Not a git checkout: nothing to compare with.
@@ -81,7 +82,7 @@ if (import.meta.main) {
       'vitest',
       'run',
       '-t',
-      '^[WSAIFMOLHV]\\d{1,2}\\b| [WSAIFMOLHV]\\d{1,2} ',
+      '^[WSAIFMOLHVE]\\d{1,2}\\b| [WSAIFMOLHVE]\\d{1,2} ',
       '--reporter=dot',
       '--reporter=json',
       `--outputFile.json=${report}`,

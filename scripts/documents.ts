@@ -1,4 +1,4 @@
-// Documents made from tables in code. `npm run check` fails when one is stale, `npm run check -- --write` writes them.
+// Documents made from tables in code and from other documents. `npm run check` fails when one is stale, `npm run check -- --write` writes them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -6,6 +6,7 @@ import { CODES } from '@footbridge/protocol/codes';
 import type { Channel } from '@footbridge/protocol/codes';
 
 import { configurationPage, envExample } from '../packages/service/src/config/documents.ts';
+import { clausesJson } from './numbered-rules.ts';
 import { noticesPage } from './third-party-notices.ts';
 
 const CHANNELS: Record<Channel, string> = {
@@ -37,6 +38,7 @@ const DOCUMENTS: Record<string, (root: string) => string> = {
   '.env.example': envExample,
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
+  'tests/contract/clauses.json': clausesJson,
   'THIRD-PARTY-NOTICES': noticesPage,
 };
 

@@ -61,17 +61,18 @@ interface Manifest {
 interface LockedPackage {
   readonly dev?: boolean;
   readonly link?: boolean;
+  readonly hasInstallScript?: boolean;
 }
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 
-/** The names of the packages that `npm ci --omit=dev` installs, own workspaces left out. */
-function installedInProduction(): Set<string> {
+/** What `npm ci --omit=dev` installs, own workspaces left out, by the name of the package. */
+function installedInProduction(): [name: string, LockedPackage][] {
   const { packages } = readJson('package-lock.json') as { packages: Record<string, LockedPackage> };
   const installed = Object.entries(packages).filter(
     ([path, { dev, link }]) => path.includes('node_modules/') && dev !== true && link !== true,
   );
-  return new Set(installed.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 13)));
+  return installed.map(([path, locked]) => [path.replace(/^.*node_modules\//, ''), locked]);
 }
 
 describe('the production tree', () => {
@@ -97,7 +98,7 @@ describe('the production tree', () => {
   });
 
   it('the lock file installs every runtime dependency in production', () => {
-    const installed = installedInProduction();
+    const installed = new Map(installedInProduction());
     const missing = Object.values(RUNTIME)
       .flat()
       .filter((name) => !installed.has(name));
@@ -105,7 +106,12 @@ describe('the production tree', () => {
   });
 
   it('the lock file keeps test and build tools out of production', () => {
-    const installed = installedInProduction();
+    const installed = new Map(installedInProduction());
     expect(FORBIDDEN.filter((name) => installed.has(name))).toEqual([]);
+  });
+
+  it('T50 no package that is installed in production has an install script', () => {
+    const scripted = installedInProduction().filter(([, { hasInstallScript }]) => hasInstallScript === true);
+    expect(scripted.map(([name]) => name)).toEqual([]);
   });
 });
