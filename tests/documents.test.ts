@@ -15,6 +15,7 @@ const PAGES = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   '.github/SECURITY.md',
+  '.github/pull_request_template.md',
   ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`),
 ].filter((name) => name.endsWith('.md'));
 const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
@@ -84,7 +85,7 @@ describe('documents keep step with the code', () => {
 
   it('every footbridge command in the papers is one', () => {
     const commands = new Set(
-      PAGES.flatMap((page) =>
+      [...PAGES, '.github/ISSUE_TEMPLATE/bug.yml'].flatMap((page) =>
         [...read(page).matchAll(/npx footbridge ([a-z]+(?: [a-z]+)?)/g)].map((match) => match[1] ?? ''),
       ),
     );
