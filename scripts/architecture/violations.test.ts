@@ -41,7 +41,7 @@ describe('a broken rule is seen', () => {
     ['the log imports something of ours', 'service/src/log.ts', './errors.ts'],
     ['config imports an edge', 'service/src/config/broken.ts', '../edges/http/listener.ts'],
     ['main imports an edge', 'service/src/main.ts', './edges/http/listener.ts'],
-    ['somebody imports main', 'service/src/bridge.ts', './main.ts'],
+    ['a part imports main', 'service/src/bridge.ts', './main.ts'],
     ['a file stands outside the table', 'service/src/utils/broken.ts', '../errors.ts'],
     ['the service imports the agent', 'service/src/edges/http/broken.ts', '@footbridge/agent/link'],
     ['the protocol imports the service', 'protocol/src/broken.ts', '@footbridge/service/errors'],
