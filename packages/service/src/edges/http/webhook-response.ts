@@ -40,7 +40,7 @@ export function webhookResponse(outcome: WebhookOutcome): WebhookResponse {
       const headers = rateLimitHeaders(outcome.rate);
       return { ...errorResponse({ status: statusOf(code), label, code, details, headers }), code };
     }
-    case 'failed': {
+    default: {
       const code = 'INTERNAL_ERROR';
       return { ...errorResponse({ status: 500, label: 'Internal error', code }, outcome.requestId), code };
     }
