@@ -21,30 +21,20 @@ const LIMITED = {
   details: { message: 'Too many webhook requests for this location' },
 };
 
+const FAILED = { status: 500, label: 'Internal error', code: 'INTERNAL_ERROR' };
+
 export function webhookResponse(outcome: WebhookOutcome): WebhookResponse {
-  switch (outcome.kind) {
-    case 'sent': {
-      const { requestId, channel, messageId, locationId, rate } = outcome;
-      const body = { status: 'success', requestId, message: SENT[channel], messageId, locationId };
-      return { status: 200, code: '', headers: rateLimitHeaders(rate), body: JSON.stringify(body) };
-    }
-    case 'unsigned':
-      return { status: 401, code: '', headers: {}, body: UNSIGNED };
-    case 'limited':
-      return {
-        ...errorResponse({ ...LIMITED, headers: rateLimitHeaders(outcome.rate) }),
-        code: LIMITED.code,
-      };
-    case 'rejected': {
-      const { code, label, details } = outcome.rejection;
-      const headers = rateLimitHeaders(outcome.rate);
-      return { ...errorResponse({ status: statusOf(code), label, code, details, headers }), code };
-    }
-    default: {
-      const code = 'INTERNAL_ERROR';
-      return { ...errorResponse({ status: 500, label: 'Internal error', code }, outcome.requestId), code };
-    }
+  if (outcome.kind === 'sent') {
+    const { requestId, channel, messageId, locationId, rate } = outcome;
+    const body = { status: 'success', requestId, message: SENT[channel], messageId, locationId };
+    return { status: 200, code: '', headers: rateLimitHeaders(rate), body: JSON.stringify(body) };
   }
+  if (outcome.kind === 'unsigned') return { status: 401, code: '', headers: {}, body: UNSIGNED };
+  if (outcome.kind === 'failed') return { ...errorResponse(FAILED, outcome.requestId), code: FAILED.code };
+  const headers = rateLimitHeaders(outcome.rate);
+  if (outcome.kind === 'limited') return { ...errorResponse({ ...LIMITED, headers }), code: LIMITED.code };
+  const { code, label, details } = outcome.rejection;
+  return { ...errorResponse({ status: statusOf(code), label, code, details, headers }), code };
 }
 
 const statusOf = (code: string): number => codeEntry(code, 'webhook')?.http ?? 500;
