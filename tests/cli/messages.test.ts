@@ -143,7 +143,7 @@ describe('footbridge redeliver', () => {
     expect(await mac.ack(mac.received(message))).toMatchObject({ outcome: 'delivered' });
     const late = run(['redeliver', 'guid-unknown']);
     expect(await late.ended).toBe(1);
-    expect(late.stderr()).toContain('Only an inbound message that was not delivered');
+    expect(late.stderr()).toContain('Only an undelivered inbound message');
     expect(await run(['redeliver', 'nothing']).ended).toBe(5);
   }, 60_000);
 });

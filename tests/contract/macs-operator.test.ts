@@ -82,14 +82,14 @@ describe('operator: licenses', () => {
     for (let count = 0; count < 2; count++) await activate(house.url, { licenseKey: key });
     expect(await house.operator('PATCH', `/operator/licenses/${id}`, { maxSeats: 1 })).toMatchObject({
       status: 409,
-      body: { code: 'CONFLICT', message: expect.stringContaining('2 seats are taken') },
+      body: { code: 'CONFLICT', message: expect.stringContaining('2 seats are in use') },
     });
   });
 
   it.each([
     ['no label', { maxSeats: 1 }, /^label/],
     ['a blank label', { label: '  ', maxSeats: 1 }, /^label: must not be empty/],
-    ['a label with an escape', { label: 'a\u001b[0m', maxSeats: 1 }, /^label: must not hold control/],
+    ['a label with an escape', { label: 'a\u001b[0m', maxSeats: 1 }, /^label: must not contain control/],
     ['no seats', { label: 'x', maxSeats: 0 }, /^maxSeats: must be at least 1/],
     ['half a seat', { label: 'x', maxSeats: 1.5 }, /^maxSeats: must be a whole number/],
     ['seats as text', { label: 'x', maxSeats: '1' }, /^maxSeats/],

@@ -444,6 +444,7 @@ const OPERATOR = [
   {
     code: 'INVALID_REQUEST',
     http: 400,
+    label: 'Invalid request',
     meaning: 'The request lacks what this path needs, or holds it in a form that cannot be used.',
     retry: 'no',
     advice: 'The message names the field and the rule.',

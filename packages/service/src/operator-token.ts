@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { StartError } from './errors.ts';
 
-/** The operator token: from the settings, else from `DATA_DIR/operator-token`, which the first start makes readable for its owner only. */
+/** Returns the operator token from the settings or from `DATA_DIR/operator-token`, which the first start creates with mode 0600. */
 export function operatorToken(
   configured: string | undefined,
   dataDir: string,

@@ -52,7 +52,7 @@ export interface Config {
   readonly privateTokens: {
     readonly single: string | undefined;
     readonly byLocation: ReadonlyMap<string, string>;
-    /** Encrypts tokens the operator sets per location; the same keys as OAuth's. */
+    /** Encrypt the tokens that the operator sets per location. The same keys as for OAuth. */
     readonly encryptionKeys: readonly Buffer[];
   };
   readonly limits: {
@@ -77,11 +77,11 @@ export interface Config {
 export interface LoadedConfig {
   readonly config: Config;
   readonly warnings: readonly string[];
-  /** Name → value for the log at start; secrets only as "set". */
+  /** Name → `set` or `file`, for the log at start. */
   readonly summary: Readonly<Record<string, string>>;
 }
 
-/** The one place where the environment is read. All faults are reported together, by name; the exit code is 3. */
+/** The only reader of the environment. Throws a StartError with exit code 3 that lists all faults by name. */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): LoadedConfig {
   const { settings, origin, faults, warnings } = readSettings(env);
   const all = [...faults, ...contradictions(settings)];
@@ -111,7 +111,7 @@ function contradictions(settings: Settings): string[] {
 const isPostgres = (url: string | undefined) => url !== undefined && url.startsWith('postgres');
 
 function build(settings: Settings): Config {
-  // Settings with a default are never undefined after a faultless read.
+  // After a successful read no setting with a default is undefined.
   const value = <T>(given: T | undefined): T => {
     if (given === undefined) throw new Error('a setting with a default was not read');
     return given;

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-import { SETTINGS, SettingFault } from './settings.ts';
+import { SETTINGS, SettingError } from './settings.ts';
 import type { Setting, SettingName, SettingValue } from './settings.ts';
 
 export type Settings = { readonly [Name in SettingName]: SettingValue<Name> | undefined };
 
 export interface ReadResult {
   readonly settings: Settings;
-  /** Where each value came from, for the summary at start. */
+  /** The source of each value, for the summary at start. */
   readonly origin: ReadonlyMap<string, 'set' | 'file' | 'default' | 'unset'>;
   /** One line per wrong setting, by name. */
   readonly faults: readonly string[];
@@ -16,7 +16,7 @@ export interface ReadResult {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads every setting of the table and reports all faults at once. An empty variable counts as not set. */
+/** Reads every setting and collects all faults. An empty variable counts as not set. */
 export function readSettings(env: Environment): ReadResult {
   const faults: string[] = [];
   const origin = new Map<string, 'set' | 'file' | 'default' | 'unset'>();
@@ -52,13 +52,13 @@ function parsed(setting: Setting, value: string, faults: string[]): unknown {
   try {
     return setting.parse(value);
   } catch (error) {
-    if (!(error instanceof SettingFault)) throw error;
+    if (!(error instanceof SettingError)) throw error;
     faults.push(`${setting.name} ${error.message}`);
     return undefined;
   }
 }
 
-// Names that look like ours and are not: a typing error would otherwise pass in silence.
+// Warn about unknown names that look like ours: a typo would otherwise be ignored silently.
 const OURS = /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|LOCATION|OPERATOR)_/;
 
 function unknownNames(env: Environment): string[] {

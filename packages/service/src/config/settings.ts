@@ -1,21 +1,21 @@
 /**
- * Every setting of the service, once. Parsing, `.env.example`, `docs/configuration.md` and `footbridge config` are made from this table.
+ * Every setting of the service. Parsing, `.env.example`, `docs/configuration.md` and `footbridge config` use this table.
  */
 export interface Setting<T = unknown> {
   readonly name: string;
   readonly group: string;
   readonly about: string;
-  /** What stands in the environment when nobody set it; `undefined` means the setting is optional. */
+  /** The default, as written in the environment; undefined for an optional setting without one. */
   readonly fallback: string | undefined;
   readonly secret: boolean;
   readonly parse: (value: string) => T;
 }
 
 /** Thrown by a parser; the text completes the sentence "NAME …". */
-export class SettingFault extends Error {}
+export class SettingError extends Error {}
 
 const fail = (expected: string): never => {
-  throw new SettingFault(expected);
+  throw new SettingError(expected);
 };
 
 const text = (value: string) => value;
@@ -33,7 +33,7 @@ const flag = (value: string) => {
   return fail('must be true or false');
 };
 
-/** The source's rule for two of its settings: exactly one word counts, anything else is the other case. */
+/** Two settings of the CRM interface have one exact word; every other value means the opposite. */
 const exactly = (word: string) => (value: string) => value === word;
 
 const choice =
@@ -106,7 +106,7 @@ const tokenMap = (value: string): ReadonlyMap<string, string> => {
     : fail(refused);
 };
 
-/** PEM in an environment variable often arrives with `\n` written out, or without its line breaks. */
+/** A PEM in an environment variable often has literal `\n` instead of line breaks. */
 const pem = (value: string) => {
   const unfolded = value.replaceAll('\\n', '\n').trim();
   return unfolded.includes('-----BEGIN ') ? unfolded : fail('must be a public key in PEM form');
@@ -163,7 +163,7 @@ export const SETTINGS = {
     'TRUST_PROXY',
     'false',
     trustProxy,
-    'Whose X-Forwarded-For counts: false, a number of proxies, or addresses and networks.',
+    'Which proxies may set X-Forwarded-For: false, a number of proxies, or addresses and networks.',
   ),
   drainGraceSec: define(
     'Listeners',
@@ -177,7 +177,7 @@ export const SETTINGS = {
     'OPERATOR_TOKEN',
     undefined,
     matching(/^\S{16,}$/, 'must have at least 16 characters and no spaces'),
-    'Bearer token of the operator API. Default: made at the first start and kept in DATA_DIR/operator-token.',
+    'Bearer token of the operator API. Default: generated at the first start and stored in DATA_DIR/operator-token.',
     SECRET,
   ),
 
@@ -201,7 +201,7 @@ export const SETTINGS = {
     'REDIS_URL',
     undefined,
     matching(/^rediss?:\/\//, 'must start with redis:// or rediss://'),
-    'Redis or Valkey, needed when several nodes run together. Default: everything in memory, one node.',
+    'Redis or Valkey, required for several nodes. Default: one node, state in memory.',
     SECRET,
   ),
   nodeSecret: define(
@@ -209,7 +209,7 @@ export const SETTINGS = {
     'NODE_SECRET',
     undefined,
     matching(/^.{16,}$/, 'must have at least 16 characters'),
-    'Secret shared by all nodes; encrypts what they tell each other through Redis. Default: made once and kept in the shared PostgreSQL.',
+    'Secret shared by all nodes; encrypts the messages between them in Redis. Default: generated once and stored in the shared PostgreSQL.',
     SECRET,
   ),
   journalRetentionDays: define(
@@ -217,7 +217,7 @@ export const SETTINGS = {
     'JOURNAL_RETENTION_DAYS',
     '30',
     wholeNumber(1, 3650),
-    'How long the journal (metadata, never text) and the memory of inbound messages are kept.',
+    'Days to keep the journal (metadata, never text) and the GUIDs of inbound messages.',
   ),
 
   crmHost: define(
@@ -260,7 +260,7 @@ export const SETTINGS = {
     'CRM_INBOUND_TYPE',
     'SMS',
     matching(/^[A-Za-z_]{2,32}$/, 'must be a message type such as SMS or Custom'),
-    'The type of inbound messages; an added channel wants Custom.',
+    'The type of inbound messages; an added channel needs Custom.',
   ),
   createContacts: define(
     'CRM',
@@ -288,7 +288,7 @@ export const SETTINGS = {
     'INBOUND_ON_UNCERTAIN',
     'retry',
     choice('retry', 'park'),
-    'What to do with an inbound message whose first delivery was cut off by a crash: send it again under the same key, or park it.',
+    'What to do with an inbound message whose delivery was interrupted by a crash: retry under the same idempotency key, or park it.',
   ),
 
   oauthEnabled: define(
@@ -296,7 +296,7 @@ export const SETTINGS = {
     'CRM_OAUTH_ENABLED',
     'false',
     exactly('true'),
-    'Exactly true switches OAuth on: status callbacks and per-location tokens.',
+    'Exactly true enables OAuth: status callbacks and per-location tokens.',
   ),
   oauthClientId: define('OAuth', 'CRM_OAUTH_CLIENT_ID', undefined, text, 'Client id of the marketplace app.'),
   oauthClientSecret: define(
@@ -321,14 +321,14 @@ export const SETTINGS = {
     'CRM_OAUTH_DATABASE_URL',
     undefined,
     databaseUrl,
-    'Database for the tokens. Default: the database of everything else.',
+    'Database for the tokens. Default: the main database.',
     SECRET,
   ),
   oauthRefreshThresholdSec: define(
     'OAuth',
     'CRM_OAUTH_REFRESH_THRESHOLD_SEC',
     undefined,
-    // Not a fault: a threshold that is not numeric makes the callback answer OAUTH_NOT_CONFIGURED (O3).
+    // Not a start error: with a non-numeric threshold the callback responds OAUTH_NOT_CONFIGURED (O3).
     (value) => (/^\d{1,7}$/.test(value) ? Number(value) : undefined),
     'Refresh a token this many seconds before it expires.',
   ),
@@ -353,9 +353,9 @@ export const SETTINGS = {
     'Limits',
     'MESSAGE_BODY_MAX_LENGTH_CHARS',
     '20000',
-    // More would not fit into a frame to the Mac when every character has to be escaped.
+    // A longer message with every character escaped would exceed the frame limit.
     wholeNumber(1, 30_000),
-    'Longest message, in UTF-16 code units, footer included.',
+    'Maximum length of a message in UTF-16 code units, including the footer.',
   ),
   phoneDefaultCountry: define(
     'Limits',
@@ -376,7 +376,7 @@ export const SETTINGS = {
     'RATE_LIMIT_VALIDATE_LOCATION_ID',
     'true',
     (value) => value !== 'false',
-    'Exactly false lets any locationId be a limiter key; otherwise odd ones are counted by address.',
+    'Exactly false accepts any locationId as a limiter key; otherwise malformed ones are counted by address.',
   ),
   crmCallsPer10Sec: define(
     'Limits',
@@ -390,7 +390,7 @@ export const SETTINGS = {
     'RATE_LIMIT_UNSIGNED',
     '600',
     wholeNumber(1, 1_000_000),
-    'Webhooks with a bad signature per minute and address; beyond that its requests are looked at last, one at a time.',
+    'Webhooks with an invalid signature per minute and address; above it the requests of that address are verified one per tick.',
   ),
   oauthPerMinute: define(
     'Limits',
@@ -418,7 +418,7 @@ export const SETTINGS = {
     'RATE_LIMIT_ENROLMENT',
     '6000',
     wholeNumber(1, 1_000_000),
-    'Mac activations per minute and address; wrong keys lock the address out much sooner.',
+    'Mac activations per minute and address; wrong license keys lock the address out sooner.',
   ),
   socketPerMinute: define(
     'Limits',
@@ -440,7 +440,7 @@ export const SETTINGS = {
     'LOCATION_CLAIM',
     'first',
     choice('first', 'operator'),
-    'Who gets an unassigned location: the first license that binds it, or only the one the operator assigned.',
+    'Which license owns an unassigned location: the first one that binds it, or only the one the operator assigns.',
   ),
 
   assetStore: define(
@@ -455,14 +455,14 @@ export const SETTINGS = {
     'ASSET_RETENTION_DAYS',
     '90',
     wholeNumber(1, 3650),
-    'How long attachments are kept.',
+    'Days to keep attachments.',
   ),
   assetQuotaMb: define(
     'Assets',
     'ASSET_QUOTA_MB',
     '10240',
     wholeNumber(1, 100_000_000),
-    'Most megabytes of attachments per location.',
+    'Maximum megabytes of attachments per location.',
   ),
   s3Endpoint: define(
     'Assets',
@@ -494,7 +494,7 @@ export const SETTINGS = {
     'FAILPOINTS',
     undefined,
     text,
-    'For tests of crashes only: where the process dies, pauses or throws.',
+    'For crash tests only: points at which the process exits, pauses or throws.',
   ),
 } as const;
 

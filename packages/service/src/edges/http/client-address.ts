@@ -20,7 +20,7 @@ const NAMED: Record<string, readonly (readonly [string, number, 'ipv4' | 'ipv6']
   ],
 };
 
-/** Whether the proxy at `address`, `hop` steps away from us, may tell where a request came from. */
+/** Whether the proxy at `address`, `hop` hops away, is trusted to name the client. */
 export type Trusts = (address: string, hop: number) => boolean;
 
 export function trusts(setting: TrustProxy): Trusts {
@@ -38,7 +38,7 @@ export function trusts(setting: TrustProxy): Trusts {
   return (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Where the request came from (L7): the socket's address, or as far back in X-Forwarded-For as trusted proxies vouch for. */
+/** Returns the client's address (L7): the socket's, or the last one in X-Forwarded-For that only trusted proxies appended to. */
 export function clientAddress(request: IncomingMessage, trusted: Trusts): string {
   let address = unmapped(request.socket.remoteAddress ?? '');
   const forwarded = request.headers['x-forwarded-for'];
@@ -55,9 +55,9 @@ export function clientAddress(request: IncomingMessage, trusted: Trusts): string
 const unmapped = (address: string) =>
   address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 
-/** The key under which an address is limited: an IPv6 client owns at least a /64, so that is what is counted. */
+/** Returns the key that rate limits use for an address. An IPv6 client owns at least a /64, so the /64 is the key. */
 export function addressKey(address: string): string {
-  // Most come from one proxy, or in IPv4: no colon, nothing to do.
+  // Fast path for IPv4.
   if (!address.includes(':') || isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
   const left = head === '' ? [] : head.split(':');

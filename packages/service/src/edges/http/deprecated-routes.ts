@@ -4,13 +4,13 @@ const DEPRECATED_AT = '@1738800000';
 const SUNSET = 'Fri, 01 May 2026 00:00:00 GMT';
 const PAGE = '/docs/deprecations';
 
-const TEXT = `Switched off on 1 May 2026, deprecated since 6 February 2025:
+const TEXT = `Removed on 1 May 2026, deprecated since 6 February 2025:
 
 POST /send-message      use POST /crm/webhook with locationId, contactId and message or attachments; sign it; phone may be left out
 POST /crm/send-message  use POST /crm/webhook; only the path changes
 `;
 
-/** Paths that are gone, kept for one release cycle so that late callers learn where to go (H2). */
+/** Removed paths, kept for one release cycle so that callers learn the replacement (H2). */
 export function deprecatedRoutes(app: FastifyInstance): void {
   for (const path of ['/send-message', '/crm/send-message']) {
     app.post(path, { bodyLimit: 1_048_576 }, async (_request, reply) =>
@@ -26,7 +26,7 @@ export function deprecatedRoutes(app: FastifyInstance): void {
     );
   }
   app.get(PAGE, async (_request, reply) => reply.type('text/plain; charset=utf-8').send(TEXT));
-  // The body does not matter here, whatever its type.
+  // The body is ignored, whatever its type.
   app.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();
     done(null);

@@ -8,12 +8,12 @@ import { errorResponse } from './error-response.ts';
 import type { HttpError } from './error-response.ts';
 
 export interface Hardening {
-  /** Requests one socket may have under way; a client that pipelines more is cut off. */
+  /** Maximum requests in flight per socket. A client that pipelines more is disconnected. */
   readonly perSocket: number;
-  /** Requests under way in total. Beyond that the slowest body gives way; when all are there, further requests are answered 503. */
+  /** Maximum requests in flight. Above it the slowest incomplete body is dropped; when all bodies are complete, new requests get 503. */
   readonly total: number;
   readonly connections: number;
-  /** A body must be complete within this time, unless `slowBody` says the path takes uploads. */
+  /** Deadline for a complete body, except on upload paths (`slowBody`). */
   readonly bodyMs: number;
   readonly slowBody: (url: string) => boolean;
 }
@@ -30,7 +30,7 @@ const HEADERS_MS = 10_000;
 const UPLOAD_MS = 600_000;
 const SWEEP_MS = 1000;
 
-/** When a request began, and where: one that was given up no longer knows its socket. */
+/** Keeps the socket: an aborted request no longer references it. */
 interface Arrival {
   readonly request: IncomingMessage;
   readonly since: number;
@@ -40,18 +40,18 @@ interface Arrival {
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * An HTTP server for hostile networks: slow senders are cut off, pipelining is bounded, and what Node lets pass although
- * two parsers may read it differently (two Hosts, an odd Transfer-Encoding) is refused before any handler sees it.
+ * An HTTP server for hostile networks. It disconnects slow senders, bounds pipelining, and rejects requests that two parsers
+ * may read differently although Node accepts them (two Host headers, an unusual Transfer-Encoding).
  */
 export function createHardenedServer(
   handler: Handler,
   hardening: Hardening = HARDENING,
   connections: Connections = new Connections(),
 ): Server {
-  // Found by number: finding them by object costs ten times as much.
-  const underWay = new Map<number, Arrival>();
-  /** Answered before their bodies were there. */
-  const unread = new Set<Arrival>();
+  // Keyed by number: a Map keyed by object is ten times as slow.
+  const inFlight = new Map<number, Arrival>();
+  /** Requests that were answered before their bodies were complete. */
+  const incomplete = new Set<Arrival>();
   let arrivals = 0;
 
   const server = createServer(
@@ -65,7 +65,7 @@ export function createHardenedServer(
     },
     (request, response) => {
       const { socket } = request;
-      if (underWay.size >= hardening.total && !cutSlowest())
+      if (inFlight.size >= hardening.total && !dropSlowest())
         return reject(response, { status: 503, label: 'Service busy' });
       if (isAmbiguous(request)) return reject(response, { status: 400, label: 'Bad request' });
       const onSocket = connections.begin(socket, response);
@@ -73,10 +73,10 @@ export function createHardenedServer(
       if (onSocket > hardening.perSocket) return void socket.destroy();
       const arrival = { request, since: performance.now(), socket };
       const number = arrivals++;
-      underWay.set(number, arrival);
+      inFlight.set(number, arrival);
       response.once('close', () => {
-        underWay.delete(number);
-        if (!request.complete) unread.add(arrival);
+        inFlight.delete(number);
+        if (!request.complete) incomplete.add(arrival);
         connections.end(socket);
       });
       handler(request, response);
@@ -85,15 +85,16 @@ export function createHardenedServer(
   connections.watch(server);
   server.maxHeadersCount = 100;
   server.maxConnections = hardening.connections;
-  server.on('clientError', answerUnparsable);
+  server.on('clientError', rejectUnparsable);
 
-  const isSlow = (request: IncomingMessage) => !request.complete && !hardening.slowBody(request.url ?? '');
+  const isIncomplete = (request: IncomingMessage) =>
+    !request.complete && !hardening.slowBody(request.url ?? '');
 
-  /** Holding back the end of a body costs nothing, so it must not keep out those who send all of theirs. */
-  function cutSlowest(): boolean {
-    for (const [number, { request, socket }] of underWay) {
-      if (!isSlow(request)) continue;
-      underWay.delete(number);
+  /** Withholding the end of a body costs an attacker nothing, so it must not block clients that send complete bodies. */
+  function dropSlowest(): boolean {
+    for (const [number, { request, socket }] of inFlight) {
+      if (!isIncomplete(request)) continue;
+      inFlight.delete(number);
       socket.destroy();
       return true;
     }
@@ -102,14 +103,14 @@ export function createHardenedServer(
 
   const sweep = setInterval(() => {
     const oldest = performance.now() - hardening.bodyMs;
-    for (const { request, since, socket } of underWay.values()) {
+    for (const { request, since, socket } of inFlight.values()) {
       if (since > oldest) break;
-      if (isSlow(request)) socket.destroy();
+      if (isIncomplete(request)) socket.destroy();
     }
-    for (const arrival of unread) {
+    for (const arrival of incomplete) {
       const { request, since, socket } = arrival;
-      if (request.complete || socket.destroyed) unread.delete(arrival);
-      else if (since <= oldest && isSlow(request)) socket.destroy();
+      if (request.complete || socket.destroyed) incomplete.delete(arrival);
+      else if (since <= oldest && isIncomplete(request)) socket.destroy();
     }
   }, SWEEP_MS).unref();
   server.once('close', () => clearInterval(sweep));
@@ -141,10 +142,10 @@ function reject(response: ServerResponse, error: HttpError): void {
 
 const UNSIGNED = '{"error":"Invalid signature"}';
 
-// What the parser itself refuses: no request object exists, so the answer is written by hand and says nothing of the input.
-function answerUnparsable(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
+// The parser failed, so there is no request object. The response is written by hand and echoes nothing of the input.
+function rejectUnparsable(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  // A signature header too long for the parser is a bad signature like any other (S8).
+  // An oversized signature header is an invalid signature like any other (S8).
   if (
     error.code === 'HPE_HEADER_OVERFLOW' &&
     error.rawPacket?.toString('latin1', 0, 17) === 'POST /crm/webhook'

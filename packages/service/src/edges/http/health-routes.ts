@@ -20,7 +20,7 @@ export interface HealthDeps {
   readonly probePerMinute: number;
 }
 
-/** `GET /health` (H1) with its two limits (L4). Says nothing of tenants or Macs: anybody may ask. */
+/** `GET /health` (H1) with its two limits (L4). It is public, so it reveals nothing about tenants or Macs. */
 export function healthRoutes(deps: HealthDeps) {
   const full: Limit = { name: 'health', max: deps.perMinute, windowSec: 60 };
   const probe: Limit = { name: 'health-probe', max: deps.probePerMinute, windowSec: 60 };

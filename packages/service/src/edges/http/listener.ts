@@ -16,7 +16,7 @@ import { createHardenedServer } from './hardened-server.ts';
 import type { Hardening } from './hardened-server.ts';
 import { renderError } from './render-error.ts';
 
-/** Takes a request before the router does; used where every microsecond counts. Returns false to leave it to the router. */
+/** Handles a request before the router, for the hot path. Returns false to pass the request to the router. */
 export type RawRoute = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
 export type UpgradeRoute = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string) => void;
 
@@ -55,14 +55,14 @@ export async function startListener(
     requestIdHeader: false,
     routerOptions: { maxParamLength: 1024 },
     return503OnClosing: false,
-    // A path that cannot be decoded is no path of ours.
+    // A path that cannot be decoded matches no route.
     frameworkErrors: (_error, request, reply) =>
       renderError(options.log)(new RequestError('NOT_FOUND'), request, reply),
     serverFactory: (router) =>
       createHardenedServer(withRawRoute(router, options), options.hardening, connections),
   });
   app.setErrorHandler(renderError(options.log));
-  // Before the body is read: a megabyte of JSON for nobody is not worth parsing.
+  // Before the body is read: the body of an unknown path is not worth parsing.
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw new RequestError('NOT_FOUND');
   });
@@ -71,11 +71,11 @@ export async function startListener(
   });
   for (const routes of options.routes) void app.register(async (scope) => routes(scope));
   const { upgrade } = options;
-  const refuseUpgrade: UpgradeRoute = (_request, socket) =>
+  const rejectUpgrade: UpgradeRoute = (_request, socket) =>
     socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
-    (upgrade ?? refuseUpgrade)(request, socket, head, clientAddress(request, options.trusted));
+    (upgrade ?? rejectUpgrade)(request, socket, head, clientAddress(request, options.trusted));
   });
   try {
     await app.listen({ host: at.host, port: at.port, backlog: 4096 });
@@ -118,8 +118,8 @@ function urlOf(server: Server, host: string): string {
 
 function portFault(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : '';
-  if (code === 'EADDRINUSE') return 'another program listens there already; stop it or choose another port';
-  if (code === 'EACCES') return 'this user may not listen there; choose a port above 1023';
-  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address';
+  if (code === 'EADDRINUSE') return 'the port is in use; stop the other program or choose another port';
+  if (code === 'EACCES') return 'permission denied; choose a port above 1023';
+  if (code === 'EADDRNOTAVAIL') return 'the address does not exist on this machine';
   return error instanceof Error ? error.message : 'unknown reason';
 }

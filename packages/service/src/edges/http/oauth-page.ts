@@ -4,7 +4,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors '
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem;color-scheme:light dark}';
 
-/** What a person sees who installed the app in a browser. */
+/** The page for a person who installs the app in a browser. */
 export function oauthPage(reply: FastifyReply, status: number, title: string, text: string): FastifyReply {
   return reply
     .code(status)

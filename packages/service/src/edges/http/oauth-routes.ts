@@ -18,14 +18,14 @@ export interface OAuthRoutesDeps {
 }
 
 const PATH = '/oauth/callback/crm';
-const LONGEST_CODE = 4096;
-const LONGEST_BODY = 65_536;
+const MAX_CODE = 4096;
+const MAX_BODY = 65_536;
 
-/** `GET` and `POST /oauth/callback/crm`: where the CRM sends people after they installed the app (O1–O5, L5). The code is never echoed or logged. */
+/** `GET` and `POST /oauth/callback/crm`, the redirect target after an installation (O1–O5, L5). The code is never echoed or logged. */
 export function oauthRoutes(deps: OAuthRoutesDeps) {
   const limit: Limit = { name: 'oauth', max: deps.perMinute, windowSec: 60 };
 
-  async function callBack(request: FastifyRequest, reply: FastifyReply): Promise<object> {
+  async function handleCallback(request: FastifyRequest, reply: FastifyReply): Promise<object> {
     const verdict = await deps.limits.take(limit, addressKey(request.ip));
     void reply.headers(rateLimitHeaders(verdict));
     if (!verdict.allowed)
@@ -34,7 +34,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
         { message: 'Too many callbacks from this address; wait until the minute is over.' },
         { status: 429, label: 'TOO_MANY_REQUESTS' },
       );
-    refuseUnlessReady(deps.oauth);
+    requireReady(deps.oauth);
     const code = codeIn(request.query) ?? codeIn(request.body);
     if (code === undefined) throw codeMissing();
     return bodyFor(await installed(code));
@@ -44,16 +44,16 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
     try {
       return await deps.install(code);
     } catch (error) {
-      deps.log.error({ err: error }, 'an authorisation could not be stored');
+      deps.log.error({ event: 'grant.not_stored', err: error }, 'grant not stored');
       return { kind: 'failed' };
     }
   }
 
-  async function answer(request: FastifyRequest, reply: FastifyReply) {
+  async function respond(request: FastifyRequest, reply: FastifyReply) {
     void reply.headers({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-    if (!wantsPage(request)) return callBack(request, reply);
+    if (!wantsPage(request)) return handleCallback(request, reply);
     try {
-      const body = await callBack(request, reply);
+      const body = await handleCallback(request, reply);
       return await oauthPage(reply, 200, 'Footbridge is connected', describe(body));
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
@@ -63,30 +63,30 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
   }
 
   return (app: FastifyInstance): void => {
-    // A browser's HEAD must not use the code up.
-    app.get(PATH, { exposeHeadRoute: false }, answer);
-    app.post(PATH, { bodyLimit: LONGEST_BODY, errorHandler: refuseLargeBody }, answer);
+    // A HEAD request from a browser must not use up the code.
+    app.get(PATH, { exposeHeadRoute: false }, respond);
+    app.post(PATH, { bodyLimit: MAX_BODY, errorHandler: rejectLargeBody }, respond);
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',
       { parseAs: 'string' },
       async (_request: FastifyRequest, body: string) => Object.fromEntries(new URLSearchParams(body)),
     );
-    // With any other body the code can still stand in the address.
+    // With any other body type the code can still be in the query.
     app.addContentTypeParser('*', { parseAs: 'string' }, async () => undefined);
   };
 }
 
-function refuseUnlessReady(oauth: OAuthConfig): void {
+function requireReady(oauth: OAuthConfig): void {
   if (oauth.state === 'disabled')
     throw new RequestError(
       'OAUTH_DISABLED',
-      { message: 'OAuth is switched off on this service; it uses private integration tokens.' },
+      { message: 'OAuth is disabled on this service; it uses private integration tokens.' },
       { status: 503, label: 'OAuth is disabled' },
     );
   if (oauth.state === 'incomplete')
     throw new RequestError(
       'OAUTH_NOT_CONFIGURED',
-      { message: 'OAuth is switched on, but settings are missing.', missing: oauth.missing },
+      { message: 'OAuth is enabled, but settings are missing.', missing: oauth.missing },
       { status: 500, label: 'OAuth is not configured' },
     );
 }
@@ -98,15 +98,15 @@ const codeMissing = () =>
     { status: 400, label: 'Invalid request' },
   );
 
-/** A body that no code needs is not worth parsing, and holds none as far as we know (O4). */
-function refuseLargeBody(error: FastifyError): never {
+/** An oversized body is not parsed, so it counts as having no code (O4). */
+function rejectLargeBody(error: FastifyError): never {
   throw error.statusCode === 413 ? codeMissing() : error;
 }
 
 function codeIn(fields: unknown): string | undefined {
   if (typeof fields !== 'object' || fields === null || !Object.hasOwn(fields, 'code')) return undefined;
   const { code } = fields as { code: unknown };
-  if (typeof code !== 'string' || code.trim() === '' || code.length > LONGEST_CODE) return undefined;
+  if (typeof code !== 'string' || code.trim() === '' || code.length > MAX_CODE) return undefined;
   return code.trim();
 }
 
@@ -114,10 +114,10 @@ function bodyFor(outcome: InstallOutcome): object {
   if (outcome.kind === 'rejected')
     throw exchangeFailed(
       400,
-      'The CRM did not accept the code. Codes work once and for a short time: start again.',
+      'The CRM rejected the code. A code works once and expires quickly: start the installation again.',
     );
   if (outcome.kind === 'failed')
-    throw exchangeFailed(500, 'The CRM gave no tokens. Start the installation again in a few minutes.');
+    throw exchangeFailed(500, 'The CRM issued no tokens. Start the installation again in a few minutes.');
   const { companyId } = outcome;
   if (outcome.kind === 'location') return { status: 'success', locationId: outcome.locationId, companyId };
   const { locations, failed, later } = outcome;
@@ -143,7 +143,7 @@ function describe(body: object): string {
     later?: number;
   };
   if (locationId !== undefined)
-    return `Location ${locationId} may now send and receive. You can close this page.`;
+    return `Location ${locationId} can now send and receive. You can close this page.`;
   const more = later ? ` ${later} more are being connected.` : '';
-  return `${locations?.length ?? 0} locations may now send and receive.${more} You can close this page.`;
+  return `${locations?.length ?? 0} locations can now send and receive.${more} You can close this page.`;
 }

@@ -4,14 +4,14 @@ import type { IncomingMessage } from 'node:http';
 import { isPlainJson } from '../../flows/outbound/webhook-request.ts';
 
 const MAX_BODY = 1_048_576;
-/** How much more of a refused body is read, so that its sender gets to see the answer, before the socket is cut. */
+/** How much of a rejected body is still read, so that its sender sees the response before the socket closes. */
 const MAX_DRAINED = 16 * MAX_BODY;
 
 export type BodyFault = 400 | 413 | 415;
 
 /**
- * Collects the bytes of a webhook and calls back once: with all of them, or with the status that ends the request before anybody
- * looks at its signature (W14). A sender that goes away in between is never heard of again.
+ * Collects the bytes of a webhook and calls back once: with all of them, or with the status that ends the request before its
+ * signature is checked (W14). There is no callback when the sender disconnects.
  */
 export function readBody(request: IncomingMessage, done: (body: Buffer | BodyFault) => void): void {
   const encoding = request.headers['content-encoding'];
@@ -44,7 +44,7 @@ function refuse(request: IncomingMessage, status: BodyFault, done: (fault: BodyF
 
 const UTF8 = /;\s*charset\s*=\s*"?utf-?8"?\s*(;|$)/;
 
-/** The parsed body, undefined when nothing is to be parsed, or the fault that ends the request (W13, W14). */
+/** Returns the parsed body, undefined when there is nothing to parse, or the status that ends the request (W13, W14). */
 export function parseBody(raw: Buffer, contentType: string): { json: unknown } | BodyFault {
   if (!isPlainJson(contentType)) return NOTHING;
   if (contentType.includes('charset') && !UTF8.test(contentType)) return 415;
@@ -68,8 +68,8 @@ const OPEN_LIST = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
 /**
- * A megabyte of brackets or of names keeps the parser busy for a tenth of a second, and nobody has to sign it. No message holds so many,
- * so it counts as malformed; a body with fewer bytes cannot hold them.
+ * A megabyte of brackets or names keeps the parser busy for a tenth of a second, before any signature is checked. No real message
+ * has that many, so such a body counts as malformed. A small body cannot contain them.
  */
 function holdsTooMany(raw: Buffer): boolean {
   if (raw.length <= MAX_BRACKETS) return false;

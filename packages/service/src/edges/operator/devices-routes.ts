@@ -20,7 +20,7 @@ export function devicesRoutes({ desk, overview }: DeviceRoutesDeps) {
     }
     if (outcome.kind === 'impossible')
       throw refused('CONFLICT', `A device that is ${outcome.from} cannot become ${outcome.to}.`);
-    throw refused('NOT_FOUND', 'There is no such device. `footbridge device list` shows those there are.');
+    throw refused('NOT_FOUND', 'No device has this id. List the devices with `footbridge device list`.');
   }
 
   return (app: FastifyInstance): void => {

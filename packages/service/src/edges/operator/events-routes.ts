@@ -23,8 +23,8 @@ const HEADERS = {
 };
 
 /**
- * `GET /operator/events`: what happens on this node, as server-sent events. `Last-Event-ID` resumes; `event: gap` says that
- * something was missed. A listener who does not read is cut off and may resume.
+ * `GET /operator/events`: the events of this node as server-sent events. `Last-Event-ID` resumes; `event: gap` means that events
+ * were missed. A client that does not read is disconnected and can resume.
  */
 export function eventsRoutes({ feed, clock }: EventsRoutesDeps) {
   const listeners = new Set<ServerResponse>();
@@ -32,7 +32,7 @@ export function eventsRoutes({ feed, clock }: EventsRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.get('/operator/events', { exposeHeadRoute: false }, async (request, reply) => {
       if (listeners.size >= MOST_LISTENERS)
-        throw refused('SERVICE_UNAVAILABLE', 'Too many listeners are connected already.');
+        throw refused('SERVICE_UNAVAILABLE', 'Too many clients are connected. Close one and try again.');
       const lastId = request.headers['last-event-id'];
       reply.hijack();
       const { raw } = reply;

@@ -9,7 +9,7 @@ import type { Grants, GrantView } from '../../ports/grants/grants.ts';
 import { isoTime, readBody, refused } from './operator-request.ts';
 
 export interface GrantsRoutesDeps {
-  /** Undefined without an encryption key: nothing can be stored then. */
+  /** Undefined without an encryption key, because tokens are only stored encrypted. */
   readonly grants: Grants | undefined;
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
@@ -24,13 +24,13 @@ interface OfLocation {
   Params: { locationId: string };
 }
 
-/** `GET /operator/grants`, `DELETE /operator/grants/:locationId`, `PUT`, `DELETE /operator/locations/:locationId/private-token`. No answer holds a token (O8, O10). */
+/** `GET /operator/grants`, `DELETE /operator/grants/:locationId`, `PUT`, `DELETE /operator/locations/:locationId/private-token`. No response contains a token (O8, O10). */
 export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
   function store(): Grants {
     if (grants !== undefined) return grants;
     throw refused(
       'CONFLICT',
-      'Tokens are stored encrypted and there is no key: set CRM_OAUTH_ENCRYPTION_KEY (32 bytes) and start again, or use CRM_PIT_TOKENS.',
+      'Tokens are stored encrypted, and no encryption key is set. Set CRM_OAUTH_ENCRYPTION_KEY (32 bytes) and restart, or use CRM_PIT_TOKENS.',
     );
   }
 
@@ -77,7 +77,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
 function read(text: string): LocationId {
   const locationId = asLocationId(text);
   if (locationId === undefined || text.length > LONGEST || /\p{Cc}/u.test(text) || !text.isWellFormed())
-    throw refused('INVALID_REQUEST', 'locationId: this cannot be the id of a location.');
+    throw refused('INVALID_REQUEST', 'locationId: not a valid location id.');
   return locationId;
 }
 

@@ -6,12 +6,13 @@ import type { Audit } from '../../ports/audit/audit.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { CrmKeys, KeyRecord, OfferedKey } from '../../ports/keys/keys.ts';
 import { PRESET_NAMES, presetKey } from '../../ports/keys/presets.ts';
+import { isRowId, readBody } from './operator-request.ts';
 
 export interface KeyRoutesDeps {
   readonly keys: CrmKeys;
-  /** Keys of the settings: shown, and changed only by changing the settings. */
+  /** Keys from the settings: listed, but only changed by editing the settings. */
   readonly fixed: readonly KeyRecord[];
-  /** Takes a change over on this node, before the answer says that it is done. */
+  /** Applies a change on this node before the response is sent. */
   readonly reload: () => Promise<void>;
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
@@ -34,7 +35,7 @@ const CHANGE = z.strictObject({ enabled: z.boolean() });
 
 /** The allowlist of CRM keys: `GET`, `POST`, `PATCH`, `DELETE /operator/keys` (S5, S6). */
 export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps) {
-  async function tell(action: string, key: KeyRecord): Promise<void> {
+  async function announce(action: string, key: KeyRecord): Promise<void> {
     await reload();
     await changes.announce('keys', key.id);
     const { label, scheme, header, fingerprint } = key;
@@ -46,10 +47,10 @@ export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps
     });
   }
 
-  function refuseFixed(id: string): void {
+  function rejectFixed(id: string): void {
     const key = fixed.find((candidate) => candidate.id === id);
     if (key === undefined) return;
-    const message = `This key comes from the settings of the service (${key.label}). Change it there and restart.`;
+    const message = `This key comes from the settings of the service (${key.label}). Change it there and restart the service.`;
     throw new RequestError('CONFLICT', { message }, { label: 'Conflict' });
   }
 
@@ -69,29 +70,29 @@ export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps
       }
       if (outcome.kind === 'duplicate') {
         const { id, label, header } = outcome.key;
-        const message = `This key stands under ${header} already, as "${label}". Enable that one, or remove it first.`;
+        const message = `This key is already registered for header ${header} as "${label}". Enable that one, or remove it first.`;
         throw new RequestError('CONFLICT', { message, id }, { label: 'Conflict' });
       }
-      await tell('key.added', outcome.key);
+      await announce('key.added', outcome.key);
       return reply.code(201).send(view(outcome.key, 'operator'));
     });
 
     app.patch<{ Params: { id: string } }>('/operator/keys/:id', async (request) => {
       const { id } = request.params;
-      refuseFixed(id);
-      const { enabled } = parse(CHANGE, request.body);
-      const key = known(id) ? await keys.setEnabled(id, enabled) : undefined;
+      rejectFixed(id);
+      const { enabled } = readBody(CHANGE, request.body);
+      const key = isRowId(id) ? await keys.setEnabled(id, enabled) : undefined;
       if (key === undefined) throw notFound();
-      await tell(enabled ? 'key.enabled' : 'key.disabled', key);
+      await announce(enabled ? 'key.enabled' : 'key.disabled', key);
       return view(key, 'operator');
     });
 
     app.delete<{ Params: { id: string } }>('/operator/keys/:id', async (request, reply) => {
       const { id } = request.params;
-      refuseFixed(id);
-      const key = known(id) ? await keys.remove(id) : undefined;
+      rejectFixed(id);
+      const key = isRowId(id) ? await keys.remove(id) : undefined;
       if (key === undefined) throw notFound();
-      await tell('key.removed', key);
+      await announce('key.removed', key);
       return reply.code(204).send();
     });
   };
@@ -115,25 +116,13 @@ function view(key: KeyRecord, source: 'settings' | 'operator') {
 
 function offered(body: unknown): OfferedKey {
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'preset'))
-    return parse(BY_HAND, body);
-  const { preset, label, locations: limitedTo } = parse(BY_PRESET, body);
+    return readBody(BY_HAND, body);
+  const { preset, label, locations: limitedTo } = readBody(BY_PRESET, body);
   const key = presetKey(preset);
   return { ...key, label: label ?? key.label, locations: limitedTo };
 }
 
-/** No id of ours looks otherwise, and the database need not see what a path can hold. */
-const known = (id: string): boolean => /^[\w-]{1,64}$/.test(id);
-
 const notFound = () =>
   new RequestError('NOT_FOUND', {
-    message: 'There is no such key. `footbridge keys list` shows those there are.',
+    message: 'No key has this id. List the keys with `footbridge keys list`.',
   });
-
-function parse<T>(schema: z.ZodType<T>, body: unknown): T {
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const place = issue?.path.join('.') ?? '';
-  const message = `${place === '' ? 'The body' : place}: ${issue?.message ?? 'has another form'}`;
-  throw new RequestError('INVALID_REQUEST', { message }, { label: 'Invalid request' });
-}

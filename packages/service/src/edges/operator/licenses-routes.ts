@@ -16,7 +16,7 @@ const label = z
   .trim()
   .min(1, 'must not be empty')
   .max(200, 'must have at most 200 characters')
-  .regex(/^\P{Cc}*$/u, 'must not hold control characters');
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters');
 const maxSeats = z
   .int('must be a whole number')
   .min(1, 'must be at least 1')
@@ -51,12 +51,12 @@ export function licensesRoutes({ desk, overview }: LicenseRoutesDeps) {
       if (outcome.kind === 'not_found')
         throw refused(
           'NOT_FOUND',
-          'There is no such license. `footbridge license list` shows those there are.',
+          'No license has this id. List the licenses with `footbridge license list`.',
         );
       if (outcome.kind === 'seats_taken')
         throw refused(
           'CONFLICT',
-          `${outcome.used} seats are taken. Revoke devices first, or choose at least ${outcome.used} seats.`,
+          `${outcome.used} seats are in use. Revoke devices first, or choose at least ${outcome.used} seats.`,
         );
       throw refused(
         'CONFLICT',
@@ -68,7 +68,7 @@ export function licensesRoutes({ desk, overview }: LicenseRoutesDeps) {
 
 const NOWHERE = { kind: 'not_found' } as const;
 
-/** Only what was given: an absent field changes nothing. */
+/** Contains only the given fields: an absent field changes nothing. */
 function changeOf({ status, maxSeats: seats, label: name }: z.infer<typeof CHANGE>): LicenseChange {
   return {
     ...(status !== undefined && { status }),

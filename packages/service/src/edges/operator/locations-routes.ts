@@ -36,7 +36,7 @@ export function locationsRoutes({ desk, overview }: LocationRoutesDeps) {
       const outcome = await desk.assignLocation(locationId, readBody(ASSIGN, request.body).licenseId);
       if (outcome.kind === 'changed') return await show(locationId);
       if (outcome.kind === 'no_such_license')
-        throw refused('INVALID_REQUEST', 'licenseId: there is no such license, or it was revoked.');
+        throw refused('INVALID_REQUEST', 'licenseId: the license does not exist or is revoked.');
       if (outcome.kind === 'impossible')
         throw refused('CONFLICT', `A location that is ${outcome.from} cannot become ${outcome.to}.`);
       throw unheardOf();
@@ -55,12 +55,12 @@ export function locationsRoutes({ desk, overview }: LocationRoutesDeps) {
 function read(text: string): LocationId {
   const locationId = asLocationId(text);
   if (locationId === undefined || text.length > LONGEST || /\p{Cc}/u.test(text) || !text.isWellFormed())
-    throw refused('INVALID_REQUEST', 'locationId: this cannot be the id of a location.');
+    throw refused('INVALID_REQUEST', 'locationId: not a valid location id.');
   return locationId;
 }
 
 const unheardOf = () =>
-  refused('NOT_FOUND', 'There is no such location. `footbridge location list` shows those there are.');
+  refused('NOT_FOUND', 'This location is unknown. List the locations with `footbridge location list`.');
 
 function view({ connected, oauth, ...location }: LocationOverview) {
   return {

@@ -9,7 +9,7 @@ import { isoTime, readBody, refused } from './operator-request.ts';
 
 export interface MessagesRoutesDeps {
   readonly journal: JournalReader;
-  /** Asks the Mac of a location for a frame it was told to keep. */
+  /** Asks the Mac of a location to resend a rejected frame. */
   readonly redeliver: (locationId: LocationId, seq: number) => Promise<'written' | 'not_connected'>;
   readonly audit: Pick<Audit, 'record'>;
 }
@@ -28,14 +28,14 @@ interface OfMessage {
   Params: { id: string };
 }
 
-/** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal and what can be done about it. */
+/** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal, and redelivery. */
 export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps) {
   async function trailOf(id: string): Promise<MessageTrail> {
     const trail = id.length <= LONGEST_ID ? await journal.show(id) : undefined;
     if (trail === undefined)
       throw refused(
         'NOT_FOUND',
-        'No message has this id. Requests, inbound messages and message ids of the CRM can be looked up for 30 days.',
+        'No message has this id. Request ids, inbound GUIDs and CRM message ids can be looked up for 30 days.',
       );
     return trail;
   }
@@ -66,9 +66,9 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
       const locationId = asLocationId(trail.locationId);
       const seq = keptSeq(trail);
       if (seq === undefined || locationId === undefined)
-        throw refused('CONFLICT', 'Only an inbound message that was not delivered can be sent again.');
+        throw refused('CONFLICT', 'Only an undelivered inbound message can be redelivered.');
       if ((await redeliver(locationId, seq)) === 'not_connected')
-        throw refused('CONFLICT', 'The Mac of this location is not connected; try again when it is.');
+        throw refused('CONFLICT', 'The Mac of this location is not connected. Try again when it is.');
       await audit.record({
         actor: 'operator',
         action: 'message.redelivered',
@@ -80,11 +80,11 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
   };
 }
 
-/** `?status=` does not ask for anything. */
+/** An empty filter such as `?status=` counts as absent. */
 const withoutEmpty = (query: unknown) =>
   Object.fromEntries(Object.entries(Object(query)).filter(([, value]) => value !== ''));
 
-/** Under which number the Mac keeps it, as told when it was put aside the last time. */
+/** Returns the `seq` under which the Mac keeps the frame, from its last rejection. */
 function keptSeq({ direction, state, steps }: MessageTrail): number | undefined {
   if (direction !== 'inbound' || state !== 'undeliverable') return undefined;
   const seq = steps.findLast(({ step }) => step === 'parked')?.detail?.['seq'];

@@ -9,7 +9,7 @@ const FAILURES: Limit = { name: 'operator-login', max: 10, windowSec: 60 };
 
 const digest = (token: string) => createHash('sha256').update(token).digest();
 
-/** Lets in who shows the operator token. Ten wrong ones from an address lock that address out until the minute is over. */
+/** Requires the operator token. Ten wrong tokens lock an address out until the minute is over. */
 export function requireOperator(token: string, limits: Limits) {
   const expected = digest(token);
   return (app: FastifyInstance): void => {
@@ -18,7 +18,7 @@ export function requireOperator(token: string, limits: Limits) {
       if (failures.remaining === 0)
         throw new RequestError(
           'TOO_MANY_REQUESTS',
-          { message: 'Too many wrong operator tokens from this address; wait a minute.' },
+          { message: 'Too many wrong operator tokens from this address. Wait a minute.' },
           { retryAfterSec: failures.resetSec },
         );
       const [, given = ''] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '') ?? [];

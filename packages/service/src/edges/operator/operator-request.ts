@@ -3,12 +3,12 @@ import type { z } from 'zod';
 
 import { RequestError } from '../../errors.ts';
 
-/** A refusal that an operator reads: the message says what stands in the way and what to do. */
+/** An error for the operator. The message says what is wrong and what to do. */
 export function refused(code: OperatorCode, message: string): RequestError {
   return new RequestError(code, { message }, { channel: 'operator' });
 }
 
-/** The body in its exact form; a refusal names the field and the rule. */
+/** Parses the body. Throws a RequestError that names the field and the rule. */
 export function readBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
@@ -16,11 +16,11 @@ export function readBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const place = issue?.path.join('.') ?? '';
   throw refused(
     'INVALID_REQUEST',
-    `${place === '' ? 'The body' : place}: ${issue?.message ?? 'has another form'}`,
+    `${place === '' ? 'The body' : place}: ${issue?.message ?? 'is malformed'}`,
   );
 }
 
-/** No id of ours looks otherwise; what else a path can hold, the database need not see. */
+/** Whether a path segment can be one of our ids. Anything else never reaches the database. */
 export const isRowId = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
 
 export const isoTime = (ms: number): string => new Date(ms).toISOString();

@@ -8,16 +8,16 @@ export interface Part {
 
 export interface ProbeDeps {
   readonly draining: () => boolean;
-  /** Without one of these nobody can be served here, and traffic should go elsewhere. */
+  /** When one of these fails, the node is not ready and traffic should go elsewhere. */
   readonly vital: readonly Part[];
-  /** Without these some things wait, but webhooks pass. */
+  /** When one of these fails, the node is degraded but still accepts webhooks. */
   readonly useful: readonly Part[];
   readonly metrics: () => Promise<{ type: string; text: string }>;
   /** Documents by path, for example `/openapi.json`. */
   readonly documents: Readonly<Record<string, object>>;
 }
 
-/** What supervisors and scrapers ask on the operator listener, without a token. */
+/** Probes, metrics and API documents on the operator listener. They need no token. */
 export function probeRoutes(deps: ProbeDeps) {
   return (app: FastifyInstance): void => {
     app.get('/livez', async () => ({ status: 'ok' }));
