@@ -9,12 +9,12 @@ import type { Limit, Limits, Verdict } from '../../ports/limits/limits.ts';
 export interface EnrolmentRoutesDeps {
   readonly enrolment: Pick<Enrolment, 'activate' | 'deactivate'>;
   readonly limits: Limits;
-  /** The key under which an address is limited. */
+  /** Returns the rate limit key of an address. */
   readonly addressKey: (address: string) => string;
   readonly perMinute: number;
 }
 
-/** Thirty wrong keys or tokens lock an address out until the minute is over; nobody guesses 140 bits thirty at a time. */
+/** Thirty wrong keys or tokens lock an address out until the minute is over. A license key has 140 bits. */
 const WRONG: Limit = { name: 'enrolment-wrong', max: 30, windowSec: 60 };
 const BODY_LIMIT = 16_384;
 
@@ -25,9 +25,9 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
   async function limit(key: string): Promise<void> {
     const wrong = await limits.peek(WRONG, key);
     if (wrong.remaining === 0)
-      throw tooMany(wrong, 'Too many wrong license keys or tokens came from this address; it is locked out.');
+      throw tooMany(wrong, 'Too many wrong license keys or tokens from this address. Wait a minute.');
     const verdict = await limits.take(attempts, key);
-    if (!verdict.allowed) throw tooMany(verdict, 'Too many activations came from this address.');
+    if (!verdict.allowed) throw tooMany(verdict, 'Too many activations from this address. Wait a minute.');
   }
 
   return (app: FastifyInstance): void => {
@@ -69,7 +69,7 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
   };
 }
 
-/** Whatever the Content-Type says, and also without any body: what counts is whether it can be read. */
+/** Parses the body as JSON whatever its Content-Type; an empty body is allowed. */
 function readAnyBodyAsJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
@@ -88,7 +88,7 @@ function notActivated(outcome: Exclude<Enrolled, { kind: 'activated' }>): Reques
   if (outcome.kind === 'device_revoked')
     return rejection('LICENSE_INVALID', { message: 'The operator revoked this Mac.' });
   return rejection('LICENSE_INVALID', {
-    message: 'Look for a mistyped character, or ask whoever gave you the key.',
+    message: 'Check the key for typing errors, or ask your operator for a new one.',
   });
 }
 

@@ -18,7 +18,7 @@ class Member implements Beating {
     this.beats.push(this.#now());
   }
 
-  judge(): void {
+  checkPong(): void {
     this.judged.push(this.#now());
   }
 }
@@ -38,7 +38,7 @@ function spin(intervalMs: number, count: number, rounds: number) {
 }
 
 describe('heartbeat wheel', () => {
-  it('M1 every member beats once per interval and is judged a third of it later', () => {
+  it('M1 pings every member once per interval and checks its pong a third of an interval later', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 600, max: 60_000 }),
@@ -59,13 +59,13 @@ describe('heartbeat wheel', () => {
     );
   });
 
-  it('M1 ten thousand pings are spread evenly over the interval', () => {
+  it('M1 spreads ten thousand pings evenly over the interval', () => {
     const { perTurn } = spin(15_000, 10_000, 2);
     expect(perTurn).toHaveLength(300);
     expect(Math.max(...perTurn)).toBeLessThanOrEqual(67);
   });
 
-  it('M1 who leaves beats no more, also when leaving in the middle of a turn', () => {
+  it('M1 stops pinging a member that leaves, also in the middle of a tick', () => {
     const wheel = new HeartbeatWheel<Member>(600);
     const leaver = new (class extends Member {
       override beat(): void {

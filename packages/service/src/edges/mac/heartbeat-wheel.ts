@@ -1,31 +1,31 @@
-/** Something with a pulse. `slot` belongs to the wheel. */
+/** A member of the wheel. `slot` is managed by the wheel. */
 export interface Beating {
   slot: number;
-  /** Once per interval: ask for a sign of life. */
+  /** Called once per interval: send a ping. */
   beat(): void;
-  /** A while after each beat: was there one? */
-  judge(): void;
+  /** Called a third of an interval after each beat: check for the pong. */
+  checkPong(): void;
 }
 
 const TICK_MS = 100;
-const MOST_SLOTS = 150;
-const FEWEST_SLOTS = 6;
+const MAX_SLOTS = 150;
+const MIN_SLOTS = 6;
 
 /**
- * All heartbeats on one timer. Members sit in slots that come round once per interval, so that ten thousand pings are
- * spread over it instead of blocking the event loop at once.
+ * Runs all heartbeats on one timer. Members are spread over slots, one slot per tick, so that ten thousand pings do not
+ * block the event loop at once.
  */
 export class HeartbeatWheel<Member extends Beating> implements Iterable<Member> {
   readonly tickMs: number;
   readonly #slots: readonly Set<Member>[];
-  /** A third of the interval after its beat a member is judged. */
+  /** Ticks between a beat and its check: a third of the interval. */
   readonly #grace: number;
   #now = 0;
   #next = 0;
   #size = 0;
 
   constructor(intervalMs: number) {
-    const count = Math.max(FEWEST_SLOTS, Math.min(MOST_SLOTS, Math.floor(intervalMs / TICK_MS)));
+    const count = Math.max(MIN_SLOTS, Math.min(MAX_SLOTS, Math.floor(intervalMs / TICK_MS)));
     this.tickMs = intervalMs / count;
     this.#slots = Array.from({ length: count }, () => new Set<Member>());
     this.#grace = Math.floor(count / 3);
@@ -35,7 +35,7 @@ export class HeartbeatWheel<Member extends Beating> implements Iterable<Member> 
     return this.#size;
   }
 
-  /** Slots are dealt out in turn: Macs that arrive together do not beat together. */
+  /** Assigns slots round-robin: Macs that connect together are not pinged together. */
   add(member: Member): void {
     this.#next = (this.#next + 1) % this.#slots.length;
     member.slot = this.#next;
@@ -47,12 +47,12 @@ export class HeartbeatWheel<Member extends Beating> implements Iterable<Member> 
     if (this.#slots[member.slot]?.delete(member) === true) this.#size--;
   }
 
-  /** One step; to be called every `tickMs`. */
+  /** Advances by one slot. The caller calls this every `tickMs`. */
   turn(): void {
     const count = this.#slots.length;
     this.#now = (this.#now + 1) % count;
     for (const member of this.#slots[this.#now] ?? []) member.beat();
-    for (const member of this.#slots[(this.#now - this.#grace + count) % count] ?? []) member.judge();
+    for (const member of this.#slots[(this.#now - this.#grace + count) % count] ?? []) member.checkPong();
   }
 
   *[Symbol.iterator](): Iterator<Member> {

@@ -17,20 +17,20 @@ import type { Changes } from '../../ports/changes/changes.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
 import { HeartbeatWheel } from './heartbeat-wheel.ts';
 import { MacSession } from './mac-session.ts';
-import type { House, SessionDeps } from './mac-session.ts';
+import type { SessionDeps, SessionHost } from './mac-session.ts';
 import { createSocketServer } from './mac-socket.ts';
 import type { MacSocket } from './mac-socket.ts';
 import { PacedClosing } from './paced-closing.ts';
 import { SlowReaders } from './slow-readers.ts';
 
-export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'house'> {
+export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host'> {
   readonly recognition: Pick<Recognition, 'recognise' | 'confirm' | 'hold' | 'letGo' | 'onTurned'>;
   readonly claims: Pick<LocationClaims, 'claim' | 'owns'>;
   readonly lastSeen: Pick<LastSeen, 'note' | 'versions'>;
   readonly changes: Pick<Changes, 'listen'>;
   readonly limits: Pick<Limits, 'take'>;
   readonly clock: Clock;
-  /** The key under which an address is limited. */
+  /** Returns the rate limit key of an address. */
   readonly addressKey: (address: string) => string;
   /** Responds to an upgrade with an HTTP error. */
   readonly rejectUpgrade: (socket: Duplex, error: RequestError) => void;
@@ -40,10 +40,10 @@ export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'house'> {
 }
 
 export interface MacGateway {
-  /** Sockets open on this node, registered or not. */
+  /** Open sockets on this node, registered or not. */
   readonly sessions: number;
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void;
-  /** Lets nobody in any more and sends everybody away over about `ms`, to come back elsewhere. */
+  /** Rejects new Macs and closes the connected ones within about `ms`, so that they reconnect to another node. */
   drain(ms: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,18 +51,18 @@ export interface MacGateway {
 export const MAC_SOCKET_PATH = '/mac/socket';
 const REGISTER_MS = 10_000;
 const MAX_SESSIONS = 50_000;
-/** The rest of the time is for closing handshakes. */
+/** Share of the drain time for starting to close sessions; the rest is for closing handshakes. */
 const DRAIN_SHARE = 0.7;
 const DRAIN_STEP_MS = 20;
-const HANGING_UP_MS = 500;
+const HANDSHAKES_MS = 500;
 const SHUTTING_DOWN = [CLOSE.goingAway, 'this node is shutting down; come back'] as const;
-const REFUSED: Limit = { name: 'mac-socket-refused', max: 300, windowSec: 60 };
+const REJECTED: Limit = { name: 'mac-socket-refused', max: 300, windowSec: 60 };
 
 export function createMacGateway(deps: GatewayDeps): MacGateway {
   return new Gateway(deps);
 }
 
-class Gateway implements MacGateway, House {
+class Gateway implements MacGateway, SessionHost {
   readonly #deps: GatewayDeps;
   readonly #sessionDeps: SessionDeps;
   readonly #attempts: Limit;
@@ -70,10 +70,10 @@ class Gateway implements MacGateway, House {
   readonly #wheel: HeartbeatWheel<MacSession>;
   readonly #slow = new SlowReaders();
   readonly #closing: PacedClosing;
-  /** Who has not registered yet and until when they may, soonest first. */
-  readonly #newcomers = new Map<MacSession, number>();
-  /** Told to go, and not gone yet. */
-  readonly #leaving = new Set<MacSocket>();
+  /** Sessions that have not registered yet, with their deadlines, earliest first. */
+  readonly #unregistered = new Map<MacSession, number>();
+  /** Sockets in their closing handshake. */
+  readonly #closingSockets = new Set<MacSocket>();
   readonly #undo: (() => void)[];
   #draining = false;
 
@@ -87,7 +87,7 @@ class Gateway implements MacGateway, House {
       journal: deps.journal,
       events: deps.events,
       log: deps.log,
-      house: this,
+      host: this,
       admission: {
         confirm: (bearer) => recognition.confirm(bearer),
         claim: (locationId, bearer) => claims.claim(locationId, bearer),
@@ -99,7 +99,7 @@ class Gateway implements MacGateway, House {
     this.#closing = new PacedClosing(clock);
     this.#undo = [
       every(clock, this.#wheel.tickMs, () => this.#tick()),
-      recognition.onTurned(() => this.#sendTurnedAway()),
+      recognition.onTurned(() => this.#checkStandings()),
       changes.listen('location', (subject) => void this.#checkOwners(subject)),
     ];
   }
@@ -109,10 +109,10 @@ class Gateway implements MacGateway, House {
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
-    const forbidden = this.#forbids(request);
-    if (forbidden !== undefined) return this.#deps.rejectUpgrade(socket, forbidden);
+    const rejected = this.#reasonToReject(request);
+    if (rejected !== undefined) return this.#deps.rejectUpgrade(socket, rejected);
     this.#admit(request, socket, head, address).catch((error: unknown) => {
-      this.#deps.log.error({ err: error }, 'a Mac could not be let in');
+      this.#deps.log.error({ event: 'mac.admission_failed', err: error }, 'admission failed');
       this.#deps.rejectUpgrade(
         socket,
         unavailable('The service cannot check the device token now; try again.'),
@@ -120,14 +120,14 @@ class Gateway implements MacGateway, House {
     });
   }
 
-  /** What can be told from the request alone. */
-  #forbids({ url = '', headers }: IncomingMessage): RequestError | undefined {
+  /** Checks that need only the request. */
+  #reasonToReject({ url = '', headers }: IncomingMessage): RequestError | undefined {
     if (this.#draining) return unavailable('This node is shutting down; connect again.');
     if (this.sessions >= (this.#deps.maxSessions ?? MAX_SESSIONS))
       return unavailable('This node holds as many Macs as it can; connect again.');
     if (url.split('?', 1)[0] !== MAC_SOCKET_PATH)
       return rejection('INVALID_REQUEST', `Sockets are opened at ${MAC_SOCKET_PATH}.`);
-    // Browsers cannot leave the header out; no web page has business here (T29).
+    // Browsers always send Origin, and no web page may connect here (T29).
     if (headers.origin !== undefined) return rejection('FORBIDDEN', 'This socket is not for browsers.');
     const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
     if (offered?.includes(SUBPROTOCOL) !== true)
@@ -148,14 +148,14 @@ class Gateway implements MacGateway, House {
         socket,
         rejection('LICENSE_SUSPENDED', 'The license of this Mac is suspended.'),
       );
-    if (bearer?.repute !== 'good') return await this.#refuseToken(socket, address);
+    if (bearer?.repute !== 'good') return await this.#rejectToken(socket, address);
     if (this.#draining)
       return this.#deps.rejectUpgrade(socket, unavailable('This node is shutting down; connect again.'));
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, socket, bearer));
   }
 
-  async #refuseToken(socket: Duplex, address: string): Promise<void> {
-    const verdict = await this.#deps.limits.take(REFUSED, this.#deps.addressKey(address));
+  async #rejectToken(socket: Duplex, address: string): Promise<void> {
+    const verdict = await this.#deps.limits.take(REJECTED, this.#deps.addressKey(address));
     if (!verdict.allowed) return this.#deps.rejectUpgrade(socket, tooMany(verdict.resetSec));
     this.#deps.rejectUpgrade(
       socket,
@@ -173,13 +173,13 @@ class Gateway implements MacGateway, House {
     const session = new MacSession(webSocket, bearer, this.#sessionDeps);
     webSocket.belongTo(session, stream);
     this.#wheel.add(session);
-    this.#newcomers.set(session, this.#deps.clock.monotonic() + REGISTER_MS);
+    this.#unregistered.set(session, this.#deps.clock.monotonic() + REGISTER_MS);
     this.#deps.recognition.hold(bearer);
     this.#deps.lastSeen.note(bearer.deviceRow);
   }
 
   settled(session: MacSession): void {
-    this.#newcomers.delete(session);
+    this.#unregistered.delete(session);
   }
 
   unsent(session: MacSession): void {
@@ -193,56 +193,56 @@ class Gateway implements MacGateway, House {
     this.#deps.lastSeen.note(session.bearer.deviceRow);
   }
 
-  hangUp(socket: MacSocket, code: CloseCode, reason: string): void {
-    this.#leaving.add(socket);
+  closeSocket(socket: MacSocket, code: CloseCode, reason: string): void {
+    this.#closingSockets.add(socket);
     this.#closing.close(socket, code, reason);
   }
 
-  hungUp(socket: MacSocket): void {
-    this.#leaving.delete(socket);
+  socketClosed(socket: MacSocket): void {
+    this.#closingSockets.delete(socket);
   }
 
   async drain(ms: number): Promise<void> {
     const { clock } = this.#deps;
     const deadline = clock.monotonic() + ms;
     this.#draining = true;
-    // Everybody serves until it is their turn, and they do not all come back at once either.
+    // Sessions are closed gradually: the others keep serving, and the Macs do not all reconnect at once.
     const sessions = [...this.#wheel];
     const perStep = Math.max(1, Math.ceil((sessions.length * DRAIN_STEP_MS) / (ms * DRAIN_SHARE)));
     while (sessions.length > 0) {
       for (const session of sessions.splice(0, perStep)) session.leave(...SHUTTING_DOWN);
       await sleep(clock, DRAIN_STEP_MS);
     }
-    while (this.sessions > 0 && clock.monotonic() < deadline - HANGING_UP_MS)
+    while (this.sessions > 0 && clock.monotonic() < deadline - HANDSHAKES_MS)
       await sleep(clock, DRAIN_STEP_MS);
     for (const session of this.#wheel) session.end(...SHUTTING_DOWN);
-    while (this.#leaving.size > 0 && clock.monotonic() < deadline) await sleep(clock, DRAIN_STEP_MS);
+    while (this.#closingSockets.size > 0 && clock.monotonic() < deadline) await sleep(clock, DRAIN_STEP_MS);
   }
 
   async close(): Promise<void> {
     this.#draining = true;
     for (const undo of this.#undo) undo();
     for (const session of this.#wheel) session.terminate();
-    for (const socket of this.#leaving) socket.terminate();
+    for (const socket of this.#closingSockets) socket.terminate();
   }
 
   #tick(): void {
     const now = this.#deps.clock.monotonic();
     this.#wheel.turn();
     this.#slow.check(now);
-    for (const [session, deadline] of this.#newcomers) {
+    for (const [session, deadline] of this.#unregistered) {
       if (deadline > now) break;
       session.notRegistered();
     }
   }
 
-  #sendTurnedAway(): void {
+  #checkStandings(): void {
     for (const session of this.#wheel) session.checkRepute();
   }
 
-  /** A location changed hands, or all of them may have. */
+  /** A location may have a new owner; `*` means any location. */
   async #checkOwners(subject: string): Promise<void> {
-    // Whoever remembers owners hears of the change in the same turn; ask after that.
+    // Caches of owners are invalidated in the same tick, so the check runs in the next one.
     await sleep(this.#deps.clock, 0);
     const sessions = [...this.#wheel].filter(
       ({ locationId }) => locationId !== undefined && (subject === '*' || subject === locationId),
@@ -258,8 +258,8 @@ class Gateway implements MacGateway, House {
       if (!(await claims.owns(locationId, bearer.licenseId))) session.lostLocation('unassigned');
     } catch (error) {
       log.error(
-        { err: error, locationId },
-        'it cannot be checked who owns a location; its Mac has to register again',
+        { event: 'location.owner_check_failed', err: error, locationId },
+        'owner check failed; the Mac has to register again',
       );
       session.end(CLOSE.goingAway, 'the service cannot check this location now; come back');
     }

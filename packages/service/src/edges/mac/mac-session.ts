@@ -29,15 +29,15 @@ export type AckOutcome =
   | { readonly outcome: 'rejected'; readonly reason: string }
   | 'retry';
 
-/** Takes what a Mac received. Called in the order of arrival, without waiting for earlier ones. */
+/** Delivers inbound messages to the CRM. Calls come in order of arrival and do not wait for earlier ones. */
 export interface Inbound {
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
 }
 
 export interface Statuses {
-  /** What a Mac says became of a message. */
+  /** Handles a status report from a Mac. */
   reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome>;
-  /** A `send` frame has just been written to the Mac's socket. */
+  /** Called when a `send` frame has been written to the Mac's socket. */
   published(message: {
     requestId: string;
     locationId: LocationId;
@@ -46,7 +46,7 @@ export interface Statuses {
   }): void;
 }
 
-/** What the operator may want to hear of. */
+/** Events for metrics and logs. */
 export interface MacEvents {
   bound(lease: Lease, displaced: boolean): void;
   gone(lease: Lease): void;
@@ -54,23 +54,23 @@ export interface MacEvents {
   frameIgnored(reason: 'unknown_type'): void;
 }
 
-/** The rules of entry, asked again when the Mac registers: much can happen since the upgrade. */
+/** Admission checks at `register`. They run again there because the license may have changed since the upgrade. */
 export interface Admission {
   confirm(bearer: Bearer): Promise<Repute>;
   claim(locationId: LocationId, bearer: Bearer): Promise<Claim>;
   introduced(bearer: Bearer, versions: { osVersion: string; appVersion: string }): void;
 }
 
-/** The gateway as its sessions see it. */
-export interface House {
-  /** The session registered, or will not any more. */
+/** The gateway's callbacks for its sessions. */
+export interface SessionHost {
+  /** The session registered or ended, so the registration deadline no longer applies. */
   settled(session: MacSession): void;
-  /** Bytes wait for the Mac to read. */
+  /** The socket has buffered bytes that the Mac has not read. */
   unsent(session: MacSession): void;
   left(session: MacSession): void;
-  hangUp(socket: MacSocket, code: CloseCode, reason: string): void;
-  /** The connection is no more. */
-  hungUp(socket: MacSocket): void;
+  closeSocket(socket: MacSocket, code: CloseCode, reason: string): void;
+  /** The connection is closed. */
+  socketClosed(socket: MacSocket): void;
 }
 
 export interface SessionDeps {
@@ -81,15 +81,15 @@ export interface SessionDeps {
   readonly journal: Pick<Journal, 'step'>;
   readonly events: MacEvents;
   readonly log: Logger;
-  readonly house: House;
+  readonly host: SessionHost;
 }
 
-/** Frames a Mac may have unacknowledged. */
+/** Maximum unacknowledged frames per Mac. */
 export const WINDOW = 64;
-const MOST_UNSENT_BYTES = 1_000_000;
-const LONGEST_ACK_REASON = 500;
-/** Pings of the Mac, and frames of types that we do not know, between two heartbeats. */
-const MOST_SMALL_TALK = 1000;
+const MAX_UNSENT_BYTES = 1_000_000;
+const MAX_ACK_REASON = 500;
+/** Maximum pings and frames of unknown type between two heartbeats. */
+const MAX_UNCOUNTED_FRAMES = 1000;
 const REGISTER_FIRST = 'the first frame must be register';
 
 const CUTS: Readonly<Record<CutReason, readonly [CloseCode, string]>> = {
@@ -107,7 +107,7 @@ const REPUTES: Readonly<Record<Exclude<Repute, 'good'>, readonly [CloseCode, str
 
 type Unregistered = Exclude<MacFrame, RegisterFrame>;
 
-/** One Mac on one socket, from the upgrade to its end. Small on purpose: a node holds tens of thousands. */
+/** One Mac's session, from the upgrade until the socket closes. Kept small: a node holds tens of thousands. */
 export class MacSession implements Line, SocketOwner, Beating, Reader {
   readonly sessionId = randomUUID();
   readonly bearer: Bearer;
@@ -117,16 +117,16 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   #state: 'new' | 'binding' | 'bound' | 'ended' = 'new';
   #locationId: LocationId | undefined;
   #lease: Lease | undefined;
-  /** What came after `register` and before our answer. */
+  /** Frames that arrived after `register` and before the session was bound. */
   #early: Unregistered[] | undefined;
   #unacknowledged = 0;
   #unanswered = 0;
-  #smallTalk = 0;
+  #uncountedFrames = 0;
   #owesRetry = false;
-  /** How to close once everything under way is answered; nothing more is taken then, the Mac sends it again elsewhere. */
+  /** Set while draining: the session closes this way once all accepted frames are acknowledged, and accepts no more. */
   #leaving: readonly [CloseCode, string] | undefined;
-  /** Whether the operator's side was told that it is bound, and has to be told of its end. */
-  #isKnown = false;
+  /** Whether `events.bound` was called, so that `events.gone` must follow. */
+  #isAnnounced = false;
 
   constructor(socket: MacSocket, bearer: Bearer, deps: SessionDeps) {
     this.#socket = socket;
@@ -165,12 +165,13 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   #ignore(): void {
     if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
     this.#deps.events.frameIgnored('unknown_type');
-    this.#chatter();
+    this.#limitUncounted();
   }
 
-  /** What needs no answer from anybody has no window; it must not become a way to keep the service busy. */
-  #chatter(): void {
-    if (++this.#smallTalk > MOST_SMALL_TALK) this.#violated('too many pings or frames of unknown types');
+  /** These frames are outside the window, so they are limited here: a Mac must not keep the service busy with them. */
+  #limitUncounted(): void {
+    if (++this.#uncountedFrames > MAX_UNCOUNTED_FRAMES)
+      this.#violated('too many pings or frames of unknown types');
   }
 
   #violated(how: string): void {
@@ -184,13 +185,16 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
       return this.#violated('register: locationId must be a text without control characters');
     this.#state = 'binding';
     this.#locationId = locationId;
-    this.#deps.house.settled(this);
+    this.#deps.host.settled(this);
     this.#deps.admission.introduced(this.bearer, {
       osVersion: frame.os.version,
       appVersion: frame.agent.version,
     });
     this.#bind(locationId).catch((error: unknown) => {
-      this.#deps.log.error({ err: error, locationId, deviceId: this.deviceId }, 'a Mac could not be bound');
+      this.#deps.log.error(
+        { event: 'mac.bind_failed', err: error, locationId, deviceId: this.deviceId },
+        'bind failed',
+      );
       this.end(CLOSE.goingAway, 'the service cannot do this now; come back');
     });
   }
@@ -199,7 +203,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
     const { admission, switchboard, events } = this.#deps;
     if (this.bearer.repute !== 'good') return this.checkRepute();
     const claim = await admission.claim(locationId, this.bearer);
-    // Asked last: nothing that happened since the upgrade, or while the claim was made, is missed.
+    // Checked last, to see changes made since the upgrade or during the claim.
     const repute = await admission.confirm(this.bearer);
     if (repute !== 'good') return this.end(...REPUTES[repute]);
     if (claim !== 'owned') return this.lostLocation(claim);
@@ -208,7 +212,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
     if (outcome.kind === 'contended') return this.#contended(locationId, outcome.waitSec);
     if (this.#isEnded) return await switchboard.release(outcome.lease);
     this.#enter(outcome.lease);
-    this.#isKnown = true;
+    this.#isAnnounced = true;
     events.bound(outcome.lease, outcome.displaced);
     this.checkRepute();
   }
@@ -222,7 +226,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
     this.end(CLOSE.contended, String(waitSec));
   }
 
-  /** The first thing a bound Mac hears is `registered`, even when a message is ready for it at the same moment. */
+  /** `registered` is always the first frame to a bound Mac, even when a message for it arrives at the same moment. */
   #enter(lease: Lease): void {
     if (this.#lease !== undefined) return;
     const { locationId, sessionId } = lease;
@@ -235,7 +239,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   }
 
   #take(frame: Unregistered): void {
-    // What comes behind a frame that was not delivered waits until that one is sent again (I5).
+    // An undelivered frame will be resent; later ones must not overtake it (I5).
     if (this.#state === 'ended' || this.#owesRetry || this.#leaving !== undefined) return;
     if (this.#lease === undefined) {
       this.#early ??= [];
@@ -260,7 +264,10 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
         return this.#leaveIfDone();
       }
     } catch (error) {
-      log.error({ err: error, locationId: lease.locationId, type: frame.type }, 'a frame was not delivered');
+      log.error(
+        { event: 'mac.frame_not_delivered', err: error, locationId: lease.locationId, type: frame.type },
+        'frame not delivered',
+      );
     }
     this.#owesRetry = true;
   }
@@ -271,7 +278,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
         ...outcome,
         type: 'ack',
         seq,
-        reason: outcome.reason.slice(0, LONGEST_ACK_REASON).toWellFormed(),
+        reason: outcome.reason.slice(0, MAX_ACK_REASON).toWellFormed(),
       });
     else this.#put({ type: 'ack', seq, outcome: outcome.outcome });
   }
@@ -291,14 +298,14 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
 
   #put(frame: ServiceFrame): boolean {
     if (this.#isEnded || this.#socket.readyState !== this.#socket.OPEN) return false;
-    if (this.unsent > MOST_UNSENT_BYTES) {
+    if (this.unsent > MAX_UNSENT_BYTES) {
       this.tooSlow();
       return false;
     }
     if (!this.#socket.sendText(writeFrame(frame))) {
       this.#deps.log.warn(
-        { locationId: this.#locationId, type: frame.type },
-        'a frame is too large to be sent',
+        { event: 'mac.frame_too_large', locationId: this.#locationId, type: frame.type },
+        'frame too large',
       );
       return false;
     }
@@ -307,7 +314,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   }
 
   #watchUnsent(): void {
-    if (this.unsent > 0) this.#deps.house.unsent(this);
+    if (this.unsent > 0) this.#deps.host.unsent(this);
   }
 
   tooSlow(): void {
@@ -317,7 +324,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   beat(): void {
     if (this.#owesRetry)
       return this.end(CLOSE.goingAway, 'frames were not delivered; come back and send them again');
-    this.#smallTalk = 0;
+    this.#uncountedFrames = 0;
     this.#unanswered++;
     this.#socket.beat();
     this.#watchUnsent();
@@ -327,7 +334,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
     this.#unanswered = 0;
   }
 
-  judge(): void {
+  checkPong(): void {
     if (this.#unanswered < 2) return;
     this.#finish('two pings went unanswered');
     this.#socket.terminate();
@@ -335,17 +342,17 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
 
   pinged(data: Buffer): void {
     if (this.#isEnded) return;
-    if (this.unsent > MOST_UNSENT_BYTES) return this.tooSlow();
+    if (this.unsent > MAX_UNSENT_BYTES) return this.tooSlow();
     this.#socket.pong(data);
     this.#watchUnsent();
-    this.#chatter();
+    this.#limitUncounted();
   }
 
   notRegistered(): void {
     this.end(CLOSE.slow, 'no register frame within 10 seconds');
   }
 
-  /** The license or the device may no longer be here. */
+  /** Ends the session when its license or device is no longer active. */
   checkRepute(): void {
     if (this.bearer.repute !== 'good') this.end(...REPUTES[this.bearer.repute]);
   }
@@ -363,7 +370,7 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
     this.end(...CUTS[reason]);
   }
 
-  /** Ends as soon as what the Mac sent so far is answered, so that it has nothing to send again. */
+  /** Ends the session once all accepted frames are acknowledged, so that the Mac has nothing to resend. */
   leave(code: CloseCode, reason: string): void {
     this.#leaving = [code, reason];
     this.#leaveIfDone();
@@ -376,15 +383,15 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
   end(code: CloseCode, reason: string): void {
     if (this.#isEnded) return;
     this.#finish(reason, code);
-    this.#deps.house.hangUp(this.#socket, code, reason);
+    this.#deps.host.closeSocket(this.#socket, code, reason);
   }
 
   ended(code: number): void {
     this.#finish('the connection ended', code);
-    this.#deps.house.hungUp(this.#socket);
+    this.#deps.host.socketClosed(this.#socket);
   }
 
-  /** Cuts the connection without a word. */
+  /** Closes the connection without a closing handshake. */
   terminate(): void {
     this.#finish('the service stopped');
     this.#socket.terminate();
@@ -394,17 +401,20 @@ export class MacSession implements Line, SocketOwner, Beating, Reader {
     if (this.#isEnded) return;
     this.#state = 'ended';
     this.#early = undefined;
-    const { house, log, switchboard, events } = this.#deps;
-    house.settled(this);
-    house.left(this);
+    const { host, log, switchboard, events } = this.#deps;
+    host.settled(this);
+    host.left(this);
     const lease = this.#lease;
-    log.info({ locationId: this.#locationId, deviceId: this.deviceId, code, why }, 'a Mac left');
+    log.info(
+      { event: 'mac.disconnected', locationId: this.#locationId, deviceId: this.deviceId, code, why },
+      'Mac disconnected',
+    );
     if (lease === undefined) return;
-    if (this.#isKnown) events.gone(lease);
+    if (this.#isAnnounced) events.gone(lease);
     switchboard.release(lease).catch((error: unknown) => {
       log.warn(
-        { err: error, locationId: lease.locationId },
-        'a location could not be released; its lease will end',
+        { event: 'location.not_released', err: error, locationId: lease.locationId },
+        'location not released; its lease will expire',
       );
     });
   }

@@ -11,7 +11,7 @@ import { SUBPROTOCOL } from '@footbridge/protocol/frames';
 import { createSocketServer } from './mac-socket.ts';
 import type { MacSocket } from './mac-socket.ts';
 
-describe('a text on the way to a Mac', () => {
+describe('text frames to a Mac', () => {
   const undo = undoList();
   let here: MacSocket;
   let there: WebSocket;
@@ -44,14 +44,14 @@ describe('a text on the way to a Mac', () => {
     return isBinary === false && Buffer.isBuffer(data) ? data.toString() : undefined;
   }
 
-  it('arrives whole, whichever way its length is written', async () => {
+  it('arrive intact with every encoding of the length', async () => {
     for (const length of [0, 1, 125, 126, 127, 65_535, 65_536, 200_000]) {
       const text = 'x'.repeat(length);
       expect(await passed(text)).toBe(text);
     }
   });
 
-  it('arrives whole in any alphabet', async () => {
+  it('arrive intact in any script', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 300 }), async (text) => {
         expect(await passed(text)).toBe(text);
@@ -60,7 +60,7 @@ describe('a text on the way to a Mac', () => {
     );
   });
 
-  it('keeps its place among what the library sends', async () => {
+  it('keep their order among frames that the library sends', async () => {
     const heard: string[] = [];
     there.on('ping', () => heard.push('ping'));
     there.on('message', (data) => heard.push(Buffer.isBuffer(data) ? data.toString() : ''));

@@ -6,7 +6,7 @@ import { MAX_FRAME_BYTES, SUBPROTOCOL } from '@footbridge/protocol/frames';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Server } from 'ws';
 
-/** What a socket tells the session that lives on it. */
+/** The callbacks of a socket to its session. */
 export interface SocketOwner {
   heard(data: Buffer, isText: boolean): void;
   answered(): void;
@@ -14,19 +14,19 @@ export interface SocketOwner {
   ended(code: number): void;
 }
 
-/** `ws` finds these by itself: a broken frame, a text that is not UTF-8, too many fragments. */
+/** Close codes that `ws` uses by itself for malformed input. */
 const BROKEN = new Map([
   [1002, 'broken WebSocket frame'],
   [1007, 'text that is not UTF-8'],
   [1008, 'message in too many pieces'],
 ]);
-const LONGEST_REASON_BYTES = 123;
-/** A ping without content, as it stands on the wire: the same two bytes for every Mac and every beat. */
+const MAX_REASON_BYTES = 123;
+/** An encoded ping without payload: the same two bytes for every Mac. */
 const PING = Buffer.from([0x89, 0x00]);
 
 /**
- * One Mac's socket. It knows its owner by a field, and its listeners are the same functions for every socket: ten
- * thousand idle Macs do not keep forty thousand closures.
+ * One Mac's socket. All sockets share the same listener functions and find their owner in a field: ten thousand idle Macs
+ * do not need forty thousand closures.
  */
 export class MacSocket extends WebSocket {
   owner: SocketOwner | undefined;
@@ -39,14 +39,14 @@ export class MacSocket extends WebSocket {
     this.on('close', onClose).on('error', onError);
   }
 
-  /** Bytes that left this process so far; stands still while the Mac does not read. */
+  /** Bytes handed to the kernel so far. Does not grow while the Mac does not read. */
   get flushed(): number {
     return this.#stream instanceof Socket ? this.#stream.bytesWritten - this.bufferedAmount : 0;
   }
 
   /**
-   * One text in one write. `ws` hands header and text to the kernel as two pieces, which costs more than twice as much; without
-   * compression there is nothing else it would do with them. Answers false for a text too large to be sent.
+   * Writes a text frame in one write. `ws` writes header and payload separately, which costs more than twice as much.
+   * Returns false when the text is too large for a frame.
    */
   sendText(text: string): boolean {
     const length = Buffer.byteLength(text);
@@ -55,7 +55,7 @@ export class MacSocket extends WebSocket {
     return true;
   }
 
-  /** As `ping()`, without building the frame anew. Every frame is one write here, so it cannot fall into another. */
+  /** Like `ping()`, without encoding the frame again. Every frame is a single write, so frames never interleave. */
   beat(): void {
     if (this.readyState === WebSocket.OPEN) this.#stream?.write(PING);
   }
@@ -71,7 +71,7 @@ const FINAL_TEXT = 0x81;
 const TWO_BYTES_FOLLOW = 126;
 const EIGHT_BYTES_FOLLOW = 127;
 
-/** As a server sends it: not masked (RFC 6455, 5.2). */
+/** An unmasked text frame, as servers send it (RFC 6455, 5.2). */
 function textFrame(text: string, length: number): Buffer {
   const start = length < TWO_BYTES_FOLLOW ? 2 : length <= 0xffff ? 4 : 10;
   const frame = Buffer.allocUnsafe(start + length);
@@ -84,10 +84,10 @@ function textFrame(text: string, length: number): Buffer {
 }
 
 function shortened(reason: string): string {
-  return Buffer.byteLength(reason) <= LONGEST_REASON_BYTES
+  return Buffer.byteLength(reason) <= MAX_REASON_BYTES
     ? reason
     : Buffer.from(reason)
-        .subarray(0, LONGEST_REASON_BYTES)
+        .subarray(0, MAX_REASON_BYTES)
         .toString()
         .replace(/\uFFFD+$/, '');
 }
@@ -113,10 +113,10 @@ function onClose(this: WebSocket, code: number): void {
 // Every error is followed by `close`.
 function onError(): void {}
 
-/** A closing handshake may take this long; then the connection is cut. */
+/** Deadline of the closing handshake. */
 const CLOSE_MS = 3000;
 
-/** Hands out sockets for upgrades that were let in. Compression is off: one compressed message would cost 230 KiB per Mac. */
+/** Creates the WebSocket server. Compression is off: one compressed message would cost 230 KiB per Mac. */
 export function createSocketServer(): Server<typeof MacSocket> {
   const options = {
     noServer: true,
@@ -126,7 +126,7 @@ export function createSocketServer(): Server<typeof MacSocket> {
     maxPayload: MAX_FRAME_BYTES,
     maxFragments: 64,
     maxBufferedChunks: 4096,
-    // Answered by hand: pongs for a Mac that does not read would pile up unseen.
+    // The session sends pongs itself, because pongs to a Mac that does not read must count as unsent bytes.
     autoPong: false,
     closeTimeout: CLOSE_MS,
     handleProtocols: () => SUBPROTOCOL,

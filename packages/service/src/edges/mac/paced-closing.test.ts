@@ -15,13 +15,13 @@ function sockets(count: number) {
 }
 
 describe('paced closing', () => {
-  it('M8 a few sockets are closed at once', () => {
+  it('M8 closes a few sockets immediately', () => {
     const { closed, closeAll } = sockets(20);
     closeAll();
     expect(closed).toHaveLength(20);
   });
 
-  it('M8 ten thousand are closed within 5 seconds, at most 50 in one go', async () => {
+  it('M8 closes ten thousand sockets within 5 seconds, at most 50 per batch', async () => {
     const { clock, closed, closeAll } = sockets(10_000);
     closeAll();
     await clock.advance(5000);

@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.ts';
 
-/** What can be closed with a code and a reason. */
 interface Closable {
   close(code: number, reason: string): void;
 }
@@ -8,9 +7,7 @@ interface Closable {
 const STEP_MS = 10;
 const PER_STEP = 50;
 
-/**
- * Closes sockets a few at a time. A license with thousands of Macs that is suspended would otherwise block the event loop for half a second.
- */
+/** Closes sockets in small batches: closing thousands at once would block the event loop for half a second. */
 export class PacedClosing {
   readonly #clock: Clock;
   readonly #queue: { socket: Closable; code: number; reason: string }[] = [];

@@ -12,7 +12,7 @@ const reader = (unsent: number) => ({
 });
 
 describe('slow readers', () => {
-  it('M1 who takes nothing for ten seconds is given up, once', () => {
+  it('M1 reports a socket without progress for ten seconds, once', () => {
     const slow = new SlowReaders();
     const stuck = reader(10);
     slow.watch(stuck, 0);
@@ -22,7 +22,7 @@ describe('slow readers', () => {
     expect(stuck.cut).toBe(1);
   });
 
-  it('M1 who takes a little stays, who takes all is watched no more', () => {
+  it('M1 keeps a socket that makes progress, and stops watching one without unsent bytes', () => {
     const slow = new SlowReaders();
     const [little, all] = [reader(10), reader(10)];
     slow.watch(little, 0);
@@ -38,7 +38,7 @@ describe('slow readers', () => {
     expect([little.cut, all.cut]).toEqual([1, 0]);
   });
 
-  it('M1 who left is forgotten', () => {
+  it('M1 forgets a socket that was removed', () => {
     const slow = new SlowReaders();
     const gone = reader(10);
     slow.watch(gone, 0);

@@ -1,14 +1,14 @@
-/** A socket that may have bytes which the other side does not take. */
+/** A socket that may have unsent bytes because its peer does not read. */
 export interface Reader {
   readonly unsent: number;
   readonly flushed: number;
-  /** It does not read; called once. */
+  /** Called once when the peer has not read for too long. */
   tooSlow(): void;
 }
 
 const STALLED_MS = 10_000;
 
-/** Watches those who have unsent bytes, and only those: who takes nothing for ten seconds is given up. */
+/** Watches sockets with unsent bytes. A socket without progress for ten seconds is reported as too slow. */
 export class SlowReaders {
   readonly #watched = new Map<Reader, { flushed: number; since: number }>();
 
