@@ -1,5 +1,5 @@
 // Everything about the code that needs no running service: types, lint, format, dead code, architecture, generated documents, licenses.
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 
@@ -9,18 +9,33 @@ import { licenseFaults, readRuntimePackages } from './third-party-notices.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
-function tool(name: string, args: string[]): boolean {
-  return spawnSync('npx', ['--no-install', name, ...args], { cwd: ROOT, stdio: 'inherit' }).status === 0;
+interface Verdict {
+  readonly passed: boolean;
+  /** Shown when the check failed. */
+  readonly output: string;
 }
 
-function listed(faults: readonly string[]): boolean {
-  for (const fault of faults) console.error(fault);
-  return faults.length === 0;
+function tool(name: string, args: string[]): Promise<Verdict> {
+  return new Promise((resolve) => {
+    const program = join(ROOT, 'node_modules/.bin', name);
+    execFile(program, args, { cwd: ROOT, maxBuffer: Infinity }, (error, stdout, stderr) => {
+      const why = typeof error?.code === 'string' ? error.message : '';
+      resolve({ passed: error === null, output: `${stdout}${stderr}${why}` });
+    });
+  });
 }
 
-const CHECKS: Record<string, () => boolean | Promise<boolean>> = {
-  types: () =>
-    tool('tsc', ['--noEmit', '-p', '.']) && tool('tsc', ['--noEmit', '-p', 'packages/demo/src/page']),
+function listed(faults: readonly string[]): Verdict {
+  return { passed: faults.length === 0, output: faults.join('\n') };
+}
+
+async function types(): Promise<Verdict> {
+  const all = await tool('tsc', ['--noEmit', '-p', '.']);
+  return all.passed ? tool('tsc', ['--noEmit', '-p', 'packages/demo/src/page']) : all;
+}
+
+const CHECKS: Record<string, () => Verdict | Promise<Verdict>> = {
+  types,
   lint: () => tool('oxlint', ['--type-aware', '--quiet', '.']),
   format: () => tool('oxfmt', ['--check', '.']),
   'dead code': () => tool('knip', ['--no-progress']),
@@ -29,22 +44,26 @@ const CHECKS: Record<string, () => boolean | Promise<boolean>> = {
   licenses: () => listed(licenseFaults(readRuntimePackages(ROOT))),
 };
 
+/** Runs all checks at once; each is reported when it ends. */
 export async function check(): Promise<boolean> {
-  let good = true;
-  for (const [name, run] of Object.entries(CHECKS)) {
-    const started = performance.now();
-    const passed = await run();
-    good &&= passed;
-    const took = `${((performance.now() - started) / 1000).toFixed(1)} s`;
-    console.log(`${passed ? styleText('green', '✔') : styleText('red', '✖')} ${name.padEnd(13)} ${took}`);
-  }
-  return good;
+  const started = performance.now();
+  const verdicts = await Promise.all(
+    Object.entries(CHECKS).map(async ([name, run]) => {
+      const { passed, output } = await run();
+      if (!passed) console.error(output.trimEnd());
+      const took = `${((performance.now() - started) / 1000).toFixed(1)} s`;
+      console.log(`${passed ? styleText('green', '✔') : styleText('red', '✖')} ${name.padEnd(13)} ${took}`);
+      return passed;
+    }),
+  );
+  return verdicts.every(Boolean);
 }
 
 if (import.meta.main) {
   if (process.argv.includes('--write')) {
     await writeDocuments(ROOT);
-    tool('oxfmt', ['.']);
+    const { passed, output } = await tool('oxfmt', ['.']);
+    if (!passed) console.error(output.trimEnd());
   }
   process.exitCode = (await check()) ? 0 : 1;
 }
