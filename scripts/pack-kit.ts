@@ -2,11 +2,15 @@
 // to a browser as it is. `node scripts/run.mjs scripts/pack-kit.ts [folder]`, by default packages/kit/dist.
 import { spawnSync } from 'node:child_process';
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 const KIT = join(ROOT, 'packages/kit');
 const ENTRY = join(KIT, 'src/kit.ts');
+const require = createRequire(import.meta.url);
+/** TypeScript's compiler, to be run by Node. */
+export const TSC = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
 const IMPORT = /(\b(?:from|import)\s*\(?\s*['"])([^'"]+)(['"])/g;
 
 export async function packKit(folder: string): Promise<void> {
@@ -54,8 +58,8 @@ function compile(files: Iterable<string>, folder: string): void {
   ];
   const places = ['--module', 'nodenext', '--rootDir', join(ROOT, 'packages'), '--outDir', folder];
   const { status, stdout, stderr } = spawnSync(
-    'npx',
-    ['--no-install', 'tsc', '--ignoreConfig', ...files, ...strict, ...output, ...places],
+    process.execPath,
+    [TSC, '--ignoreConfig', ...files, ...strict, ...output, ...places],
     { cwd: ROOT, encoding: 'utf8' },
   );
   if (status !== 0) throw new Error(`the kit could not be compiled:\n${stdout}${stderr}`);

@@ -2,13 +2,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { glob, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { packKit } from '../../../scripts/pack-kit.ts';
+import { packKit, TSC } from '../../../scripts/pack-kit.ts';
 import ed25519 from '../vectors/signatures-ed25519.json' with { type: 'json' };
 import { verifyWebhook } from './kit.ts';
 
@@ -27,6 +28,8 @@ const examples = readme.split(/^## /m).flatMap((section) => {
 });
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const require = createRequire(import.meta.url);
+const TYPE_ROOT = dirname(dirname(require.resolve('@types/node/package.json')));
 
 let directory = '';
 let bridge: Server;
@@ -122,9 +125,9 @@ describe('the packed kit', () => {
 
   it('tells TypeScript what it is', () => {
     const options = ['--noEmit', '--ignoreConfig', '--strict', '--module', 'nodenext', '--target', 'es2023'];
-    const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
+    const types = ['--types', 'node', '--typeRoots', TYPE_ROOT];
     const files = examples.map((_, index) => `example-${index}.ts`);
-    const { stdout } = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), [...options, ...types, ...files], {
+    const { stdout } = spawnSync(process.execPath, [TSC, ...options, ...types, ...files], {
       cwd: join(directory, 'packed'),
       encoding: 'utf8',
     });
