@@ -44,7 +44,7 @@ export function launch(entry, args) {
     ...process.env,
     PATH: `${dirname(node)}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH ?? ''}`,
     // Programs start in half the time when V8 need not compile what it compiled before. Where nothing can be written, Node goes without.
-    ...(entry.startsWith('packages/') && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? COMPILED }),
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? COMPILED,
   };
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', entry, ...args], {
     stdio: 'inherit',

@@ -49,7 +49,8 @@ async function start() {
   await app.listen({ port: 0, host: '127.0.0.1' });
   undo.add(() => app.close());
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-  const env = { PATH: process.env['PATH'], FOOTBRIDGE_OPERATOR_URL: url, OPERATOR_TOKEN: TOKEN };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, FOOTBRIDGE_OPERATOR_URL: url, OPERATOR_TOKEN: TOKEN };
   writeFileSync(join(dir, 'key.pem'), key.publicKey);
   writeFileSync(join(dir, 'private.pem'), key.privateKey);
   return {

@@ -19,6 +19,7 @@ afterEach(async () => {
 function run(args: readonly string[]) {
   const env = {
     PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     FOOTBRIDGE_OPERATOR_URL: world?.bridge.operatorUrl ?? 'http://127.0.0.1:1',
     OPERATOR_TOKEN: world?.bridge.operatorToken ?? 'none-at-all-here',
   };

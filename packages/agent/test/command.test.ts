@@ -17,7 +17,8 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 function command(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    const env = { PATH: process.env['PATH'], HOME: '/nonexistent' };
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent' };
     execFile(process.execPath, [MAIN, ...args], { env, timeout: 20_000 }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code), out, err });
     });
