@@ -1,57 +1,54 @@
-// Prints clause → tests → result for every clause of the contract, from one run of the tests.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+// `npm run contract`: clause → tests → result, from the reports of the last run of the tests. It runs nothing itself.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
+
+import { contractTable } from './contract-table.ts';
+import type { Clauses } from './contract-table.ts';
+import { lastRun, readReport } from './last-run.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const CLAUSES = 'tests/contract/clauses.json';
 const OPEN = 'tests/contract/open.json';
-const TITLE = /^([WSAIFMOLHVE]\d{1,2})\b/;
-
-interface Report {
-  testResults: { assertionResults: { title: string; status: string }[] }[];
-}
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 
-/** The table as lines, and what is wrong with it. */
-export function contractTable(report: Report): { lines: string[]; faults: string[] } {
-  const clauses = readJson(CLAUSES) as Record<string, string>;
-  const open = new Set(readJson(OPEN) as string[]);
-  const results = new Map<string, { passed: number; failed: number }>();
-  const faults: string[] = [];
-  for (const { title, status } of report.testResults.flatMap((file) => file.assertionResults)) {
-    const [, clause] = TITLE.exec(title) ?? [];
-    if (clause === undefined) continue;
-    if (!(clause in clauses)) faults.push(`a test names clause ${clause}, which does not exist: ${title}`);
-    const result = results.get(clause) ?? { passed: 0, failed: 0 };
-    if (status === 'passed') result.passed++;
-    else if (status === 'failed') result.failed++;
-    results.set(clause, result);
+/** Prints the table of the last run. Returns whether there is one and nothing is wrong with it. */
+export function printContract(cache: string): boolean {
+  const run = lastRun(cache);
+  if (run === undefined) {
+    console.error(
+      'contract: no run of the tests is recorded; npm test makes one, npm test -- --quick a partial one',
+    );
+    return false;
   }
-  const lines = Object.entries(clauses).map(([clause, about]) => {
-    const { passed, failed } = results.get(clause) ?? { passed: 0, failed: 0 };
-    const state = failed > 0 ? 'FAIL' : passed > 0 ? 'pass' : open.has(clause) ? 'open' : 'MISSING';
-    if (state === 'FAIL' || state === 'MISSING')
-      faults.push(`${clause} ${state === 'FAIL' ? 'has a failing test' : 'has no passing test'}`);
-    if (state === 'pass' && open.has(clause))
-      faults.push(`${clause} has passing tests: take it out of ${OPEN}`);
-    return `${clause.padEnd(4)} ${state.padEnd(8)} ${String(passed).padStart(4)} tests  ${about}`;
-  });
-  return { lines, faults: [...faults, ...grownOpenList(open)] };
+  const reports = run.stages.map((stage) => readReport(cache, stage));
+  const ended = reports.filter((report) => report !== undefined);
+  const interrupted = ended.length < reports.length;
+  const open = readJson(OPEN) as string[];
+  const partial = run.kind !== 'full' || interrupted;
+  const clauses = readJson(CLAUSES) as Clauses;
+  const { lines, faults } = contractTable(clauses, new Set(open), ended, partial);
+  for (const line of lines) console.log(/ (FAIL|MISSING) /.test(line) ? styleText('red', line) : line);
+  console.log(`contract: ${run.kind} run of ${run.startedAt} on Node ${run.node}`);
+  if (partial)
+    console.log('contract: a partial run says nothing about the clauses not run; npm test runs all');
+  const wrong = [...faults, ...grownOpenList(open), ...(interrupted ? ['the run did not end'] : [])];
+  for (const fault of wrong) console.error(styleText('red', `contract: ${fault}`));
+  return wrong.length === 0;
 }
 
 /** The list of open clauses may only shrink, compared with the version before its last change. A clause that is new since then may be open. */
-function grownOpenList(open: ReadonlySet<string>): string[] {
+function grownOpenList(open: readonly string[]): string[] {
   try {
     const git = (...args: string[]) =>
       execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
     const [, previous] = git('log', '-2', '--format=%H', '--', OPEN).trim().split('\n');
     if (previous === undefined) return [];
     const before = JSON.parse(git('show', `${previous}:${OPEN}`)) as string[];
-    const clausesBefore = JSON.parse(git('show', `${previous}:${CLAUSES}`)) as Record<string, string>;
-    return [...open]
+    const clausesBefore = JSON.parse(git('show', `${previous}:${CLAUSES}`)) as Clauses;
+    return open
       .filter((clause) => clause in clausesBefore && !before.includes(clause))
       .map((clause) => `${clause} was closed before and is listed as open again`);
   } catch {
@@ -59,38 +56,4 @@ function grownOpenList(open: ReadonlySet<string>): string[] {
   }
 }
 
-export function printContract(reportFiles: readonly string[]): boolean {
-  if (!reportFiles.every((file) => existsSync(file))) {
-    console.error('contract: the tests left no report');
-    return false;
-  }
-  const testResults = reportFiles.flatMap(
-    (file) => (JSON.parse(readFileSync(file, 'utf8')) as Report).testResults,
-  );
-  const { lines, faults } = contractTable({ testResults });
-  for (const line of lines) console.log(/ (FAIL|MISSING) /.test(line) ? styleText('red', line) : line);
-  for (const fault of faults) console.error(styleText('red', `contract: ${fault}`));
-  return faults.length === 0;
-}
-
-if (import.meta.main) {
-  const report = join(ROOT, '.cache/contract.json');
-  mkdirSync(join(ROOT, '.cache'), { recursive: true });
-  spawnSync(
-    'npx',
-    [
-      'vitest',
-      'run',
-      '-t',
-      '^[WSAIFMOLHVE]\\d{1,2}\\b| [WSAIFMOLHVE]\\d{1,2} ',
-      '--reporter=dot',
-      '--reporter=json',
-      `--outputFile.json=${report}`,
-    ],
-    {
-      cwd: ROOT,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  );
-  process.exitCode = printContract([report]) ? 0 : 1;
-}
+if (import.meta.main) process.exitCode = printContract(join(ROOT, '.cache')) ? 0 : 1;

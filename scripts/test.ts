@@ -1,53 +1,79 @@
-// `npm test`: the checks, every test, and the contract's table, in one go.
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+// `npm test`: the checks, the tests and the contract's table, in one go. `npm test -- --help` lists what else it does.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import process from 'node:process';
 
 import { check } from './check.ts';
+import { closingLines } from './closing-lines.ts';
+import type { StageResult } from './closing-lines.ts';
 import { printContract } from './contract.ts';
+import { readReport, recordRun, removeReports, reportPath } from './last-run.ts';
+import { prepareOtherNode, withNodeFirst } from './other-node.ts';
+import { readTestOptions, TEST_HELP } from './test-options.ts';
+import type { TestOptions } from './test-options.ts';
+import { planStages } from './test-plan.ts';
+import type { Stage } from './test-plan.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const CACHE = join(ROOT, '.cache');
 
-/** Several processes, servers and browsers each: one file at a time, so that they do not starve each other of their deadlines. */
-const HEAVY = ['tests/nodes', 'tests/crashes', 'packages/demo'];
-/** Compares costs: beside other tests it would measure them. */
-const GUARD = 'tests/bench-guard.test.ts';
-
-const reports: string[] = [];
-
-function vitest(name: string, ...args: string[]): boolean {
-  const report = join(CACHE, `vitest-${name}.json`);
-  reports.push(report);
-  const { status } = spawnSync(
-    'npx',
-    [
-      '--no-install',
-      'vitest',
-      'run',
-      ...args,
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${report}`,
-    ],
-    { cwd: ROOT, stdio: 'inherit' },
-  );
-  return status === 0;
+/** Where the tests run, and on which Node. */
+interface Place {
+  readonly root: string;
+  readonly node: string;
+  readonly version: string;
 }
 
-mkdirSync(CACHE, { recursive: true });
-const checked = await check();
-const light = vitest(
-  'light',
-  ...[...HEAVY.map((folder) => `${folder}/**`), GUARD].flatMap((path) => ['--exclude', path]),
-);
-const heavy = vitest('heavy', ...HEAVY, '--no-file-parallelism');
-const guarded = vitest('guard', GUARD);
-const contract = printContract(reports);
-const counts = reports.map(
-  (report) => JSON.parse(readFileSync(report, 'utf8')) as { numPassedTests: number; numFailedTests: number },
-);
-const sum = (name: 'numPassedTests' | 'numFailedTests') =>
-  counts.reduce((total, count) => total + count[name], 0);
-console.log(`${sum('numPassedTests')} passed, ${sum('numFailedTests')} failed`);
-process.exitCode = checked && light && heavy && guarded && contract ? 0 : 1;
+const HERE: Place = { root: ROOT, node: process.execPath, version: process.versions.node };
+
+function vitest(place: Place, { name, args }: Stage): Promise<boolean> {
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath(CACHE, name)}`];
+  const program = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  return succeeds(place, [program, 'run', ...args, ...reporters]);
+}
+
+async function succeeds({ root, node }: Place, args: string[]): Promise<boolean> {
+  const child = spawn(node, args, { cwd: root, stdio: 'inherit', env: withNodeFirst(node) });
+  const stop = (signal: NodeJS.Signals) => child.kill(signal);
+  process.once('SIGTERM', stop);
+  const [code] = await once(child, 'exit');
+  process.removeListener('SIGTERM', stop);
+  return code === 0;
+}
+
+async function runTests(options: TestOptions): Promise<boolean> {
+  const results: StageResult[] = [];
+  const stage = async (name: string, run: () => boolean | Promise<boolean>) => {
+    const started = performance.now();
+    const passed = await run();
+    results.push({ name, passed, seconds: (performance.now() - started) / 1000 });
+  };
+  const place = options.node === undefined ? HERE : prepareOtherNode(ROOT, options.node);
+  const plan = planStages(options);
+  const stages = plan.map(({ name }) => name);
+  removeReports(CACHE, stages);
+  // Chosen files say nothing about the contract: the run before them stays the last one.
+  const isRun = options.filters.length === 0;
+  if (isRun)
+    recordRun(CACHE, {
+      kind: options.quick ? 'quick' : 'full',
+      node: place.version,
+      startedAt: new Date().toISOString(),
+      stages,
+    });
+  // They do not depend on the Node, and need the development dependencies.
+  if (isRun && place === HERE) await stage('checks', check);
+  for (const one of plan) await stage(`${one.name} tests`, () => vitest(place, one));
+  if (isRun) await stage('contract', () => printContract(CACHE));
+  const reports = stages.map((name) => readReport(CACHE, name)).filter((report) => report !== undefined);
+  for (const line of closingLines(results, reports)) console.log(line);
+  return results.every(({ passed }) => passed);
+}
+
+const options = readTestOptions(process.argv.slice(2));
+if (options === 'help') console.log(TEST_HELP);
+else if ('problem' in options) {
+  console.error(`${options.problem}\n\n${TEST_HELP}`);
+  process.exitCode = 2;
+} else process.exitCode = (await runTests(options)) ? 0 : 1;

@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A full or quick run of the tests. Written when it starts, so that an interrupted run is not taken for the one before. */
+export interface Run {
+  readonly kind: 'full' | 'quick';
+  readonly node: string;
+  readonly startedAt: string;
+  /** Names of the stages of tests; each leaves a report. */
+  readonly stages: readonly string[];
+}
+
+/** The part of vitest's JSON report that is used here. */
+export interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { readonly title: string; readonly status: string }[];
+  }[];
+}
+
+const RECORD = 'last-run.json';
+
+/** vitest's report of a stage. */
+export function reportPath(cache: string, stage: string): string {
+  return join(cache, `vitest-${stage}.json`);
+}
+
+/** So that the report of an earlier run is not taken for that of a stage which did not end. */
+export function removeReports(cache: string, stages: readonly string[]): void {
+  for (const stage of stages) rmSync(reportPath(cache, stage), { force: true });
+}
+
+export function recordRun(cache: string, run: Run): void {
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(join(cache, RECORD), `${JSON.stringify(run, null, 2)}\n`);
+}
+
+export function lastRun(cache: string): Run | undefined {
+  const path = join(cache, RECORD);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Run) : undefined;
+}
+
+/** The report of a stage, or undefined if the stage did not end. */
+export function readReport(cache: string, stage: string): Report | undefined {
+  const path = reportPath(cache, stage);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Report) : undefined;
+}

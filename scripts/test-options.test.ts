@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+
+import { readTestOptions } from './test-options.ts';
+
+describe('the arguments of npm test', () => {
+  it('none means everything on the Node that runs it', () => {
+    expect(readTestOptions([])).toEqual({ quick: false, node: undefined, filters: [] });
+  });
+
+  it('reads --quick and --node together', () => {
+    expect(readTestOptions(['--quick', '--node', '22'])).toEqual({ quick: true, node: '22', filters: [] });
+    expect(readTestOptions(['--node=22.19.0'])).toMatchObject({ node: '22.19.0' });
+  });
+
+  it('passes files and folders through', () => {
+    expect(readTestOptions(['tests/contract', 'packages/kit'])).toMatchObject({
+      filters: ['tests/contract', 'packages/kit'],
+    });
+  });
+
+  it('asks for help', () => {
+    expect(readTestOptions(['--help'])).toBe('help');
+  });
+
+  it.each([
+    [['--fast'], /Unknown option '--fast'/],
+    [['--node'], /argument missing/],
+    [['--node', 'lts'], /--node takes a version/],
+    [['--node', '../22'], /--node takes a version/],
+    [['--quick', 'tests/contract'], /exclude each other/],
+  ])('%j is a problem that is named', (args, problem) => {
+    expect(readTestOptions(args)).toEqual({ problem: expect.stringMatching(problem) });
+  });
+});
