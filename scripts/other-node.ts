@@ -14,15 +14,23 @@ export interface OtherNode {
   readonly root: string;
 }
 
-/** Throws an Error with a message for the user when that Node cannot be had or is too old. */
-export function prepareOtherNode(checkout: string, wanted: string): OtherNode {
+/** Returns the problem when that Node does not exist or is too old. */
+export function prepareOtherNode(checkout: string, wanted: string): OtherNode | { problem: string } {
+  const name = nodePackage(process.platform, process.arch);
+  if (name === undefined)
+    return { problem: `no npm package holds Node for ${process.platform} on ${process.arch}` };
   const folder = join(checkout, '.cache', `node-${wanted}`);
-  const node = installNode(folder, wanted);
+  const node = join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (!existsSync(node) && !installNode(folder, `${name}@${wanted}`))
+    return {
+      problem: `npm could not install ${name}@${wanted}; npm view ${name} versions lists what exists`,
+    };
   const version = output(node, ['-p', 'process.versions.node']);
   const minimum = minimumNode(new URL('../package.json', import.meta.url));
   if (!isAtLeast(version, minimum))
-    throw new Error(`Footbridge needs Node ${minimum}; ${version} is too old`);
+    return { problem: `Footbridge needs Node ${minimum} or newer, and this is ${version}` };
   const root = join(folder, 'checkout');
+  console.log(`Node ${version}, production dependencies only, in ${root}`);
   copySources(checkout, root);
   installProduction(root, node);
   const used = output(node, [join(root, 'scripts/run.mjs'), '-p', 'process.versions.node']);
@@ -35,27 +43,20 @@ export function withNodeFirst(node: string): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env['PATH'] ?? ''}` };
 }
 
-function installNode(folder: string, wanted: string): string {
-  const name = nodePackage(process.platform, process.arch);
-  if (name === undefined)
-    throw new Error(`no npm package holds Node for ${process.platform} on ${process.arch}`);
-  const program = join(
-    folder,
-    'node_modules',
-    name,
-    'bin',
-    process.platform === 'win32' ? 'node.exe' : 'node',
-  );
-  if (existsSync(program)) return program;
+function installNode(folder: string, specifier: string): boolean {
   mkdirSync(folder, { recursive: true });
   // Without a manifest of its own, npm would install into the checkout around it.
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
-  npm(folder, process.env, ['install', '--no-save', `${name}@${wanted}`]);
-  return program;
+  try {
+    npm(folder, process.env, ['install', '--no-save', specifier]);
+    return true;
+  } catch {
+    return false; // npm has said why.
+  }
 }
 
 /** All sources as they are now, committed or not; the installed dependencies stay. */
-function copySources(from: string, to: string): void {
+export function copySources(from: string, to: string): void {
   const GENERATED = new Set(['node_modules', '.cache', '.git', 'artefacts', 'coverage', 'data', 'dist']);
   mkdirSync(to, { recursive: true });
   for (const name of readdirSync(to))

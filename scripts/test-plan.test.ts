@@ -1,34 +1,51 @@
-import { matchesGlob } from 'node:path';
+import { globSync } from 'node:fs';
+import { join, matchesGlob } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
+import { ALL_TESTS, GROUPS } from './test-groups.ts';
 import { planStages } from './test-plan.ts';
 
 const ALL = { quick: false, node: undefined, filters: [] };
-const excludedBy = (args: readonly string[]) => args.filter((_, index) => args[index - 1] === '--exclude');
+const FILES = globSync(ALL_TESTS, {
+  cwd: join(import.meta.dirname, '..'),
+  exclude: (path) => path.includes('node_modules'),
+});
+const groupsOf = (file: string) =>
+  Object.entries(GROUPS)
+    .filter(([, globs]) => globs.some((glob) => matchesGlob(file, glob)))
+    .map(([name]) => name);
 
-describe('the plan of npm test', () => {
-  it('runs every file once: what the light stage leaves out is what the heavy stage runs', () => {
-    const [light, heavy] = planStages(ALL);
-    const heavyFolders = heavy?.args.filter((arg) => !arg.startsWith('--')) ?? [];
-    expect(excludedBy(light?.args ?? [])).toEqual(
-      heavyFolders.map((path) => (path.endsWith('/') ? `${path}**` : path)),
-    );
+describe('the groups of tests', () => {
+  it('put no file into two groups', () => {
+    expect(FILES.length).toBeGreaterThan(150);
+    expect(FILES.filter((file) => groupsOf(file).length > 1)).toEqual([]);
   });
 
-  it.each([
-    ['tests/nodes/failover.test.ts', false],
-    ['tests/crashes/token-crashes.test.ts', false],
-    ['tests/contract/macs-crash.test.ts', false],
-    ['packages/agent/test/crash-outbound.test.ts', false],
-    ['packages/service/src/media/browser.test.ts', false],
-    ['packages/demo/src/page.test.ts', false],
-    ['packages/demo/src/page/inbox/threads.test.ts', true],
-    ['tests/contract/webhook.test.ts', true],
-    ['packages/service/src/ports/switchboard/switchboard-redis.test.ts', true],
-  ])('--quick and %s: %s', (file, runs) => {
-    const [stage] = planStages({ ...ALL, quick: true });
-    expect(!excludedBy(stage?.args ?? []).some((glob) => matchesGlob(file, glob))).toBe(runs);
+  it.each(Object.values(GROUPS).flat())('%s names files that exist', (glob) => {
+    expect(FILES.some((file) => matchesGlob(file, glob))).toBe(true);
+  });
+
+  it.each(FILES.filter((file) => /crash|browser|chromium|nodes\//.test(file)))(
+    '%s is not a part of a quick run',
+    (file) => {
+      expect(['heavy', 'disruptive']).toContain(groupsOf(file)[0]);
+    },
+  );
+});
+
+describe('the plan of npm test', () => {
+  it('runs every group in a full run', () => {
+    expect(planStages(ALL).map(({ name, args }) => [name, args[0]])).toEqual([
+      ['light', '--project=!heavy'],
+      ['heavy', '--project=heavy'],
+    ]);
+  });
+
+  it('leaves out what is heavy or disruptive with --quick', () => {
+    expect(planStages({ ...ALL, quick: true })).toEqual([
+      { name: 'quick', args: ['--project=shared', '--project=measuring'] },
+    ]);
   });
 
   it('with files, runs these alone', () => {

@@ -42,14 +42,13 @@ async function succeeds({ root, node }: Place, args: string[]): Promise<boolean>
   return code === 0;
 }
 
-async function runTests(options: TestOptions): Promise<boolean> {
+async function runTests(options: TestOptions, place: Place): Promise<boolean> {
   const results: StageResult[] = [];
   const stage = async (name: string, run: () => boolean | Promise<boolean>) => {
     const started = performance.now();
     const passed = await run();
     results.push({ name, passed, seconds: (performance.now() - started) / 1000 });
   };
-  const place = options.node === undefined ? HERE : prepareOtherNode(ROOT, options.node);
   const plan = planStages(options);
   const stages = plan.map(({ name }) => name);
   removeReports(CACHE, stages);
@@ -71,9 +70,16 @@ async function runTests(options: TestOptions): Promise<boolean> {
   return results.every(({ passed }) => passed);
 }
 
+function problem(message: string): void {
+  console.error(message);
+  process.exitCode = 2;
+}
+
 const options = readTestOptions(process.argv.slice(2));
 if (options === 'help') console.log(TEST_HELP);
-else if ('problem' in options) {
-  console.error(`${options.problem}\n\n${TEST_HELP}`);
-  process.exitCode = 2;
-} else process.exitCode = (await runTests(options)) ? 0 : 1;
+else if ('problem' in options) problem(`${options.problem}\n\n${TEST_HELP}`);
+else {
+  const place = options.node === undefined ? HERE : prepareOtherNode(ROOT, options.node);
+  if ('problem' in place) problem(place.problem);
+  else process.exitCode = (await runTests(options, place)) ? 0 : 1;
+}

@@ -1,0 +1,26 @@
+/** Every test file, and the groups that are treated differently; the others share processes. */
+export const ALL_TESTS = ['packages/**/*.test.ts', 'scripts/**/*.test.ts', 'tests/**/*.test.ts'];
+
+export const GROUPS = {
+  /** Several nodes, processes, servers or a browser each: few at a time, so that they do not starve each other of their deadlines. */
+  heavy: [
+    'tests/nodes/*.test.ts',
+    'tests/crashes/*.test.ts',
+    'packages/demo/src/headless.test.ts',
+    'packages/demo/src/page.test.ts',
+  ],
+  /** Kill processes or open a browser: left out of a quick run. */
+  disruptive: [
+    'packages/agent/test/crash-*.test.ts',
+    'packages/service/src/media/browser.test.ts',
+    'packages/testkit/src/servers/chromium.test.ts',
+    'tests/contract/macs-crash.test.ts',
+  ],
+  /** Compare the memory or the CPU time of their own process: they must have it to themselves. */
+  measuring: [
+    'packages/service/src/edges/crm/answer-reader.test.ts',
+    'packages/service/src/flows/status/report-statuses.test.ts',
+    'packages/service/src/media/convert.test.ts',
+    'tests/contract/macs-liveness.test.ts',
+  ],
+} as const;
