@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 import { openArena } from './arena.ts';
 import { footbridge } from './contestants/footbridge.ts';
@@ -12,29 +12,48 @@ import { inbound, outbound } from './scenarios/work.ts';
 /** What a message costs Footbridge in units of the floor, by path. Ratios only: times belong to a machine. */
 export type Ratios = Readonly<Record<string, number>>;
 
-const file = new URL('recorded.json', import.meta.url);
+/** Processors differ in what cryptography costs, and the floor does it with another library: a record per architecture. */
+const recordOf = (arch: string) => new URL(`recorded/${arch}.json`, import.meta.url);
 /** A shared CI machine disturbs short runs by a third; a real regression of the hot path is larger than that. */
 const TOLERANCE = 1.5;
 
-export function recordRatios(results: Results): void {
+export function recordRatios({ when, command, machine, costs }: Results): void {
   const toFloor = Object.fromEntries(
-    Object.entries(results.costs).map(([path, costs]) => [
-      path,
-      rounded(costs['footbridge']?.toFloor.median),
-    ]),
+    Object.entries(costs).map(([path, of]) => [path, rounded(of['footbridge']?.toFloor.median)]),
   );
-  writeFileSync(file, `${JSON.stringify({ when: results.when, toFloor }, null, 2)}\n`);
+  const place = `${machine['cores']} × ${machine['cpu']}, load average ${machine['loadBefore']} before`;
+  const record = { when, command, machine: place, toFloor };
+  writeFileSync(recordOf(String(machine['arch'])), `${JSON.stringify(record, null, 2)}\n`);
 }
 
 const rounded = (ratio = Number.NaN) => Number(ratio.toFixed(3));
 
-export function readRecorded(): Ratios {
-  const { toFloor } = JSON.parse(readFileSync(file, 'utf8')) as { toFloor: Ratios };
+/** The ratios recorded on this architecture, or undefined where nothing was recorded. */
+export function readRecorded(arch: string): Ratios | undefined {
+  if (!existsSync(recordOf(arch))) return undefined;
+  const { toFloor } = JSON.parse(readFileSync(recordOf(arch), 'utf8')) as { toFloor: Ratios };
   return toFloor;
 }
 
+/** Compares a short run with the record and prints both. Returns the exit code: 1 for a regression, 2 without a record. */
+export async function guard(arch: string): Promise<0 | 1 | 2> {
+  const recorded = readRecorded(arch);
+  if (recorded === undefined) {
+    console.error(
+      `guard: nothing is recorded for ${arch}; on a quiet machine run npm run bench -- --only outbound,inbound,refusals --record`,
+    );
+    return 2;
+  }
+  const now = await measureNow();
+  for (const [path, ratio] of Object.entries(now))
+    console.log(`${path}: ${ratio.toFixed(2)} × floor, recorded ${recorded[path]?.toFixed(2) ?? 'never'}`);
+  const dearer = regressions(now, recorded);
+  for (const line of dearer) console.error(`guard: ${line}`);
+  return dearer.length === 0 ? 0 : 1;
+}
+
 /** A short interleaved run of Footbridge against the floor. */
-export async function measureNow(): Promise<Ratios> {
+async function measureNow(): Promise<Ratios> {
   const arena = await openArena({ pinning: findPinning() });
   try {
     const lanes = [await arena.enter(floor(), 100), await arena.enter(footbridge(), 100)];

@@ -6,7 +6,7 @@ import { openArena } from './arena.ts';
 import type { Arena, Lane } from './arena.ts';
 import { footbridge } from './contestants/footbridge.ts';
 import { fastFloor, floor, reference } from './contestants/plain.ts';
-import { recordRatios } from './guard.ts';
+import { guard, recordRatios } from './guard.ts';
 import { residentBytes } from './measure/process-costs.ts';
 import { findPinning } from './measure/pinning.ts';
 import { ratios, spread } from './measure/statistics.ts';
@@ -41,7 +41,8 @@ if (typeof options === 'string') {
   console.log(options);
   process.exit(2);
 }
-await bench(options);
+if (options.guard) process.exitCode = await guard(process.arch);
+else await bench(options);
 
 async function bench(run: Options): Promise<void> {
   const begun = Date.now();

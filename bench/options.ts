@@ -28,6 +28,7 @@ export interface Options {
   readonly memoryMessages: number;
   readonly profileFolder: string | undefined;
   readonly record: boolean;
+  readonly guard: boolean;
 }
 
 const HELP = `npm run bench -- [options]
@@ -40,7 +41,8 @@ const HELP = `npm run bench -- [options]
   --macs N               connected Macs (1000)
   --memory-messages N    length of the memory run (200000)
   --profile FOLDER       also write V8 CPU profiles there, and where the time goes by path
-  --record               keep the ratios as the ones that the regression guard compares with
+  --record               keep the ratios as the ones that --guard compares with on this architecture
+  --guard                only compare a short run with the record; exit code 1 if a message costs half again as much
 `;
 
 /** What is to be run, or the text to print instead. */
@@ -57,6 +59,7 @@ export function readOptions(args: string[]): Options | string {
       'memory-messages': { type: 'string', default: '200000' },
       profile: { type: 'string' },
       record: { type: 'boolean', default: false },
+      guard: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -75,5 +78,6 @@ export function readOptions(args: string[]): Options | string {
     memoryMessages: Number(values['memory-messages']),
     profileFolder: values.profile === undefined ? undefined : resolve(values.profile),
     record: values.record,
+    guard: values.guard,
   };
 }

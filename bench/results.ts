@@ -1,4 +1,4 @@
-import { arch, availableParallelism, cpus, platform } from 'node:os';
+import { arch, cpus, loadavg, platform } from 'node:os';
 import process from 'node:process';
 
 import { ratios, spread } from './measure/statistics.ts';
@@ -49,11 +49,12 @@ export function emptyResults(pinned: boolean): Results {
     command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
     machine: {
       cpu: cpus()[0]?.model ?? 'unknown',
-      cores: availableParallelism(),
+      cores: cpus().length,
       platform: platform(),
       arch: arch(),
       node: process.versions.node,
       pinned,
+      loadBefore: Number(loadavg()[0]?.toFixed(1)),
     },
     costs: {},
     latencies: {},
