@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+
+import { cached } from './cache.ts';
 
 const run = promisify(execFile);
 
@@ -12,93 +13,105 @@ export interface Program {
 }
 
 export interface DebianProgram {
-  /** The first one's libraries come along, since a bare machine lacks them. */
+  /** The libraries of the first one come along, since a bare machine lacks them. */
   readonly packages: readonly [string, ...string[]];
   /** For example `usr/bin/redis-server`. */
   readonly path: string;
 }
 
-/** A program of Debian's without installing it: its packages are downloaded and unpacked into a cache, no root needed. */
-export async function unpackProgram(
-  wanted: DebianProgram,
-  cache = defaultCache(basename(wanted.path)),
-): Promise<Program> {
-  const known = await programIn(cache, wanted.path);
-  if (known) return known;
-  await mkdir(dirname(cache), { recursive: true });
-  const work = await mkdtemp(`${cache}-`);
-  try {
-    await downloadAndUnpack(work, wanted.packages);
-    // Two suites may do this at once; the first one to be ready is kept.
-    await rename(join(work, 'root'), cache).catch(() => undefined);
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
-  const made = await programIn(cache, wanted.path);
-  if (!made) throw new Error(`Debian's packages were unpacked, but there is no ${wanted.path} in them.`);
-  return made;
-}
-
-function defaultCache(name: string): string {
-  const base = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
-  return join(base, 'footbridge', `${name}-${process.arch}`);
-}
-
-async function programIn(root: string, path: string): Promise<Program | undefined> {
-  // It may be a link, which need not lead anywhere yet.
-  const programs = await readdir(join(root, dirname(path))).catch((): string[] => []);
-  if (!programs.includes(basename(path))) return undefined;
-  const libraries = await Promise.all(
-    ['usr/lib', 'lib'].map(async (dir) => {
-      const triplets = await readdir(join(root, dir)).catch((): string[] => []);
-      return triplets.map((triplet) => join(root, dir, triplet));
-    }),
-  );
+/** Downloads and unpacks Debian packages into the cache: nothing is installed, and no root is needed. */
+export async function unpackProgram(wanted: DebianProgram, folder?: string): Promise<Program> {
+  const name = `${basename(wanted.path)}-${process.arch}`;
+  const root = await cached(name, (dir) => downloadAndUnpack(dir, wanted), folder);
   return {
-    path: join(root, path),
-    env: { LD_LIBRARY_PATH: libraries.flat().join(':') },
+    path: join(root, wanted.path),
+    // Fonts come from the packages too: text on a machine without fonts has no width.
+    env: { LD_LIBRARY_PATH: (await libraryFolders(root)).join(':'), FONTCONFIG_SYSROOT: root },
   };
 }
 
-async function downloadAndUnpack(work: string, packages: DebianProgram['packages']): Promise<void> {
-  const archives = join(work, 'archives');
-  const root = join(work, 'root');
-  await mkdir(archives);
-  await mkdir(root);
-  // The system's package lists may be missing or old; ours then go beside the download.
-  const apt = await fetched(packages, archives, []).catch(async () =>
-    fetched(packages, archives, await ownLists(work)),
-  );
-  for (const archive of apt) await run('dpkg', ['-x', join(archives, archive), root]);
-}
-
-async function fetched(
-  packages: DebianProgram['packages'],
-  archives: string,
-  options: readonly string[],
-): Promise<string[]> {
-  const { stdout } = await run('apt-cache', [...options, 'depends', packages[0]]);
-  const needed = [...stdout.matchAll(/^\s+Depends: ([a-z0-9.+-]+)$/gm)].map(([, name]) => name ?? '');
-  const libraries = needed.filter((name) => name !== 'libc6' && name.startsWith('l'));
-  await run('apt-get', [...options, 'download', ...packages, ...libraries], {
-    cwd: archives,
+/** Some libraries lie deeper, as those of PulseAudio, and are found at their installed path only. */
+async function libraryFolders(root: string): Promise<string[]> {
+  const folders = ['usr/lib', 'lib'].map(async (top) => {
+    const files = await readdir(join(root, top), { recursive: true, withFileTypes: true }).catch(() => []);
+    return files.filter(({ name }) => /\.so(\.|$)/.test(name)).map(({ parentPath }) => parentPath);
   });
-  return (await readdir(archives)).filter((file) => file.endsWith('.deb'));
+  return [...new Set((await Promise.all(folders)).flat())];
 }
 
-async function ownLists(work: string): Promise<string[]> {
-  const lists = join(work, 'lists');
-  const cache = join(work, 'cache');
-  await mkdir(join(lists, 'partial'), { recursive: true });
-  await mkdir(join(cache, 'archives', 'partial'), { recursive: true });
+async function downloadAndUnpack(dir: string, { packages, path }: DebianProgram): Promise<void> {
+  const work = join(dir, 'work');
+  // The package lists of the system may be missing or old; own ones are then fetched.
+  const archives = await download(packages, work, []).catch(async () =>
+    download(packages, work, await ownLists(`${work}-lists`)),
+  );
+  for (const archive of archives) await apt('dpkg', ['-x', archive, dir]);
+  await Promise.all([work, `${work}-lists`].map((left) => rm(left, { recursive: true, force: true })));
+  // It may be a link that leads nowhere here.
+  const programs = await readdir(join(dir, dirname(path))).catch((): string[] => []);
+  if (!programs.includes(basename(path))) throw new Error(`${packages.join(', ')} have no ${path}`);
+}
+
+/** Downloads the packages and every library that the first one needs, as if this machine had none of them. */
+async function download(
+  packages: DebianProgram['packages'],
+  work: string,
+  lists: readonly string[],
+): Promise<string[]> {
+  await rm(work, { recursive: true, force: true });
+  const archives = join(work, 'archives');
+  await mkdir(join(archives, 'partial'), { recursive: true });
+  const nothingInstalled = join(work, 'status');
+  await writeFile(nothingInstalled, '');
   const options = [
-    '-o',
-    `Dir::State::lists=${lists}`,
-    '-o',
-    `Dir::Cache=${cache}`,
-    '-o',
-    'Debug::NoLocking=1',
+    ...lists,
+    ...set({
+      'Debug::NoLocking': '1',
+      'Dir::Cache': work,
+      'Dir::State::status': nothingInstalled,
+      'Dir::State::extended_states': join(work, 'extended_states'),
+      'Acquire::http::Timeout': '30',
+      'Acquire::Retries': '2',
+    }),
   ];
-  await run('apt-get', [...options, 'update']);
+  const { stdout } = await apt('apt-cache', [...options, 'depends', packages[0]]);
+  const libraries = [...stdout.matchAll(/^\s+Depends: (z?lib[a-z0-9.+-]+)$/gm)].map(([, name]) => name ?? '');
+  const install = ['install', '--yes', '--download-only', '--no-install-recommends'];
+  await apt('apt-get', [...options, ...install, ...libraries]);
+  await apt('apt-get', [...options, 'download', ...packages], archives);
+  const files = await readdir(archives);
+  // The C library of the machine is the one its dynamic loader belongs to.
+  return files
+    .filter((file) => file.endsWith('.deb') && !file.startsWith('libc6_'))
+    .map((file) => join(archives, file));
+}
+
+async function ownLists(dir: string): Promise<string[]> {
+  await mkdir(join(dir, 'partial'), { recursive: true });
+  const options = set({ 'Dir::State::lists': dir });
+  const update = set({ 'Debug::NoLocking': '1', 'Dir::Cache': dir, 'Acquire::http::Timeout': '30' });
+  // A repository that does not answer need not be the one with these packages.
+  await apt('apt-get', [...options, ...update, 'update']).catch(() => undefined);
   return options;
+}
+
+const set = (settings: Record<string, string>): string[] =>
+  Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
+
+const WITHIN = 300_000;
+
+/** Runs one of Debian's programs; its error is the last line that the program wrote. */
+async function apt(program: string, args: string[], cwd?: string): Promise<{ stdout: string }> {
+  try {
+    return await run(program, args, { ...(cwd === undefined ? {} : { cwd }), timeout: WITHIN });
+  } catch (error) {
+    const { code, killed, stderr = '' } = error as { code?: unknown; killed?: boolean; stderr?: string };
+    const [last = killed === true ? `not within ${WITHIN} ms` : String(code)] = stderr
+      .split('\n')
+      .filter((line) => line.startsWith('E: '))
+      .slice(-1);
+    throw new Error(code === 'ENOENT' ? `no ${program} on this machine` : `${program}: ${last}`, {
+      cause: error,
+    });
+  }
 }
