@@ -6,11 +6,12 @@ import { ALL_TESTS, GROUPS } from './scripts/test-groups.ts';
 
 export default defineConfig({
   test: {
+    globalSetup: 'tests/global-setup.ts',
     pool: 'forks',
     // Most of the time the tests wait: for sockets, processes and deadlines.
     maxWorkers: 2 * availableParallelism(),
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
     retry: 0,
     projects: [
       {

@@ -1,31 +1,49 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { available } from './availability.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-afterEach(() => {
+import { undoList } from '../undo.ts';
+import { available } from './availability.ts';
+import { shareFindings } from './findings.ts';
+
+const undo = undoList();
+const missing = {
+  name: 'flux-capacitor',
+  find: () => Promise.reject(new Error('the PATH has none; Debian packages: no apt-get on this machine')),
+};
+
+beforeEach(async () => {
+  vi.stubEnv('FOOTBRIDGE_FINDINGS', undefined);
+  undo.add(await shareFindings([missing]));
+});
+afterEach(async () => {
+  await undo.run();
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });
 
-const missing = () => Promise.reject(new Error('not on this machine'));
-
 describe('a server that is missing', () => {
-  it('is said once, visibly, and skips', async () => {
+  const line = 'no flux-capacitor: the PATH has none; Debian packages: no apt-get on this machine';
+
+  it('is reported in one line by the first suite, and skips them all', async () => {
     vi.stubEnv('CI', 'false');
-    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    expect(await available('flux-capacitor', missing)).toBe(false);
-    expect(await available('flux-capacitor', missing)).toBe(false);
-    expect(said.mock.calls).toEqual([['skipped: no flux-capacitor\n']]);
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const suites = await Promise.all([available(missing), available(missing)]);
+    expect([...suites, await available(missing)]).toEqual([false, false, false]);
+    expect(written.mock.calls).toEqual([[`skipped: ${line}\n`]]);
   });
 
-  it('fails where CI is true', async () => {
+  it('is one failure where CI is true, however many suites need it', async () => {
     vi.stubEnv('CI', 'true');
-    await expect(available('flux-capacitor', missing)).rejects.toThrow(
-      'No flux-capacitor, and CI demands it.',
-    );
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const suites = await Promise.allSettled([available(missing), available(missing), available(missing)]);
+    const failures = suites.filter((suite) => suite.status === 'rejected');
+    expect(failures.map(({ reason }) => String(reason))).toEqual([`Error: CI is true, and there is ${line}`]);
+    expect(suites.filter((suite) => suite.status === 'fulfilled' && !suite.value)).toHaveLength(2);
+    expect(written).not.toHaveBeenCalled();
   });
 });
 
-it('a server that is there runs, in CI too', async () => {
+it('a suite runs where its server works, in CI too', async () => {
   vi.stubEnv('CI', 'true');
-  expect(await available('x', () => Promise.resolve('/usr/bin/x'))).toBe(true);
+  const works = { name: 'x', find: () => Promise.resolve('/usr/bin/x') };
+  expect(await available(works)).toBe(true);
 });

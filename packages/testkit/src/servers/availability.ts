@@ -1,19 +1,16 @@
-const told = new Set<string>();
+import { ask } from './findings.ts';
+import type { Finder } from './findings.ts';
 
 /**
- * Whether a suite that needs this server can run. If not, it says so in one line that stands out; where CI is true a
- * suite that silently did not run would be a lie, so there it is an error.
+ * Returns whether a suite that needs this server can run. The first suite of a run that cannot says so in one line,
+ * or fails where CI is true, since a run that silently left tests out must not pass. The others are skipped.
  */
-export async function available(what: string, find: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await find();
-    return true;
-  } catch (error) {
-    if (process.env['CI'] === 'true') {
-      throw new Error(`No ${what}, and CI demands it.`, { cause: error });
-    }
-    if (!told.has(what)) process.stderr.write(`skipped: no ${what}\n`);
-    told.add(what);
-    return false;
-  }
+export async function available(finder: Finder<unknown>): Promise<boolean> {
+  const finding = await ask(finder);
+  if ('found' in finding) return true;
+  if (!finding.isFirst) return false;
+  if (process.env['CI'] === 'true')
+    throw new Error(`CI is true, and there is no ${finder.name}: ${finding.missing}`);
+  process.stderr.write(`skipped: no ${finder.name}: ${finding.missing}\n`);
+  return false;
 }

@@ -1,87 +1,88 @@
 import { execFile } from 'node:child_process';
-import { access } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+
+import type { LaunchOptions } from 'playwright-core';
+
 import { available } from './availability.ts';
+import { checkBrowser } from './browser-check.ts';
+import { cached } from './cache.ts';
+import { unpackProgram } from './debian-program.ts';
+import type { Program } from './debian-program.ts';
+import { findOnce } from './findings.ts';
+import type { Finder } from './findings.ts';
 import { findOnPath } from './on-path.ts';
+import { firstThatWorks } from './sources.ts';
+import type { Source } from './sources.ts';
 
 const run = promisify(execFile);
 
-/** For `chromium.launch({ executablePath, args })` of playwright-core. */
-export interface Browser {
-  readonly executablePath: string;
-  readonly args: string[];
-}
-
-// It calls home at every start unless told not to, and as root it needs to be told to do without its sandbox.
-const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--disable-dev-shm-usage',
-];
-
 /** `describe.skipIf(!(await hasChromium()))` */
 export function hasChromium(): Promise<boolean> {
-  return available('chromium', findChromium);
+  return available(CHROMIUM);
 }
 
-let sought: Promise<Browser> | undefined;
-
-export function findChromium(): Promise<Browser> {
-  sought ??= seek();
-  return sought;
+/** For `chromium.launch()` of playwright-core. */
+export async function findChromium(): Promise<LaunchOptions> {
+  return launchOptions(await findOnce(CHROMIUM));
 }
 
-async function seek(): Promise<Browser> {
-  const given = process.env['CHROMIUM_PATH'];
-  if (given !== undefined) {
-    await access(given);
-    return { executablePath: given, args: ARGS };
-  }
-  const installed = await onPath();
-  if (installed !== undefined) return { executablePath: installed, args: ARGS };
-  return (await packaged()) ?? (await installFromDebian());
+/**
+ * Arguments of Playwright, and site isolation, which headless builds leave off. Those of the npm package are not used:
+ * they turn off the same-origin policy, and `--single-process` ends the browser with its first context. Only root runs
+ * Chromium without its sandbox.
+ */
+export function launchOptions({ path, env }: Program): LaunchOptions {
+  return {
+    executablePath: path,
+    args: ['--site-per-process'],
+    chromiumSandbox: process.getuid?.() !== 0,
+    env: { ...process.env, ...env },
+  };
 }
 
-async function onPath(): Promise<string | undefined> {
+const SOURCES: readonly Source<Program>[] = [
+  { name: 'CHROMIUM_PATH', find: fromEnvironment },
+  { name: 'the PATH', find: onPath },
+  { name: 'the npm package', find: fromNpm },
+  { name: 'Debian packages', find: () => unpackProgram(DEBIAN) },
+];
+
+export const CHROMIUM: Finder<Program> = {
+  name: 'chromium',
+  find: () => firstThatWorks('chromium', SOURCES, (program) => checkBrowser(program)),
+};
+
+// Few libraries, compared with the whole browser; what both share lies in chromium-common.
+const DEBIAN = {
+  packages: ['chromium-headless-shell', 'chromium-common'],
+  path: 'usr/lib/chromium/chromium-headless-shell',
+} as const;
+
+function fromEnvironment(): Promise<Program | undefined> {
+  const path = process.env['CHROMIUM_PATH'];
+  return Promise.resolve(path ? { path, env: {} } : undefined);
+}
+
+async function onPath(): Promise<Program | undefined> {
   for (const name of ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']) {
     const path = await findOnPath(name);
-    if (path !== undefined) return path;
+    if (path !== undefined) return { path, env: {} };
   }
   return undefined;
 }
 
 /** The Chromium inside the npm package exists for one platform only. */
-async function packaged(): Promise<Browser | undefined> {
+async function fromNpm(): Promise<Program | undefined> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
-  try {
-    const { default: chromium } = await import('@sparticuz/chromium');
-    const executablePath = await chromium.executablePath();
-    // A bare machine may lack libraries it needs: better to learn that now than in every test.
-    await run(executablePath, ['--version']);
-    return { executablePath, args: [...chromium.args, ...ARGS] };
-  } catch {
-    return undefined;
-  }
-}
-
-async function installFromDebian(): Promise<Browser> {
-  const apt = await findOnPath('apt-get');
-  if (apt === undefined || process.getuid?.() !== 0) {
-    throw new Error('No Chromium: set CHROMIUM_PATH, or put chromium on the PATH.');
-  }
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const install = () => run(apt, ['install', '-y', '--no-install-recommends', 'chromium'], { env });
-  await install().catch(async () => {
-    await run(apt, ['update'], { env });
-    await install();
+  const main = createRequire(import.meta.url).resolve('@sparticuz/chromium');
+  const manifest = await readFile(join(dirname(main), '../package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { version: string };
+  const dir = await cached(`chromium-npm-${version}`, async (TMPDIR) => {
+    const unpack = join(import.meta.dirname, 'unpack-npm-chromium.ts');
+    await run(process.execPath, [unpack], { env: { ...process.env, TMPDIR } });
   });
-  const executablePath = await onPath();
-  if (executablePath === undefined)
-    throw new Error('Debian’s chromium was installed, but is not on the PATH.');
-  return { executablePath, args: ARGS };
+  return { path: join(dir, 'chromium'), env: {} };
 }

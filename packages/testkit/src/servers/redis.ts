@@ -7,7 +7,11 @@ import { freePort } from '../ports.ts';
 import { available } from './availability.ts';
 import { unpackProgram } from './debian-program.ts';
 import type { Program } from './debian-program.ts';
+import { findOnce } from './findings.ts';
+import type { Finder } from './findings.ts';
 import { findOnPath } from './on-path.ts';
+import { firstThatWorks } from './sources.ts';
+import type { Source } from './sources.ts';
 
 export interface Redis {
   readonly url: string;
@@ -25,12 +29,15 @@ export interface Redis {
 
 /** `describe.skipIf(!(await hasRedis()))` */
 export function hasRedis(): Promise<boolean> {
-  return available('redis-server', findRedis);
+  return available(REDIS);
 }
 
 /** A Redis of the caller's own; where there is no program to run, the one at REDIS_URL, which cannot be restarted. */
 export async function startRedis(): Promise<Redis> {
-  const found = await findRedis();
+  return start(await findOnce(REDIS));
+}
+
+async function start(found: Program | Address): Promise<Redis> {
   if ('url' in found) return foreign(found.url);
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-redis-'));
   const remove = () => rm(dir, { recursive: true, force: true });
@@ -72,18 +79,41 @@ export async function startRedis(): Promise<Redis> {
 // The server's program lies in redis-tools, under several names.
 const DEBIAN = { packages: ['redis-tools', 'redis-server'], path: 'usr/bin/redis-server' } as const;
 
-let sought: Promise<Program | { url: string }> | undefined;
-
-function findRedis(): Promise<Program | { url: string }> {
-  sought ??= seek();
-  return sought;
+interface Address {
+  readonly url: string;
+  /** For reports: the URL may hold a password. */
+  readonly path: string;
 }
 
-async function seek(): Promise<Program | { url: string }> {
+const SOURCES: readonly Source<Program | Address>[] = [
+  { name: 'the PATH', find: onPath },
+  { name: 'REDIS_URL', find: fromEnvironment },
+  { name: 'Debian packages', find: () => unpackProgram(DEBIAN) },
+];
+
+export const REDIS: Finder<Program | Address> = {
+  name: 'redis-server',
+  find: () => firstThatWorks('redis-server', SOURCES, check),
+};
+
+async function onPath(): Promise<Program | undefined> {
   const path = (await findOnPath('redis-server')) ?? (await findOnPath('valkey-server'));
-  if (path !== undefined) return { path, env: {} };
+  return path === undefined ? undefined : { path, env: {} };
+}
+
+function fromEnvironment(): Promise<Address | undefined> {
   const url = process.env['REDIS_URL'];
-  return url === undefined ? unpackProgram(DEBIAN) : { url };
+  return Promise.resolve(url ? { url, path: new URL(url).host } : undefined);
+}
+
+/** Any answer will do: one that asks for a password comes from a Redis too. */
+async function check(found: Program | Address): Promise<void> {
+  const redis = await start(found);
+  try {
+    await command(redis.url, 'PING', '');
+  } finally {
+    await redis.stop();
+  }
 }
 
 async function launch({ path, env }: Program, dir: string, port: number): Promise<Child> {
@@ -100,7 +130,7 @@ async function launch({ path, env }: Program, dir: string, port: number): Promis
     'no',
   ];
   const server = new Child(path, settings, { env });
-  await server.line((line) => /ready to accept connections/i.test(line) || undefined, 10_000, 'Redis is up');
+  await server.line((line) => /ready to accept connections/i.test(line) || undefined, 60_000, 'Redis is up');
   return server;
 }
 
@@ -119,17 +149,17 @@ function foreign(url: string): Redis {
   };
 }
 
-/** One word to the server, waiting for its OK. */
-function command(url: string, word: string): Promise<void> {
+/** Sends one word to the server and waits for an answer that starts as expected. */
+function command(url: string, word: string, expected = '+OK'): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port || 6379), hostname, () => socket.write(`${word}\r\n`));
     socket.setTimeout(5_000, () => socket.destroy(new Error(`Redis did not answer ${word}.`)));
     socket.once('error', reject);
-    socket.once('data', (answer) => {
+    socket.once('data', (data) => {
       socket.destroy();
-      if (answer.toString().startsWith('+OK')) resolve();
-      else reject(new Error(`Redis refused ${word}: ${answer.toString().trim()}`));
+      if (data.toString().startsWith(expected)) resolve();
+      else reject(new Error(`Redis refused ${word}: ${data.toString().trim()}`));
     });
   });
 }
