@@ -1,6 +1,10 @@
+import { readdir } from 'node:fs/promises';
+
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasPostgres, startPostgres } from './postgres.ts';
+
+import { findOnce } from './findings.ts';
+import { hasPostgres, POSTGRES, startPostgres } from './postgres.ts';
 import type { Postgres } from './postgres.ts';
 
 describe.skipIf(!(await hasPostgres()))('PostgreSQL for tests', () => {
@@ -27,6 +31,15 @@ describe.skipIf(!(await hasPostgres()))('PostgreSQL for tests', () => {
     await expect(ask(url, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
     await postgres.restart();
     expect(await ask(url, 'SELECT n FROM kept ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  it('is initialised once per run; its servers start from copies', async () => {
+    const { template } = await findOnce(POSTGRES);
+    expect(await findOnce(POSTGRES)).toMatchObject({ template });
+    const files = await readdir(template);
+    expect(files).toContain('PG_VERSION');
+    // A server writes this file when it starts.
+    expect(files).not.toContain('postmaster.opts');
   });
 
   it('leaves nothing listening when it stops, twice even', async () => {
