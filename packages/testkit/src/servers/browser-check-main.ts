@@ -20,7 +20,8 @@ async function verdict(candidate: Program, ms: number): Promise<string> {
   });
   let browser: Browser;
   try {
-    browser = await Promise.race([chromium.launch({ ...launchOptions(candidate), timeout: 0 }), tooLate]);
+    const options = { ...(await launchOptions(candidate)), timeout: 0 };
+    browser = await Promise.race([chromium.launch(options), tooLate]);
   } catch (error) {
     return `rejected: does not start: ${startFault(error)}`;
   }

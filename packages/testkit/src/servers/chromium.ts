@@ -31,16 +31,25 @@ export async function findChromium(): Promise<LaunchOptions> {
 
 /**
  * Arguments of Playwright, and site isolation, which headless builds leave off. Those of the npm package are not used:
- * they turn off the same-origin policy, and `--single-process` ends the browser with its first context. Only root runs
- * Chromium without its sandbox.
+ * they turn off the same-origin policy, and `--single-process` ends the browser with its first context.
  */
-export function launchOptions({ path, env }: Program): LaunchOptions {
+export async function launchOptions({ path, env }: Program): Promise<LaunchOptions> {
   return {
     executablePath: path,
     args: ['--site-per-process'],
-    chromiumSandbox: process.getuid?.() !== 0,
+    chromiumSandbox: await canSandbox(),
     env: { ...process.env, ...env },
   };
+}
+
+/** Chromium refuses to sandbox root, and needs user namespaces for others, which many containers do not allow. */
+async function canSandbox(): Promise<boolean> {
+  if (process.getuid?.() === 0) return false;
+  if (process.platform !== 'linux') return true;
+  return run('unshare', ['--map-root-user', '--net', 'true']).then(
+    () => true,
+    () => false,
+  );
 }
 
 const SOURCES: readonly Source<Program>[] = [
