@@ -26,17 +26,16 @@ export const SERVICE: readonly Part[] = [
   { name: 'sql', files: /^sql\//, mayImport: ['errors'] },
   { name: 'redis', files: /^redis\//, mayImport: ['errors', 'log'] },
   { name: 'documents', files: /^(openapi|asyncapi)\//, mayImport: [] },
-  { name: 'media', files: /^media\//, mayImport: FOUNDATION },
   {
     name: 'edges',
     files: /^edges\//,
-    mayImport: ['flows', 'ports', 'config', 'media', 'documents', ...FOUNDATION],
+    mayImport: ['flows', 'ports', 'config', 'documents', ...FOUNDATION],
     separate: /^edges\/([^/]+)\//,
   },
   {
     name: 'flows',
     files: /^flows\//,
-    mayImport: ['ports', 'media', ...FOUNDATION],
+    mayImport: ['ports', ...FOUNDATION],
     separate: /^flows\/([^/]+)\//,
   },
   {
@@ -51,7 +50,8 @@ export const SERVICE: readonly Part[] = [
 /** Packages of ours that a package may import. `service`, `agent` and `cli` never meet but over the wire. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
-  service: ['protocol'],
+  media: ['protocol'],
+  service: ['protocol', 'media'],
   agent: ['protocol'],
   kit: ['protocol'],
   cli: ['protocol', 'kit'],

@@ -46,6 +46,8 @@ describe('a broken rule is seen', () => {
     ['the service imports the agent', 'service/src/edges/http/broken.ts', '@footbridge/agent/link'],
     ['the protocol imports the service', 'protocol/src/broken.ts', '@footbridge/service/errors'],
     ['the agent imports the service', 'agent/src/broken.ts', '@footbridge/service/errors'],
+    ['media imports the service', 'media/src/broken.ts', '@footbridge/service/errors'],
+    ['the agent imports media', 'agent/src/broken.ts', '@footbridge/media/sniff'],
     ['a package reaches into another by path', 'agent/src/broken.ts', '../../service/src/errors.ts'],
   ];
 

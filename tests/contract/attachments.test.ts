@@ -15,7 +15,7 @@ const undo = undoList();
 afterEach(() => undo.run());
 
 const fixture = (name: string) =>
-  readFileSync(join(import.meta.dirname, '../../packages/service/src/media/fixtures', name));
+  readFileSync(join(import.meta.dirname, '../../packages/media/src/fixtures', name));
 
 interface World {
   crm: Crm;

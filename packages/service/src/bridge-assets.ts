@@ -11,7 +11,7 @@ import { assetsRoutes } from './edges/operator/assets-routes.ts';
 import { pruneAssets } from './flows/assets/prune-assets.ts';
 import { createUploads } from './flows/assets/take-upload.ts';
 import type { Upload, UploadOutcome } from './flows/assets/take-upload.ts';
-import { Converter } from './media/convert.ts';
+import { Converter } from '@footbridge/media/convert';
 import type { AssetIndex } from './ports/asset-index/asset-index.ts';
 import { createSqlAssetIndex } from './ports/asset-index/asset-index-sql.ts';
 import type { Assets } from './ports/assets/assets.ts';

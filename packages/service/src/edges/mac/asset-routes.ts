@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
+import { decodeFileName } from '@footbridge/media/file-name';
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
@@ -8,7 +9,6 @@ import { RequestError } from '../../errors.ts';
 import { MAX_UPLOAD_BYTES } from '../../flows/assets/take-upload.ts';
 import type { Upload, UploadOutcome } from '../../flows/assets/take-upload.ts';
 import type { Recognition } from '../../flows/enrol/recognise-device.ts';
-import { fileNameFromHeader } from '../../media/file-name.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
 import type { Switchboard } from '../../ports/switchboard/switchboard.ts';
 
@@ -50,7 +50,7 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
       const name = request.headers['x-file-name'];
       return await deps.take({
         locationId,
-        name: fileNameFromHeader(Array.isArray(name) ? name[0] : name),
+        name: decodeFileName((Array.isArray(name) ? name[0] : name) ?? ''),
         bytes: bodyOf(request),
       });
     } finally {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 import type { Workshop } from '../../flows/assets/take-upload.ts';
-import type { Converter } from '../../media/convert.ts';
-import { mediaType } from '../../media/media-types.ts';
+import type { Converter } from '@footbridge/media/convert';
+import { mediaType } from '@footbridge/media/media-types';
 import { newAssetId } from '../../ports/assets/assets.ts';
 import type { Assets } from '../../ports/assets/assets.ts';
 

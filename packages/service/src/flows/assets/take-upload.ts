@@ -1,9 +1,10 @@
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
-import { safeFileName } from '../../media/file-name.ts';
-import { mediaType } from '../../media/media-types.ts';
-import type { MediaTypeName } from '../../media/media-types.ts';
-import { SNIFF_BYTES, sniff } from '../../media/sniff.ts';
+import { safeFileName } from '@footbridge/media/file-name';
+import { mediaType } from '@footbridge/media/media-types';
+import type { MediaTypeName } from '@footbridge/media/media-types';
+import { readHead } from '@footbridge/media/read-head';
+import { sniff } from '@footbridge/media/sniff';
 import type { AssetId, Assets } from '../../ports/assets/assets.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
 import { Quotas } from './quotas.ts';
@@ -77,10 +78,10 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
   }
 
   async function keep({ locationId, name, bytes }: Upload): Promise<UploadOutcome> {
-    const head = new Head();
-    const original = await assets.store(head.watch(bytes), MAX_UPLOAD_BYTES);
+    const { head, whole } = await readHead(bytes);
+    const original = await assets.store(whole, MAX_UPLOAD_BYTES);
     if (!original.stored) return { kind: 'refused', reason: original.reason };
-    const type = sniff(head.bytes());
+    const type = sniff(head);
     const { convert, note = null } = mediaType(type);
     if (convert === undefined)
       return {
@@ -115,25 +116,4 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
 
   const quotas = new Quotas(quotaBytes, async (locationId) => (await index.totals(locationId)).bytes);
   return (upload) => quotas.within(upload.locationId, upload.bytes, (bytes) => keep({ ...upload, bytes }));
-}
-
-/** Looks at the beginning of a stream while it passes. */
-class Head {
-  readonly #parts: Uint8Array[] = [];
-  #size = 0;
-
-  async *watch(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const part of bytes) {
-      if (this.#size < SNIFF_BYTES) {
-        const kept = part.slice(0, SNIFF_BYTES - this.#size);
-        this.#parts.push(kept);
-        this.#size += kept.byteLength;
-      }
-      yield part;
-    }
-  }
-
-  bytes(): Uint8Array {
-    return Buffer.concat(this.#parts);
-  }
 }

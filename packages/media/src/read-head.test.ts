@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { readHead } from './read-head.ts';
 import { SNIFF_BYTES } from './sniff.ts';
 
-describe('the head of a stream', () => {
-  it('I8 is its first bytes, and none of them is lost to the rest', async () => {
+describe('readHead', () => {
+  it('I8 returns the first bytes and repeats them in the whole stream', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(40_000), { maxLength: 8 }), async (sizes) => {
         const chunks = sizes.map((size, index) => Buffer.alloc(size, index + 1));
@@ -16,7 +16,7 @@ describe('the head of a stream', () => {
     );
   });
 
-  it('I8 leaves the rest unread until it is asked for, and lets go of it when it is not', async () => {
+  it('I8 reads the rest on demand and closes the source when the reader stops', async () => {
     let pulled = 0;
     let isClosed = false;
     const endless = async function* () {
@@ -38,7 +38,7 @@ describe('the head of a stream', () => {
     expect(isClosed).toBe(true);
   });
 
-  it('I8 a stream that breaks off later breaks off later', async () => {
+  it('I8 passes a later error of the source on', async () => {
     const broken = async function* () {
       yield Buffer.alloc(SNIFF_BYTES);
       throw new Error('connection reset');

@@ -5,7 +5,6 @@ import { isoBoxes, sequenceTrack } from './iso-boxes.ts';
 import { HeifFile } from './libheif.ts';
 import { difference, fixture, pixelAt, readJpeg, readPng, turned, written } from './testing/pictures.ts';
 import { convertTiff } from './tiff.ts';
-import { convertWebp } from './webp.ts';
 
 const pattern = readPng(fixture('pattern.png'));
 const cutout = readPng(fixture('cutout.png'));
@@ -71,34 +70,6 @@ describe('HEIC', () => {
       file.writeUInt32BE(size, 0);
       expect([...isoBoxes(file)]).toEqual([]);
     }
-  });
-});
-
-describe('WEBP', () => {
-  it.each([
-    ['pattern.webp', pattern, 0.01],
-    ['pattern-lossy.webp', pattern, 8],
-    ['cutout.webp', cutout, 0.01],
-    ['cutout-lossy.webp', cutout, 3],
-  ])('I8 %s becomes a PNG', async (name, expected, most) => {
-    const { bytes, answer } = await written((output) => convertWebp(fixture(name), output));
-    expect(answer).toBe('image/png');
-    const picture = readPng(bytes);
-    expect(picture.channels).toBe(expected.channels);
-    expect(difference(expected.rgba, picture.rgba)).toBeLessThan(most);
-  });
-
-  it('I8 a size that would not fit is refused before it is unpacked', async () => {
-    const file = Buffer.from(fixture('pattern.webp'));
-    file.writeUInt32LE(0x0fffffff, 21);
-    await expect(written((output) => convertWebp(file, output))).rejects.toThrow('too large (16384 × 16384)');
-  });
-
-  it('I8 a file cut short is refused', async () => {
-    const file = fixture('pattern-lossy.webp');
-    await expect(written((output) => convertWebp(file.subarray(0, 1000), output))).rejects.toThrow(
-      'cut short',
-    );
   });
 });
 

@@ -11,12 +11,12 @@ import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { answerAsset } from './asset-response.ts';
-import { fixture } from './convert/testing/pictures.ts';
-import { Converter } from './convert.ts';
-import { safeFileName } from './file-name.ts';
-import { mediaType } from './media-types.ts';
-import { sniff } from './sniff.ts';
+import { assetResponse } from './asset-response.ts';
+import { fixture } from '@footbridge/media/convert/testing/pictures';
+import { Converter } from '@footbridge/media/convert';
+import { safeFileName } from '@footbridge/media/file-name';
+import { mediaType } from '@footbridge/media/media-types';
+import { sniff } from '@footbridge/media/sniff';
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 const SCRIPT = 'console.log("it ran")';
@@ -228,7 +228,7 @@ function serve(files: Map<string, Served>, request: IncomingMessage, response: S
     sha256,
     expiresAt: new Date('2100-01-01'),
   };
-  const { status, headers, body } = answerAsset(asset, request.headers, new Date());
+  const { status, headers, body } = assetResponse(asset, request.headers, new Date());
   response.writeHead(status, headers).end(body && file.bytes.subarray(body.start, body.start + body.length));
 }
 

@@ -1,6 +1,6 @@
 import { SNIFF_BYTES } from './sniff.ts';
 
-/** The first bytes of a stream, and the whole stream still to be read: they come again at its beginning. */
+/** Returns the first bytes of a stream, and the whole stream, those bytes included. */
 export async function readHead(
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<{ head: Buffer; whole: AsyncGenerator<Uint8Array> }> {
@@ -13,11 +13,14 @@ export async function readHead(
     chunks.push(next.value);
     size += next.value.byteLength;
   }
-  return { head: Buffer.concat(chunks).subarray(0, SNIFF_BYTES), whole: goOn(chunks, iterator) };
+  return { head: Buffer.concat(chunks).subarray(0, SNIFF_BYTES), whole: resumed(chunks, iterator) };
 }
 
-/** Whoever stops reading early stops the source too. */
-async function* goOn(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** A reader that stops early closes the source too. */
+async function* resumed(
+  chunks: Uint8Array[],
+  iterator: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* chunks;
     for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;

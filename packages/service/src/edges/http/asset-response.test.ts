@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answerAsset, parseRange } from './asset-response.ts';
+import { assetResponse, parseRange } from './asset-response.ts';
 import type { AssetRequestHeaders } from './asset-response.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
@@ -11,12 +11,12 @@ const asset = {
   sha256: 'ab12',
   expiresAt: new Date('2026-01-02T00:00:00Z'),
 };
-const answer = (headers: AssetRequestHeaders = {}, changes: Partial<typeof asset> = {}) =>
-  answerAsset({ ...asset, ...changes }, headers, now);
+const respond = (headers: AssetRequestHeaders = {}, changes: Partial<typeof asset> = {}) =>
+  assetResponse({ ...asset, ...changes }, headers, now);
 
-describe('the answer for a stored file', () => {
-  it('I8 a picture is shown in place, under its own type, in a sandbox', () => {
-    const { status, headers, body } = answer();
+describe('assetResponse', () => {
+  it('I8 serves an image inline under its own type, in a sandbox', () => {
+    const { status, headers, body } = respond();
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       'Content-Type': 'image/png',
@@ -34,9 +34,9 @@ describe('the answer for a stored file', () => {
   });
 
   it.each(['text/html', 'image/svg+xml', 'application/xml', 'application/octet-stream', 'text/javascript'])(
-    'I8 %s leaves as an opaque file',
+    'I8 serves %s as an opaque attachment',
     (contentType) => {
-      expect(answer({}, { contentType }).headers).toMatchObject({
+      expect(respond({}, { contentType }).headers).toMatchObject({
         'Content-Type': 'application/octet-stream',
         'Content-Disposition': expect.stringMatching(/^attachment;/),
         'X-Content-Type-Options': 'nosniff',
@@ -44,44 +44,47 @@ describe('the answer for a stored file', () => {
     },
   );
 
-  it.each([['"ab12"'], ['W/"ab12"'], ['"x", "ab12"'], ['*']])('I8 %s is still current', (tag) => {
-    const { status, headers, body } = answer({ 'if-none-match': tag, range: 'bytes=0-1' });
-    expect({ status, body }).toEqual({ status: 304 });
-    expect(headers['ETag']).toBe('"ab12"');
-    expect(headers).not.toHaveProperty('Content-Length');
+  it.each([['"ab12"'], ['W/"ab12"'], ['"x", "ab12"'], ['*']])(
+    'I8 responds 304 to If-None-Match %s',
+    (tag) => {
+      const { status, headers, body } = respond({ 'if-none-match': tag, range: 'bytes=0-1' });
+      expect({ status, body }).toEqual({ status: 304 });
+      expect(headers['ETag']).toBe('"ab12"');
+      expect(headers).not.toHaveProperty('Content-Length');
+    },
+  );
+
+  it('I8 sends the whole file when If-None-Match names another version', () => {
+    expect(respond({ 'if-none-match': '"other"' }).status).toBe(200);
   });
 
-  it('I8 another version is sent whole', () => {
-    expect(answer({ 'if-none-match': '"other"' }).status).toBe(200);
-  });
-
-  it('I8 a part is answered as a part', () => {
-    const { status, headers, body } = answer({ range: 'bytes=100-199' });
+  it('I8 responds 206 to a range', () => {
+    const { status, headers, body } = respond({ range: 'bytes=100-199' });
     expect(status).toBe(206);
     expect(headers).toMatchObject({ 'Content-Range': 'bytes 100-199/1000', 'Content-Length': '100' });
     expect(body).toEqual({ start: 100, length: 100 });
   });
 
-  it('I8 a part of a version we no longer have is answered with the whole', () => {
-    expect(answer({ range: 'bytes=0-9', 'if-range': '"old"' }).status).toBe(200);
-    expect(answer({ range: 'bytes=0-9', 'if-range': 'W/"ab12"' }).status).toBe(200);
-    expect(answer({ range: 'bytes=0-9', 'if-range': '"ab12"' }).status).toBe(206);
+  it('I8 ignores the range when If-Range names another version', () => {
+    expect(respond({ range: 'bytes=0-9', 'if-range': '"old"' }).status).toBe(200);
+    expect(respond({ range: 'bytes=0-9', 'if-range': 'W/"ab12"' }).status).toBe(200);
+    expect(respond({ range: 'bytes=0-9', 'if-range': '"ab12"' }).status).toBe(206);
   });
 
-  it('I8 a part beyond the end is refused with the real size', () => {
-    const { status, headers, body } = answer({ range: 'bytes=1000-' });
+  it('I8 responds 416 with the size to a range beyond the end', () => {
+    const { status, headers, body } = respond({ range: 'bytes=1000-' });
     expect({ status, body }).toEqual({ status: 416 });
     expect(headers).toMatchObject({ 'Content-Range': 'bytes */1000', 'Content-Length': '0' });
   });
 
-  it('I8 caches forget a file when its life ends', () => {
-    const cacheControl = (expiresAt: Date) => answer({}, { expiresAt }).headers['Cache-Control'];
+  it('I8 limits caching to a week and to the expiry', () => {
+    const cacheControl = (expiresAt: Date) => respond({}, { expiresAt }).headers['Cache-Control'];
     expect(cacheControl(new Date('2027-01-01'))).toContain('max-age=604800');
     expect(cacheControl(new Date('2025-01-01'))).toContain('max-age=0');
   });
 });
 
-describe('ranges', () => {
+describe('parseRange', () => {
   it.each([
     ['bytes=0-0', { kind: 'part', start: 0, end: 0 }],
     ['bytes=0-', { kind: 'part', start: 0, end: 999 }],
@@ -98,17 +101,17 @@ describe('ranges', () => {
     ['bytes=+1-2', { kind: 'whole' }],
     ['items=0-1', { kind: 'whole' }],
     ['', { kind: 'whole' }],
-  ])('I8 %j of 1000 bytes', (header, expected) => {
+  ])('I8 reads %j of 1000 bytes', (header, expected) => {
     expect(parseRange(header, 1000)).toEqual(expected);
   });
 
-  it('I8 nothing can be asked of an empty file but all of it', () => {
+  it('I8 finds no range satisfiable in an empty file', () => {
     expect(parseRange('bytes=0-', 0)).toEqual({ kind: 'unsatisfiable' });
     expect(parseRange('bytes=-5', 0)).toEqual({ kind: 'unsatisfiable' });
     expect(parseRange(undefined, 0)).toEqual({ kind: 'whole' });
   });
 
-  it('I8 a part always lies within the file and is what a slice would give', () => {
+  it('I8 returns the same part as a slice of the file', () => {
     fc.assert(
       fc.property(fc.nat(50), fc.option(fc.nat(60)), fc.option(fc.nat(60)), (size, first, last) => {
         const range = parseRange(`bytes=${first ?? ''}-${last ?? ''}`, size);
@@ -121,7 +124,7 @@ describe('ranges', () => {
     );
   });
 
-  it('I8 no header makes it throw', () => {
+  it('I8 accepts any header without throwing', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat(), (header, size) => {
         parseRange(`bytes=${header}`, size);

@@ -1,11 +1,11 @@
 import type { MediaTypeName } from './media-types.ts';
 
-/** As many first bytes as `sniff` wants to see; a shorter file is given whole. */
+/** `sniff` looks at this many bytes at most. */
 export const SNIFF_BYTES = 64 * 1024;
 
 /**
- * The real type of a file, from its first bytes alone: what it is called and what the sender claims play no part.
- * A polyglot gets the type of its first bytes, which is safe because we serve that one type with `nosniff`.
+ * Returns the type of a file from its first bytes. The name and the declared type are ignored.
+ * A polyglot gets the type of its first bytes, which is safe because it is served as that type with `nosniff`.
  */
 export function sniff(head: Uint8Array): MediaTypeName {
   const bytes = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, SNIFF_BYTES));
@@ -35,10 +35,10 @@ function image(bytes: Buffer): MediaTypeName | undefined {
   return undefined;
 }
 
-/** `BM` alone may begin a sentence; the size of the header that follows may not. */
+/** `BM` may also begin a text; only a bitmap has one of these header sizes next. */
 const isBitmapHeader = (size: number) => [12, 40, 52, 56, 64, 108, 124].includes(size);
 
-/** An animation announces itself with `acTL` before the first pixels; Apple's own PNG variant begins with `CgBI`. */
+/** An animation has `acTL` before the first image data; Apple's PNG variant begins with `CgBI`. */
 function png(bytes: Buffer): MediaTypeName {
   for (let at = 8; at + 8 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
     const chunk = ascii(bytes, at + 4, at + 8);
@@ -58,7 +58,7 @@ function isoMedia(bytes: Buffer): MediaTypeName | undefined {
   if (bytes.length < 12) return undefined;
   const box = ascii(bytes, 4, 8);
   if (box !== 'ftyp') {
-    // QuickTime files of before `ftyp` begin with any of these; the size's first byte is 0 below 16 MB.
+    // QuickTime files older than `ftyp` begin with one of these; the first byte of a size below 16 MB is 0.
     return bytes[0] === 0 && /^(moov|mdat|wide|pnot|free|skip)$/.test(box) ? 'video/quicktime' : undefined;
   }
   const end = Math.min(bytes.readUInt32BE(0), bytes.length);
@@ -89,7 +89,7 @@ function sound(bytes: Buffer): MediaTypeName | undefined {
   const [first = 0, second = 0, third = 0] = bytes;
   if (first !== 0xff || bytes.length < 4) return undefined;
   if ((second & 0xf6) === 0xf0) return 'audio/aac';
-  // MPEG layer III with a version, a bitrate and a sampling rate that exist.
+  // MPEG layer III with a valid version, bitrate and sample rate.
   const isLayer3 = (second & 0xe6) === 0xe2 && (second & 0x18) !== 0x08;
   return isLayer3 && third >> 4 !== 0 && third >> 4 !== 15 && (third & 0x0c) !== 0x0c
     ? 'audio/mpeg'
@@ -121,7 +121,7 @@ const PACKAGE_TYPES: readonly MediaTypeName[] = [
   'application/epub+zip',
 ];
 
-/** OpenDocument and EPUB say what they are in their first entry; Office is known by its folders. */
+/** OpenDocument and EPUB declare their type in the first entry; Office files are recognised by their folders. */
 function zip(bytes: Buffer): MediaTypeName {
   const names = zipEntryNames(bytes);
   if (names[0] === 'mimetype') {
@@ -145,7 +145,7 @@ function zipEntryNames(bytes: Buffer): string[] {
 }
 
 function document(bytes: Buffer): MediaTypeName | undefined {
-  // Readers accept a PDF whose header comes late; a browser told `nosniff` does not look, but a name should be honest.
+  // PDF readers accept a header that comes later; the extension should be right for those files too.
   if (startsWith(bytes, '%PDF-') || bytes.subarray(0, 1024).includes('\n%PDF-')) return 'application/pdf';
   if (startsWith(bytes, '{\\rtf')) return 'application/rtf';
   return undefined;
@@ -154,7 +154,7 @@ function document(bytes: Buffer): MediaTypeName | undefined {
 const MARKUP =
   /<(!doctype|\?xml|html|head|body|script|svg|iframe|object|embed|img|style|link|meta|math|base)\b/i;
 
-/** Text is UTF-8 without control characters; as soon as markup shows in it, it is no longer plain. */
+/** Text is UTF-8 without control characters; text that contains markup is not plain. */
 function text(bytes: Buffer): MediaTypeName | undefined {
   const content = decodeText(bytes);
   if (content === undefined) return undefined;
@@ -170,9 +170,9 @@ function text(bytes: Buffer): MediaTypeName | undefined {
 function decodeText(bytes: Buffer): string | undefined {
   if (bytes.length === 0) return undefined;
   try {
-    // A cut in the middle of a character is no fault of the file, so the decoder is told more may follow.
+    // `stream` accepts a character that is cut off at the end of the first bytes.
     const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true }).trimStart();
-    // oxlint-disable-next-line no-control-regex -- control characters are what tells bytes from text
+    // oxlint-disable-next-line no-control-regex -- control characters distinguish bytes from text
     return /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/.test(content) ? undefined : content;
   } catch {
     return undefined;

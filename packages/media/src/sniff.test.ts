@@ -32,9 +32,9 @@ const bmp = Buffer.concat([latin1('BM'), Buffer.alloc(12), Buffer.from([40, 0, 0
 const KNOWN: [string, Buffer, MediaTypeName][] = [
   ['a PNG', pngOf('IHDR', 'IDAT', 'IEND'), 'image/png'],
   ['an animated PNG', fixture('apng-3frames-alpha.png'), 'image/apng'],
-  ['an animated PNG behind a colour profile', pngOf('IHDR', 'iCCP', 'acTL', 'IDAT'), 'image/apng'],
-  ['a PNG with acTL too late to count', pngOf('IHDR', 'IDAT', 'acTL'), 'image/png'],
-  ['a PNG as Apple packs it into apps', pngOf('CgBI', 'IHDR', 'IDAT'), 'image/x-apple-png'],
+  ['an animated PNG after a colour profile', pngOf('IHDR', 'iCCP', 'acTL', 'IDAT'), 'image/apng'],
+  ['a PNG with acTL after its image data', pngOf('IHDR', 'IDAT', 'acTL'), 'image/png'],
+  ["a PNG in Apple's variant", pngOf('CgBI', 'IHDR', 'IDAT'), 'image/x-apple-png'],
   ['a PNG cut off after its signature', pngOf(), 'image/png'],
   ['a JPEG', latin1('\xff\xd8\xff\xe1\0\x10Exif'), 'image/jpeg'],
   ['a GIF', fixture('apng-3frames-alpha.expected.gif'), 'image/gif'],
@@ -45,8 +45,8 @@ const KNOWN: [string, Buffer, MediaTypeName][] = [
   ['a still that also holds a sequence', ftyp('heic', 'mif1', 'msf1'), 'image/heic-sequence'],
   ['an AVIF', ftyp('avif', 'mif1', 'miaf'), 'image/avif'],
   ['an AVIF under the generic brand', ftyp('mif1', 'avif'), 'image/avif'],
-  ['a TIFF of Intel order', latin1('II*\0\x08\0\0\0'), 'image/tiff'],
-  ['a TIFF of Motorola order', latin1('MM\0*\0\0\0\x08'), 'image/tiff'],
+  ['a little-endian TIFF', latin1('II*\0\x08\0\0\0'), 'image/tiff'],
+  ['a big-endian TIFF', latin1('MM\0*\0\0\0\x08'), 'image/tiff'],
   ['a bitmap', bmp, 'image/bmp'],
   ['an MP4', ftyp('isom', 'iso2', 'avc1', 'mp41'), 'video/mp4'],
   ['an iPhone video', ftyp('qt  '), 'video/quicktime'],
@@ -62,15 +62,15 @@ const KNOWN: [string, Buffer, MediaTypeName][] = [
   ['an AMR voice message', fixture('voice.amr'), 'audio/amr'],
   ['a wide-band AMR', latin1('#!AMR-WB\n\x04'), 'audio/amr-wb'],
   ['an MP3 with a tag', latin1('ID3\x04\0'), 'audio/mpeg'],
-  ['a bare MP3', latin1('\xff\xfb\x90\x64'), 'audio/mpeg'],
+  ['an MP3 without a tag', latin1('\xff\xfb\x90\x64'), 'audio/mpeg'],
   ['an AAC stream', latin1('\xff\xf1\x50\x80'), 'audio/aac'],
   ['a WAV', latin1('RIFF\x24\0\0\0WAVEfmt '), 'audio/wav'],
   ['an AIFF', latin1('FORM\0\0\0\0AIFFCOMM'), 'audio/aiff'],
   ['a FLAC', latin1('fLaC\0\0\0\x22'), 'audio/flac'],
-  ['an Ogg sound', latin1(`OggS${'\0'.repeat(24)}OpusHead`), 'audio/ogg'],
-  ['an Ogg film', latin1(`OggS${'\0'.repeat(24)}\x80theora`), 'video/ogg'],
+  ['an Ogg audio file', latin1(`OggS${'\0'.repeat(24)}OpusHead`), 'audio/ogg'],
+  ['an Ogg video', latin1(`OggS${'\0'.repeat(24)}\x80theora`), 'video/ogg'],
   ['a PDF', latin1('%PDF-1.7\n'), 'application/pdf'],
-  ['a PDF behind a line of rubbish', latin1('\x01\x02\n%PDF-1.4\n'), 'application/pdf'],
+  ['a PDF after a line of other bytes', latin1('\x01\x02\n%PDF-1.4\n'), 'application/pdf'],
   ['a ZIP', zipEntry('photo.jpg'), 'application/zip'],
   [
     'a Word document',
@@ -92,37 +92,48 @@ const KNOWN: [string, Buffer, MediaTypeName][] = [
   ['an appointment', latin1('BEGIN:VCALENDAR\r\nVERSION:2.0\r\n'), 'text/calendar'],
   ['plain text', Buffer.from('Grüße aus Köln 👋\n'), 'text/plain'],
   ['text that mentions a comparison', Buffer.from('if a < b then stop'), 'text/plain'],
-  ['a page', Buffer.from('<!doctype html><title>x</title>'), 'text/html'],
-  ['a page after a byte order mark and blanks', Buffer.from('\uFEFF \n<p onclick=x>'), 'text/html'],
-  ['a page that starts as text', Buffer.from('hello <script>alert(1)</script>'), 'text/html'],
-  ['a drawing', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), 'image/svg+xml'],
-  ['a drawing with a prolog', Buffer.from('<?xml version="1.0"?><!-- x --><svg/>'), 'image/svg+xml'],
-  ['a drawing under a prefix', Buffer.from('<?xml version="1.0"?><s:svg xmlns:s="x"/>'), 'image/svg+xml'],
+  ['an HTML page', Buffer.from('<!doctype html><title>x</title>'), 'text/html'],
+  [
+    'an HTML page after a byte order mark and white space',
+    Buffer.from('\uFEFF \n<p onclick=x>'),
+    'text/html',
+  ],
+  ['an HTML page that starts as text', Buffer.from('hello <script>alert(1)</script>'), 'text/html'],
+  ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), 'image/svg+xml'],
+  ['an SVG with a prolog', Buffer.from('<?xml version="1.0"?><!-- x --><svg/>'), 'image/svg+xml'],
+  [
+    'an SVG with a namespace prefix',
+    Buffer.from('<?xml version="1.0"?><s:svg xmlns:s="x"/>'),
+    'image/svg+xml',
+  ],
   ['XML', Buffer.from('<?xml version="1.0"?><plist/>'), 'application/xml'],
   ['XHTML', Buffer.from('<?xml version="1.0"?><html xmlns="x"/>'), 'text/html'],
-  ['a program', latin1('MZ\x90\0\x03\0\0\0'), 'application/octet-stream'],
+  ['a Windows program', latin1('MZ\x90\0\x03\0\0\0'), 'application/octet-stream'],
   ['UTF-16', Buffer.from('\uFEFF<script>', 'utf16le'), 'application/octet-stream'],
-  ['nothing at all', Buffer.alloc(0), 'application/octet-stream'],
+  ['an empty file', Buffer.alloc(0), 'application/octet-stream'],
 ];
 
-describe('the type of a file', () => {
-  it.each(KNOWN)('I8 %s is recognised by its bytes', (_, bytes, type) => {
+describe('sniff', () => {
+  it.each(KNOWN)('I8 recognises %s', (_, bytes, type) => {
     expect(sniff(bytes)).toBe(type);
   });
 
   it.each<[string, Buffer]>([
     ['a GIF that is also a script', latin1('GIF89a/*\x01\0\0*/=1;alert(1)//')],
     [
-      'a PNG with a page after its end',
+      'a PNG with an HTML page after its end',
       Buffer.concat([fixture('apng-3frames-alpha.png'), latin1('<script>alert(1)</script>')]),
     ],
-    ['a JPEG with a page in its comment', latin1('\xff\xd8\xff\xfe\0\x20<html><script>alert(1)</script>')],
-    ['a WAV with a page inside', latin1('RIFF\x24\0\0\0WAVE<html><script>')],
-  ])('I8 %s is served as its first bytes say', (_, bytes) => {
+    [
+      'a JPEG with an HTML page in its comment',
+      latin1('\xff\xd8\xff\xfe\0\x20<html><script>alert(1)</script>'),
+    ],
+    ['a WAV with an HTML page inside', latin1('RIFF\x24\0\0\0WAVE<html><script>')],
+  ])('I8 types %s by its first bytes', (_, bytes) => {
     expect(mediaType(sniff(bytes)).served).toMatch(/^(image\/(gif|png|jpeg)|audio\/wav)$/);
   });
 
-  it('I8 whatever the bytes, nothing leaves inline under a type that runs', () => {
+  it('I8 never returns an executable type that is served inline', () => {
     const safe = /^(image\/(?!svg)|video\/|audio\/|text\/plain; charset=utf-8$)/;
     fc.assert(
       fc.property(
@@ -138,16 +149,15 @@ describe('the type of a file', () => {
     );
   });
 
-  it('I8 looks at the first bytes only, and is quick about them', () => {
-    const text = Buffer.alloc(20 * 1024 * 1024, 'a < b & c ');
-    const started = performance.now();
-    expect(sniff(text)).toBe('text/plain');
-    expect(performance.now() - started).toBeLessThan(100);
+  it('I8 looks at the first bytes only', () => {
+    const text = Buffer.alloc(2 * SNIFF_BYTES, 'a < b & c ');
     text.write('<script>', SNIFF_BYTES);
     expect(sniff(text)).toBe('text/plain');
+    text.write('<script>', SNIFF_BYTES - 8);
+    expect(sniff(text)).toBe('text/html');
   });
 
-  it('I8 a character cut in half at the end of the first bytes is still text', () => {
+  it('I8 accepts a character that is cut off at the end of the first bytes', () => {
     const text = Buffer.from('é'.repeat(SNIFF_BYTES));
     expect(sniff(text.subarray(1))).toBe('application/octet-stream');
     expect(sniff(Buffer.concat([latin1('a'), text]))).toBe('text/plain');

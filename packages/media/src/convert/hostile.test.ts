@@ -8,7 +8,6 @@ import { convertHeic } from './heic.ts';
 import type { OutputFile } from './output-file.ts';
 import { fixture, written } from './testing/pictures.ts';
 import { convertTiff } from './tiff.ts';
-import { convertWebp } from './webp.ts';
 
 type Convert = (file: Buffer, output: OutputFile) => unknown;
 
@@ -39,8 +38,6 @@ describe('damaged files', () => {
     ["Apple's PNG", 'apple.png', convertApplePng, 300],
     ['TIFF', 'pattern-tiled.tiff', convertTiff, 300],
     ['planar TIFF', 'pattern-planar.tiff', convertTiff, 200],
-    ['WEBP', 'cutout-lossy.webp', convertWebp, 100],
-    ['animated WEBP', 'animation.webp', convertWebp, 100],
     ['HEIC', 'cutout.heic', convertHeic, 40],
     ['HEIC in tiles', 'pattern-turned.heic', convertHeic, 40],
     ['HEIC sequence', 'animation.heics', convertHeic, 40],

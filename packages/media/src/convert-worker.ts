@@ -54,10 +54,6 @@ async function convert(conversion: Conversion, file: Buffer, output: OutputFile)
       convertApplePng(file, output);
       return { type: 'image/png' };
     }
-    case 'webp': {
-      const { convertWebp } = await import('./convert/webp.ts');
-      return { type: await convertWebp(file, output) };
-    }
     case 'tiff': {
       const { convertTiff } = await import('./convert/tiff.ts');
       return { type: 'image/png', note: convertTiff(file, output) };

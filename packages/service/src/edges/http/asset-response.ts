@@ -1,12 +1,12 @@
-import { contentDisposition } from './file-name.ts';
-import { mediaType } from './media-types.ts';
+import { mediaType } from '@footbridge/media/media-types';
 
-/** What is known of a stored file by the time somebody asks for it. */
+import { contentDisposition } from './content-disposition.ts';
+
 export interface ServableAsset {
   name: string;
   contentType: string;
   size: number;
-  /** Hex; makes the ETag, since a name may come to stand for other bytes but a digest cannot. */
+  /** Hex. The ETag is made from it: two contents never share one. */
   sha256: string;
   expiresAt: Date;
 }
@@ -17,22 +17,22 @@ export interface AssetRequestHeaders {
   'if-none-match'?: string | undefined;
 }
 
-export interface AssetAnswer {
+export interface AssetResponse {
   status: 200 | 206 | 304 | 416;
   headers: Record<string, string>;
-  /** The bytes to send after the headers; absent when none follow. A HEAD answer is the same without them. */
+  /** The bytes of the file to send; absent when the response has no body. HEAD sends the headers alone. */
   body?: { start: number; length: number };
 }
 
 /**
- * Whatever a stored file contains, no browser runs it: one fixed type that must not be guessed at, and a sandbox
- * without script, forms or an origin should the file be opened as a page of its own.
+ * No browser executes a stored file: the content type is fixed and must not be sniffed, and a file opened as a page
+ * runs in a sandbox without scripts, forms or an origin.
  */
 const PROTECTION = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy':
     "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors *",
-  // The CRM's pages embed these files from another origin; a recording opened on its own, in the sandbox, is one too.
+  // The CRM's pages embed these files from another origin, and so does a recording opened on its own in the sandbox.
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'Access-Control-Allow-Origin': '*',
   'Referrer-Policy': 'no-referrer',
@@ -41,8 +41,8 @@ const PROTECTION = {
 
 const WEEK_SECONDS = 7 * 24 * 3600;
 
-/** The whole answer for GET and HEAD on a stored file, without touching its bytes. */
-export function answerAsset(asset: ServableAsset, request: AssetRequestHeaders, now: Date): AssetAnswer {
+/** Returns the response to GET or HEAD on a stored file, without reading the file. */
+export function assetResponse(asset: ServableAsset, request: AssetRequestHeaders, now: Date): AssetResponse {
   const type = mediaType(asset.contentType);
   const etag = `"${asset.sha256}"`;
   const headers: Record<string, string> = {
@@ -55,7 +55,7 @@ export function answerAsset(asset: ServableAsset, request: AssetRequestHeaders, 
 
   headers['Content-Type'] = type.served;
   headers['Content-Disposition'] = contentDisposition(type.disposition, asset.name);
-  // A range is meant for the version named by If-Range; for any other one the whole file is the answer.
+  // A range applies to the version that If-Range names; for another version the response is the whole file.
   const applies = request['if-range'] === undefined || request['if-range'] === etag;
   const range = applies ? parseRange(request.range, asset.size) : WHOLE;
   if (range.kind === 'unsatisfiable') {
@@ -71,29 +71,26 @@ export function answerAsset(asset: ServableAsset, request: AssetRequestHeaders, 
   return { status: 206, headers, body: { start, length } };
 }
 
-/** For the one person who has the address, until it ends; never in a cache that several people share. */
+/** Private caches only, and never beyond the asset's expiry. */
 function cacheControl(expiresAt: Date, now: Date): string {
   const left = Math.floor((expiresAt.getTime() - now.getTime()) / 1000);
   return `private, max-age=${Math.max(0, Math.min(WEEK_SECONDS, left))}, immutable`;
 }
 
-/** If-None-Match compares weakly: a proxy may have marked our tag with `W/`. */
+/** If-None-Match compares weakly: a proxy may have prefixed our tag with `W/`. */
 function matchesAny(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === '*') return true;
   return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
 
-export type Range =
-  | { kind: 'whole' }
-  | { kind: 'part'; start: number; end: number }
-  | { kind: 'unsatisfiable' };
+type Range = { kind: 'whole' } | { kind: 'part'; start: number; end: number } | { kind: 'unsatisfiable' };
 
 const WHOLE: Range = { kind: 'whole' };
 
 /**
- * RFC 9110: a header that is no valid byte range is ignored, one that lies outside the file is refused.
- * Several ranges at once are answered with the whole file: nobody needs them, and they multiply the work.
+ * RFC 9110: an invalid range header is ignored, a range outside the file is not satisfiable. A request for several
+ * ranges gets the whole file: no client of ours sends one, and multipart responses multiply the work.
  */
 export function parseRange(header: string | undefined, size: number): Range {
   const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '') ?? [];
