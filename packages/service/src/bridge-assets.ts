@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 
+import { Converter } from '@footbridge/media/converter';
 import type { FastifyInstance } from 'fastify';
 
 import type { Ground } from './bridge.ts';
 import { every } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { assetRoutes } from './edges/http/asset-routes.ts';
-import { openWorkshop } from './edges/media/workshop.ts';
+import { createAssetConverter } from './edges/media/asset-converter.ts';
 import { assetsRoutes } from './edges/operator/assets-routes.ts';
 import { pruneAssets } from './flows/assets/prune-assets.ts';
 import { createUploads } from './flows/assets/take-upload.ts';
 import type { Upload, UploadOutcome } from './flows/assets/take-upload.ts';
-import { Converter } from '@footbridge/media/convert';
 import type { AssetIndex } from './ports/asset-index/asset-index.ts';
 import { createSqlAssetIndex } from './ports/asset-index/asset-index-sql.ts';
 import type { Assets } from './ports/assets/assets.ts';
@@ -37,13 +37,12 @@ export async function composeAssets(
   const choice = config.assets;
   const assets = await openAssets(choice);
   const index = createSqlAssetIndex({ db: database.db, clock });
-  const converter = new Converter();
+  const converter = await Converter.open(join(config.dataDir, 'converter'), log);
   life.add('converter', () => converter.close());
-  const workshop = await openWorkshop(join(config.dataDir, 'workshop'), assets, converter);
   const take = createUploads({
     assets,
     index,
-    workshop,
+    converter: createAssetConverter(assets, converter),
     clock,
     log,
     baseUrl,

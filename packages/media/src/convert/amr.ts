@@ -1,6 +1,6 @@
 import { decoder } from '@audio/decode-amr';
 
-import { MAX_OUTPUT_BYTES, Refusal } from './budget.ts';
+import { MAX_OUTPUT_BYTES, ConversionError } from './budget.ts';
 import type { OutputFile } from './output-file.ts';
 import { WavWriter } from './wav-write.ts';
 
@@ -12,9 +12,9 @@ const NARROW_SIZES = [13, 14, 16, 18, 20, 21, 27, 32, 6, 6, 6, 6, 1, 1, 1, 1];
 const PIECE_BYTES = 8192;
 
 /** The voice format of SMS and old phones, narrow or wide band, as a WAV. */
-export async function convertAmr(file: Buffer, output: OutputFile): Promise<void> {
+export async function convertAmr(file: Buffer, output: OutputFile): Promise<{ type: 'audio/wav' }> {
   // A frame of silence is one byte that becomes 640: a small file may hold days.
-  if (unpackedBytes(file) > MAX_OUTPUT_BYTES) throw new Refusal('the recording is too long');
+  if (unpackedBytes(file) > MAX_OUTPUT_BYTES) throw new ConversionError('the recording is too long');
   const amr = await decoder();
   let writer: WavWriter | undefined;
   for (let at = 0; at < file.length; at += PIECE_BYTES) {
@@ -23,8 +23,9 @@ export async function convertAmr(file: Buffer, output: OutputFile): Promise<void
     writer ??= new WavWriter(output, { sampleRate, channels: channelData.length });
     writer.samples(channelData);
   }
-  if (writer === undefined) throw new Refusal('the recording is damaged');
+  if (writer === undefined) throw new ConversionError('the recording is damaged');
   writer.finish();
+  return { type: 'audio/wav' };
 }
 
 function unpackedBytes(file: Buffer): number {

@@ -5,9 +5,9 @@ import { convertApplePng } from './apple-png.ts';
 import { Canvas } from './canvas.ts';
 import { writeGif } from './gif-write.ts';
 import { convertHeic } from './heic.ts';
-import { difference, fixture, pixelAt, readPng, written } from './testing/pictures.ts';
-import { readGif } from './testing/read-gif.ts';
-import type { Gif } from './testing/read-gif.ts';
+import { difference, fixture, pixelAt, readPng, written } from '../testing/pictures.ts';
+import { readGif } from '../testing/read-gif.ts';
+import type { Gif } from '../testing/read-gif.ts';
 
 const chunk = (type: string, data: Buffer) => {
   const [head, tail] = [Buffer.alloc(8), Buffer.alloc(4)];

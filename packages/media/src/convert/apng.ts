@@ -1,4 +1,4 @@
-import { checkAnimation, Refusal } from './budget.ts';
+import { checkAnimation, ConversionError } from './budget.ts';
 import { Canvas } from './canvas.ts';
 import type { Frame } from './canvas.ts';
 import { writeGif } from './gif-write.ts';
@@ -24,11 +24,12 @@ interface Animation {
 }
 
 /** An animated PNG as an animated GIF. */
-export async function convertApng(file: Buffer, output: OutputFile): Promise<void> {
+export async function convertApng(file: Buffer, output: OutputFile): Promise<{ type: 'image/gif' }> {
   const animation = readApng(file);
   const { width, height } = animation.header;
   checkAnimation(width, height, animation.frames.length);
   await writeGif(output, { width, height }, animation.plays, playApng(animation));
+  return { type: 'image/gif' };
 }
 
 function readApng(file: Buffer): Animation {
@@ -48,8 +49,8 @@ function readApng(file: Buffer): Animation {
     else if (type === 'fdAT') frames.at(-1)?.data.push(data.subarray(4));
     else if (type === 'IEND') isComplete = true;
   }
-  if (!header || frames.length === 0) throw new Refusal('the animation is damaged');
-  if (!isComplete) throw new Refusal('the animation is cut short');
+  if (!header || frames.length === 0) throw new ConversionError('the animation is damaged');
+  if (!isComplete) throw new ConversionError('the animation is cut short');
   return { header, palette, plays, frames };
 }
 
@@ -71,7 +72,7 @@ function readControl(data: Buffer): Control {
 function* playApng({ header, palette, frames }: Animation): Generator<Frame> {
   const canvas = new Canvas(header.width, header.height);
   for (const [index, { control, data }] of frames.entries()) {
-    if (!canvas.contains(control)) throw new Refusal('the animation is damaged');
+    if (!canvas.contains(control)) throw new ConversionError('the animation is damaged');
     const { width, height } = control;
     const rgba = readPixels(Buffer.concat(data), { ...header, width, height }, palette);
     // Nothing lies beneath the first frame to be restored.

@@ -1,18 +1,18 @@
-import { checkPicture, Refusal } from './budget.ts';
+import { checkPicture, ConversionError } from './budget.ts';
 import type { OutputFile } from './output-file.ts';
 import { pngChunks, pngHeader, readPixels } from './png-read.ts';
 import type { PngHeader } from './png-read.ts';
 import { PngWriter } from './png-write.ts';
 
 /** Apple's private kind of PNG (no zlib header, blue first, alpha multiplied in) as one that browsers show. */
-export function convertApplePng(file: Buffer, output: OutputFile): void {
+export function convertApplePng(file: Buffer, output: OutputFile): { type: 'image/png' } {
   let header: PngHeader | undefined;
   const data: Buffer[] = [];
   for (const chunk of pngChunks(file)) {
     if (chunk.type === 'IHDR') header = pngHeader(chunk.data);
     else if (chunk.type === 'IDAT') data.push(chunk.data);
   }
-  if (!header) throw new Refusal('the picture is damaged');
+  if (!header) throw new ConversionError('the picture is damaged');
   const { width, height } = header;
   checkPicture(width, height);
   const pixels = readPixels(Buffer.concat(data), header, {}, 'apple');
@@ -23,6 +23,7 @@ export function convertApplePng(file: Buffer, output: OutputFile): void {
     writer.row(line);
   }
   writer.finish();
+  return { type: 'image/png' };
 }
 
 function toPlain(line: Uint8Array, at: number): void {

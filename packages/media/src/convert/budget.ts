@@ -1,6 +1,6 @@
 /** The file is not converted, for a reason that its recipient may read; it is delivered as it came. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
+export class ConversionError extends Error {
+  override readonly name = 'ConversionError';
 }
 
 const MIB = 1024 * 1024;
@@ -21,14 +21,14 @@ export const MAX_PIXELS_ANIMATED = 100_000_000;
 
 /** Looked at before anything is unpacked: a header of a few bytes may promise gigabytes. */
 export function checkPicture(width: number, height: number, most = MAX_PIXELS_AT_ONCE): void {
-  if (width < 1 || height < 1) throw new Refusal('the picture has no size');
-  if (width * height > most) throw new Refusal(`the picture is too large (${width} × ${height})`);
+  if (width < 1 || height < 1) throw new ConversionError('the picture has no size');
+  if (width * height > most) throw new ConversionError(`the picture is too large (${width} × ${height})`);
 }
 
 export function checkAnimation(width: number, height: number, frames: number): void {
   checkPicture(width, height, MAX_PIXELS_OF_FRAME);
-  if (frames > MAX_FRAMES) throw new Refusal(`the animation has too many frames (${frames})`);
+  if (frames > MAX_FRAMES) throw new ConversionError(`the animation has too many frames (${frames})`);
   if (width * height * frames > MAX_PIXELS_ANIMATED) {
-    throw new Refusal(`the animation is too large (${frames} frames of ${width} × ${height})`);
+    throw new ConversionError(`the animation is too large (${frames} frames of ${width} × ${height})`);
   }
 }

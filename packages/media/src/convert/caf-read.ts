@@ -1,4 +1,4 @@
-import { Refusal } from './budget.ts';
+import { ConversionError } from './budget.ts';
 
 export interface CafSound {
   /** `opus`, `aac `, `lpcm`, `alac` … */
@@ -28,7 +28,7 @@ export function readCaf(file: Buffer): CafSound {
   }
   const description = chunks.get('desc');
   const data = chunks.get('data')?.subarray(4);
-  if (!description || description.length < 32 || !data) throw new Refusal('the recording is damaged');
+  if (!description || description.length < 32 || !data) throw new ConversionError('the recording is damaged');
   const bytesPerPacket = description.readUInt32BE(16);
   const framesPerPacket = description.readUInt32BE(20);
   const table = chunks.get('pakt');

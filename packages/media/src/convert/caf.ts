@@ -1,6 +1,6 @@
 import { OpusDecoder } from 'opus-decoder';
 
-import { Refusal } from './budget.ts';
+import { ConversionError } from './budget.ts';
 import { readCaf } from './caf-read.ts';
 import type { CafSound } from './caf-read.ts';
 import { OPUS_RATE, opusDuration, writeOggOpus } from './ogg-opus.ts';
@@ -15,26 +15,29 @@ const BATCH = 200;
 export async function convertCaf(
   file: Buffer,
   output: OutputFile,
-): Promise<'audio/wav' | 'audio/ogg' | 'audio/aac'> {
+): Promise<{ type: 'audio/wav' | 'audio/ogg' | 'audio/aac' }> {
   const sound = readCaf(file);
-  if (sound.channels < 1 || sound.channels > 2) throw new Refusal('the recording is neither mono nor stereo');
+  if (sound.channels < 1 || sound.channels > 2)
+    throw new ConversionError('the recording is neither mono nor stereo');
   switch (sound.format) {
     case 'opus':
-      return convertOpus(sound, output);
+      return { type: await convertOpus(sound, output) };
     case 'aac ':
       writeAac(sound, output);
-      return 'audio/aac';
+      return { type: 'audio/aac' };
     case 'lpcm':
       writePcm(sound, output);
-      return 'audio/wav';
+      return { type: 'audio/wav' };
     default:
-      throw new Refusal(`recordings of the kind ${JSON.stringify(sound.format.trim())} are not supported`);
+      throw new ConversionError(
+        `recordings of the kind ${JSON.stringify(sound.format.trim())} are not supported`,
+      );
   }
 }
 
 async function convertOpus(sound: CafSound, output: OutputFile): Promise<'audio/wav' | 'audio/ogg'> {
   const { packets, channels } = sound;
-  if (packets.length === 0) throw new Refusal('the recording is empty');
+  if (packets.length === 0) throw new ConversionError('the recording is empty');
   const sampleRate =
     ([8000, 12_000, 16_000, 24_000, 48_000] as const).find((rate) => rate === sound.sampleRate) ?? OPUS_RATE;
   const scale = OPUS_RATE / sound.sampleRate;
@@ -76,10 +79,10 @@ const AAC_RATES = [
 /** The same packets as a stream, each with a header of seven bytes: low complexity, rate, channels, length. */
 function writeAac({ packets, sampleRate, channels }: CafSound, output: OutputFile): void {
   const rate = AAC_RATES.indexOf(sampleRate);
-  if (rate < 0 || packets.length === 0) throw new Refusal('the recording is damaged');
+  if (rate < 0 || packets.length === 0) throw new ConversionError('the recording is damaged');
   for (const packet of packets) {
     const size = packet.length + 7;
-    if (size > 0x1fff) throw new Refusal('the recording is damaged');
+    if (size > 0x1fff) throw new ConversionError('the recording is damaged');
     const header = Buffer.from([
       0xff,
       0xf1,
@@ -123,5 +126,5 @@ function pcmReader(data: Buffer, bits: number, flags: number): (at: number) => n
     const most = 2 ** (bits - 1);
     return (at) => (isLittle ? data.readIntLE(at, bytes) : data.readIntBE(at, bytes)) / most;
   }
-  throw new Refusal('the recording is of an unknown kind');
+  throw new ConversionError('the recording is of an unknown kind');
 }

@@ -1,4 +1,4 @@
-import { checkAnimation, checkPicture, MAX_FRAMES, MAX_PIXELS, Refusal } from './budget.ts';
+import { checkAnimation, checkPicture, MAX_FRAMES, MAX_PIXELS, ConversionError } from './budget.ts';
 import type { Frame } from './canvas.ts';
 import { writeGif } from './gif-write.ts';
 import { sequenceTrack } from './iso-boxes.ts';
@@ -59,7 +59,7 @@ function* framesOf(file: HeifFile, track: SequenceTrack, onFrame: () => void): G
     const { value: pixels } = pictures.next();
     if (!pixels) return;
     if (pixels.width !== track.width || pixels.height !== track.height) {
-      throw new Refusal('the animation is damaged');
+      throw new ConversionError('the animation is damaged');
     }
     for (let row = 0; row < pixels.height; row++) rgba.set(pixels.row(row), row * pixels.width * 4);
     if (pixels.isPremultiplied) divideByAlpha(rgba);
@@ -95,7 +95,7 @@ function writeCutOut(file: HeifFile, picture: HeifPicture, output: OutputFile): 
 
 function writePhoto(file: HeifFile, picture: HeifPicture, output: OutputFile): void {
   if (Math.max(picture.width, picture.height) > LONGEST_JPEG_SIDE) {
-    throw new Refusal(`the picture is too large (${picture.width} × ${picture.height})`);
+    throw new ConversionError(`the picture is too large (${picture.width} × ${picture.height})`);
   }
   const options = { quality: PHOTO_QUALITY, profile: file.profile(picture) };
   const writer = new JpegWriter(output, picture, options);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { JpegWriter } from './jpeg-write.ts';
-import { difference, fixture, readJpeg, readPng, written } from './testing/pictures.ts';
+import { difference, fixture, readJpeg, readPng, written } from '../testing/pictures.ts';
 
 async function writeJpeg(
   { width, height, rgba }: { width: number; height: number; rgba: Uint8Array },

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import createLibheif from 'libheif-js/libheif-wasm/libheif.js';
 import type { Libheif } from 'libheif-js/libheif-wasm/libheif.js';
 
-import { MAX_PIXELS, Refusal } from './budget.ts';
+import { MAX_PIXELS, ConversionError } from './budget.ts';
 import { withMemoryBound, withStackPointer } from './wasm-program.ts';
 
 /** Enough for a photo of 13 megapixels in one piece; one made of tiles needs a tenth of it. */
@@ -53,7 +53,7 @@ export class HeifFile {
     this.#result = heif._malloc(80);
     this.#context = heif._heif_context_alloc();
     const bytes = heif._malloc(file.length);
-    if (bytes === 0) throw new Refusal('the picture is too large');
+    if (bytes === 0) throw new ConversionError('the picture is too large');
     heif.HEAPU8.set(file, bytes);
     // The second field of the limits, 64 bits wide: pixels of any one picture, also a hidden one.
     heif.HEAPU32[(heif._heif_context_get_security_limits(this.#context) + 8) >> 2] = MAX_PIXELS;
@@ -142,7 +142,7 @@ export class HeifFile {
   *track(id: number): Generator<HeifPixels> {
     const heif = this.#heif;
     const track = heif._heif_context_get_track(this.#context, id);
-    if (track === 0) throw new Refusal('the animation is damaged');
+    if (track === 0) throw new ConversionError('the animation is damaged');
     for (let isFirst = true; ; isFirst = false) {
       this.#release();
       heif._heif_track_decode_next_image(this.#error, track, this.#result, COLOURSPACE_RGB, CHROMA.rgba, 0);
@@ -183,7 +183,9 @@ export class HeifFile {
     if (heif.HEAPU32[this.#error >> 2] === 0) return;
     const text = heif.HEAPU32[(this.#error >> 2) + 2] ?? 0;
     const message = heif.HEAPU8.subarray(text, heif.HEAPU8.indexOf(0, text));
-    throw new Refusal(`the picture cannot be read: ${Buffer.from(message).toString('latin1').trim()}`);
+    throw new ConversionError(
+      `the picture cannot be read: ${Buffer.from(message).toString('latin1').trim()}`,
+    );
   }
 }
 

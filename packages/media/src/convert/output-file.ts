@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { MAX_OUTPUT_BYTES, Refusal } from './budget.ts';
+import { MAX_OUTPUT_BYTES, ConversionError } from './budget.ts';
 
 /** The result on its way to disk, piece by piece, so that no encoder holds all of it. */
 export class OutputFile {
@@ -12,7 +12,7 @@ export class OutputFile {
 
   write(bytes: Uint8Array): void {
     this.#size += bytes.byteLength;
-    if (this.#size > MAX_OUTPUT_BYTES) throw new Refusal('the converted file would be too large');
+    if (this.#size > MAX_OUTPUT_BYTES) throw new ConversionError('the converted file would be too large');
     for (let at = 0; at < bytes.byteLength;) at += writeSync(this.#descriptor, bytes, at);
   }
 

@@ -1,5 +1,5 @@
 import { constants, inflateRawSync, inflateSync } from 'node:zlib';
-import { Refusal } from './budget.ts';
+import { ConversionError } from './budget.ts';
 
 export interface PngHeader {
   width: number;
@@ -29,7 +29,7 @@ export function* pngChunks(file: Buffer): Generator<Chunk> {
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
 export function pngHeader(data: Buffer): PngHeader {
-  if (data.length < 13) throw new Refusal('the picture is damaged');
+  if (data.length < 13) throw new ConversionError('the picture is damaged');
   const header = {
     width: data.readUInt32BE(0),
     height: data.readUInt32BE(4),
@@ -38,7 +38,7 @@ export function pngHeader(data: Buffer): PngHeader {
     interlaced: data.readUInt8(12) === 1,
   };
   if (!CHANNELS[header.colour] || ![1, 2, 4, 8, 16].includes(header.depth)) {
-    throw new Refusal('the picture is damaged');
+    throw new ConversionError('the picture is damaged');
   }
   return header;
 }
@@ -112,15 +112,15 @@ function unpack(compressed: Buffer, expected: number, variant: 'standard' | 'app
   try {
     data = inflate(compressed, { maxOutputLength: expected, finishFlush: constants.Z_SYNC_FLUSH });
   } catch (cause) {
-    throw new Refusal('the picture is damaged', { cause });
+    throw new ConversionError('the picture is damaged', { cause });
   }
-  if (data.length < expected) throw new Refusal('the picture is cut short');
+  if (data.length < expected) throw new ConversionError('the picture is cut short');
   return data;
 }
 
 function unfilter(filter: number, line: Uint8Array, above: Uint8Array, step: number): void {
   if (filter === 0) return;
-  if (filter > 4) throw new Refusal('the picture is damaged');
+  if (filter > 4) throw new ConversionError('the picture is damaged');
   for (let i = 0; i < line.length; i++) {
     const left = line[i - step] ?? 0;
     const up = above[i] ?? 0;

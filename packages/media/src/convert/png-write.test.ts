@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PngWriter } from './png-write.ts';
-import { readPng, written } from './testing/pictures.ts';
+import { readPng, written } from '../testing/pictures.ts';
 
 async function writePng(
   width: number,

@@ -4,7 +4,7 @@ import { convertAmr } from './amr.ts';
 import { readCaf } from './caf-read.ts';
 import { convertCaf } from './caf.ts';
 import { opusDuration, writeOggOpus } from './ogg-opus.ts';
-import { fixture, written } from './testing/pictures.ts';
+import { fixture, written } from '../testing/pictures.ts';
 
 const convert = (file: Buffer) => written((output) => convertCaf(file, output));
 
@@ -64,7 +64,7 @@ describe('voice messages', () => {
 
   it('I8 CAF with Opus becomes a WAV of the same length and sound', async () => {
     const { bytes, answer } = await convert(fixture('voice_opus.caf'));
-    expect(answer).toBe('audio/wav');
+    expect(answer).toEqual({ type: 'audio/wav' });
     const wav = readWav(bytes);
     expect(wav).toMatchObject({ channels: 1, sampleRate: 24_000 });
     expect(wav.seconds).toBeCloseTo(2, 1);
@@ -82,7 +82,7 @@ describe('voice messages', () => {
     const packets = Array.from({ length: 60 }, () => opus.packets).flat();
     const valid = 24_000 * 118;
     const { bytes, answer } = await convert(caf(packets, { priming: 312, valid }));
-    expect(answer).toBe('audio/ogg');
+    expect(answer).toEqual({ type: 'audio/ogg' });
     const ogg = readOgg(bytes);
     expect(ogg.packets[0]?.toString('latin1', 0, 8)).toBe('OpusHead');
     expect(ogg.packets[0]?.readUInt16LE(10)).toBe(624);
@@ -117,7 +117,7 @@ describe('voice messages', () => {
     ['voice_float.caf', 16_000, 2, 0.1],
   ])('I8 %s becomes a WAV', async (name, sampleRate, channels, seconds) => {
     const { bytes, answer } = await convert(fixture(name));
-    expect(answer).toBe('audio/wav');
+    expect(answer).toEqual({ type: 'audio/wav' });
     const wav = readWav(bytes);
     expect(wav).toMatchObject({ sampleRate, channels });
     expect(wav.seconds).toBeCloseTo(seconds, 1);
@@ -126,7 +126,7 @@ describe('voice messages', () => {
 
   it('I8 CAF with AAC becomes a stream of the same packets', async () => {
     const { bytes, answer } = await convert(fixture('voice_aac.caf'));
-    expect(answer).toBe('audio/aac');
+    expect(answer).toEqual({ type: 'audio/aac' });
     const packets: Buffer[] = [];
     for (let at = 0; at < bytes.length;) {
       expect(bytes.readUInt16BE(at)).toBe(0xfff1);

@@ -1,5 +1,5 @@
 import { constants, inflateSync } from 'node:zlib';
-import { Refusal } from './budget.ts';
+import { ConversionError } from './budget.ts';
 
 /** What a strip or tile unpacks to: `expected` bytes, never more; what is missing stays zero. */
 export function unpackTiff(compression: number, packed: Buffer, expected: number): Buffer {
@@ -14,7 +14,7 @@ export function unpackTiff(compression: number, packed: Buffer, expected: number
     case 32_773:
       return unpackBits(packed, expected);
     default:
-      throw new Refusal(`TIFF compression ${compression} is not supported`);
+      throw new ConversionError(`TIFF compression ${compression} is not supported`);
   }
 }
 
@@ -25,7 +25,7 @@ function unpackDeflate(packed: Buffer, expected: number): Buffer {
   try {
     return inflateSync(packed, { maxOutputLength: expected, finishFlush: constants.Z_SYNC_FLUSH });
   } catch (cause) {
-    throw new Refusal('the picture is damaged', { cause });
+    throw new ConversionError('the picture is damaged', { cause });
   }
 }
 
@@ -80,7 +80,7 @@ function unpackLzw(packed: Buffer, expected: number): Buffer {
       bytes[to++] = code;
     } else {
       const isKnown = code < next;
-      if (previous < 0 || code > next) throw new Refusal('the picture is damaged');
+      if (previous < 0 || code > next) throw new ConversionError('the picture is damaged');
       // The code being made right now is the previous string and its own first byte, which lie just before us.
       const start = isKnown ? (starts[code] ?? 0) : begin - previous;
       const length = isKnown ? (lengths[code] ?? 0) : previous + 1;

@@ -1,4 +1,4 @@
-import { checkPicture, MAX_PIXELS, Refusal } from './budget.ts';
+import { checkPicture, MAX_PIXELS, ConversionError } from './budget.ts';
 import type { OutputFile } from './output-file.ts';
 import { PngWriter } from './png-write.ts';
 import { unpackTiff } from './tiff-unpack.ts';
@@ -29,13 +29,16 @@ const TAG = {
 } as const;
 
 /** The first page of a TIFF as a PNG, strip by strip. The note says when there were more. */
-export function convertTiff(file: Buffer, output: OutputFile): string | undefined {
+export function convertTiff(file: Buffer, output: OutputFile): { type: 'image/png'; note?: string } {
   const page = new Page(file);
   const { width, height, hasAlpha } = page;
   const writer = new PngWriter(output, { width, height }, hasAlpha ? 4 : 3, page.profile);
   for (const row of page.rows()) writer.row(row);
   writer.finish();
-  return page.isLast ? undefined : 'only the first page of a TIFF with several is shown';
+  return {
+    type: 'image/png',
+    ...(!page.isLast && { note: 'only the first page of a TIFF with several is shown' }),
+  };
 }
 
 class Page {
@@ -66,12 +69,14 @@ class Page {
       this.#photometric = this.#tag(TAG.photometric);
       this.#isPlanar = this.#tag(TAG.planar, 1) === 2;
       const colours = this.#photometric === 2 ? 3 : this.#photometric === 5 ? 4 : 1;
-      if (this.#samples < colours) throw new Refusal('the picture is damaged');
+      if (this.#samples < colours) throw new ConversionError('the picture is damaged');
       this.hasAlpha = this.#samples > colours && this.#tag(TAG.extraSamples, 2) !== 0;
       this.#isPremultiplied = this.#tag(TAG.extraSamples, 2) === 1;
       this.profile = this.#bytes(TAG.profile);
     } catch (cause) {
-      throw cause instanceof Refusal ? cause : new Refusal('the picture is damaged', { cause });
+      throw cause instanceof ConversionError
+        ? cause
+        : new ConversionError('the picture is damaged', { cause });
     }
     checkPicture(this.width, this.height, MAX_PIXELS);
     if (
@@ -79,7 +84,7 @@ class Page {
       this.#samples > 8 ||
       ![0, 1, 2, 3, 5].includes(this.#photometric)
     ) {
-      throw new Refusal('this kind of TIFF is not supported');
+      throw new ConversionError('this kind of TIFF is not supported');
     }
   }
 
@@ -91,7 +96,7 @@ class Page {
       : Math.min(this.#tag(TAG.rowsPerStrip, this.height), this.height);
     const offsets = this.#numbers(isTiled ? TAG.tileOffsets : TAG.stripOffsets);
     const lengths = this.#numbers(isTiled ? TAG.tileBytes : TAG.stripBytes);
-    if (blockWidth < 1 || blockHeight < 1) throw new Refusal('the picture is damaged');
+    if (blockWidth < 1 || blockHeight < 1) throw new ConversionError('the picture is damaged');
 
     const planes = this.#isPlanar ? this.#samples : 1;
     const perPlane = this.#isPlanar ? 1 : this.#samples;
@@ -100,7 +105,7 @@ class Page {
     const blockRowBytes = Math.ceil((blockWidth * perPlane * this.#bits) / 8);
     const bandRowBytes = blockRowBytes * columns;
     if (bandRowBytes * blockHeight * planes > MAX_BAND_BYTES) {
-      throw new Refusal(`the picture is too large (${this.width} × ${this.height})`);
+      throw new ConversionError(`the picture is too large (${this.width} × ${this.height})`);
     }
     const compression = this.#tag(TAG.compression, 1);
     const isPredicted = this.#tag(TAG.predictor, 1) === 2;
@@ -210,7 +215,7 @@ class Page {
 
   #tag(tag: number, otherwise?: number): number {
     const value = this.#numbers(tag)[0] ?? otherwise;
-    if (value === undefined) throw new Refusal('the picture is damaged');
+    if (value === undefined) throw new ConversionError('the picture is damaged');
     return value;
   }
 
@@ -218,7 +223,7 @@ class Page {
     const { type = 0, count = 0, at = 0 } = this.#tags.get(tag) ?? {};
     const size = TYPE_BYTES[type];
     if (size === undefined) return [];
-    if (at + count * size > this.#file.length) throw new Refusal('the picture is cut short');
+    if (at + count * size > this.#file.length) throw new ConversionError('the picture is cut short');
     return Array.from({ length: count }, (_, index) => this.#number(at + index * size, size));
   }
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { findChromium, hasChromium } from '@footbridge/testkit/servers/chromium';
@@ -12,8 +13,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { assetResponse } from './asset-response.ts';
-import { fixture } from '@footbridge/media/convert/testing/pictures';
-import { Converter } from '@footbridge/media/convert';
+import { fixture } from '@footbridge/media/testing/pictures';
+import { Converter } from '@footbridge/media/converter';
 import { safeFileName } from '@footbridge/media/file-name';
 import { mediaType } from '@footbridge/media/media-types';
 import { sniff } from '@footbridge/media/sniff';
@@ -63,6 +64,7 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
   const suite = undoList();
   const undo = undoList();
   const files = new Map<string, Served>();
+  let converter: Converter;
   let browser: Browser;
   let page: Page;
   let said: string[];
@@ -70,6 +72,8 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
   let crmUrl: string;
 
   beforeAll(async () => {
+    converter = await Converter.open(join(await tempDir(suite), 'converter'), { warn: () => undefined });
+    suite.add(() => converter.close());
     const assets = createServer((request, response) => serve(files, request, response));
     assetUrl = `http://127.0.0.1:${await listen(assets)}`;
     suite.add(() => closeHttp(assets));
@@ -110,14 +114,9 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
     const bytes = fixture(name);
     const { convert } = mediaType(sniff(bytes));
     if (convert === undefined) return store(bytes, name);
-    const converter = new Converter();
-    undo.add(() => converter.close());
-    const directory = await tempDir(undo);
-    const [input, output] = [join(directory, 'input'), join(directory, 'output')];
-    await writeFile(input, bytes);
-    const result = await converter.convert({ conversion: convert, input, output });
+    const result = await converter.convert(convert, async () => Readable.from([bytes]));
     if (!result.ok) throw new Error(result.reason);
-    const converted = await readFile(output);
+    const converted = await readFile(result.path);
     expect(sniff(converted)).toBe(result.type);
     return store(converted, name, result.type);
   };

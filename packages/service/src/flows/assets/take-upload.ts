@@ -9,8 +9,8 @@ import type { AssetId, Assets } from '../../ports/assets/assets.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
 import { Quotas } from './quotas.ts';
 
-/** What a conversion made, or why there is none. `read` gives the bytes, `discard` forgets them. */
-export type Made =
+/** A converted file, or the reason why there is none. The receiver calls `discard` when it has read the file. */
+export type ConvertedAsset =
   | {
       ok: true;
       type: MediaTypeName;
@@ -20,15 +20,15 @@ export type Made =
     }
   | { ok: false; reason: string };
 
-/** Turns stored bytes into a type that browsers show. Always answers. */
-export interface Workshop {
-  make(original: AssetId, type: MediaTypeName): Promise<Made>;
+/** Converts a stored file to a type that browsers show. Never throws. */
+export interface AssetConverter {
+  convert(original: AssetId, type: MediaTypeName): Promise<ConvertedAsset>;
 }
 
 export interface UploadDeps {
   readonly assets: Assets;
   readonly index: AssetIndex;
-  readonly workshop: Workshop;
+  readonly converter: AssetConverter;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
   /** Where the CRM finds us. */
@@ -52,7 +52,7 @@ const DAY_MS = 86_400_000;
 
 /** A file a Mac received: kept, recognised by its bytes, turned into a web format where needed, and given an address (I8). */
 export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<UploadOutcome> {
-  const { assets, index, workshop, clock, log, baseUrl, quotaBytes, retentionDays } = deps;
+  const { assets, index, converter, clock, log, baseUrl, quotaBytes, retentionDays } = deps;
 
   async function record(
     id: AssetId,
@@ -92,7 +92,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     // The original keeps its own record, so that it is kept as long and counted as well.
     const originalUrl = (why: string) =>
       record(original.id, locationId, name, type, original, { originalId: null, note: why });
-    const made = await workshop.make(original.id, type);
+    const made = await converter.convert(original.id, type);
     if (!made.ok) {
       log.info({ locationId, type, reason: made.reason }, 'an attachment is delivered as it came');
       return { kind: 'stored', url: await originalUrl(`not converted: ${made.reason}`) };

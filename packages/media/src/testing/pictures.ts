@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { decode as decodePng } from 'fast-png';
 import { decode as decodeJpegFile } from 'jpeg-js';
 
-import { OutputFile } from '../output-file.ts';
+import { OutputFile } from '../convert/output-file.ts';
 
 export const fixture = (name: string): Buffer =>
-  readFileSync(new URL(`../../fixtures/${name}`, import.meta.url));
+  readFileSync(new URL(`../fixtures/${name}`, import.meta.url));
 
 /** Runs what writes into an output file, and gives back the file's bytes and what it answered. */
 export async function written<T>(

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+import type { ConversionReply } from './conversion.ts';
+import { ConversionSlot } from './conversion-slot.ts';
+import { ConversionError, MAX_INPUT_BYTES } from './convert/budget.ts';
+import type { ProcessOutcome } from './converter-process.ts';
+import type { Conversion } from './media-types.ts';
+
+export type ConversionResult =
+  | (Extract<ConversionReply, { ok: true }> & {
+      /** The converted file; the caller removes it. */ path: string;
+    })
+  | { ok: false; /** For the recipient. */ reason: string };
+
+/** Opens the file to convert. */
+export type ConversionSource = () => Promise<AsyncIterable<Uint8Array>>;
+
+export interface ConverterLog {
+  warn(fields: object, message: string): void;
+}
+
+export interface ConverterOptions {
+  /** Conversions at a time, each in a process that takes up to a core and `memoryBytes`. */
+  readonly slots?: number;
+  /** Limit of one conversion. The largest photo takes about five seconds on an idle core. */
+  readonly timeoutMs?: number;
+  /** Limit of the wait for a slot: a message waits for the file. */
+  readonly queueTimeoutMs?: number;
+  /** Limit of the resident memory of one process. */
+  readonly memoryBytes?: number;
+  /** The program of the child process; only tests replace it. */
+  readonly program?: URL;
+}
+
+const MIB = 1024 * 1024;
+/** Next to this file, as source or as built. */
+const PROGRAM = new URL(
+  `./convert-program${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
+  import.meta.url,
+);
+const STOPPED: ConversionResult = { ok: false, reason: 'the service is stopping' };
+
+/**
+ * Converts files that browsers do not show. Decoders run in sandboxed child processes: a file that crashes, hangs or
+ * inflates one ends that process and nothing else.
+ *
+ * `convert` never throws. Unless it returns `ok`, there is no result and the original is delivered unconverted.
+ */
+export class Converter {
+  readonly #folder: string;
+  readonly #log: ConverterLog;
+  readonly #queueTimeoutMs: number;
+  readonly #slots: readonly ConversionSlot[];
+  readonly #free: ConversionSlot[];
+  readonly #waiting: ((slot: ConversionSlot | undefined) => void)[] = [];
+  #isClosed = false;
+
+  /** `folder` is emptied: it belongs to one converter. */
+  static async open(folder: string, log: ConverterLog, options: ConverterOptions = {}): Promise<Converter> {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return new Converter(await realpath(folder), log, options);
+  }
+
+  private constructor(
+    folder: string,
+    log: ConverterLog,
+    {
+      slots = 1,
+      timeoutMs = 60_000,
+      queueTimeoutMs = 60_000,
+      memoryBytes = 384 * MIB,
+      program = PROGRAM,
+    }: ConverterOptions,
+  ) {
+    this.#folder = folder;
+    this.#log = log;
+    this.#queueTimeoutMs = queueTimeoutMs;
+    this.#slots = Array.from(
+      { length: slots },
+      (_, index) => new ConversionSlot(join(folder, `slot-${index}`), program, { timeoutMs, memoryBytes }),
+    );
+    this.#free = [...this.#slots];
+  }
+
+  async convert(conversion: Conversion, source: ConversionSource): Promise<ConversionResult> {
+    const job = join(this.#folder, randomUUID());
+    const [input, output] = [`${job}.input`, `${job}.output`];
+    try {
+      // Before the queue: a slow source must not hold a slot.
+      await pipeline(bounded(await source()), createWriteStream(input, { mode: 0o600 }));
+      return await this.#inSlot(conversion, input, output);
+    } catch (error) {
+      return { ok: false, reason: reasonOf(error) };
+    } finally {
+      await rm(input, { force: true });
+    }
+  }
+
+  get load(): { running: number; waiting: number } {
+    return { running: this.#slots.length - this.#free.length, waiting: this.#waiting.length };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const wake of this.#waiting.splice(0)) wake(undefined);
+    await Promise.all(this.#slots.map((slot) => slot.close()));
+  }
+
+  async #inSlot(conversion: Conversion, input: string, output: string): Promise<ConversionResult> {
+    const slot = await this.#acquire();
+    if (slot === undefined)
+      return this.#isClosed ? STOPPED : { ok: false, reason: 'too many files are waiting to be converted' };
+    try {
+      const outcome = await slot.convert(conversion, input, output);
+      if (this.#isClosed && outcome.kind !== 'replied') return STOPPED;
+      return this.#resultOf(outcome, conversion, output);
+    } finally {
+      this.#release(slot);
+    }
+  }
+
+  /** Returns undefined when the converter was closed or no slot became free in time. */
+  #acquire(): Promise<ConversionSlot | undefined> {
+    if (this.#isClosed) return Promise.resolve(undefined);
+    const slot = this.#free.pop();
+    if (slot !== undefined) return Promise.resolve(slot);
+    return new Promise((resolve) => {
+      const wake = (granted: ConversionSlot | undefined) => {
+        clearTimeout(timeout);
+        resolve(granted);
+      };
+      const timeout = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(wake), 1);
+        wake(undefined);
+      }, this.#queueTimeoutMs);
+      this.#waiting.push(wake);
+    });
+  }
+
+  #release(slot: ConversionSlot): void {
+    const next = this.#waiting.shift();
+    if (next) next(slot);
+    else this.#free.push(slot);
+  }
+
+  #resultOf(outcome: ProcessOutcome, conversion: Conversion, path: string): ConversionResult {
+    switch (outcome.kind) {
+      case 'replied':
+        return outcome.reply.ok ? { ...outcome.reply, path } : outcome.reply;
+      case 'killed':
+        this.#log.warn(
+          { event: 'media.converter_killed', conversion, cause: outcome.cause },
+          'converter process killed, the file is delivered unconverted',
+        );
+        return { ok: false, reason: KILL_REASONS[outcome.cause] };
+      case 'exited':
+        this.#log.warn(
+          { event: 'media.converter_crashed', conversion, code: outcome.code, signal: outcome.signal },
+          'converter process crashed, the file is delivered unconverted',
+        );
+        return { ok: false, reason: 'the file could not be converted' };
+      default:
+        return outcome satisfies never;
+    }
+  }
+}
+
+const KILL_REASONS = {
+  timeout: 'converting the file takes too long',
+  memory: 'converting the file takes too much memory',
+  'malformed reply': 'the file could not be converted',
+} as const;
+
+/** The limit of the decoders, applied before the bytes reach the disk a second time. */
+async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of bytes) {
+    size += chunk.byteLength;
+    if (size > MAX_INPUT_BYTES) throw new ConversionError('the file is too large to convert');
+    yield chunk;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ConversionError) return error.message;
+  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+  return isFull ? 'there is no room to convert it' : 'it could not be read';
+}
