@@ -58,8 +58,9 @@ describe('the converter', { timeout: 120_000 }, () => {
     ['apng', 'apng-3frames-alpha.png', 'image/gif'],
     ['apple-png', 'apple.png', 'image/png'],
     ['tiff', 'cutout.tiff', 'image/png'],
-    ['caf', 'voice_opus.caf', 'audio/wav'],
-    ['amr', 'voice.amr', 'audio/wav'],
+    ['caf', 'voice_opus.caf', 'audio/mpeg'],
+    ['caf', 'voice_aac.caf', 'audio/mp4'],
+    ['amr', 'voice.amr', 'audio/mpeg'],
   ])('I8 converts (%s) %s to %s', async (conversion, name, type) => {
     await open();
     const result = await convert(conversion, name);

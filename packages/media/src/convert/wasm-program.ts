@@ -4,20 +4,26 @@ const EXPORT_SECTION = 7;
 
 type Program = Buffer<ArrayBuffer>;
 
+/** Returns a function that compiles the program on its first call: one process converts many files with it. */
+export function compiledOnce(read: () => Program): () => WebAssembly.Module {
+  let compiled: WebAssembly.Module | undefined;
+  return () => (compiled ??= new WebAssembly.Module(read()));
+}
+
 /**
- * The same WebAssembly program with less memory to ask for: decoders come compiled to take up to gigabytes, and a
- * hostile file gets them to. Past the bound an allocation fails inside the program, as on a full machine.
+ * Limits the memory of a WebAssembly program. Decoders are compiled to take up to gigabytes, and a hostile file makes
+ * them do so. Beyond the limit an allocation fails inside the program, as on a machine that is out of memory.
  */
 export function withMemoryBound(program: Buffer, maxBytes: number): Program {
   return withSection(program, MEMORY_SECTION, (content) => {
-    // One memory: a count, flags (bit 0: a maximum follows), the initial pages, and the maximum we replace.
+    // One memory: a count, flags (bit 0: a maximum follows), the initial pages, and the maximum that is replaced.
     const initial = readNumber(content, 2).value;
     const bound = Math.max(initial, Math.floor(maxBytes / PAGE_BYTES));
     return Buffer.from([1, 1, ...writeNumber(initial), ...writeNumber(bound)]);
   });
 }
 
-/** The same program with its first global exported under a name: compilers keep the stack pointer there. */
+/** Exports the first global of a program under a name: compilers keep the stack pointer there. */
 export function withStackPointer(program: Buffer, name: string): Program {
   return withSection(program, EXPORT_SECTION, (content) => {
     const { value: count, next } = readNumber(content, 0);
@@ -37,10 +43,10 @@ function withSection(program: Buffer, wanted: number, edit: (content: Buffer) =>
     }
     at = end;
   }
-  throw new Error(`this WebAssembly program has no section ${wanted}, so it is not what it was taken for`);
+  throw new Error(`the WebAssembly program has no section ${wanted}`);
 }
 
-/** Numbers are LEB128: seven bits a byte, the lowest first, the top bit set while more follow. */
+/** Numbers are LEB128: seven bits per byte, the lowest first, the top bit set while more follow. */
 function readNumber(bytes: Buffer, at: number): { value: number; next: number } {
   let value = 0;
   for (let shift = 0; ; shift += 7) {

@@ -1,8 +1,9 @@
-/** The little of WebAssembly that is used here; Node's types leave it to the browser's. */
+/** The part of WebAssembly that is used here; Node's types leave it to the DOM's. */
 declare namespace WebAssembly {
-  const Module: new (program: Uint8Array) => object;
+  type Module = object;
+  const Module: new (program: Uint8Array) => Module;
   class Instance {
-    constructor(module: object, imports?: object);
+    constructor(module: Module, imports?: object);
     readonly exports: Readonly<Record<string, unknown>>;
   }
   class Global {
