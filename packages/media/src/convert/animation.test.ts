@@ -5,7 +5,7 @@ import { convertApplePng } from './apple-png.ts';
 import { Canvas } from './canvas.ts';
 import { writeGif } from './gif-write.ts';
 import { convertHeic } from './heic.ts';
-import { difference, fixture, pixelAt, readPng, written } from '../testing/pictures.ts';
+import { difference, fixture, pixelAt, readPng, written } from '../testing/images.ts';
 import { readGif } from '../testing/read-gif.ts';
 import type { Gif } from '../testing/read-gif.ts';
 
@@ -68,7 +68,7 @@ const seen = (gif: Gif, frame: number, x: number, y: number) =>
   pixelAt({ width: gif.width, rgba: gif.frames[frame]?.rgba ?? new Uint8Array() }, x, y);
 
 describe('animated PNG', () => {
-  it('I8 three frames with alpha become the GIF that was expected of them', async () => {
+  it('I8 converts three frames with alpha to the expected GIF', async () => {
     const gif = await gifOf(fixture('apng-3frames-alpha.png'));
     const expected = readGif(fixture('apng-3frames-alpha.expected.gif'));
     expect(gif).toMatchObject({ width: expected.width, height: expected.height, repeat: expected.repeat });
@@ -78,7 +78,7 @@ describe('animated PNG', () => {
     }
   });
 
-  it('I8 a part is drawn where it belongs, and stays', async () => {
+  it('I8 draws a partial frame at its position and keeps it', async () => {
     const gif = await gifOf(
       apng(4, 4, [
         { width: 4, height: 4, colour: RED },
@@ -90,7 +90,7 @@ describe('animated PNG', () => {
     expect([seen(gif, 2, 2, 2), seen(gif, 2, 3, 3)]).toEqual([BLUE, BLUE]);
   });
 
-  it('I8 what a frame clears is clear in the next', async () => {
+  it('I8 clears the area of a frame with dispose 1', async () => {
     const gif = await gifOf(
       apng(3, 1, [
         { width: 3, height: 1, colour: RED },
@@ -102,7 +102,7 @@ describe('animated PNG', () => {
     expect(seen(gif, 2, 1, 0)[3]).toBe(0);
   });
 
-  it('I8 what a frame takes back is as before in the next', async () => {
+  it('I8 restores the area of a frame with dispose 2', async () => {
     const gif = await gifOf(
       apng(2, 1, [
         { width: 2, height: 1, colour: RED },
@@ -113,7 +113,7 @@ describe('animated PNG', () => {
     expect([seen(gif, 1, 0, 0), seen(gif, 2, 0, 0)]).toEqual([BLUE, RED]);
   });
 
-  it('I8 a see-through frame lies over the others, or replaces them', async () => {
+  it('I8 blends a translucent frame or replaces what is below it', async () => {
     const veil: [number, number, number, number] = [0, 0, 255, 128];
     const nothing: [number, number, number, number] = [0, 0, 0, 0];
     const file = (blend: number, colour: [number, number, number, number]) =>
@@ -132,11 +132,11 @@ describe('animated PNG', () => {
     [0, 0],
     [1, undefined],
     [5, 4],
-  ])('I8 played %i times', async (plays, repeat) => {
+  ])('I8 keeps %i repetitions', async (plays, repeat) => {
     expect((await gifOf(apng(1, 1, [{ width: 1, height: 1, colour: RED }], plays))).repeat).toBe(repeat);
   });
 
-  it('I8 odd delays keep time over the whole', async () => {
+  it('I8 keeps the total duration of delays that GIF cannot express', async () => {
     const delays: [number, number][] = [
       [1, 30],
       [1, 30],
@@ -155,12 +155,12 @@ describe('animated PNG', () => {
     expect(gif.frames.map(({ delayMs }) => delayMs)).toEqual([30, 40, 30, 20, 1000, 20]);
   });
 
-  it('I8 a frame of nothing at all is nothing', async () => {
+  it('I8 keeps a fully transparent frame', async () => {
     const gif = await gifOf(apng(2, 2, [{ width: 2, height: 2, colour: [0, 0, 0, 0] }]));
     expect(seen(gif, 0, 1, 1)[3]).toBe(0);
   });
 
-  it('I8 a frame beyond the canvas, too many frames, too many pixels and a file cut short are refused', async () => {
+  it('I8 rejects a frame outside the canvas, too many frames, too many pixels and a truncated file', async () => {
     const small: Step = { width: 1, height: 1, colour: RED };
     await expect(gifOf(apng(2, 2, [{ ...small, x: 2 }]))).rejects.toThrow('damaged');
     await expect(
@@ -183,16 +183,16 @@ describe('animated PNG', () => {
       ),
     ).rejects.toThrow('too large');
     const whole = fixture('apng-3frames-alpha.png');
-    await expect(gifOf(whole.subarray(0, 400))).rejects.toThrow('cut short');
+    await expect(gifOf(whole.subarray(0, 400))).rejects.toThrow('truncated');
   });
 });
 
 describe('animated HEIC', () => {
   it.each(['animation.heics', 'animation-only.heics'])(
-    'I8 %s keeps its frames, its time and its edges',
+    'I8 keeps the frames, delays and alpha of %s',
     async (name) => {
-      const { bytes, answer } = await written((output) => convertHeic(fixture(name), output));
-      expect(answer).toEqual({ type: 'image/gif' });
+      const { bytes, result } = await written((output) => convertHeic(fixture(name), output));
+      expect(result).toEqual({ type: 'image/gif' });
       const gif = readGif(bytes);
       expect(gif).toMatchObject({ width: 64, height: 64, repeat: 0 });
       expect(gif.frames.map(({ delayMs }) => delayMs)).toEqual([100, 200, 100, 300]);
@@ -216,10 +216,10 @@ describe('animated HEIC', () => {
 
   it.each([
     ['predicted.heics', 6, {}],
-    ['reordered.heics', 5, { note: 'only 5 of the 6 pictures of an animation are shown' }],
-  ])('I8 the frames of %s, predicted from one another, come in their order', async (name, count, note) => {
-    const { bytes, answer } = await written((output) => convertHeic(fixture(name), output));
-    expect(answer).toEqual({ type: 'image/gif', ...note });
+    ['reordered.heics', 5, { note: 'only 5 of the 6 frames of an animation are shown' }],
+  ])('I8 decodes the predicted frames of %s in order', async (name, count, note) => {
+    const { bytes, result } = await written((output) => convertHeic(fixture(name), output));
+    expect(result).toEqual({ type: 'image/gif', ...note });
     const { frames, width } = readGif(bytes);
     expect(frames.map(({ delayMs }) => delayMs)).toEqual(Array.from({ length: count }, () => 50));
     for (const [index, { rgba }] of frames.entries()) {
@@ -227,13 +227,13 @@ describe('animated HEIC', () => {
     }
   });
 
-  it('I8 when no frame of a sticker can be read, its still picture is shown', async () => {
+  it('I8 shows the still image of a sticker whose frames cannot be decoded', async () => {
     const file = Buffer.from(fixture('animation.heics'));
-    // The frames lie in the first of two places for data.
+    // The frames are in the first of two mdat boxes.
     const start = file.indexOf('mdat') + 4;
     file.fill(0xff, start, start + file.readUInt32BE(start - 8) - 8);
-    const { bytes, answer } = await written((output) => convertHeic(file, output));
-    expect(answer).toEqual({ type: 'image/png', note: 'only the still picture of an animation is shown' });
+    const { bytes, result } = await written((output) => convertHeic(file, output));
+    expect(result).toEqual({ type: 'image/png', note: 'only the still image of an animation is shown' });
     expect(readPng(bytes)).toMatchObject({ width: 120, height: 100, channels: 4 });
   });
 });
@@ -246,8 +246,8 @@ function middleOfRed(rgba: Uint8Array, width: number): number {
   return columns.reduce((sum, column) => sum + column, 0) / columns.length;
 }
 
-describe('the canvas', () => {
-  it('I8 gives back a picture unchanged when nothing lies beneath', () => {
+describe('Canvas', () => {
+  it('I8 keeps an image that is drawn over nothing', () => {
     const canvas = new Canvas(2, 1);
     const rgba = Uint8Array.of(10, 20, 30, 128, 40, 50, 60, 255);
     canvas.draw({ x: 0, y: 0, width: 2, height: 1, rgba }, 'over');
@@ -255,8 +255,8 @@ describe('the canvas', () => {
   });
 });
 
-describe('GIF', () => {
-  it('I8 more colours than a GIF has are brought down to those most like them', async () => {
+describe('writeGif', () => {
+  it('I8 reduces more colours than a GIF has to the nearest ones', async () => {
     const size = { width: 64, height: 64 };
     const rgba = Uint8Array.from(
       { length: 64 * 64 * 4 },
@@ -267,14 +267,14 @@ describe('GIF', () => {
   });
 });
 
-describe("Apple's own PNG", () => {
-  it('I8 becomes a plain one, its colours in order and undivided', async () => {
+describe("Apple's PNG variant", () => {
+  it('I8 is converted to a standard PNG with straight alpha', async () => {
     const { bytes } = await written((output) => convertApplePng(fixture('apple.png'), output));
-    const picture = readPng(bytes);
-    expect(pixelAt(picture, 0, 0)).toEqual([200, 100, 40, 255]);
-    expect(
-      difference(Uint8Array.of(200, 100, 40, 128), Uint8Array.from(pixelAt(picture, 4, 1))),
-    ).toBeLessThan(1);
-    expect(pixelAt(picture, 7, 3)[3]).toBe(0);
+    const image = readPng(bytes);
+    expect(pixelAt(image, 0, 0)).toEqual([200, 100, 40, 255]);
+    expect(difference(Uint8Array.of(200, 100, 40, 128), Uint8Array.from(pixelAt(image, 4, 1)))).toBeLessThan(
+      1,
+    );
+    expect(pixelAt(image, 7, 3)[3]).toBe(0);
   });
 });

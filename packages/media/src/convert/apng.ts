@@ -23,12 +23,12 @@ interface Animation {
   frames: { control: Control; data: Buffer[] }[];
 }
 
-/** An animated PNG as an animated GIF. */
+/** Converts an animated PNG to an animated GIF. */
 export async function convertApng(file: Buffer, output: OutputFile): Promise<{ type: 'image/gif' }> {
   const animation = readApng(file);
   const { width, height } = animation.header;
   checkAnimation(width, height, animation.frames.length);
-  await writeGif(output, { width, height }, animation.plays, playApng(animation));
+  await writeGif(output, { width, height }, animation.plays, renderFrames(animation));
   return { type: 'image/gif' };
 }
 
@@ -44,13 +44,13 @@ function readApng(file: Buffer): Animation {
     else if (type === 'tRNS') palette.transparency = data;
     else if (type === 'acTL' && data.length >= 8) plays = data.readUInt32BE(4);
     else if (type === 'fcTL' && data.length >= 26) frames.push({ control: readControl(data), data: [] });
-    // Before the first fcTL stands a picture for readers that know no animation; it is no part of it.
+    // Image data before the first fcTL is a fallback for readers without animation, not a frame.
     else if (type === 'IDAT') frames.at(-1)?.data.push(data);
     else if (type === 'fdAT') frames.at(-1)?.data.push(data.subarray(4));
     else if (type === 'IEND') isComplete = true;
   }
   if (!header || frames.length === 0) throw new ConversionError('the animation is damaged');
-  if (!isComplete) throw new ConversionError('the animation is cut short');
+  if (!isComplete) throw new ConversionError('the animation is truncated');
   return { header, palette, plays, frames };
 }
 
@@ -69,18 +69,18 @@ function readControl(data: Buffer): Control {
   };
 }
 
-function* playApng({ header, palette, frames }: Animation): Generator<Frame> {
+function* renderFrames({ header, palette, frames }: Animation): Generator<Frame> {
   const canvas = new Canvas(header.width, header.height);
   for (const [index, { control, data }] of frames.entries()) {
     if (!canvas.contains(control)) throw new ConversionError('the animation is damaged');
     const { width, height } = control;
     const rgba = readPixels(Buffer.concat(data), { ...header, width, height }, palette);
-    // Nothing lies beneath the first frame to be restored.
+    // There is no earlier state to restore before the first frame.
     const restore = control.dispose === 'restore' && index > 0;
-    const beneath = restore ? canvas.copy(control) : undefined;
+    const previous = restore ? canvas.copy(control) : undefined;
     canvas.draw({ ...control, rgba }, control.blend);
     yield { rgba: canvas.rgba, delayMs: control.delayMs };
-    if (beneath) canvas.draw(beneath, 'replace');
+    if (previous) canvas.draw(previous, 'replace');
     else if (control.dispose !== 'keep') canvas.clear(control);
   }
 }

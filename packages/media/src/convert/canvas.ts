@@ -1,4 +1,4 @@
-/** A picture of an animation that is laid over what the earlier ones left. */
+/** The part of the canvas that a frame of an animation changes. */
 export interface Patch {
   x: number;
   y: number;
@@ -7,13 +7,13 @@ export interface Patch {
   rgba: Uint8Array;
 }
 
-/** A whole picture as it is seen, for so long. The pixels are only lent: the next frame overwrites them. */
+/** A composed frame and how long it is shown. The pixels are overwritten by the next frame. */
 export interface Frame {
   rgba: Uint8Array;
   delayMs: number;
 }
 
-/** What an animation shows at a moment; patches are laid over it, cleared and taken back. */
+/** The composed state of an animation. */
 export class Canvas {
   readonly width: number;
   readonly height: number;
@@ -29,7 +29,7 @@ export class Canvas {
     return width > 0 && height > 0 && x + width <= this.width && y + height <= this.height;
   }
 
-  /** `over` lets what lies beneath shine through, `replace` does not. */
+  /** `over` blends with the canvas by alpha, `replace` overwrites it. */
   draw(patch: Patch, blend: 'over' | 'replace'): void {
     this.#rows(patch, (at, from, length) => {
       if (blend === 'replace') this.rgba.set(patch.rgba.subarray(from, from + length), at);
@@ -57,12 +57,12 @@ export class Canvas {
   #over(at: number, source: Uint8Array, from: number): void {
     const alpha = source[from + 3] ?? 0;
     if (alpha === 0) return;
-    const beneath = ((this.rgba[at + 3] ?? 0) * (255 - alpha)) / 255;
-    const total = alpha + beneath;
+    const under = ((this.rgba[at + 3] ?? 0) * (255 - alpha)) / 255;
+    const total = alpha + under;
     for (let channel = 0; channel < 3; channel++) {
       const upper = source[from + channel] ?? 0;
       const lower = this.rgba[at + channel] ?? 0;
-      this.rgba[at + channel] = Math.round((upper * alpha + lower * beneath) / total);
+      this.rgba[at + channel] = Math.round((upper * alpha + lower * under) / total);
     }
     this.rgba[at + 3] = Math.round(total);
   }

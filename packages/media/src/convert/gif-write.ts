@@ -2,16 +2,16 @@ import { applyPalette, GIFEncoder, quantize } from 'gifenc/dist/gifenc.esm.js';
 import type { Frame } from './canvas.ts';
 import type { OutputFile } from './output-file.ts';
 
-/** A GIF pixel is seen or not: below this it is not. */
+/** A GIF pixel is opaque or transparent: it is transparent below this alpha. */
 const VISIBLE = 128;
-/** Browsers slow a frame under two hundredths of a second down to ten. */
-const SHORTEST = 2;
-/** A palette is no better for having looked at more pixels than this. */
-const SAMPLE = 65_536;
+/** Browsers show a frame of less than 20 ms for 100 ms. */
+const MIN_HUNDREDTHS = 2;
+/** The palette is made from this many pixels; more do not improve it. */
+const MAX_SAMPLES = 65_536;
 
 /**
- * An animated GIF of whole frames, each with a palette of its own, each cleared before the next (so that what was
- * transparent stays so). `plays` is how often it runs, 0 for ever.
+ * Writes an animated GIF of whole frames, each with its own palette. Each frame is cleared before the next, so that
+ * transparent pixels stay transparent. `plays` is the number of repetitions, 0 for endless.
  */
 export async function writeGif(
   output: OutputFile,
@@ -48,27 +48,27 @@ export async function writeGif(
   output.write(encoder.bytesView());
 }
 
-/** Up to 255 colours of what is seen; the last place is kept for what is not. */
+/** Up to 255 colours of the opaque pixels; the last entry is reserved for transparency. */
 function paletteOf(rgba: Uint8Array) {
-  const step = Math.max(1, Math.floor(rgba.length / 4 / SAMPLE));
-  const seen = new Uint8Array(4 * Math.ceil(rgba.length / 4 / step));
+  const step = Math.max(1, Math.floor(rgba.length / 4 / MAX_SAMPLES));
+  const opaque = new Uint8Array(4 * Math.ceil(rgba.length / 4 / step));
   let length = 0;
   for (let at = 0; at < rgba.length; at += 4 * step) {
     if ((rgba[at + 3] ?? 0) < VISIBLE) continue;
-    seen.set(rgba.subarray(at, at + 3), length);
-    seen[length + 3] = 255;
+    opaque.set(rgba.subarray(at, at + 3), length);
+    opaque[length + 3] = 255;
     length += 4;
   }
-  return length === 0 ? [] : quantize(seen.slice(0, length), 255, { format: 'rgb565' });
+  return length === 0 ? [] : quantize(opaque.slice(0, length), 255, { format: 'rgb565' });
 }
 
-/** GIF counts in hundredths; what rounding takes from one frame is given to a later one, so that the whole keeps time. */
+/** GIF delays are in hundredths of a second; rounding errors are carried over, so that the total duration is kept. */
 function timer(): (delayMs: number) => number {
   let due = 0;
   let given = 0;
   return (delayMs) => {
     due += delayMs / 10;
-    const hundredths = Math.min(65_535, Math.max(SHORTEST, Math.round(due - given)));
+    const hundredths = Math.min(65_535, Math.max(MIN_HUNDREDTHS, Math.round(due - given)));
     given += hundredths;
     return hundredths;
   };

@@ -1,32 +1,29 @@
-import { checkAnimation, checkPicture, MAX_FRAMES, MAX_PIXELS, ConversionError } from './budget.ts';
+import { checkAnimation, checkImage, ConversionError, MAX_FRAMES, MAX_PIXELS } from './budget.ts';
 import type { Frame } from './canvas.ts';
 import { writeGif } from './gif-write.ts';
+import { openImageWriter } from './image-write.ts';
+import type { ImageWriter } from './image-write.ts';
 import { sequenceTrack } from './iso-boxes.ts';
 import type { SequenceTrack } from './iso-boxes.ts';
-import { JpegWriter } from './jpeg-write.ts';
 import { HeifFile } from './libheif.ts';
-import type { HeifPicture, HeifPixels, Tiling } from './libheif.ts';
+import type { HeifImage, HeifPixels, Tiling } from './libheif.ts';
 import type { OutputFile } from './output-file.ts';
-import { PngWriter } from './png-write.ts';
-
-const PHOTO_QUALITY = 85;
-const LONGEST_JPEG_SIDE = 65_535;
 
 export interface ConvertedHeic {
   type: 'image/gif' | 'image/png' | 'image/jpeg';
   note?: string;
 }
 
-/** A sequence as an animated GIF, a cut-out as a PNG with its alpha, a photo as a JPEG. */
+/** Converts an image sequence to an animated GIF, any other file to a PNG or JPEG. */
 export async function convertHeic(bytes: Buffer, output: OutputFile): Promise<ConvertedHeic> {
   const track = sequenceTrack(bytes, MAX_FRAMES);
   if (track === undefined) return convertStill(bytes, output);
   try {
     return await convertSequence(bytes, track, output);
   } catch (error) {
-    // A sticker brings a still picture along, for when its frames cannot be shown.
+    // A sticker also contains a still image, for readers that cannot show its frames.
     if (output.size > 0) throw error;
-    return { ...convertStill(bytes, output), note: 'only the still picture of an animation is shown' };
+    return { ...convertStill(bytes, output), note: 'only the still image of an animation is shown' };
   }
 }
 
@@ -38,25 +35,25 @@ async function convertSequence(
   const { width, height, delaysMs } = track;
   checkAnimation(width, height, delaysMs.length);
   let shown = 0;
-  const frames = framesOf(new HeifFile(bytes), track, () => {
+  const frames = decodeFrames(new HeifFile(bytes), track, () => {
     shown += 1;
   });
-  // Stickers run for ever, whatever their edit list says.
+  // Messages loops stickers, whatever their edit list says.
   await writeGif(output, { width, height }, 0, frames);
   if (shown === delaysMs.length) return { type: 'image/gif' };
   return {
     type: 'image/gif',
-    note: `only ${shown} of the ${delaysMs.length} pictures of an animation are shown`,
+    note: `only ${shown} of the ${delaysMs.length} frames of an animation are shown`,
   };
 }
 
-/** Times come from the file: the decoder reports those of the picture it read last, not of the one it shows. */
-function* framesOf(file: HeifFile, track: SequenceTrack, onFrame: () => void): Generator<Frame> {
+/** Delays come from the file: the decoder reports that of the frame it read last, not of the one it returns. */
+function* decodeFrames(file: HeifFile, track: SequenceTrack, onFrame: () => void): Generator<Frame> {
   const rgba = new Uint8Array(track.width * track.height * 4);
-  // An edit list that repeats for ever makes the decoder do so too; a list of times has an end.
-  const pictures = file.track(track.id);
+  // The list of delays is finite; the decoder follows an edit list that may repeat for ever.
+  const frames = file.track(track.id);
   for (const delayMs of track.delaysMs) {
-    const { value: pixels } = pictures.next();
+    const { value: pixels } = frames.next();
     if (!pixels) return;
     if (pixels.width !== track.width || pixels.height !== track.height) {
       throw new ConversionError('the animation is damaged');
@@ -70,64 +67,43 @@ function* framesOf(file: HeifFile, track: SequenceTrack, onFrame: () => void): G
 
 function convertStill(bytes: Buffer, output: OutputFile): ConvertedHeic {
   const file = new HeifFile(bytes);
-  const picture = file.primary();
-  checkPicture(picture.width, picture.height, MAX_PIXELS);
-  if (picture.hasAlpha) {
-    writeCutOut(file, picture, output);
-    return { type: 'image/png' };
-  }
-  writePhoto(file, picture, output);
-  return { type: 'image/jpeg' };
-}
-
-function writeCutOut(file: HeifFile, picture: HeifPicture, output: OutputFile): void {
-  checkPicture(picture.width, picture.height);
-  const profile = file.profile(picture);
-  const pixels = file.decode(picture, 'rgba');
-  const writer = new PngWriter(output, pixels, 4, profile);
-  for (let row = 0; row < pixels.height; row++) {
-    const line = pixels.row(row);
-    if (pixels.isPremultiplied) divideByAlpha(line);
-    writer.row(line);
-  }
+  const image = file.primary();
+  checkImage(image.width, image.height, MAX_PIXELS);
+  const tiling = image.hasAlpha ? undefined : file.tiling(image);
+  if (tiling === undefined) checkImage(image.width, image.height);
+  const writer = openImageWriter(output, { ...image, profile: file.profile(image) });
+  if (tiling) for (const row of rowsOfTiles(file, image, tiling)) writer.row(row);
+  else writeWhole(file.decode(image, image.hasAlpha ? 'rgba' : 'rgb'), writer);
   writer.finish();
+  return { type: writer.type };
 }
 
-function writePhoto(file: HeifFile, picture: HeifPicture, output: OutputFile): void {
-  if (Math.max(picture.width, picture.height) > LONGEST_JPEG_SIDE) {
-    throw new ConversionError(`the picture is too large (${picture.width} × ${picture.height})`);
+function writeWhole(pixels: HeifPixels, writer: ImageWriter): void {
+  for (let index = 0; index < pixels.height; index++) {
+    const row = pixels.row(index);
+    if (pixels.isPremultiplied) divideByAlpha(row);
+    writer.row(row);
   }
-  const options = { quality: PHOTO_QUALITY, profile: file.profile(picture) };
-  const writer = new JpegWriter(output, picture, options);
-  const tiling = file.tiling(picture);
-  if (tiling) {
-    for (const line of rowsOfTiles(file, picture, tiling)) writer.row(line);
-  } else {
-    checkPicture(picture.width, picture.height);
-    const pixels = file.decode(picture, 'rgb');
-    for (let row = 0; row < pixels.height; row++) writer.row(pixels.row(row));
-  }
-  writer.finish();
 }
 
-/** A phone's photo is a grid of small pictures: one row of them at a time keeps a large photo in little memory. */
-function* rowsOfTiles(file: HeifFile, picture: HeifPicture, tiling: Tiling): Generator<Uint8Array> {
-  const rowBytes = picture.width * 3;
+/** A phone's photo is a grid of tiles. Decoding one row of tiles at a time bounds the memory for a large photo. */
+function* rowsOfTiles(file: HeifFile, image: HeifImage, tiling: Tiling): Generator<Uint8Array> {
+  const rowBytes = image.width * 3;
   const strip = new Uint8Array(rowBytes * tiling.tileHeight);
   for (let tileRow = 0; tileRow < tiling.rows; tileRow++) {
     for (let column = 0; column < tiling.columns; column++) {
       const left = column * tiling.tileWidth - tiling.left;
-      copyTile(file.decodeTile(picture, column, tileRow), strip, picture.width, left);
+      copyTile(file.decodeTile(image, column, tileRow), strip, image.width, left);
     }
     const top = tileRow * tiling.tileHeight - tiling.top;
-    const end = Math.min(tiling.tileHeight, picture.height - top);
+    const end = Math.min(tiling.tileHeight, image.height - top);
     for (let row = Math.max(0, -top); row < end; row++) {
       yield strip.subarray(row * rowBytes, (row + 1) * rowBytes);
     }
   }
 }
 
-/** Only what lies within the picture: the tiles at its edges reach beyond. */
+/** Copies the part of a tile that is inside the image: tiles at the edges overlap them. */
 function copyTile(tile: HeifPixels, strip: Uint8Array, width: number, left: number): void {
   const from = Math.max(0, -left);
   const to = Math.min(tile.width, width - left);

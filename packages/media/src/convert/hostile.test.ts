@@ -6,7 +6,7 @@ import { convertApplePng } from './apple-png.ts';
 import { convertCaf } from './caf.ts';
 import { convertHeic } from './heic.ts';
 import type { OutputFile } from './output-file.ts';
-import { fixture, written } from '../testing/pictures.ts';
+import { fixture, written } from '../testing/images.ts';
 import { convertTiff } from './tiff.ts';
 
 type Convert = (file: Buffer, output: OutputFile) => unknown;

@@ -1,8 +1,8 @@
-/** The tables of ITU-T T.81, annex K: the ones every decoder has met. */
+/** The example tables of ITU-T T.81, annex K, which all encoders use. */
 
 const table = (text: string): Uint8Array => Uint8Array.from(text.trim().split(/\s+/), Number);
 
-/** Where in the block the n-th coefficient of the file stands. */
+/** The position in the block of the n-th coefficient in the file. */
 export const ZIGZAG = table(`
     0   1   8  16   9   2   3  10
    17  24  32  25  18  11   4   5

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { JpegWriter } from './jpeg-write.ts';
-import { difference, fixture, readJpeg, readPng, written } from '../testing/pictures.ts';
+import { difference, fixture, readJpeg, readPng, written } from '../testing/images.ts';
 
 async function writeJpeg(
   { width, height, rgba }: { width: number; height: number; rgba: Uint8Array },
@@ -30,36 +30,33 @@ const soft = (width: number, height: number) => ({
   }),
 });
 
-describe('writing JPEG', () => {
+describe('JpegWriter', () => {
   it.each([
     [1, 1],
     [15, 17],
     [16, 16],
     [33, 8],
     [100, 75],
-  ])('I8 a picture of %i × %i looks as it did', async (width, height) => {
-    const picture = soft(width, height);
-    const read = readJpeg(await writeJpeg(picture));
+  ])('I8 writes an image of %i × %i', async (width, height) => {
+    const image = soft(width, height);
+    const read = readJpeg(await writeJpeg(image));
     expect([read.width, read.height]).toEqual([width, height]);
-    expect(difference(picture.rgba, read.rgba)).toBeLessThan(3);
+    expect(difference(image.rgba, read.rgba)).toBeLessThan(3);
   });
 
-  it('I8 hard edges survive too', async () => {
-    const picture = readPng(fixture('photo.png'));
-    const read = readJpeg(await writeJpeg(picture, { quality: 95 }));
-    expect(difference(picture.rgba, read.rgba)).toBeLessThan(4);
+  it('I8 keeps hard edges', async () => {
+    const image = readPng(fixture('photo.png'));
+    const read = readJpeg(await writeJpeg(image, { quality: 95 }));
+    expect(difference(image.rgba, read.rgba)).toBeLessThan(4);
   });
 
-  it('I8 quality is size', async () => {
-    const picture = soft(100, 100);
-    const [low, high] = [
-      await writeJpeg(picture, { quality: 30 }),
-      await writeJpeg(picture, { quality: 95 }),
-    ];
+  it('I8 makes a smaller file with a lower quality', async () => {
+    const image = soft(100, 100);
+    const [low, high] = [await writeJpeg(image, { quality: 30 }), await writeJpeg(image, { quality: 95 })];
     expect(low.length * 1.5).toBeLessThan(high.length);
   });
 
-  it('I8 a colour profile of any length goes along', async () => {
+  it('I8 keeps a colour profile of any length', async () => {
     const profile = Uint8Array.from({ length: 150_000 }, (_, index) => index * 7);
     const bytes = await writeJpeg(soft(8, 8), { quality: 85, profile });
     const parts: Buffer[] = [];

@@ -10,11 +10,14 @@ import type { HuffmanTable } from './jpeg-tables.ts';
 import type { OutputFile } from './output-file.ts';
 
 const BLOCK = 16;
+/** The format writes a side in 16 bits. */
+export const MAX_JPEG_SIDE = 65_535;
 
 /**
- * A baseline JPEG (4:2:0), row by row: sixteen rows are in memory at a time, so that the photo may be of any size.
+ * Writes a baseline JPEG (4:2:0) row by row. Only sixteen rows are in memory at a time.
  */
 export class JpegWriter {
+  readonly type = 'image/jpeg';
   readonly #width: number;
   readonly #scan: Scan;
   readonly #luma: Plane;
@@ -40,14 +43,14 @@ export class JpegWriter {
     this.#scan = new Scan(output);
   }
 
-  /** `rgb` is one row of three bytes a pixel; it may be reused afterwards. */
+  /** `rgb` is one row of three bytes per pixel; the caller may reuse it. */
   row(rgb: Uint8Array): void {
     const { samples: luma } = this.#luma;
     const { samples: blue } = this.#blue;
     const { samples: red } = this.#red;
     const start = this.#rowsHeld * this.#paddedWidth;
     for (let x = 0; x < this.#paddedWidth; x++) {
-      // Beyond the edge the last pixel goes on: a hard edge would cost bits and bleed inwards.
+      // Padding repeats the last pixel: a hard edge would cost bits and bleed into the image.
       const at = Math.min(x, this.#width - 1) * 3;
       const r = rgb[at] ?? 0;
       const g = rgb[at + 1] ?? 0;
@@ -79,7 +82,7 @@ export class JpegWriter {
   }
 }
 
-/** One of the three components: sixteen rows of samples, and what is needed to code its blocks. */
+/** One of the three components: sixteen rows of samples and the tables to encode its blocks. */
 class Plane {
   readonly samples: Float32Array;
   readonly #width: number;
@@ -106,7 +109,7 @@ class Plane {
     this.#code(scan);
   }
 
-  /** Colour is kept at half the resolution: each sample is the mean of four. */
+  /** Chrominance has half the resolution: each sample is the mean of four. */
   encodeHalved(scan: Scan, left: number): void {
     const { samples } = this;
     const width = this.#width;
@@ -152,7 +155,7 @@ class Plane {
 
 const SCALE = [1, 1.387039845, 1.306562965, 1.175875602, 1, 0.785694958, 0.5411961, 0.275899379];
 
-/** The fast transform below leaves each coefficient scaled; quantising undoes that in the same multiplication. */
+/** The fast transform leaves each coefficient scaled; the quantiser includes the inverse scale. */
 function divisors(quantiser: Uint8Array): Float32Array {
   return Float32Array.from(quantiser, (value, place) => {
     return 1 / (value * (SCALE[place >> 3] ?? 1) * (SCALE[place & 7] ?? 1) * 8);
@@ -196,7 +199,7 @@ function transform(block: Float32Array, at: number, step: number): void {
   block[at + 7 * step] = plus - highTurned;
 }
 
-/** The coded bits. */
+/** The entropy-coded bits. */
 class Scan {
   readonly #output: OutputFile;
   readonly #buffer = Buffer.alloc(64 * 1024);
@@ -212,7 +215,7 @@ class Scan {
     this.#put(table.codes[symbol] ?? 0, table.lengths[symbol] ?? 0);
   }
 
-  /** How many zeros came before and how many bits follow, then those bits; a negative number is sent less one. */
+  /** Writes the run of zeros and the bit count as one symbol, then the bits; a negative value is written minus one. */
   value(table: HuffmanTable, zeros: number, value: number): void {
     const size = 32 - Math.clz32(Math.abs(value));
     this.symbol(table, (zeros << 4) | size);
@@ -233,7 +236,7 @@ class Scan {
       this.#bitCount -= 8;
       const byte = (this.#bits >> this.#bitCount) & 0xff;
       this.#byte(byte);
-      // A 0xFF in the data would read as a marker.
+      // Byte stuffing: 0xFF in the data would start a marker.
       if (byte === 0xff) this.#byte(0);
     }
     this.#bits &= (1 << this.#bitCount) - 1;
@@ -277,16 +280,16 @@ function segment(marker: number, ...data: Uint8Array[]): Buffer {
   return Buffer.concat([head, ...data]);
 }
 
-/** A colour profile may be longer than one segment holds. */
+/** A colour profile may need several segments. */
 function profileSegments(profile: Uint8Array | undefined): Buffer[] {
-  const most = 65_519;
-  const count = Math.ceil((profile?.length ?? 0) / most);
+  const maxBytes = 65_519;
+  const count = Math.ceil((profile?.length ?? 0) / maxBytes);
   return Array.from({ length: count }, (_, index) =>
     segment(
       0xe2,
       Buffer.from('ICC_PROFILE\0'),
       Buffer.from([index + 1, count]),
-      profile?.subarray(index * most, (index + 1) * most) ?? Buffer.alloc(0),
+      profile?.subarray(index * maxBytes, (index + 1) * maxBytes) ?? Buffer.alloc(0),
     ),
   );
 }

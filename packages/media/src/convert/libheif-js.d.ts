@@ -1,4 +1,4 @@
-/** The part of libheif's C interface that is used here, as Emscripten exposes it: pointers and numbers. */
+/** The part of libheif's C API that is used here, as Emscripten exports it: pointers and numbers. */
 declare module 'libheif-js/libheif-wasm/libheif.js' {
   export interface Libheif {
     readonly HEAPU8: Uint8Array;
@@ -20,7 +20,12 @@ declare module 'libheif-js/libheif-wasm/libheif.js' {
     _heif_image_handle_get_color_profile_type(handle: number): number;
     _heif_image_handle_get_raw_color_profile_size(handle: number): number;
     _heif_image_handle_get_raw_color_profile(error: number, handle: number, bytes: number): void;
-    _heif_image_handle_get_image_tiling(error: number, handle: number, asSeen: number, result: number): void;
+    _heif_image_handle_get_image_tiling(
+      error: number,
+      handle: number,
+      processTransformations: number,
+      result: number,
+    ): void;
     _heif_image_handle_decode_image_tile(
       error: number,
       handle: number,

@@ -4,13 +4,13 @@ import createLibheif from 'libheif-js/libheif-wasm/libheif.js';
 import type { Libheif } from 'libheif-js/libheif-wasm/libheif.js';
 
 import { MAX_PIXELS, ConversionError } from './budget.ts';
-import { withMemoryBound, withStackPointer } from './wasm-program.ts';
+import { compiledOnce, withMemoryBound, withStackPointer } from './wasm-program.ts';
 
-/** Enough for a photo of 13 megapixels in one piece; one made of tiles needs a tenth of it. */
+/** Enough for an untiled photo of 13 megapixels; a tiled one needs a tenth of it. */
 const MEMORY_BYTES = 144 * 1024 * 1024;
 const STACK_BYTES = 1024 * 1024;
 
-// Values of libheif's C interface, which is used as it is: the JavaScript one above it knows neither tiles nor tracks.
+// Values of libheif's C API. Its JavaScript API has neither tiles nor tracks.
 const COLOURSPACE_RGB = 1;
 const CHROMA = { rgb: 10, rgba: 11 } as const;
 const INTERLEAVED = 10;
@@ -20,7 +20,7 @@ const PROFILE_TYPES = new Set(['rICC', 'prof']);
 
 export type Layout = keyof typeof CHROMA;
 
-/** Pixels in the decoder's own memory: gone as soon as the next picture is asked for. */
+/** Pixels in the decoder's memory, valid until the next call of a decode method. */
 export interface HeifPixels {
   width: number;
   height: number;
@@ -33,16 +33,16 @@ export interface Tiling {
   rows: number;
   tileWidth: number;
   tileHeight: number;
-  /** How far the first tiles reach beyond the picture's upper and left edge; a picture that is turned has them there. */
+  /** How far the first tiles overlap the upper and left edge of the image, which happens when it is rotated. */
   top: number;
   left: number;
 }
 
-/** A HEIF file open in the decoder. There is one per thread; all of it goes when the thread does. */
+/** A HEIF file in a decoder instance of its own; garbage collection frees both. */
 export class HeifFile {
   readonly #heif: Libheif = startLibheif();
   readonly #context: number;
-  /** Room for the error each call returns (code, subcode, text) and for one result of up to 80 bytes. */
+  /** Buffers for the error that each call returns (code, subcode, text) and for one result of up to 80 bytes. */
   readonly #error: number;
   readonly #result: number;
   #image = 0;
@@ -53,15 +53,15 @@ export class HeifFile {
     this.#result = heif._malloc(80);
     this.#context = heif._heif_context_alloc();
     const bytes = heif._malloc(file.length);
-    if (bytes === 0) throw new ConversionError('the picture is too large');
+    if (bytes === 0) throw new ConversionError('the image is too large');
     heif.HEAPU8.set(file, bytes);
-    // The second field of the limits, 64 bits wide: pixels of any one picture, also a hidden one.
+    // The second field of the limits, 64 bits wide: pixels of any image in the file, hidden ones included.
     heif.HEAPU32[(heif._heif_context_get_security_limits(this.#context) + 8) >> 2] = MAX_PIXELS;
     heif._heif_context_read_from_memory_without_copy(this.#error, this.#context, bytes, file.length, 0);
     this.#check();
   }
 
-  primary(): HeifPicture {
+  primary(): HeifImage {
     this.#heif._heif_context_get_primary_image_handle(this.#error, this.#context, this.#result);
     this.#check();
     const handle = this.#pointer();
@@ -74,11 +74,11 @@ export class HeifFile {
     };
   }
 
-  decode(picture: HeifPicture, layout: Layout): HeifPixels {
+  decode(image: HeifImage, layout: Layout): HeifPixels {
     this.#release();
     this.#heif._heif_decode_image(
       this.#error,
-      picture.handle,
+      image.handle,
       this.#result,
       COLOURSPACE_RGB,
       CHROMA[layout],
@@ -88,29 +88,29 @@ export class HeifFile {
     return this.#pixels();
   }
 
-  /** How the picture is laid out in tiles as it is seen, turned and mirrored. Undefined when it is one piece, or cropped. */
-  tiling(picture: HeifPicture): Tiling | undefined {
-    this.#heif._heif_image_handle_get_image_tiling(this.#error, picture.handle, 1, this.#result);
+  /** Returns the tiles of the image after rotation and mirroring; undefined when it is not tiled, or is cropped. */
+  tiling(image: HeifImage): Tiling | undefined {
+    this.#heif._heif_image_handle_get_image_tiling(this.#error, image.handle, 1, this.#result);
     this.#check();
     const fields = this.#heif.HEAPU32.subarray(this.#result >> 2, (this.#result >> 2) + 9);
     const [, columns = 0, rows = 0, tileWidth = 0, tileHeight = 0, width, height, top, left] = fields;
-    if (columns * rows <= 1 || width !== picture.width || height !== picture.height) return undefined;
-    // Tiles overshoot on one side of each axis; libheif tells rightly which, but not by how much.
+    if (columns * rows <= 1 || width !== image.width || height !== image.height) return undefined;
+    // Tiles overlap one side of each axis; libheif reports the right side, but not by how much.
     return {
       columns,
       rows,
       tileWidth,
       tileHeight,
-      top: top === 0 ? 0 : rows * tileHeight - picture.height,
-      left: left === 0 ? 0 : columns * tileWidth - picture.width,
+      top: top === 0 ? 0 : rows * tileHeight - image.height,
+      left: left === 0 ? 0 : columns * tileWidth - image.width,
     };
   }
 
-  decodeTile(picture: HeifPicture, column: number, row: number): HeifPixels {
+  decodeTile(image: HeifImage, column: number, row: number): HeifPixels {
     this.#release();
     this.#heif._heif_image_handle_decode_image_tile(
       this.#error,
-      picture.handle,
+      image.handle,
       this.#result,
       COLOURSPACE_RGB,
       CHROMA.rgb,
@@ -122,22 +122,22 @@ export class HeifFile {
     return this.#pixels();
   }
 
-  /** The colour profile a camera embeds; without it a photo in Display P3 looks pale. */
-  profile(picture: HeifPicture): Buffer | undefined {
+  /** Returns the ICC profile that the camera embedded. */
+  profile(image: HeifImage): Buffer | undefined {
     const heif = this.#heif;
-    const type = heif._heif_image_handle_get_color_profile_type(picture.handle);
+    const type = heif._heif_image_handle_get_color_profile_type(image.handle);
     const name = String.fromCharCode(type >>> 24, (type >> 16) & 255, (type >> 8) & 255, type & 255);
     if (!PROFILE_TYPES.has(name)) return undefined;
-    const size = heif._heif_image_handle_get_raw_color_profile_size(picture.handle);
+    const size = heif._heif_image_handle_get_raw_color_profile_size(image.handle);
     const bytes = heif._malloc(size);
-    heif._heif_image_handle_get_raw_color_profile(this.#error, picture.handle, bytes);
+    heif._heif_image_handle_get_raw_color_profile(this.#error, image.handle, bytes);
     this.#check();
     return Buffer.from(heif.HEAPU8.slice(bytes, bytes + size));
   }
 
   /**
-   * The pictures of a track one after the other, as RGBA. The last may be missing: of pictures that are stored in
-   * another order than they are shown in, the decoder forgets those it still holds at the end.
+   * Decodes the frames of a track in order, as RGBA. The last ones may be missing: when frames are stored in another
+   * order than they are shown, libheif drops those that it still holds at the end.
    */
   *track(id: number): Generator<HeifPixels> {
     const heif = this.#heif;
@@ -183,35 +183,37 @@ export class HeifFile {
     if (heif.HEAPU32[this.#error >> 2] === 0) return;
     const text = heif.HEAPU32[(this.#error >> 2) + 2] ?? 0;
     const message = heif.HEAPU8.subarray(text, heif.HEAPU8.indexOf(0, text));
-    throw new ConversionError(
-      `the picture cannot be read: ${Buffer.from(message).toString('latin1').trim()}`,
-    );
+    throw new ConversionError(`the image cannot be read: ${Buffer.from(message).toString('latin1').trim()}`);
   }
 }
 
+const libheifModule = compiledOnce(() => {
+  const path = createRequire(import.meta.url).resolve('libheif-js/libheif-wasm/libheif.wasm');
+  return withStackPointer(withMemoryBound(readFileSync(path), MEMORY_BYTES), 'stackPointer');
+});
+
 /**
- * The decoder comes with a stack of 64 KiB, which a picture predicted from others (as in any animation) overruns into
- * its data. So it gets a larger one, from its own heap, before its first call.
+ * libheif is compiled with a stack of 64 KiB, which overflows into its data when a frame is predicted from others, as in
+ * any animation. So it gets a larger stack, from its own heap, before its first call.
  */
 function startLibheif(): Libheif {
-  const path = createRequire(import.meta.url).resolve('libheif-js/libheif-wasm/libheif.wasm');
-  const program = withStackPointer(withMemoryBound(readFileSync(path), MEMORY_BYTES), 'stackPointer');
   let stackPointer: unknown;
   const heif = createLibheif({
     instantiateWasm(imports, ready) {
-      const instance = new WebAssembly.Instance(new WebAssembly.Module(program), imports);
+      const instance = new WebAssembly.Instance(libheifModule(), imports);
       ({ stackPointer } = instance.exports);
       ready(instance);
       return instance.exports;
     },
   });
-  if (!(stackPointer instanceof WebAssembly.Global)) throw new Error('libheif has no stack pointer to set');
-  // It grows downwards, from an address that 16 divides.
+  if (!(stackPointer instanceof WebAssembly.Global))
+    throw new Error('libheif does not export its stack pointer');
+  // The stack grows downwards from an address aligned to 16.
   stackPointer.value = (heif._malloc(STACK_BYTES) + STACK_BYTES) & ~15;
   return heif;
 }
 
-export interface HeifPicture {
+export interface HeifImage {
   readonly handle: number;
   readonly width: number;
   readonly height: number;

@@ -1,11 +1,11 @@
 import type { OutputFile } from './output-file.ts';
 
-/** Opus counts time in 48ths of a millisecond, whatever rate was recorded. */
+/** Opus counts samples at 48 kHz, whatever the recorded rate. */
 export const OPUS_RATE = 48_000;
-/** A page of about a second: players seek by pages. */
+/** About a second per page: players seek by pages. */
 const PACKETS_PER_PAGE = 50;
 
-/** How long a packet of Opus sounds, at 48 kHz, from its first bytes (RFC 6716, 3.1). */
+/** Returns the duration of an Opus packet in samples at 48 kHz, from its first bytes (RFC 6716, 3.1). */
 export function opusDuration(packet: Uint8Array): number {
   const toc = packet[0] ?? 0;
   const config = toc >> 3;
@@ -21,8 +21,7 @@ export function opusDuration(packet: Uint8Array): number {
 }
 
 /**
- * The same packets in an Ogg file (RFC 7845): nothing is decoded, nothing lost, and it is as small as it was.
- * `preSkip` and `length` are in samples at 48 kHz.
+ * Puts Opus packets into an Ogg file (RFC 7845) without decoding them. `preSkip` and `length` are in samples at 48 kHz.
  */
 export function writeOggOpus(
   output: OutputFile,
@@ -49,18 +48,18 @@ export function writeOggOpus(
   pages.write([head], 0, { isFirst: true });
   pages.write([tags], 0);
   const end = preSkip + length;
-  const heard = untilHeard(packets, end);
+  const played = packetsUntil(packets, end);
   let position = 0;
-  for (let at = 0; at < heard.length; at += PACKETS_PER_PAGE) {
-    const group = heard.slice(at, at + PACKETS_PER_PAGE);
+  for (let at = 0; at < played.length; at += PACKETS_PER_PAGE) {
+    const group = played.slice(at, at + PACKETS_PER_PAGE);
     for (const packet of group) position += opusDuration(packet);
-    const isLast = at + PACKETS_PER_PAGE >= heard.length;
-    // On the last page a lower position tells the player where the sound ends within the last packet.
+    const isLast = at + PACKETS_PER_PAGE >= played.length;
+    // On the last page a lower position trims the end of the last packet.
     pages.write(group, isLast ? Math.min(position, end) : position, { isLast });
   }
 }
 
-function untilHeard(packets: readonly Uint8Array[], end: number): readonly Uint8Array[] {
+function packetsUntil(packets: readonly Uint8Array[], end: number): readonly Uint8Array[] {
   let position = 0;
   const beyond = packets.findIndex((packet) => {
     const isBeyond = position >= end;
@@ -83,17 +82,17 @@ class OggPages {
     position: number,
     flags: { isFirst?: boolean; isLast?: boolean } = {},
   ): void {
-    // A packet is cut into pieces of 255 bytes; a shorter piece, of none if need be, ends it.
+    // A packet is laced in segments of 255 bytes; a shorter segment, possibly empty, ends it.
     const lacing = packets.flatMap((packet) => [
       ...Array.from({ length: Math.floor(packet.length / 255) }, () => 255),
       packet.length % 255,
     ]);
     const half = Math.ceil(packets.length / 2);
     if (lacing.length > 255 && packets.length > 1) {
-      // Too many pieces for one page. The first part ends earlier, by as much as the second sounds.
+      // Too many segments for one page. The first half ends earlier by the duration of the second.
       const second = packets.slice(half);
-      const sounding = second.reduce((sum, packet) => sum + opusDuration(packet), 0);
-      this.write(packets.slice(0, half), Math.max(0, position - sounding));
+      const duration = second.reduce((sum, packet) => sum + opusDuration(packet), 0);
+      this.write(packets.slice(0, half), Math.max(0, position - duration));
       this.write(second, position, flags);
       return;
     }
@@ -111,7 +110,7 @@ class OggPages {
   }
 }
 
-/** Ogg's CRC runs from the highest bit down, so zlib's does not serve. */
+/** Ogg's CRC starts with the most significant bit, unlike zlib's. */
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 24;
   for (let bit = 0; bit < 8; bit++) crc = crc & 0x80000000 ? (crc << 1) ^ 0x04c11db7 : crc << 1;

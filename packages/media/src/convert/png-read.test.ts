@@ -24,8 +24,8 @@ const header = (changes: Partial<PngHeader>): PngHeader => ({
   ...changes,
 });
 
-describe('reading PNG', () => {
-  it('I8 reads what somebody else wrote, straight or interlaced, with 8 or 16 bits', () => {
+describe('readPixels', () => {
+  it('I8 reads files of another encoder, interlaced or not, with 8 or 16 bits', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -61,7 +61,7 @@ describe('reading PNG', () => {
     [1, [0b10100000], [1, 0, 1]],
     [2, [0b11011000], [3, 1, 2]],
     [4, [0xf1, 0x70], [15, 1, 7]],
-  ])('I8 %i bits a pixel, grey and from a palette', (depth, row, values) => {
+  ])('I8 reads %i bits per pixel, grey and with a palette', (depth, row, values) => {
     const data = deflateSync(Buffer.from([0, ...row]));
     const size = { width: 3, height: 1, depth };
     const grey = readPixels(data, header({ ...size, colour: 0 }), {});
@@ -74,14 +74,14 @@ describe('reading PNG', () => {
     expect([...palette]).toEqual(values.flatMap((value) => [value, 100, 200, value === 1 ? 7 : 255]));
   });
 
-  it('I8 one colour may stand for nothing', () => {
+  it('I8 applies a transparent colour', () => {
     const data = deflateSync(Buffer.from([0, 10, 20, 30, 10, 20, 31]));
     const transparency = Buffer.from([0, 10, 0, 20, 0, 30]);
     const rgba = readPixels(data, header({ width: 2, colour: 2 }), { transparency });
     expect([...rgba]).toEqual([10, 20, 30, 0, 10, 20, 31, 255]);
   });
 
-  it('I8 the five ways a row may be written', () => {
+  it('I8 undoes the five row filters', () => {
     const rows = [
       [0, 10, 20, 30],
       [1, 10, 10, 10],
@@ -98,14 +98,14 @@ describe('reading PNG', () => {
     expect(grey).toEqual([10, 20, 30, 10, 20, 30, 11, 21, 31, 11, 21, 30, 12, 22, 31]);
   });
 
-  it('I8 data that unpacks to more than the header said is refused unread', () => {
+  it('I8 rejects data that inflates beyond the size in the header', () => {
     const bomb = deflateSync(Buffer.alloc(50_000_000));
     expect(bomb.length).toBeLessThan(60_000);
     expect(() => readPixels(bomb, header({}), {})).toThrow('damaged');
   });
 
-  it('I8 data that ends early is refused', () => {
-    expect(() => readPixels(deflateSync(Buffer.alloc(4)), header({}), {})).toThrow('cut short');
-    expect(() => readPixels(Buffer.alloc(0), header({}), {})).toThrow(/damaged|cut short/);
+  it('I8 rejects truncated data', () => {
+    expect(() => readPixels(deflateSync(Buffer.alloc(4)), header({}), {})).toThrow('truncated');
+    expect(() => readPixels(Buffer.alloc(0), header({}), {})).toThrow(/damaged|truncated/);
   });
 });

@@ -14,7 +14,7 @@ export interface Chunk {
   data: Buffer;
 }
 
-/** The chunks in their order. A file cut short ends where it was cut, without a word: what is missing shows later. */
+/** Iterates over the chunks in file order. Stops silently where a file is truncated; the caller notices what is missing. */
 export function* pngChunks(file: Buffer): Generator<Chunk> {
   for (let at = 8; at + 12 <= file.length;) {
     const length = file.readUInt32BE(at);
@@ -29,7 +29,7 @@ export function* pngChunks(file: Buffer): Generator<Chunk> {
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
 export function pngHeader(data: Buffer): PngHeader {
-  if (data.length < 13) throw new ConversionError('the picture is damaged');
+  if (data.length < 13) throw new ConversionError('the image is damaged');
   const header = {
     width: data.readUInt32BE(0),
     height: data.readUInt32BE(4),
@@ -38,13 +38,13 @@ export function pngHeader(data: Buffer): PngHeader {
     interlaced: data.readUInt8(12) === 1,
   };
   if (!CHANNELS[header.colour] || ![1, 2, 4, 8, 16].includes(header.depth)) {
-    throw new ConversionError('the picture is damaged');
+    throw new ConversionError('the image is damaged');
   }
   return header;
 }
 
 export interface PngPalette {
-  /** PLTE: three bytes a colour. */
+  /** PLTE: three bytes per colour. */
   colours?: Buffer | undefined;
   /** tRNS: the alpha of each palette colour, or the one colour that is transparent. */
   transparency?: Buffer | undefined;
@@ -67,7 +67,7 @@ const ADAM7: readonly Pass[] = [
   { x: 0, y: 1, stepX: 1, stepY: 2 },
 ];
 
-/** Pixels as RGBA, eight bits each, from compressed image data of the given size. */
+/** Decodes image data to RGBA with eight bits per channel. */
 export function readPixels(
   compressed: Buffer,
   header: PngHeader,
@@ -105,22 +105,22 @@ export function readPixels(
   return rgba;
 }
 
-/** Never more than the header announced: a few kilobytes of zeros can unpack to gigabytes. */
+/** Never inflates beyond the size in the header: a few kilobytes of zeros can inflate to gigabytes. */
 function unpack(compressed: Buffer, expected: number, variant: 'standard' | 'apple'): Buffer {
   const inflate = variant === 'apple' ? inflateRawSync : inflateSync;
   let data: Buffer;
   try {
     data = inflate(compressed, { maxOutputLength: expected, finishFlush: constants.Z_SYNC_FLUSH });
   } catch (cause) {
-    throw new ConversionError('the picture is damaged', { cause });
+    throw new ConversionError('the image is damaged', { cause });
   }
-  if (data.length < expected) throw new ConversionError('the picture is cut short');
+  if (data.length < expected) throw new ConversionError('the image is truncated');
   return data;
 }
 
 function unfilter(filter: number, line: Uint8Array, above: Uint8Array, step: number): void {
   if (filter === 0) return;
-  if (filter > 4) throw new ConversionError('the picture is damaged');
+  if (filter > 4) throw new ConversionError('the image is damaged');
   for (let i = 0; i < line.length; i++) {
     const left = line[i - step] ?? 0;
     const up = above[i] ?? 0;
@@ -165,7 +165,7 @@ function pixelWriter(header: PngHeader, palette: PngPalette, rgba: Uint8Array): 
       put(target, colours[at] ?? 0, colours[at + 1] ?? 0, colours[at + 2] ?? 0, transparency[index] ?? 255);
     };
   }
-  // Whole samples, not the eight bits kept of them, decide what is the transparent colour.
+  // The transparent colour is compared with all bits of a sample, not only with the eight that are kept.
   const clear = colour === 0 || colour === 2 ? palette.transparency : undefined;
   const isClear = (line: Uint8Array, column: number): boolean => {
     if (clear === undefined || clear.length < channels * 2) return false;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PngWriter } from './png-write.ts';
-import { readPng, written } from '../testing/pictures.ts';
+import { readPng, written } from '../testing/images.ts';
 
 async function writePng(
   width: number,
@@ -20,8 +20,8 @@ async function writePng(
   return readPng(bytes);
 }
 
-describe('writing PNG', () => {
-  it('I8 any picture reads back as it was, alpha and all', async () => {
+describe('PngWriter', () => {
+  it('I8 writes any image without loss', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 20 }),
@@ -30,24 +30,24 @@ describe('writing PNG', () => {
         fc.infiniteStream(fc.nat(255)),
         async (width, height, channels, bytes) => {
           const pixels = Uint8Array.from(bytes.take(width * height * channels));
-          const picture = await writePng(width, height, channels, pixels);
-          expect(picture).toMatchObject({ width, height, channels });
+          const image = await writePng(width, height, channels, pixels);
+          expect(image).toMatchObject({ width, height, channels });
           const expected = channels === 4 ? pixels : withoutAlpha(pixels);
-          expect(Buffer.from(picture.rgba).equals(expected)).toBe(true);
+          expect(Buffer.from(image.rgba).equals(expected)).toBe(true);
         },
       ),
       { numRuns: 40 },
     );
   });
 
-  it('I8 a picture of many bands is one stream', async () => {
+  it('I8 writes many bands as one stream', async () => {
     const [width, height] = [500, 1100];
     const pixels = Uint8Array.from({ length: width * height * 4 }, (_, index) => (index * 31) ^ (index >> 9));
     const { rgba } = await writePng(width, height, 4, pixels);
     expect(Buffer.from(rgba).equals(pixels)).toBe(true);
   });
 
-  it('I8 a colour profile goes along', async () => {
+  it('I8 keeps a colour profile', async () => {
     const profile = Uint8Array.from({ length: 500 }, (_, index) => index);
     expect((await writePng(1, 1, 4, Uint8Array.of(1, 2, 3, 4), profile)).profile).toEqual(profile);
   });

@@ -4,10 +4,11 @@ import type { OutputFile } from './output-file.ts';
 const BAND_BYTES = 1024 * 1024;
 
 /**
- * A PNG, row by row. Rows are compressed in bands of a megabyte, each band's deflate blocks ending on a byte,
- * so that they line up to one stream of which no more than a band is ever in memory.
+ * Writes a PNG row by row. Rows are compressed in bands of a megabyte; the deflate blocks of a band end on a byte
+ * boundary, so the bands form one stream and only one of them is in memory.
  */
 export class PngWriter {
+  readonly type = 'image/png';
   readonly #output: OutputFile;
   readonly #channels: 3 | 4;
   readonly #band: Buffer;
@@ -37,7 +38,7 @@ export class PngWriter {
     if (profile) this.#chunk('iCCP', Buffer.concat([Buffer.from('profile\0\0'), deflateSync(profile)]));
   }
 
-  /** `pixels` is one row of three or four bytes a pixel; it may be reused afterwards. */
+  /** `pixels` is one row of three or four bytes per pixel; the caller may reuse it. */
   row(pixels: Uint8Array): void {
     if (this.#filled + pixels.length + 1 > this.#band.length) this.#flush(constants.Z_SYNC_FLUSH);
     this.#filter(pixels, this.#band.subarray(this.#filled, this.#filled + pixels.length + 1));
@@ -50,21 +51,21 @@ export class PngWriter {
     this.#chunk('IEND', Buffer.alloc(0));
   }
 
-  /** Writes the difference to the left or to the row above, whichever is smaller in sum and so packs better. */
+  /** Applies the Sub or the Up filter, whichever gives the smaller sum of differences. */
   #filter(pixels: Uint8Array, target: Uint8Array): void {
     const above = this.#previous;
     const step = this.#channels;
-    let toTheLeft = 0;
-    let toAbove = 0;
+    let sub = 0;
+    let up = 0;
     for (let i = 0; i < pixels.length; i++) {
       const value = pixels[i] ?? 0;
-      toTheLeft += Math.abs(value - (pixels[i - step] ?? 0));
-      toAbove += Math.abs(value - (above[i] ?? 0));
+      sub += Math.abs(value - (pixels[i - step] ?? 0));
+      up += Math.abs(value - (above[i] ?? 0));
     }
-    const useAbove = toAbove < toTheLeft;
-    target[0] = useAbove ? 2 : 1;
+    const useUp = up < sub;
+    target[0] = useUp ? 2 : 1;
     for (let i = 0; i < pixels.length; i++) {
-      target[i + 1] = (pixels[i] ?? 0) - ((useAbove ? above[i] : pixels[i - step]) ?? 0);
+      target[i + 1] = (pixels[i] ?? 0) - ((useUp ? above[i] : pixels[i - step]) ?? 0);
     }
   }
 
@@ -84,7 +85,7 @@ export class PngWriter {
     this.#chunk('IDAT', Buffer.concat(parts));
   }
 
-  /** Adler-32, which zlib keeps to itself. */
+  /** Adler-32, which node:zlib does not export. */
   #sum(bytes: Uint8Array): void {
     let { a, b } = this.#checksum;
     for (let start = 0; start < bytes.length; start += 3800) {

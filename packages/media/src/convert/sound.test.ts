@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readMp3 } from '../testing/read-mp3.ts';
 import type { Mp3 } from '../testing/read-mp3.ts';
-import { fixture, written } from '../testing/pictures.ts';
+import { fixture, written } from '../testing/images.ts';
 import { convertAmr } from './amr.ts';
 import { readCaf } from './caf-read.ts';
 import { convertCaf } from './caf.ts';
@@ -68,8 +68,8 @@ describe('CAF', () => {
   const opus = readCaf(fixture('voice_opus.caf'));
 
   it('I8 converts Opus to an MP3 of the same length', async () => {
-    const { bytes, answer } = await convert(fixture('voice_opus.caf'));
-    expect(answer).toEqual({ type: 'audio/mpeg' });
+    const { bytes, result } = await convert(fixture('voice_opus.caf'));
+    expect(result).toEqual({ type: 'audio/mpeg' });
     const mp3 = await readMp3(bytes);
     expect(mp3).toMatchObject({ channels: 1, sampleRate: 24_000 });
     expect(mp3.seconds).toBeGreaterThan(2);
@@ -87,8 +87,8 @@ describe('CAF', () => {
   it('I8 puts the packets of a long Opus recording into an Ogg file unchanged', async () => {
     const packets = Array.from({ length: 450 }, () => opus.packets).flat();
     const valid = 24_000 * 850;
-    const { bytes, answer } = await convert(caf(packets, { priming: 312, valid }));
-    expect(answer).toEqual({ type: 'audio/ogg' });
+    const { bytes, result } = await convert(caf(packets, { priming: 312, valid }));
+    expect(result).toEqual({ type: 'audio/ogg' });
     const ogg = readOgg(bytes);
     expect(ogg.packets[0]?.toString('latin1', 0, 8)).toBe('OpusHead');
     expect(ogg.packets[0]?.readUInt16LE(10)).toBe(624);
@@ -122,8 +122,8 @@ describe('CAF', () => {
     ['voice_pcm.caf', 1, 0.2],
     ['voice_float.caf', 2, 0.1],
   ])('I8 converts the PCM of %s to MP3', async (name, channels, seconds) => {
-    const { bytes, answer } = await convert(fixture(name));
-    expect(answer).toEqual({ type: 'audio/mpeg' });
+    const { bytes, result } = await convert(fixture(name));
+    expect(result).toEqual({ type: 'audio/mpeg' });
     const mp3 = await readMp3(bytes);
     expect(mp3).toMatchObject({ sampleRate: 16_000, channels });
     expect(mp3.seconds).toBeGreaterThan(seconds);
@@ -145,8 +145,8 @@ describe('CAF', () => {
   });
 
   it('I8 puts AAC packets into an M4A file unchanged', async () => {
-    const { bytes, answer } = await convert(fixture('voice_aac.caf'));
-    expect(answer).toEqual({ type: 'audio/mp4' });
+    const { bytes, result } = await convert(fixture('voice_aac.caf'));
+    expect(result).toEqual({ type: 'audio/mp4' });
     expect(sniff(bytes)).toBe('audio/mp4');
     const source = readCaf(fixture('voice_aac.caf'));
     const stbl = isoBox(bytes, 'moov', 'trak', 'mdia', 'minf', 'stbl') ?? Buffer.alloc(0);
@@ -195,8 +195,8 @@ describe('CAF', () => {
 
 describe('AMR', () => {
   it('I8 converts narrow band to an MP3 of the same length and pitch', async () => {
-    const { bytes, answer } = await written((output) => convertAmr(fixture('voice.amr'), output));
-    expect(answer).toEqual({ type: 'audio/mpeg' });
+    const { bytes, result } = await written((output) => convertAmr(fixture('voice.amr'), output));
+    expect(result).toEqual({ type: 'audio/mpeg' });
     const mp3 = await readMp3(bytes);
     expect(mp3).toMatchObject({ sampleRate: 8000, channels: 1 });
     expect(mp3.seconds).toBeGreaterThan(2);

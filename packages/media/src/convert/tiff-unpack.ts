@@ -1,7 +1,7 @@
 import { constants, inflateSync } from 'node:zlib';
 import { ConversionError } from './budget.ts';
 
-/** What a strip or tile unpacks to: `expected` bytes, never more; what is missing stays zero. */
+/** Decompresses a strip or tile to exactly `expected` bytes; missing ones are zero. */
 export function unpackTiff(compression: number, packed: Buffer, expected: number): Buffer {
   switch (compression) {
     case 1:
@@ -25,7 +25,7 @@ function unpackDeflate(packed: Buffer, expected: number): Buffer {
   try {
     return inflateSync(packed, { maxOutputLength: expected, finishFlush: constants.Z_SYNC_FLUSH });
   } catch (cause) {
-    throw new ConversionError('the picture is damaged', { cause });
+    throw new ConversionError('the image is damaged', { cause });
   }
 }
 
@@ -48,10 +48,10 @@ function unpackBits(packed: Buffer, expected: number): Buffer {
 const CLEAR = 256;
 const END = 257;
 
-/** TIFF's own LZW: codes of 9 to 12 bits, the highest bit first, growing one code early. */
+/** TIFF's LZW variant: codes of 9 to 12 bits, most significant bit first, growing one code early. */
 function unpackLzw(packed: Buffer, expected: number): Buffer {
   const bytes = Buffer.alloc(expected);
-  // Each code stands for bytes already written: where they began and how many.
+  // Each code refers to bytes already written, by offset and length.
   const starts = new Uint32Array(4097);
   const lengths = new Uint32Array(4097);
   let next = END + 1;
@@ -80,8 +80,8 @@ function unpackLzw(packed: Buffer, expected: number): Buffer {
       bytes[to++] = code;
     } else {
       const isKnown = code < next;
-      if (previous < 0 || code > next) throw new ConversionError('the picture is damaged');
-      // The code being made right now is the previous string and its own first byte, which lie just before us.
+      if (previous < 0 || code > next) throw new ConversionError('the image is damaged');
+      // The code that is about to be added: the previous string followed by its own first byte.
       const start = isKnown ? (starts[code] ?? 0) : begin - previous;
       const length = isKnown ? (lengths[code] ?? 0) : previous + 1;
       for (let i = 0; i < length && to < expected; i++) bytes[to++] = bytes[start + i] ?? 0;

@@ -1,9 +1,9 @@
-import { checkPicture, MAX_PIXELS, ConversionError } from './budget.ts';
+import { checkImage, MAX_PIXELS, ConversionError } from './budget.ts';
+import { openImageWriter } from './image-write.ts';
 import type { OutputFile } from './output-file.ts';
-import { PngWriter } from './png-write.ts';
 import { unpackTiff } from './tiff-unpack.ts';
 
-/** One row of strips or tiles, unpacked: a file may put its whole picture into one. */
+/** One row of strips or tiles, decompressed: a file may have its whole image in one. */
 const MAX_BAND_BYTES = 64 * 1024 * 1024;
 const TYPE_BYTES: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 2, 4: 4, 7: 1 };
 
@@ -28,15 +28,17 @@ const TAG = {
   profile: 34_675,
 } as const;
 
-/** The first page of a TIFF as a PNG, strip by strip. The note says when there were more. */
-export function convertTiff(file: Buffer, output: OutputFile): { type: 'image/png'; note?: string } {
+/** Converts the first page of a TIFF, strip by strip. The note says when there are more pages. */
+export function convertTiff(
+  file: Buffer,
+  output: OutputFile,
+): { type: 'image/png' | 'image/jpeg'; note?: string } {
   const page = new Page(file);
-  const { width, height, hasAlpha } = page;
-  const writer = new PngWriter(output, { width, height }, hasAlpha ? 4 : 3, page.profile);
+  const writer = openImageWriter(output, page);
   for (const row of page.rows()) writer.row(row);
   writer.finish();
   return {
-    type: 'image/png',
+    type: writer.type,
     ...(!page.isLast && { note: 'only the first page of a TIFF with several is shown' }),
   };
 }
@@ -69,16 +71,14 @@ class Page {
       this.#photometric = this.#tag(TAG.photometric);
       this.#isPlanar = this.#tag(TAG.planar, 1) === 2;
       const colours = this.#photometric === 2 ? 3 : this.#photometric === 5 ? 4 : 1;
-      if (this.#samples < colours) throw new ConversionError('the picture is damaged');
+      if (this.#samples < colours) throw new ConversionError('the image is damaged');
       this.hasAlpha = this.#samples > colours && this.#tag(TAG.extraSamples, 2) !== 0;
       this.#isPremultiplied = this.#tag(TAG.extraSamples, 2) === 1;
       this.profile = this.#bytes(TAG.profile);
     } catch (cause) {
-      throw cause instanceof ConversionError
-        ? cause
-        : new ConversionError('the picture is damaged', { cause });
+      throw cause instanceof ConversionError ? cause : new ConversionError('the image is damaged', { cause });
     }
-    checkPicture(this.width, this.height, MAX_PIXELS);
+    checkImage(this.width, this.height, MAX_PIXELS);
     if (
       ![1, 2, 4, 8, 16].includes(this.#bits) ||
       this.#samples > 8 ||
@@ -96,7 +96,7 @@ class Page {
       : Math.min(this.#tag(TAG.rowsPerStrip, this.height), this.height);
     const offsets = this.#numbers(isTiled ? TAG.tileOffsets : TAG.stripOffsets);
     const lengths = this.#numbers(isTiled ? TAG.tileBytes : TAG.stripBytes);
-    if (blockWidth < 1 || blockHeight < 1) throw new ConversionError('the picture is damaged');
+    if (blockWidth < 1 || blockHeight < 1) throw new ConversionError('the image is damaged');
 
     const planes = this.#isPlanar ? this.#samples : 1;
     const perPlane = this.#isPlanar ? 1 : this.#samples;
@@ -105,7 +105,7 @@ class Page {
     const blockRowBytes = Math.ceil((blockWidth * perPlane * this.#bits) / 8);
     const bandRowBytes = blockRowBytes * columns;
     if (bandRowBytes * blockHeight * planes > MAX_BAND_BYTES) {
-      throw new ConversionError(`the picture is too large (${this.width} × ${this.height})`);
+      throw new ConversionError(`the image is too large (${this.width} × ${this.height})`);
     }
     const compression = this.#tag(TAG.compression, 1);
     const isPredicted = this.#tag(TAG.predictor, 1) === 2;
@@ -123,7 +123,7 @@ class Page {
           const bytes = unpackTiff(compression, packed, blockRowBytes * rows);
           for (let y = 0; y < rows; y++) {
             const line = bytes.subarray(y * blockRowBytes, (y + 1) * blockRowBytes);
-            if (isPredicted) this.#addUp(line, perPlane);
+            if (isPredicted) this.#undoPredictor(line, perPlane);
             target.set(line, y * bandRowBytes + column * blockRowBytes);
           }
         }
@@ -136,8 +136,8 @@ class Page {
     }
   }
 
-  /** The predictor writes each sample as its difference to the one before. */
-  #addUp(line: Buffer, step: number): void {
+  /** Undoes the horizontal predictor, which stores each sample as the difference to the previous one. */
+  #undoPredictor(line: Buffer, step: number): void {
     if (this.#bits === 8) {
       for (let i = step; i < line.length; i++) line[i] = (line[i] ?? 0) + (line[i - step] ?? 0);
     } else if (this.#bits === 16) {
@@ -155,7 +155,7 @@ class Page {
       this.#isPlanar
         ? this.#sample(lines[channel] ?? Buffer.alloc(0), x)
         : this.#sample(lines[0] ?? Buffer.alloc(0), x * perPlane + channel);
-    const most = this.#bits >= 8 ? 255 : (1 << this.#bits) - 1;
+    const white = this.#bits >= 8 ? 255 : (1 << this.#bits) - 1;
     const palette = this.#photometric === 3 ? this.#numbers(TAG.palette) : [];
     const colours = palette.length / 3;
     const step = this.hasAlpha ? 4 : 3;
@@ -177,7 +177,7 @@ class Page {
           row[at + channel] = ((255 - sample(x, channel)) * light) / 255;
         alphaAt = 4;
       } else {
-        const grey = ((this.#photometric === 0 ? most - first : first) * 255) / most;
+        const grey = ((this.#photometric === 0 ? white - first : first) * 255) / white;
         row.fill(grey, at, at + 3);
       }
       if (this.hasAlpha) this.#setAlpha(row, at, sample(x, alphaAt));
@@ -192,7 +192,7 @@ class Page {
     }
   }
 
-  /** Eight bits of a sample, or all of it when it has fewer. */
+  /** Returns the upper eight bits of a sample, or all of it when it has fewer. */
   #sample(line: Buffer, index: number): number {
     if (this.#bits === 8) return line[index] ?? 0;
     if (this.#bits === 16) return line[index * 2 + (this.#isLittle ? 1 : 0)] ?? 0;
@@ -200,7 +200,7 @@ class Page {
     return ((line[bit >> 3] ?? 0) >> (8 - this.#bits - (bit & 7))) & ((1 << this.#bits) - 1);
   }
 
-  /** Returns where the next page begins, 0 for none. */
+  /** Returns the offset of the next page, 0 for none. */
   #readDirectory(start: number): number {
     const entries = this.#number(start, 2);
     for (let n = 0; n < entries; n++) {
@@ -213,9 +213,9 @@ class Page {
     return this.#number(start + 2 + entries * 12, 4);
   }
 
-  #tag(tag: number, otherwise?: number): number {
-    const value = this.#numbers(tag)[0] ?? otherwise;
-    if (value === undefined) throw new ConversionError('the picture is damaged');
+  #tag(tag: number, fallback?: number): number {
+    const value = this.#numbers(tag)[0] ?? fallback;
+    if (value === undefined) throw new ConversionError('the image is damaged');
     return value;
   }
 
@@ -223,7 +223,7 @@ class Page {
     const { type = 0, count = 0, at = 0 } = this.#tags.get(tag) ?? {};
     const size = TYPE_BYTES[type];
     if (size === undefined) return [];
-    if (at + count * size > this.#file.length) throw new ConversionError('the picture is cut short');
+    if (at + count * size > this.#file.length) throw new ConversionError('the image is truncated');
     return Array.from({ length: count }, (_, index) => this.#number(at + index * size, size));
   }
 

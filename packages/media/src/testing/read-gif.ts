@@ -1,5 +1,5 @@
 export interface GifFrame {
-  /** What is seen: the whole canvas. */
+  /** The composed canvas. */
   rgba: Uint8Array;
   delayMs: number;
 }
@@ -7,12 +7,12 @@ export interface GifFrame {
 export interface Gif {
   width: number;
   height: number;
-  /** How often it is repeated: 0 for ever, undefined for not at all. */
+  /** Repetitions: 0 for endless, undefined for none. */
   repeat: number | undefined;
   frames: GifFrame[];
 }
 
-/** A reader of its own, so that what is written is not judged by its writer. */
+/** An independent reader, so that a writer is not tested against itself. */
 export function readGif(file: Buffer): Gif {
   const width = file.readUInt16LE(6);
   const height = file.readUInt16LE(8);

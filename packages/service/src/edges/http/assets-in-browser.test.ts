@@ -13,7 +13,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { assetResponse } from './asset-response.ts';
-import { fixture } from '@footbridge/media/testing/pictures';
+import { fixture } from '@footbridge/media/testing/images';
 import { Converter } from '@footbridge/media/converter';
 import { safeFileName } from '@footbridge/media/file-name';
 import { mediaType } from '@footbridge/media/media-types';

@@ -10,17 +10,17 @@ import { OutputFile } from '../convert/output-file.ts';
 export const fixture = (name: string): Buffer =>
   readFileSync(new URL(`../fixtures/${name}`, import.meta.url));
 
-/** Runs what writes into an output file, and gives back the file's bytes and what it answered. */
+/** Runs a converter on a temporary output file and returns the file's bytes and the converter's result. */
 export async function written<T>(
   write: (output: OutputFile) => T | Promise<T>,
-): Promise<{ bytes: Buffer; answer: T }> {
+): Promise<{ bytes: Buffer; result: T }> {
   const directory = await mkdtemp(join(tmpdir(), 'footbridge-'));
   try {
     const path = join(directory, 'output');
     const output = new OutputFile(path);
     try {
-      const answer = await write(output);
-      return { bytes: await readFile(path), answer };
+      const result = await write(output);
+      return { bytes: await readFile(path), result };
     } finally {
       output.close();
     }
@@ -29,15 +29,15 @@ export async function written<T>(
   }
 }
 
-export interface Picture {
+export interface Image {
   width: number;
   height: number;
   channels: number;
   rgba: Uint8Array;
 }
 
-/** A PNG of eight bits, read by somebody else's decoder. */
-export function readPng(bytes: Buffer): Picture & { profile: Uint8Array | undefined } {
+/** Reads a PNG of eight bits with an independent decoder. */
+export function readPng(bytes: Buffer): Image & { profile: Uint8Array | undefined } {
   const { width, height, channels, data, iccEmbeddedProfile } = decodePng(bytes, { checkCrc: true });
   const rgba = Uint8Array.from({ length: width * height * 4 }, (_, index) =>
     index % 4 < channels ? (data[Math.floor(index / 4) * channels + (index % 4)] ?? 0) : 255,
@@ -45,12 +45,12 @@ export function readPng(bytes: Buffer): Picture & { profile: Uint8Array | undefi
   return { width, height, channels, rgba, profile: iccEmbeddedProfile?.profile };
 }
 
-export function readJpeg(bytes: Buffer): Picture {
+export function readJpeg(bytes: Buffer): Image {
   const { width, height, data } = decodeJpegFile(bytes, { useTArray: true, maxMemoryUsageInMB: 512 });
   return { width, height, channels: 3, rgba: data };
 }
 
-/** The mean difference of two pictures' samples, as far as they can be seen. */
+/** The mean difference of the samples of two images; the colour of transparent pixels does not count. */
 export function difference(one: Uint8Array, other: Uint8Array): number {
   if (one.length !== other.length) return Infinity;
   let sum = 0;
@@ -70,8 +70,8 @@ export const pixelAt = (
   y: number,
 ): number[] => [...rgba.subarray((y * width + x) * 4, (y * width + x) * 4 + 4)];
 
-/** Turns a picture by a quarter, counter-clockwise. */
-export function turned({ width, height, channels, rgba }: Picture): Picture {
+/** Rotates an image by 90° counter-clockwise. */
+export function rotated({ width, height, channels, rgba }: Image): Image {
   const out = new Uint8Array(rgba.length);
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
