@@ -59,7 +59,7 @@ async function house(env: Record<string, string> = {}): Promise<House> {
   };
 }
 
-/** Announces a file, sends one byte of it and waits: for a status, or for the end of the connection. */
+/** Announces a file and sends one byte of it. Resolves with the status, or when the connection ends. */
 function announce(url: string, token: string, bytes: number): Promise<number | 'cut'> {
   return new Promise((resolve) => {
     const headers = { Authorization: `Bearer ${token}`, 'Content-Length': bytes };
@@ -72,7 +72,7 @@ function announce(url: string, token: string, bytes: number): Promise<number | '
 }
 
 describe('attachments', () => {
-  it('I8 a picture that browsers show keeps its bytes and gets an address', async () => {
+  it('I8 serves an image that browsers show unchanged', async () => {
     const { upload } = await house();
     const png = fixture('pattern.png');
     const { status, body } = await upload(png, { 'X-File-Name': 'holiday.png' });
@@ -83,7 +83,7 @@ describe('attachments', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(png)).toBe(true);
   });
 
-  it('I8 HEIC becomes a web format, whatever it is called', { timeout: 60_000 }, async () => {
+  it('I8 converts HEIC to PNG', { timeout: 60_000 }, async () => {
     const { upload, operator } = await house();
     const { body } = await upload(fixture('cutout.heic'), {
       'X-File-Name': 'sticker.heic',
@@ -92,11 +92,45 @@ describe('attachments', () => {
     const answer = await fetch(body.url);
     expect(answer.headers.get('content-type')).toBe('image/png');
     expect(body.url).toMatch(/sticker\.png$/);
-    // The original is kept beside it.
+    // The original is kept too.
     expect(await operator('/operator/assets')).toMatchObject({ count: 2 });
   });
 
-  it('I8 what cannot be converted is delivered as it came', { timeout: 60_000 }, async () => {
+  it('I8 serves WebP unchanged', async () => {
+    const { upload, operator } = await house();
+    const webp = fixture('animation.webp');
+    const { body } = await upload(webp, { 'X-File-Name': 'party.webp' });
+    expect(body.url).toMatch(/party\.webp$/);
+    const answer = await fetch(body.url);
+    expect(answer.headers.get('content-type')).toBe('image/webp');
+    expect(Buffer.from(await answer.arrayBuffer()).equals(webp)).toBe(true);
+    expect(await operator('/operator/assets')).toMatchObject({ count: 1 });
+  });
+
+  it.each([
+    ['voice_opus.caf', 'audio/mpeg', 'mp3'],
+    ['voice_aac.caf', 'audio/mp4', 'm4a'],
+    ['voice.amr', 'audio/mpeg', 'mp3'],
+  ])('I8 converts the voice message %s to %s', { timeout: 60_000 }, async (name, type, extension) => {
+    const { upload } = await house();
+    const { body } = await upload(fixture(name), { 'X-File-Name': 'Audio Message.caf' });
+    expect(body.url).toMatch(new RegExp(`Audio%20Message\\.${extension}$`));
+    const answer = await fetch(body.url);
+    expect(answer.headers.get('content-type')).toBe(type);
+    await answer.arrayBuffer();
+  });
+
+  it('I8 serves HEIC unconverted when MEDIA_HEIC is off', async () => {
+    const { upload } = await house({ MEDIA_HEIC: 'off' });
+    const heic = fixture('cutout.heic');
+    const { body } = await upload(heic, { 'X-File-Name': 'sticker.heic' });
+    expect(body.url).toMatch(/sticker\.heic$/);
+    const answer = await fetch(body.url);
+    expect(answer.headers.get('content-type')).toBe('image/heic');
+    expect(Buffer.from(await answer.arrayBuffer()).equals(heic)).toBe(true);
+  });
+
+  it('I8 serves a file that cannot be converted unchanged', { timeout: 60_000 }, async () => {
     const { upload } = await house();
     const broken = fixture('cutout.heic').subarray(0, 600);
     const { status, body } = await upload(broken, { 'X-File-Name': 'broken.heic' });
@@ -104,7 +138,7 @@ describe('attachments', () => {
     expect(Buffer.from(await (await fetch(body.url)).arrayBuffer()).equals(broken)).toBe(true);
   });
 
-  it('no browser runs what is served', async () => {
+  it('I8 serves markup as an opaque attachment', async () => {
     const { upload } = await house();
     for (const hostile of [
       '<html><script>alert(1)</script></html>',
@@ -120,7 +154,7 @@ describe('attachments', () => {
     }
   });
 
-  it('ranges, HEAD, ETag', async () => {
+  it('I8 supports ranges, HEAD and ETag', async () => {
     const { upload } = await house();
     const png = fixture('pattern.png');
     const { url } = (await upload(png)).body;
@@ -134,7 +168,7 @@ describe('attachments', () => {
     expect((await fetch(url, { headers: { Range: 'bytes=999999-' } })).status).toBe(416);
   });
 
-  it('nobody stores without a token, and nothing without a location', async () => {
+  it('rejects an upload without a valid token, and from a Mac without a location', async () => {
     const { bridge, upload } = await house();
     expect((await upload('x', { Authorization: 'Bearer wrong' })).status).toBe(401);
     const headers = { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' };
@@ -148,7 +182,7 @@ describe('attachments', () => {
     expect((await upload('x', { Authorization: `Bearer ${deviceToken}` })).status).toBe(409);
   });
 
-  it('a location has a quota, and a refused file leaves nothing', async () => {
+  it('enforces the quota of a location and keeps nothing of a refused file', async () => {
     const { upload, operator } = await house({ ASSET_QUOTA_MB: '1' });
     expect((await upload(Buffer.alloc(600_000, 1))).status).toBe(201);
     expect(await upload(Buffer.alloc(600_000, 1))).toMatchObject({
@@ -158,7 +192,7 @@ describe('attachments', () => {
     expect(await operator('/operator/assets?locationId=loc1')).toEqual({ count: 1, bytes: 600_000 });
   });
 
-  it('the quota also holds for files that come at the same time', async () => {
+  it('enforces the quota over concurrent uploads', async () => {
     const { upload, operator } = await house({ ASSET_QUOTA_MB: '1' });
     const statuses = await Promise.all(
       Array.from({ length: 6 }, async () => (await upload(Buffer.alloc(300_000, 1))).status),
@@ -168,17 +202,17 @@ describe('attachments', () => {
     expect(stored).toBeGreaterThan(0);
     expect(stored).toBeLessThanOrEqual(3);
     expect(await operator('/operator/assets')).toEqual({ count: stored, bytes: stored * 300_000 });
-    // What was refused is not held against the location.
+    // A refused upload does not count.
     expect((await upload(Buffer.alloc(50_000, 1))).status).toBe(201);
   });
 
-  it('a file that is announced as too large is refused before it is sent', async () => {
+  it('rejects a file that is announced as too large before it is sent', async () => {
     const { bridge, token } = await house();
     expect(await announce(bridge.url, token, 100_000_001)).toBe(413);
   });
 
   it(
-    'a file that is too large gets its answer, also when the Mac sends all of it',
+    'responds 413 to a file that is too large, also when the Mac sends all of it',
     { timeout: 60_000 },
     async () => {
       const { upload } = await house();
@@ -188,22 +222,22 @@ describe('attachments', () => {
     },
   );
 
-  it('an upload that stands still is broken off and leaves nothing', { timeout: 30_000 }, async () => {
+  it('aborts a stalled upload and keeps nothing of it', { timeout: 30_000 }, async () => {
     const { bridge, token, operator } = await house();
     expect(await announce(bridge.url, token, 1000)).toBe('cut');
     expect(await operator('/operator/assets')).toEqual({ count: 0, bytes: 0 });
-    // The file goes a moment after the connection.
+    // The file is removed a moment after the connection ends.
     await until(() => readdirSync(join(bridge.dataDir, 'assets/incoming')).length === 0);
   });
 
-  it('one location cannot take all the room for requests', async () => {
+  it('limits the concurrent uploads of a location', async () => {
     const { bridge, token, upload } = await house();
     const idle = Array.from({ length: 51 }, () => announce(bridge.url, token, 1000));
     expect(await Promise.race(idle)).toBe(429);
     expect((await upload('x')).status).toBe(429);
   });
 
-  it('an id that is guessed, expired or odd is not found', async () => {
+  it('responds 404 to an unknown or malformed id', async () => {
     const { bridge } = await house();
     for (const path of [
       '/assets/x/y',

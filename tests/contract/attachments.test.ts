@@ -63,7 +63,7 @@ async function world(env: Record<string, string> = {}): Promise<World> {
 const from = '+15555550100';
 
 describe('attachments in the CRM', { timeout: 60_000 }, () => {
-  it('I8 a converted picture arrives as an address of a web format, without a footer', async () => {
+  it('I8 sends the URL of a converted image, without a footer', async () => {
     const { crm, mac, upload } = await world();
     const url = await upload(fixture('cutout.heic'), 'sticker.heic');
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
@@ -73,7 +73,7 @@ describe('attachments in the CRM', { timeout: 60_000 }, () => {
     expect((await fetch(url)).headers.get('content-type')).toBe('image/png');
   });
 
-  it('I8 a picture that could not be converted arrives as it came, and the footer says so', async () => {
+  it('I8 says in the footer that an image could not be converted', async () => {
     const { crm, mac, upload } = await world();
     const url = await upload(fixture('cutout.heic').subarray(0, 700), 'broken.heic');
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
@@ -84,7 +84,7 @@ describe('attachments in the CRM', { timeout: 60_000 }, () => {
     expect(metadata?.['attachment_notes']).toEqual([expect.stringMatching(/^broken\.heic: not converted: /)]);
   });
 
-  it('I8 with CRM_UPLOAD_ATTACHMENTS the CRM keeps the file itself', async () => {
+  it('I8 hands the file over to the CRM with CRM_UPLOAD_ATTACHMENTS', async () => {
     const { crm, mac, upload } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
     const url = await upload(fixture('pattern.png'), 'pattern.png');
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
@@ -92,7 +92,7 @@ describe('attachments in the CRM', { timeout: 60_000 }, () => {
     expect(crm.messages[0]?.attachments).toEqual([crm.uploads[0]?.url]);
   });
 
-  it('I8 when the CRM does not take the file, our address goes out', async () => {
+  it('I8 sends our own URL when the CRM refuses the file', async () => {
     const { crm, mac, upload } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
     crm.misbehave({ match: 'upload', times: 5, how: { status: 415 } });
     const url = await upload(fixture('pattern.png'), 'pattern.png');
@@ -100,7 +100,14 @@ describe('attachments in the CRM', { timeout: 60_000 }, () => {
     expect(crm.messages[0]?.attachments).toEqual([url]);
   });
 
-  it('an address that is not ours is passed on and never asked for', async () => {
+  it('I8 sends our own URL of a WebP, which the CRM does not store', async () => {
+    const { crm, mac, upload } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
+    const url = await upload(fixture('animation.webp'), 'party.webp');
+    await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
+    expect(crm.messages[0]?.attachments).toEqual([url]);
+  });
+
+  it('passes a foreign URL on without fetching it', async () => {
     const { crm, mac } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
     const foreign = 'http://127.0.0.1:1/assets/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/x.png';
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [foreign] }));

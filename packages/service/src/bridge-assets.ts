@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
 import { Converter } from '@footbridge/media/converter';
+import { hasHeicDecoder } from '@footbridge/media/heic-decoder';
 import type { FastifyInstance } from 'fastify';
 
 import type { Ground } from './bridge.ts';
@@ -28,7 +29,7 @@ export interface AssetSide {
 
 const HOUR_MS = 3_600_000;
 
-/** Attachments: their bytes, their index, the conversion, and the addresses under which the CRM finds them. */
+/** Attachments: storage, index, conversion and the routes that serve them. */
 export async function composeAssets(
   { config, log, clock, life }: Ground,
   database: OpenDatabase,
@@ -42,7 +43,11 @@ export async function composeAssets(
   const take = createUploads({
     assets,
     index,
-    converter: createAssetConverter(assets, converter),
+    converter: createAssetConverter({
+      assets,
+      converter,
+      convertHeic: choice.convertHeic && hasHeicDecoder(log),
+    }),
     clock,
     log,
     baseUrl,
@@ -51,7 +56,10 @@ export async function composeAssets(
   });
   const prune = () =>
     pruneAssets(assets, index).catch((error: unknown) =>
-      log.warn({ err: error }, 'old attachments could not be removed; tried again in an hour'),
+      log.warn(
+        { event: 'asset.prune_failed', err: error },
+        'expired attachments not removed, next attempt in an hour',
+      ),
     );
   life.add(
     'pruning attachments',

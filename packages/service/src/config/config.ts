@@ -69,7 +69,11 @@ export interface Config {
     readonly socketPerMinute: number;
   };
   readonly macs: { readonly heartbeatSec: number; readonly locationClaim: 'first' | 'operator' };
-  readonly assets: AssetsConfig & { readonly retentionDays: number; readonly quotaBytes: number };
+  readonly assets: AssetsConfig & {
+    readonly retentionDays: number;
+    readonly quotaBytes: number;
+    readonly convertHeic: boolean;
+  };
   readonly logLevel: string;
   readonly failpoints: string | undefined;
 }
@@ -170,6 +174,7 @@ function build(settings: Settings): Config {
       ...assetsOf(settings, dataDir),
       retentionDays: value(settings.assetRetentionDays),
       quotaBytes: value(settings.assetQuotaMb) * 1_000_000,
+      convertHeic: value(settings.mediaHeic) === 'on',
     },
     logLevel: value(settings.logLevel),
     failpoints: settings.failpoints,

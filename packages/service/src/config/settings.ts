@@ -464,6 +464,13 @@ export const SETTINGS = {
     wholeNumber(1, 100_000_000),
     'Maximum megabytes of attachments per location.',
   ),
+  mediaHeic: define(
+    'Assets',
+    'MEDIA_HEIC',
+    'on',
+    choice('on', 'off'),
+    'Convert HEIC images. off: they are delivered as HEIC. See docs/attachments.md for the license of the decoder.',
+  ),
   s3Endpoint: define(
     'Assets',
     'ASSET_S3_ENDPOINT',

@@ -7,15 +7,19 @@ import { mediaType } from '@footbridge/media/media-types';
 import type { AssetConverter } from '../../flows/assets/take-upload.ts';
 import type { Assets } from '../../ports/assets/assets.ts';
 
+export interface AssetConverterDeps {
+  readonly assets: Pick<Assets, 'open'>;
+  readonly converter: Pick<Converter, 'convert'>;
+  readonly convertHeic: boolean;
+}
+
 /** Reads the original from the asset store and converts it to a temporary file. */
-export function createAssetConverter(
-  assets: Pick<Assets, 'open'>,
-  converter: Pick<Converter, 'convert'>,
-): AssetConverter {
+export function createAssetConverter({ assets, converter, convertHeic }: AssetConverterDeps): AssetConverter {
   return {
     async convert(original, type) {
       const { convert } = mediaType(type);
       if (convert === undefined) return { ok: false, reason: 'there is nothing to convert' };
+      if (convert === 'heic' && !convertHeic) return { ok: false, reason: 'HEIC conversion is turned off' };
       const result = await converter.convert(convert, async () => {
         const bytes = await assets.open(original);
         if (bytes === undefined) throw new Error('the original is gone');

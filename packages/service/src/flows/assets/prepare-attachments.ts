@@ -3,7 +3,7 @@ import { asAssetId } from '../../ports/assets/assets.ts';
 import type { Assets } from '../../ports/assets/assets.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
 
-/** The CRM's own storage, where previews show. Undefined when it did not take the file. */
+/** The CRM's own storage, whose files it shows as previews. `put` returns undefined when it refuses the file. */
 export interface CrmStorage {
   put(file: {
     locationId: string;
@@ -17,7 +17,7 @@ export interface CrmStorage {
 export interface PrepareDeps {
   readonly index: Pick<AssetIndex, 'find'>;
   readonly assets: Pick<Assets, 'open'>;
-  /** Undefined unless CRM_UPLOAD_ATTACHMENTS is on. */
+  /** Undefined unless CRM_UPLOAD_ATTACHMENTS is true. */
   readonly storage: CrmStorage | undefined;
   readonly log: Logger;
 }
@@ -29,9 +29,9 @@ export interface Message {
 }
 
 const CRM_LIMIT_BYTES = 5_000_000;
-const OURS = /\/assets\/([\w-]{32})\/[^/?#]*$/;
+const OUR_URL = /\/assets\/([\w-]{32})\/[^/?#]*$/;
 
-/** What goes out with a message: our addresses, or the CRM's where it took the file over; and the notes on files of ours (I8). */
+/** Returns the URLs to send with a message (ours, or the CRM's for files that it stores) and the notes on our files (I8). */
 export function createPrepareAttachments({ index, assets, storage, log }: PrepareDeps) {
   async function handOver(
     record: AssetRecord,
@@ -51,18 +51,21 @@ export function createPrepareAttachments({ index, assets, storage, log }: Prepar
     });
   }
 
-  async function one(url: string, message: Message): Promise<{ url: string; note: string | undefined }> {
-    const [, id] = OURS.exec(url) ?? [];
+  async function prepareOne(
+    url: string,
+    message: Message,
+  ): Promise<{ url: string; note: string | undefined }> {
+    const [, id] = OUR_URL.exec(url) ?? [];
     try {
       const record = id === undefined ? undefined : await index.find(id);
       if (record === undefined || record.locationId !== message.locationId) return { url, note: undefined };
       const note = record.note === null ? undefined : `${record.name}: ${record.note}`;
       return { url: (await handOver(record, message)) ?? url, note };
     } catch (error) {
-      // A message is never lost over a picture: our own address is as good as any.
+      // A file must not block its message: our own URL works too.
       log.warn(
-        { locationId: message.locationId, err: error },
-        'an attachment could not be prepared; its address goes out as it is',
+        { event: 'asset.handover_failed', locationId: message.locationId, err: error },
+        'attachment not handed over to the CRM, its own URL is sent',
       );
       return { url, note: undefined };
     }
@@ -70,7 +73,7 @@ export function createPrepareAttachments({ index, assets, storage, log }: Prepar
 
   return {
     async prepare(message: Message): Promise<{ urls: string[]; notes: string[] }> {
-      const prepared = await Promise.all(message.urls.map((url) => one(url, message)));
+      const prepared = await Promise.all(message.urls.map((url) => prepareOne(url, message)));
       return {
         urls: prepared.map(({ url }) => url),
         notes: prepared.flatMap(({ note }) => (note === undefined ? [] : [note])),

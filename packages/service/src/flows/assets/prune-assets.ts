@@ -2,22 +2,22 @@ import { asAssetId } from '../../ports/assets/assets.ts';
 import type { Assets } from '../../ports/assets/assets.ts';
 import type { AssetIndex } from '../../ports/asset-index/asset-index.ts';
 
-const AT_ONCE = 200;
+const BATCH_SIZE = 200;
 
-/** Removes what has outlived its time: bytes first, so that a crash in between leaves a record to try again by. */
+/** Removes expired assets. The bytes go first: after a crash in between, the record is still there for the next attempt. */
 export async function pruneAssets(
   assets: Pick<Assets, 'remove'>,
   index: Pick<AssetIndex, 'expired' | 'remove'>,
 ): Promise<number> {
   let removed = 0;
   for (;;) {
-    const expired = await index.expired(AT_ONCE);
+    const expired = await index.expired(BATCH_SIZE);
     for (const { id } of expired) {
       const stored = asAssetId(id);
       if (stored !== undefined) await assets.remove(stored);
       await index.remove(id);
       removed++;
     }
-    if (expired.length < AT_ONCE) return removed;
+    if (expired.length < BATCH_SIZE) return removed;
   }
 }

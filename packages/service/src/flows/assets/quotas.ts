@@ -2,14 +2,15 @@ import type { UploadOutcome } from './take-upload.ts';
 
 interface Account {
   uploads: number;
-  /** What was stored when the first of these uploads began, and what came since. */
+  /** Bytes stored when the first of these uploads began. */
   readonly stored: Promise<number>;
-  arrived: number;
+  /** Bytes received since then. */
+  received: number;
 }
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** Uploads of a location at the same time share one account: together they keep its quota, not only each by itself. */
+/** Concurrent uploads of a location share one account, so that together they stay within its quota. */
 export class Quotas {
   readonly #limit: number;
   readonly #storedBytes: (locationId: string) => Promise<number>;
@@ -20,24 +21,24 @@ export class Quotas {
     this.#storedBytes = storedBytes;
   }
 
-  /** Breaks the bytes off when they would pass the quota; what is refused for any reason is not held against it. */
+  /** Stops reading when the bytes exceed the quota. A refused upload does not count towards it. */
   async within(
     locationId: string,
     bytes: Bytes,
-    keep: (counted: Bytes) => Promise<UploadOutcome>,
+    store: (counted: Bytes) => Promise<UploadOutcome>,
   ): Promise<UploadOutcome> {
     const account = this.#enter(locationId);
     const upload = new CountedUpload(account, this.#limit);
-    let isKept = false;
+    let isStored = false;
     try {
-      const outcome = await keep(upload.count(bytes));
-      isKept = outcome.kind === 'stored';
+      const outcome = await store(upload.count(bytes));
+      isStored = outcome.kind === 'stored';
       return outcome;
     } catch (error) {
-      if (error instanceof QuotaPassed) return { kind: 'refused', reason: 'quota' };
+      if (error instanceof QuotaExceededError) return { kind: 'refused', reason: 'quota' };
       throw error;
     } finally {
-      if (!isKept) upload.giveBack();
+      if (!isStored) upload.refund();
       if (--account.uploads === 0) this.#accounts.delete(locationId);
     }
   }
@@ -45,7 +46,7 @@ export class Quotas {
   #enter(locationId: string): Account {
     let account = this.#accounts.get(locationId);
     if (account === undefined) {
-      account = { uploads: 0, stored: this.#storedBytes(locationId), arrived: 0 };
+      account = { uploads: 0, stored: this.#storedBytes(locationId), received: 0 };
       this.#accounts.set(locationId, account);
     }
     account.uploads++;
@@ -66,26 +67,26 @@ class CountedUpload {
   async *count(bytes: Bytes): AsyncGenerator<Uint8Array> {
     const account = this.#account;
     const room = this.#limit - (await account.stored);
-    if (account.arrived >= room) throw new QuotaPassed();
+    if (account.received >= room) throw new QuotaExceededError();
     for await (const part of bytes) {
       this.#size += part.byteLength;
-      account.arrived += part.byteLength;
-      if (account.arrived > room) {
-        // At once: another one may fit as soon as this one is out.
-        this.giveBack();
-        throw new QuotaPassed();
+      account.received += part.byteLength;
+      if (account.received > room) {
+        // Immediately: a concurrent upload may fit now.
+        this.refund();
+        throw new QuotaExceededError();
       }
       yield part;
     }
   }
 
-  giveBack(): void {
-    this.#account.arrived -= this.#size;
+  refund(): void {
+    this.#account.received -= this.#size;
     this.#size = 0;
   }
 }
 
-/** Unwinds whoever stores the bytes; never seen outside of this file. */
-class QuotaPassed extends Error {
-  override readonly name = 'QuotaPassed';
+/** Stops the consumer of the bytes; `within` turns it into an outcome. */
+class QuotaExceededError extends Error {
+  override readonly name = 'QuotaExceededError';
 }

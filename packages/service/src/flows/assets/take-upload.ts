@@ -31,7 +31,7 @@ export interface UploadDeps {
   readonly converter: AssetConverter;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
-  /** Where the CRM finds us. */
+  /** The public address of the service. */
   readonly baseUrl: () => string;
   readonly quotaBytes: number;
   readonly retentionDays: number;
@@ -50,7 +50,7 @@ export type UploadOutcome =
 export const MAX_UPLOAD_BYTES = 100_000_000;
 const DAY_MS = 86_400_000;
 
-/** A file a Mac received: kept, recognised by its bytes, turned into a web format where needed, and given an address (I8). */
+/** Stores a file that a Mac received, converts it to a web format where needed, and returns its URL (I8). */
 export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<UploadOutcome> {
   const { assets, index, converter, clock, log, baseUrl, quotaBytes, retentionDays } = deps;
 
@@ -59,7 +59,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     locationId: string,
     name: string,
     contentType: MediaTypeName,
-    kept: { size: number; sha256: string },
+    stored: { size: number; sha256: string },
     more: Pick<AssetRecord, 'originalId' | 'note'>,
   ): Promise<string> {
     const now = clock.now();
@@ -69,7 +69,8 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
       locationId,
       name: safe,
       contentType,
-      ...kept,
+      size: stored.size,
+      sha256: stored.sha256,
       ...more,
       createdAt: now,
       expiresAt: now + retentionDays * DAY_MS,
@@ -89,28 +90,34 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
         url: await record(original.id, locationId, name, type, original, { originalId: null, note }),
       };
 
-    // The original keeps its own record, so that it is kept as long and counted as well.
-    const originalUrl = (why: string) =>
-      record(original.id, locationId, name, type, original, { originalId: null, note: why });
-    const made = await converter.convert(original.id, type);
-    if (!made.ok) {
-      log.info({ locationId, type, reason: made.reason }, 'an attachment is delivered as it came');
-      return { kind: 'stored', url: await originalUrl(`not converted: ${made.reason}`) };
+    // The original has a record of its own: it is kept as long and counts towards the quota.
+    const recordOriginal = (remark: string) =>
+      record(original.id, locationId, name, type, original, { originalId: null, note: remark });
+    const conversion = await converter.convert(original.id, type);
+    if (!conversion.ok) {
+      log.info(
+        { event: 'asset.not_converted', locationId, type, reason: conversion.reason },
+        'attachment delivered unconverted',
+      );
+      return { kind: 'stored', url: await recordOriginal(`not converted: ${conversion.reason}`) };
     }
     try {
-      const converted = await assets.store(made.read(), MAX_UPLOAD_BYTES);
+      const converted = await assets.store(conversion.read(), MAX_UPLOAD_BYTES);
       if (!converted.stored)
-        return { kind: 'stored', url: await originalUrl('not converted: there is no room for the result') };
-      await originalUrl('kept beside its converted form');
+        return {
+          kind: 'stored',
+          url: await recordOriginal('not converted: there is no room for the result'),
+        };
+      await recordOriginal('the original of a converted file');
       return {
         kind: 'stored',
-        url: await record(converted.id, locationId, name, made.type, converted, {
+        url: await record(converted.id, locationId, name, conversion.type, converted, {
           originalId: original.id,
-          note: made.note ?? null,
+          note: conversion.note ?? null,
         }),
       };
     } finally {
-      await made.discard();
+      await conversion.discard();
     }
   }
 
