@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { decode, encode } from 'fast-png';
-import { encode as encodeJpeg } from 'jpeg-js';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { ScratchFolder } from '../../edges/scratch.ts';
@@ -33,6 +32,7 @@ const PIXELS = {
   data: new Uint8Array([255, 0, 0, 255, 0, 0, 255, 128]),
   channels: 4,
 } as const;
+const JPEG = readFileSync(new URL('fixtures/sticker.jpg', import.meta.url));
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
 describe('the image of a sticker', () => {
@@ -53,11 +53,14 @@ describe('the image of a sticker', () => {
     expect(fetched).toEqual([]);
   });
 
-  it('F8 a JPEG becomes a PNG', async () => {
-    const { data } = encodeJpeg({ width: 2, height: 1, data: Buffer.from(PIXELS.data) }, 90);
-    const image = await stickerImage({ from: 'bytes', bytes: base64(data) }, tools());
-    if (!('path' in image)) throw new Error('not encoded');
-    expect(decode(await readFile(image.path))).toMatchObject({ width: 2, height: 1, channels: 4 });
+  it('F8 passes a JPEG unchanged', async () => {
+    const image = await stickerImage({ from: 'bytes', bytes: base64(JPEG) }, tools());
+    if (!('path' in image)) throw new Error('not accepted');
+    expect(image).toMatchObject({
+      mime: 'image/jpeg',
+      name: expect.stringMatching(/^sticker-[0-9a-f]{24}\.jpg$/),
+    });
+    expect(await readFile(image.path)).toEqual(JPEG);
   });
 
   it('F8 a HEIC passes as it is', async () => {
@@ -73,6 +76,10 @@ describe('the image of a sticker', () => {
     ['a PNG cut short', Buffer.from(encode(PIXELS)).subarray(0, 40)],
     ['a PNG with a wrong checksum', corrupted(encode(PIXELS))],
     ['a JPEG cut short', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16])],
+    ['a JPEG without image data', JPEG.subarray(0, JPEG.indexOf(Buffer.from([0xff, 0xda])))],
+    ['a JPEG without an end', JPEG.subarray(0, -2)],
+    ['a JPEG of 60,000 by 60,000 pixels', jpegOf(60_000, 60_000)],
+    ['a JPEG without pixels', jpegOf(0, 1)],
     ['a GIF without end', Buffer.from('GIF89a and no end')],
     ['a bomb of 60,000 by 60,000 pixels', bomb()],
     ['WebP', Buffer.from('RIFF\0\0\0\0WEBPVP8 ')],
@@ -103,6 +110,14 @@ describe('the image of a sticker', () => {
 function corrupted(png: Uint8Array): Buffer {
   const bytes = Buffer.from(png);
   bytes.writeUInt32BE(0, bytes.byteLength - 16);
+  return bytes;
+}
+
+function jpegOf(width: number, height: number): Buffer {
+  const bytes = Buffer.from(JPEG);
+  const frame = bytes.indexOf(Buffer.from([0xff, 0xc0]));
+  bytes.writeUInt16BE(height, frame + 5);
+  bytes.writeUInt16BE(width, frame + 7);
   return bytes;
 }
 

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 
 import type { OutboundSticker } from '@footbridge/protocol/reactions';
 import { decode as decodePng, encode as encodePng } from 'fast-png';
-import { decode as decodeJpeg } from 'jpeg-js';
 
 import type { LocalFile } from '../../ports/messages/messages.ts';
 import { refused } from './outcome.ts';
@@ -58,11 +57,11 @@ interface Encoded {
 function reencode(bytes: Uint8Array): Encoded | undefined {
   try {
     if (startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return fromPng(bytes);
-    if (startsWith(bytes, [0xff, 0xd8, 0xff])) return fromJpeg(bytes);
   } catch {
     return undefined;
   }
-  // Messages reads these by itself, and nothing here can take them apart: they pass as they are.
+  // Messages decodes these itself: they are checked and passed unchanged.
+  if (isJpeg(bytes)) return { bytes, extension: 'jpg', mime: 'image/jpeg' };
   if (isGif(bytes)) return { bytes, extension: 'gif', mime: 'image/gif' };
   if (isHeic(bytes)) return { bytes, extension: 'heic', mime: 'image/heic' };
   return undefined;
@@ -75,16 +74,27 @@ function fromPng(bytes: Uint8Array): Encoded | undefined {
   return { bytes: encodePng(image), extension: 'png', mime: 'image/png' };
 }
 
-function fromJpeg(bytes: Uint8Array): Encoded {
-  const { width, height, data } = decodeJpeg(bytes, {
-    useTArray: true,
-    tolerantDecoding: false,
-    maxResolutionInMP: MAX_PIXELS / 1_000_000,
-    maxMemoryUsageInMB: 256,
-  });
-  const encoded = encodePng({ width, height, data, channels: 4, depth: 8 });
-  return { bytes: encoded, extension: 'png', mime: 'image/png' };
+/** Walks the segments: a frame header within the size limit, then a scan, then the end of the image. */
+function isJpeg(bytes: Uint8Array): boolean {
+  if (!startsWith(bytes, [0xff, 0xd8, 0xff])) return false;
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let hasFrame = false;
+  for (let at = 2; at + 9 <= file.length && file[at] === 0xff; at += 2 + file.readUInt16BE(at + 2)) {
+    const marker = file.readUInt8(at + 1);
+    if (marker === START_OF_SCAN) return hasFrame && file.includes(END_OF_IMAGE, at);
+    if (!isFrameHeader(marker)) continue;
+    const pixels = file.readUInt16BE(at + 5) * file.readUInt16BE(at + 7);
+    if (pixels === 0 || pixels > MAX_PIXELS) return false;
+    hasFrame = true;
+  }
+  return false;
 }
+
+const START_OF_SCAN = 0xda;
+const END_OF_IMAGE = Buffer.from([0xff, 0xd9]);
+/** SOF0 to SOF15; the three others in that range are tables. */
+const isFrameHeader = (marker: number) =>
+  marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
 function isGif(bytes: Uint8Array): boolean {
   const text = Buffer.from(bytes.subarray(0, 6)).toString('latin1');
