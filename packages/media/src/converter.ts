@@ -46,7 +46,7 @@ const STOPPED: ConversionResult = { ok: false, reason: 'the service is stopping'
 
 /**
  * Converts files that browsers do not show. Decoders run in sandboxed child processes: a file that crashes, hangs or
- * inflates one ends that process and nothing else.
+ * inflates one ends that process and nothing else (T51).
  *
  * `convert` never throws. Unless it returns `ok`, there is no result and the original is delivered unconverted.
  */

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** How often memory is sampled: a read of /proc is cheap, elsewhere a sample starts `ps`. */
-export const SAMPLE_INTERVAL_MS = process.platform === 'linux' ? 20 : 250;
+export const SAMPLE_INTERVAL_MS = process.platform === 'linux' ? 20 : 100;
 
 /** Returns the resident memory of a process, or undefined when it has exited or the platform does not tell. */
 export async function residentBytes(pid: number): Promise<number | undefined> {

@@ -5,6 +5,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 
+import { Converter } from '@footbridge/media/converter';
+import { safeFileName } from '@footbridge/media/file-name';
+import { mediaType } from '@footbridge/media/media-types';
+import { sniff } from '@footbridge/media/sniff';
+import { fixture } from '@footbridge/media/testing/images';
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { findChromium, hasChromium } from '@footbridge/testkit/servers/chromium';
 import { tempDir, undoList } from '@footbridge/testkit/undo';
@@ -13,11 +18,6 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { assetResponse } from './asset-response.ts';
-import { fixture } from '@footbridge/media/testing/images';
-import { Converter } from '@footbridge/media/converter';
-import { safeFileName } from '@footbridge/media/file-name';
-import { mediaType } from '@footbridge/media/media-types';
-import { sniff } from '@footbridge/media/sniff';
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 const SCRIPT = 'console.log("it ran")';
@@ -27,13 +27,13 @@ const HOSTILE: [string, Buffer][] = [
   ['a page called photo.png', Buffer.from(PAGE)],
   ['a page that starts as text', Buffer.from(`hello ${PAGE}`)],
   [
-    'a drawing with a script',
+    'an SVG with a script',
     Buffer.from(
       `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>${SCRIPT}</script></svg>`,
     ),
   ],
   [
-    'a drawing behind a prolog',
+    'an SVG after a prolog',
     Buffer.from(`<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" onload='${SCRIPT}'/>`),
   ],
   [
@@ -52,15 +52,15 @@ const HOSTILE: [string, Buffer][] = [
   ['a PDF with a page in it', latin1(`%PDF-1.4\n${PAGE}`)],
 ];
 
-/** Everything behind the address of a stored file: its bytes and, when it is a control, how carelessly it is served. */
+/** A stored file. A control is served with the content type `unsafeType` and without protection. */
 interface Served {
   bytes: Buffer;
   name: string;
   type: string;
-  careless?: string;
+  unsafeType?: string;
 }
 
-describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', () => {
+describe.skipIf(!(await hasChromium()))('stored files in a browser', () => {
   const suite = undoList();
   const undo = undoList();
   const files = new Map<string, Served>();
@@ -98,18 +98,18 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
   });
   afterEach(() => undo.run());
 
-  const store = (bytes: Buffer, name: string, type: string = sniff(bytes), careless?: string): string => {
+  const store = (bytes: Buffer, name: string, type: string = sniff(bytes), unsafeType?: string): string => {
     const address = `/assets/${files.size}/${encodeURIComponent(safeFileName(name, type))}`;
     files.set(address, {
       bytes,
       name: safeFileName(name, type),
       type,
-      ...(careless === undefined ? {} : { careless }),
+      ...(unsafeType === undefined ? {} : { unsafeType }),
     });
     return assetUrl + address;
   };
 
-  /** As the service does it: the type from the bytes, converted when the type asks for it. */
+  /** Like the service: takes the type from the bytes and converts the file when the type requires it. */
   const convertAndStore = async (name: string): Promise<string> => {
     const bytes = fixture(name);
     const { convert } = mediaType(sniff(bytes));
@@ -135,7 +135,7 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
     ['apple.png', 8, 4],
     ['cutout-lossy.webp', 120, 100],
     ['pattern-16bit.tiff', 120, 100],
-  ])('I8 %s is seen in a page of the CRM', async (name, width, height) => {
+  ])('I8 shows %s in a page of the CRM', async (name, width, height) => {
     await embed(`<img src="${await convertAndStore(name)}">`);
     const size = await page.locator('img').evaluate((image) => ({
       width: Reflect.get(image, 'naturalWidth'),
@@ -144,7 +144,7 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
     expect(size).toEqual({ width, height });
   });
 
-  it('I8 an animated sticker moves in its own time and is clear where it should be', async () => {
+  it('I8 keeps the delays and the transparency of an animated sticker', async () => {
     const source = await convertAndStore('animation.heics');
     await page.goto(assetUrl);
     const frames = await page.evaluate(framesOf, source);
@@ -160,7 +160,7 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
     ['voice_opus.caf', 2],
     ['voice.amr', 2],
     ['voice_pcm.caf', 0.2],
-  ])('I8 %s is heard in a page of the CRM', async (name, seconds) => {
+  ])('I8 plays %s in a page of the CRM', async (name, seconds) => {
     const source = await convertAndStore(name);
     await embed('<audio controls></audio>');
     const duration = await page.locator('audio').evaluate(canPlay, source);
@@ -168,7 +168,7 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
     expect(duration).toBeLessThan(seconds + 0.25);
   });
 
-  it('I8 voice_aac.caf is heard in a page of the CRM where the browser has an AAC decoder', async () => {
+  it('I8 plays voice_aac.caf in a page of the CRM where the browser has an AAC decoder', async () => {
     const source = await convertAndStore('voice_aac.caf');
     await embed('<audio controls></audio>');
     const audio = page.locator('audio');
@@ -179,12 +179,12 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
     expect(duration).toBe(hasDecoder ? 0.5 : undefined);
   });
 
-  it('I8 a picture opened on its own is shown', async () => {
+  it('I8 shows an image that is opened on its own', async () => {
     await page.goto(await convertAndStore('photo.heic'));
     expect(await page.locator('img').evaluate((image) => Reflect.get(image, 'naturalWidth'))).toBe(320);
   });
 
-  it('I8 a recording opened on its own can be played', async () => {
+  it('I8 plays a recording that is opened on its own', async () => {
     await page.goto(await convertAndStore('voice_opus.caf'));
     await expect
       .poll(() => page.locator('video, audio').evaluate((media) => Reflect.get(media, 'readyState')), {
@@ -193,14 +193,14 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
       .toBeGreaterThanOrEqual(2);
   });
 
-  it.each(HOSTILE)('I8 %s does nothing when it is opened', async (_, bytes) => {
-    // What is handed over as a download ends the navigation with an error.
+  it.each(HOSTILE)('I8 runs no script of %s when it is opened', async (_, bytes) => {
+    // A download ends the navigation with an error.
     await page.goto(store(bytes, 'photo.png')).catch(() => undefined);
     await page.waitForTimeout(50);
     expect(said).not.toContain('it ran');
   });
 
-  it.each(HOSTILE)('I8 %s does nothing when it is embedded', async (_, bytes) => {
+  it.each(HOSTILE)('I8 runs no script of %s when it is embedded', async (_, bytes) => {
     const source = store(bytes, 'photo.png');
     await embed(
       ['img src', 'iframe src', 'embed src', 'object data', 'script src', 'audio src', 'video src']
@@ -211,7 +211,7 @@ describe.skipIf(!(await hasChromium()))('what a browser makes of stored files', 
     expect(said).not.toContain('it ran');
   });
 
-  it('I8 the same files run when they are served carelessly, so these tests can tell', async () => {
+  it('I8 runs the same scripts when the files are served without protection, so these tests can fail', async () => {
     await page.goto(store(Buffer.from(PAGE), 'photo.png', 'image/png', 'text/html'));
     await expect.poll(() => said).toContain('it ran');
     said.length = 0;
@@ -227,8 +227,8 @@ function serve(files: Map<string, Served>, request: IncomingMessage, response: S
     response.setHeader('Content-Type', 'text/html').end('<!doctype html>');
     return;
   }
-  if (file.careless !== undefined) {
-    response.setHeader('Content-Type', file.careless).end(file.bytes);
+  if (file.unsafeType !== undefined) {
+    response.setHeader('Content-Type', file.unsafeType).end(file.bytes);
     return;
   }
   const sha256 = createHash('sha256').update(file.bytes).digest('hex');
@@ -243,9 +243,9 @@ function serve(files: Map<string, Served>, request: IncomingMessage, response: S
   response.writeHead(status, headers).end(body && file.bytes.subarray(body.start, body.start + body.length));
 }
 
-/** Runs in the page: each frame's time, and how much is seen in its corner and its middle. */
+/** Runs in the page: returns the duration of each frame and the alpha in its corner and its middle. */
 async function framesOf(source: string) {
-  // @ts-expect-error -- the browser's decoder, not known here
+  // @ts-expect-error -- a browser API, unknown to Node's types
   const decoder = new ImageDecoder({ data: await (await fetch(source)).arrayBuffer(), type: 'image/gif' });
   await decoder.tracks.ready;
   const frames = [];
@@ -264,12 +264,12 @@ async function framesOf(source: string) {
   return frames;
 }
 
-/** Runs in the page: how long the sound is, once it can be played. */
+/** Runs in the page: resolves with the duration once the audio can be played. */
 function canPlay(audio: object, source: string): Promise<number> {
   return new Promise((resolve, reject) => {
     Object.assign(audio, {
       oncanplaythrough: () => resolve(Number(Reflect.get(audio, 'duration'))),
-      onerror: () => reject(new Error('it cannot be played')),
+      onerror: () => reject(new Error('the browser cannot play it')),
       src: source,
     });
   });
