@@ -7,33 +7,36 @@ import type { Conversion } from './media-types.ts';
 
 /** A process that keeps more than this after a conversion is replaced: its memory is fragmented or leaks. */
 const MAX_IDLE_BYTES = 160 * 1024 * 1024;
-/** An unused process is stopped after this time, so that a service without attachments does not pay for it. */
-const IDLE_MS = 5 * 60_000;
+
+export interface SlotOptions {
+  readonly folder: string;
+  readonly program: URL;
+  readonly limits: ProcessLimits;
+  /** An unused process is stopped after this time. */
+  readonly idleMs: number;
+}
 
 /**
  * One conversion at a time, in a folder of its own. Its process is started by the first conversion and reused; after a
  * failure of any kind the next conversion gets a new process, because the state of the old one is unknown.
  */
 export class ConversionSlot {
-  readonly #folder: string;
+  readonly #options: SlotOptions;
   readonly #input: string;
   readonly #output: string;
-  readonly #program: URL;
-  readonly #limits: ProcessLimits;
   #process: ConverterProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
-  constructor(folder: string, program: URL, limits: ProcessLimits) {
-    this.#folder = folder;
-    this.#input = join(folder, 'input');
-    this.#output = join(folder, 'output');
-    this.#program = program;
-    this.#limits = limits;
+  constructor(options: SlotOptions) {
+    this.#options = options;
+    this.#input = join(options.folder, 'input');
+    this.#output = join(options.folder, 'output');
   }
 
   /** Moves `input` into the folder, and the result to `output` when the conversion succeeds. */
   async convert(conversion: Conversion, input: string, output: string): Promise<ProcessOutcome> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
     await rename(input, this.#input);
     try {
       const outcome = await this.#run(conversion);
@@ -45,25 +48,35 @@ export class ConversionSlot {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#idle);
-    const running = this.#process;
-    this.#process = undefined;
-    await running?.kill();
+    this.#isClosed = true;
+    await this.#stopProcess();
   }
 
   async #run(conversion: Conversion): Promise<ProcessOutcome> {
+    if (this.#isClosed) return { kind: 'exited', code: null, signal: null };
     clearTimeout(this.#idle);
-    if (!this.#process?.isRunning) this.#process = this.#start();
+    if (!this.#process?.isRunning) this.#process = this.#startProcess();
     const running = this.#process;
-    const outcome = await running.convert(conversion, this.#limits);
+    const outcome = await running.convert(conversion, this.#options.limits);
     const isSound = outcome.kind === 'replied' && outcome.reply.ok;
     if (isSound && (await running.residentBytes()) <= MAX_IDLE_BYTES)
-      this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
-    else await this.close();
+      this.#idle = setTimeout(() => void this.#stopProcess(), this.#options.idleMs);
+    else await this.#stopProcess();
     return outcome;
   }
 
-  #start(): ConverterProcess {
-    return new ConverterProcess({ program: this.#program, input: this.#input, output: this.#output });
+  #startProcess(): ConverterProcess {
+    return new ConverterProcess({
+      program: this.#options.program,
+      input: this.#input,
+      output: this.#output,
+    });
+  }
+
+  async #stopProcess(): Promise<void> {
+    clearTimeout(this.#idle);
+    const stopped = this.#process;
+    this.#process = undefined;
+    await stopped?.kill();
   }
 }

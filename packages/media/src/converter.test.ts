@@ -179,14 +179,28 @@ describe('the converter', { timeout: 120_000 }, () => {
     expect(pidOf(await tell('succeed'))).toBe(pidOf(first));
   });
 
-  it.each(['fail', 'exit', 'malformed', 'spin'])('I8 starts a new process after %s', async (behaviour) => {
-    const tell = await misbehave({ timeoutMs: 3000 });
+  it.each(['fail', 'exit', 'malformed'])('I8 starts a new process after %s', async (behaviour) => {
+    const tell = await misbehave();
     const before = pidOf(await tell('succeed'));
     expect((await tell(behaviour)).ok).toBe(false);
     const after = pidOf(await tell('succeed'));
     expect(after).not.toBe(before);
     expect(isRunning(before)).toBe(false);
     expect(isRunning(after)).toBe(true);
+  });
+
+  it('I8 stops an idle process and starts a new one for the next file', async () => {
+    const tell = await misbehave({ idleMs: 100 });
+    const before = pidOf(await tell('succeed'));
+    expect(before).toBeGreaterThan(0);
+    await vi.waitUntil(() => !isRunning(before), { timeout: 30_000 });
+    expect(pidOf(await tell('succeed'))).not.toBe(before);
+  });
+
+  it('I8 returns a reason when the program does not start', async () => {
+    const tell = await misbehave({ program: new URL('testing/missing-program.ts', import.meta.url) });
+    expect(await tell('succeed')).toEqual({ ok: false, reason: 'the file could not be converted' });
+    expect(logged).toMatchObject([{ event: 'media.converter_crashed', code: 1 }]);
   });
 
   it('I8 starts a new process when the idle one was killed', async () => {
@@ -210,13 +224,10 @@ describe('the converter', { timeout: 120_000 }, () => {
 
   it('I8 converts the waiting files one after the other', async () => {
     const tell = await misbehave();
-    const results = ['a', 'b', 'c', 'd'].map((name) => tell(name));
-    await vi.waitUntil(() => converter.load.waiting === 3, { timeout: 30_000 });
-    expect(converter.load.running).toBe(1);
-    const contents = (await Promise.all(results)).map(async (result) =>
-      readFile(result.ok ? result.path : '', 'utf8'),
-    );
+    const results = await Promise.all(['a', 'b', 'c', 'd'].map((name) => tell(name)));
+    const contents = results.map((result) => readFile(result.ok ? result.path : '', 'utf8'));
     expect(await Promise.all(contents)).toEqual(['a', 'b', 'c', 'd']);
+    expect(new Set(results.map(pidOf)).size).toBe(1);
     expect(converter.load).toEqual({ running: 0, waiting: 0 });
   });
 
@@ -228,7 +239,7 @@ describe('the converter', { timeout: 120_000 }, () => {
       ok: false,
       reason: 'too many files are waiting to be converted',
     });
-    expect(converter.load).toEqual({ running: 1, waiting: 0 });
+    expect(logged).toEqual([{ event: 'media.queue_timeout', running: 1, waiting: 0 }]);
     await converter.close();
     expect(await first).toEqual(STOPPED);
   });

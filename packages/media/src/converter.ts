@@ -32,6 +32,8 @@ export interface ConverterOptions {
   readonly queueTimeoutMs?: number;
   /** Limit of the resident memory of one process. */
   readonly memoryBytes?: number;
+  /** An unused process is stopped after this time: a service without attachments does not pay for it. */
+  readonly idleMs?: number;
   /** The program of the child process; only tests replace it. */
   readonly program?: URL;
 }
@@ -74,6 +76,7 @@ export class Converter {
       timeoutMs = 60_000,
       queueTimeoutMs = 60_000,
       memoryBytes = 384 * MIB,
+      idleMs = 5 * 60_000,
       program = PROGRAM,
     }: ConverterOptions,
   ) {
@@ -82,7 +85,13 @@ export class Converter {
     this.#queueTimeoutMs = queueTimeoutMs;
     this.#slots = Array.from(
       { length: slots },
-      (_, index) => new ConversionSlot(join(folder, `slot-${index}`), program, { timeoutMs, memoryBytes }),
+      (_, index) =>
+        new ConversionSlot({
+          folder: join(folder, `slot-${index}`),
+          program,
+          limits: { timeoutMs, memoryBytes },
+          idleMs,
+        }),
     );
     this.#free = [...this.#slots];
   }
@@ -113,8 +122,14 @@ export class Converter {
 
   async #inSlot(conversion: Conversion, input: string, output: string): Promise<ConversionResult> {
     const slot = await this.#acquire();
-    if (slot === undefined)
-      return this.#isClosed ? STOPPED : { ok: false, reason: 'too many files are waiting to be converted' };
+    if (this.#isClosed) return STOPPED;
+    if (slot === undefined) {
+      this.#log.warn(
+        { event: 'media.queue_timeout', ...this.load },
+        'no conversion slot became free, the file is delivered unconverted',
+      );
+      return { ok: false, reason: 'too many files are waiting to be converted' };
+    }
     try {
       const outcome = await slot.convert(conversion, input, output);
       if (this.#isClosed && outcome.kind !== 'replied') return STOPPED;
