@@ -170,7 +170,7 @@ async function startCrm(
     ['--bridge-url', bridgeUrl, '--client-id', clientId, '--client-secret', clientSecret],
     quickStart(),
   );
-  const ready = await program.logged('crm ready', 30_000);
+  const ready = await program.logged('crm ready');
   const remote = remoteCrm(String(ready['controlUrl']));
   await remote.set({ honourIdempotencyKey: true });
   await remote.addContact({ locationId: LOCATION, id: CONTACT, phone: CUSTOMER, firstName: 'Anna' });

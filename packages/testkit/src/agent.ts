@@ -93,7 +93,7 @@ export class Agent extends Program {
     flags.push('--simulate', '--control-port', '0');
     if (macos !== undefined) flags.push('--macos', macos);
     this.launch([...flags, ...args], env);
-    this.controlUrl = String((await this.logged('simulator ready', 30_000))['controlUrl']);
+    this.controlUrl = String((await this.logged('simulator ready'))['controlUrl']);
   }
 
   async restart(): Promise<void> {
@@ -102,8 +102,8 @@ export class Agent extends Program {
   }
 
   /** Until it is bound to its location. */
-  registered(within = 10_000): Promise<LogLine> {
-    return this.logged('registered', within);
+  registered(): Promise<LogLine> {
+    return this.logged('registered');
   }
 
   world(): Promise<World> {

@@ -14,6 +14,9 @@ export interface LogLine {
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
+/** For a start, a line of the log, an exit. On a loaded machine each of them is slow; only one that never comes is a failure. */
+const WITHIN_MS = 60_000;
+
 /** As when it is started by its own command: half of a start is compiling. */
 const COMPILED = join(ROOT, 'node_modules/.cache/footbridge/compiled');
 
@@ -65,12 +68,12 @@ export class Program {
   }
 
   /** The first line of its present life with that message, written already or to come. */
-  logged(msg: string, within = 10_000): Promise<LogLine> {
+  logged(msg: string, within = WITHIN_MS): Promise<LogLine> {
     return this.#running.line(saying(msg), within, `"${msg}"`);
   }
 
   /** Like `logged`, but only lines from now on count. */
-  logsNext(msg: string, within = 10_000): Promise<LogLine> {
+  logsNext(msg: string, within = WITHIN_MS): Promise<LogLine> {
     return this.#running.line(saying(msg), within, `"${msg}"`, this.#running.lines.length);
   }
 
@@ -78,7 +81,7 @@ export class Program {
   async halt(): Promise<Exit> {
     // A frozen process takes its leave only once it is thawed.
     this.resume();
-    return this.#running.end('SIGTERM', 15_000);
+    return this.#running.end('SIGTERM', WITHIN_MS);
   }
 
   /** Ends it for good; a data directory made for it goes too. */

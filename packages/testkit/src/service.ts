@@ -44,7 +44,7 @@ export class Service extends Program {
       ...this.#options.env,
       ...env,
     });
-    const ready = await this.logged('ready', this.#options.readyWithin ?? 30_000);
+    const ready = await this.logged('ready', this.#options.readyWithin);
     this.url = String(ready['url']);
     this.operatorUrl = String(ready['operatorUrl']);
   }

@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
 
-/** Looks again and again until there is something to see; `what` names it in the error when there never is. */
+/**
+ * Polls `look` until it returns something truthy, and returns that; `what` names it in the error after the deadline. The
+ * default deadline is far beyond what a loaded machine needs: waiting longer than usual is not a failure.
+ */
 export async function until<T>(
   look: () => T | Promise<T>,
   options: { within?: number; every?: number; what?: string } = {},
 ): Promise<Truthy<T>> {
-  const { within = 5_000, every = 10, what = 'what the test waits for' } = options;
+  const { within = 20_000, every = 10, what = 'what the test waits for' } = options;
   const deadline = performance.now() + within;
   for (;;) {
     const seen = await look();
