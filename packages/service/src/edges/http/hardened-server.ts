@@ -13,22 +13,26 @@ export interface Hardening {
   /** Maximum requests in flight. Above it the slowest incomplete body is dropped; when all bodies are complete, new requests get 503. */
   readonly total: number;
   readonly connections: number;
+  /** Deadline for complete headers. */
+  readonly headersMs: number;
   /** Deadline for a complete body, except on upload paths (`slowBody`). */
   readonly bodyMs: number;
   readonly slowBody: (url: string) => boolean;
+  /** Interval of the sweep that disconnects slow senders. */
+  readonly sweepMs: number;
 }
 
 export const HARDENING: Hardening = {
   perSocket: 32,
   total: 1000,
   connections: 25_000,
+  headersMs: 10_000,
   bodyMs: 12_000,
   slowBody: () => false,
+  sweepMs: 1000,
 };
 
-const HEADERS_MS = 10_000;
 const UPLOAD_MS = 600_000;
-const SWEEP_MS = 1000;
 
 /** Keeps the socket: an aborted request no longer references it. */
 interface Arrival {
@@ -56,9 +60,9 @@ export function createHardenedServer(
 
   const server = createServer(
     {
-      headersTimeout: HEADERS_MS,
+      headersTimeout: hardening.headersMs,
       requestTimeout: UPLOAD_MS,
-      connectionsCheckingInterval: SWEEP_MS,
+      connectionsCheckingInterval: hardening.sweepMs,
       keepAliveTimeout: 65_000,
       maxHeaderSize: 16_384,
       noDelay: true,
@@ -112,7 +116,7 @@ export function createHardenedServer(
       if (request.complete || socket.destroyed) incomplete.delete(arrival);
       else if (since <= oldest && isIncomplete(request)) socket.destroy();
     }
-  }, SWEEP_MS).unref();
+  }, hardening.sweepMs).unref();
   server.once('close', () => clearInterval(sweep));
   return server;
 }
