@@ -16,6 +16,7 @@ export async function run(config: AgentConfig, failpoints: string | undefined): 
   const signalled = firstSignal();
   const end = await Promise.race([agent.ended, signalled.received]);
   signalled.forget();
+  if (typeof end === 'string') log.info({ signal: end }, 'stopping');
   // A job that hangs must not keep the process for ever; what it did is found out at the next start.
   const tooLate = setTimeout(() => process.exit(EXIT.failed), STOP_WITHIN_MS);
   await agent.stop();

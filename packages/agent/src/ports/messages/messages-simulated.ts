@@ -74,13 +74,14 @@ export class SimulatedMessages implements Messages {
   #faults: Fault[] = [];
   #permissions = { accessibility: true, automation: true };
   #delayMs = 0;
+  #delayChanged = new AbortController();
 
   constructor(options: SimulationOptions) {
     this.#clock = options.clock;
     this.#store = new SimulatedStore(options.dir, options.macos, options.ownHandle, () =>
       options.clock.now(),
     );
-    this.people = new SimulatedPeople(this.#store, () => this.#changed());
+    this.people = new SimulatedPeople(this.#store, options.clock, () => this.#changed());
   }
 
   get store(): MessageStore {
@@ -93,7 +94,7 @@ export class SimulatedMessages implements Messages {
 
   async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
     const fault = this.#takeFault(jobOf(message));
-    await this.#clock.sleep(this.#delayMs);
+    await this.#waitDelay();
     if (fault !== undefined && fault !== 'OUTCOME_UNKNOWN' && fault !== 'IMESSAGE_ERROR')
       return failed(fault);
     const chatId = this.#find(destination);
@@ -138,7 +139,7 @@ export class SimulatedMessages implements Messages {
 
   async react(press: TapbackPress): Promise<PressResult> {
     const fault = this.#takeFault('reaction');
-    await this.#clock.sleep(this.#delayMs);
+    await this.#waitDelay();
     if (fault !== undefined) {
       if (LANDS_NOWHERE.has(fault)) return { result: 'pressed' };
       return failed(fault === 'OUTCOME_UNKNOWN' ? 'TIMEOUT' : fault);
@@ -178,7 +179,7 @@ export class SimulatedMessages implements Messages {
   change(change: WorldChange): void {
     if (change.macos !== undefined) this.#store.update(change.macos);
     this.#permissions = { ...this.#permissions, ...change.permissions };
-    this.#delayMs = change.delayMs ?? this.#delayMs;
+    if (change.delayMs !== undefined) this.#delay(change.delayMs);
     if (change.faults !== undefined) this.#faults = change.faults.filter((fault) => fault.times > 0);
   }
 
@@ -186,6 +187,22 @@ export class SimulatedMessages implements Messages {
     this.people.close();
     this.#listeners.clear();
     this.#store.close();
+  }
+
+  #delay(ms: number): void {
+    this.#delayMs = ms;
+    this.#delayChanged.abort();
+    this.#delayChanged = new AbortController();
+  }
+
+  /** A new delay also holds for the job that is waiting already. */
+  async #waitDelay(): Promise<void> {
+    const since = this.#clock.monotonic();
+    let left = this.#delayMs;
+    do {
+      await this.#clock.sleep(left, this.#delayChanged.signal);
+      left = since + this.#delayMs - this.#clock.monotonic();
+    } while (left > 0);
   }
 
   #find(destination: Destination): number | SendResult {

@@ -1,5 +1,6 @@
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
+import type { Clock } from '../../clock.ts';
 import { findEffect } from './effects.ts';
 import { Impossible } from './impossible.ts';
 import type { ServiceName, StoredRow } from './messages.ts';
@@ -40,10 +41,12 @@ export type Reacting = {
 export class SimulatedPeople {
   readonly #store: SimulatedStore;
   readonly #changed: () => void;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #clock: Clock;
+  readonly #closing = new AbortController();
 
-  constructor(store: SimulatedStore, changed: () => void) {
+  constructor(store: SimulatedStore, clock: Clock, changed: () => void) {
     this.#store = store;
+    this.#clock = clock;
     this.#changed = changed;
   }
 
@@ -70,7 +73,7 @@ export class SimulatedPeople {
       effect: effect?.id,
       replyTo: saying.replyTo,
     });
-    this.#arriveLater(guid, [...(saying.attachments ?? []), ...(voice === undefined ? [] : [voice])]);
+    void this.#arriveLater(guid, [...(saying.attachments ?? []), ...(voice === undefined ? [] : [voice])]);
     this.#changed();
     return { guid, chatId };
   }
@@ -95,7 +98,7 @@ export class SimulatedPeople {
     const service = this.#store.chats.chat(chatId)?.service ?? 'iMessage';
     const attachments = [{ ...arriving(file), sticker: true }];
     const guid = this.#store.insert({ chatId, from: handle, service, text: '', finished: true, attachments });
-    this.#arriveLater(guid, [file]);
+    void this.#arriveLater(guid, [file]);
     this.#changed();
     return { guid, chatId };
   }
@@ -140,8 +143,7 @@ export class SimulatedPeople {
   }
 
   close(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
+    this.#closing.abort();
   }
 
   #landReaction(handle: string, reacting: Reacting, target: StoredRow, chatId: number, text: string): string {
@@ -198,15 +200,14 @@ export class SimulatedPeople {
       throw new Impossible('this person wrote no such message');
   }
 
-  #arriveLater(guid: string, files: readonly FileGiven[]): void {
+  async #arriveLater(guid: string, files: readonly FileGiven[]): Promise<void> {
     const delay = Math.max(0, ...files.map((file) => file.delayMs ?? 0));
     if (delay === 0) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#store.arrive(guid);
-      this.#changed();
-    }, delay);
-    this.#timers.add(timer);
+    const { signal } = this.#closing;
+    await this.#clock.sleep(delay, signal);
+    if (signal.aborted) return;
+    this.#store.arrive(guid);
+    this.#changed();
   }
 }
 
