@@ -1,5 +1,6 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { parseMacFrame } from '@footbridge/protocol/frames';
+import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -189,9 +190,11 @@ describe('a journal that cannot be written', () => {
     async (when) => {
       const journal = openJournal(':memory:');
       let full = true;
+      let attempts = 0;
       const fails =
         <A extends unknown[], R>(write: (...args: A) => R) =>
         (...args: A): R => {
+          attempts += 1;
           if (full) throw new Error('database or disk is full');
           return write(...args);
         };
@@ -199,7 +202,7 @@ describe('a journal that cannot be written', () => {
       const sent: string[] = [];
       const queue = new Queue({
         journal: { ...journal, jobs },
-        clock: { ...systemClock, sleep: () => new Promise((resolve) => setTimeout(resolve, 10)) },
+        clock: { ...systemClock, sleep: () => new Promise((resolve) => setImmediate(resolve)) },
         log: silentLog,
         failpoint: noFailpoints,
         limit: LIMIT,
@@ -213,10 +216,10 @@ describe('a journal that cannot be written', () => {
       });
       queue.start();
       queue.accept(sendFrame({ messageId: 'one', requestId: 'r1' }));
-      await new Promise((resolve) => setTimeout(resolve, 40));
+      await until(() => attempts >= 3, { what: 'three attempts to write' });
       full = false;
       queue.accept(sendFrame({ messageId: 'two', requestId: 'r2' }));
-      await expect.poll(() => queue.depth()).toBe(0);
+      await until(() => queue.depth() === 0, { what: 'an empty queue' });
       expect(sent).toEqual(['message one', 'message two']);
       const ends = ['message one', 'message two'].map((key) => journal.jobs.find(key)?.state);
       expect(ends).toEqual([when === 'begin' ? 'delivered' : 'unknown', 'delivered']);

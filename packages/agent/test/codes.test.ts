@@ -59,9 +59,11 @@ const CONDITIONS: Readonly<
   RATE_LIMITED: {
     when: 'the queue is full',
     make: async ({ running, send }) => {
-      await running.play('/world', { delayMs: 1_500 });
+      await running.play('/world', { delayMs: 3_600_000 });
       for (let index = 0; index < 3; index += 1) running.service.send({});
-      return await send({});
+      const status = await send({});
+      await running.play('/world', { delayMs: 0 });
+      return status;
     },
   },
   INTERNAL_ERROR: {

@@ -7,13 +7,13 @@ import { undoList } from '@footbridge/testkit/undo';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { FakeClock } from './fake-clock.ts';
 import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
 
 const undo = undoList();
 afterEach(() => undo.run());
 
 const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('what people write', () => {
   it('I8 arrives with all of its files, however many there are', async () => {
@@ -41,9 +41,11 @@ describe('what people write', () => {
       chat: { id: chatId, isGroup: false, recipients: [ANNA] },
       attachments: [],
     });
-    expect(Math.abs(Date.parse(frame.sentAt) - before)).toBeLessThan(5_000);
-    await pause(100);
-    expect(service.received).toHaveLength(1);
+    expect(Date.parse(frame.sentAt)).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(frame.sentAt)).toBeLessThanOrEqual(Date.now());
+    const next = await play(person(ANNA, 'say'), { text: 'Next' });
+    await service.messageOf(next.guid);
+    expect(service.received.map(({ text }) => text)).toEqual(['Hello there', 'Next']);
   });
 
   it.each(['SMS', 'RCS'] as const)('I1 arrives by %s as well', async (name) => {
@@ -157,22 +159,25 @@ describe('what people write', () => {
   });
 
   it('I6 a row that is filed under its chat a moment later is not missed', async () => {
-    const { service, play, config } = await runAgent(undo);
+    const clock = new FakeClock();
+    const { service, play, config } = await runAgent(undo, { parts: { clock } });
     await service.messageOf((await play(person(ANNA, 'say'), { text: 'One' })).guid);
     const store = new DatabaseSync(join(config.dataDir, 'simulated-messages', 'chat.db'));
-    const now = BigInt(Date.now() - Date.UTC(2001, 0, 1)) * 1_000_000n;
+    const now = BigInt(clock.now() - Date.UTC(2001, 0, 1)) * 1_000_000n;
     store
       .prepare(
         "INSERT INTO message (guid, text, handle_id, service, date) VALUES ('SLOW', 'Slow', 1, 'iMessage', ?)",
       )
       .run(now);
     const next = await play(person(BERT, 'say'), { text: 'Three' });
-    await pause(300);
+    await clock.advance(1_000);
+    await service.settled();
     expect(service.received).toHaveLength(1);
     store.exec(
       "INSERT INTO chat_message_join (chat_id, message_id) SELECT 1, ROWID FROM message WHERE guid = 'SLOW'",
     );
     store.close();
+    await clock.advance(1_000);
     await service.messageOf(next.guid);
     expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Slow', 'Three']);
   });
@@ -228,26 +233,35 @@ describe('files', () => {
   });
 
   it('that come late hold up their own chat and no other', async () => {
-    const { service, play } = await runAgent(undo);
+    const clock = new FakeClock();
+    const { service, play } = await runAgent(undo, { parts: { clock } });
     const late = await play(person(ANNA, 'say'), {
       text: 'Soon',
       attachments: [{ ...picture, delayMs: 2_500 }],
     });
     const after = await play(person(ANNA, 'say'), { text: 'After' });
     const other = await play(person(BERT, 'say'), { text: 'Other' });
-    await service.messageOf(other.guid, 2_000);
+    await service.messageOf(other.guid);
+    await clock.advance(2_000);
+    await service.settled();
     expect(service.received.map((frame) => frame.text)).toEqual(['Other']);
+    await clock.advance(1_000);
     await service.messageOf(after.guid);
     expect(service.received.map((frame) => frame.text)).toEqual(['Other', 'Soon', 'After']);
     expect((await service.messageOf(late.guid)).attachments).toHaveLength(1);
   });
 
   it('that never come are given up after a while, the message is not', async () => {
-    const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_ATTACHMENT_WAIT_SEC: '0.2' } });
+    const clock = new FakeClock();
+    const { service, play } = await runAgent(undo, { parts: { clock } });
     const { guid } = await play(person(ANNA, 'say'), {
       text: 'Soon',
-      attachments: [{ ...picture, delayMs: 60_000 }],
+      attachments: [{ ...picture, delayMs: 3_600_000 }],
     });
+    await clock.advance(119_000);
+    await service.settled();
+    expect(service.received).toEqual([]);
+    await clock.advance(2_000);
     expect(await service.messageOf(guid)).toMatchObject({ text: 'Soon', attachments: [] });
   });
 
@@ -273,10 +287,12 @@ describe('files', () => {
   );
 
   it('of a message that is taken back meanwhile are not sent, nor is the message', async () => {
-    const { service, play } = await runAgent(undo);
-    const { guid } = await play(person(ANNA, 'say'), { attachments: [{ ...picture, delayMs: 400 }] });
+    const clock = new FakeClock();
+    const { service, play } = await runAgent(undo, { parts: { clock } });
+    const { guid } = await play(person(ANNA, 'say'), { attachments: [{ ...picture, delayMs: 2_000 }] });
     await play(person(ANNA, 'unsend'), { guid });
     const { guid: next } = await play(person(ANNA, 'say'), { text: 'Never mind' });
+    await clock.advance(3_000);
     await service.messageOf(next);
     expect(service.received).toHaveLength(1);
   });

@@ -5,7 +5,7 @@ import { undoList } from '@footbridge/testkit/undo';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { systemClock } from '../src/clock.ts';
+import { FakeClock } from './fake-clock.ts';
 import { ANNA, person, runAgent } from './running-agent.ts';
 import { ScriptedService } from './scripted-service.ts';
 
@@ -111,19 +111,25 @@ describe('coming back', () => {
   });
 
   it('waits the seconds that a contended location asks for', async () => {
-    const { service } = await runAgent(undo);
-    const closed = performance.now();
-    service.close(4029, '0.3');
+    const clock = new FakeClock();
+    const { service, logs } = await runAgent(undo, { parts: { clock } });
+    service.close(4029, '90');
+    await until(() => logs.some((line) => line.includes('"waitMs":90000')));
+    await clock.advance(89_999);
+    expect(service.registrations).toHaveLength(1);
+    await clock.advance(1);
     await service.registered(2);
-    expect(performance.now() - closed).toBeGreaterThan(290);
   });
 
   it('waits after a violated protocol', async () => {
-    const { service } = await runAgent(undo, { parts: { link: { protocolWaitMs: 250 } } });
-    const closed = performance.now();
+    const clock = new FakeClock();
+    const { service, logs } = await runAgent(undo, { parts: { clock, link: { protocolWaitMs: 70_000 } } });
     service.close(4000, 'bad frame');
+    await until(() => logs.some((line) => line.includes('"waitMs":70000')));
+    await clock.advance(69_999);
+    expect(service.registrations).toHaveLength(1);
+    await clock.advance(1);
     await service.registered(2);
-    expect(performance.now() - closed).toBeGreaterThan(240);
   });
 
   it.each([[429], [503], [500]])('comes back after %s at the upgrade', async (status) => {
@@ -145,14 +151,17 @@ describe('coming back', () => {
   });
 
   it('ends a connection without pings and makes a new one', async () => {
-    const { service } = await runAgent(undo, { parts: { link: { heartbeatMs: 250 } } });
-    service.pingEvery(50);
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const clock = new FakeClock();
+    const link = { heartbeatMs: 15_000, backoffBaseMs: 0 };
+    const { service } = await runAgent(undo, { parts: { clock, link } });
+    for (let round = 0; round < 5; round += 1) {
+      await service.settled();
+      await clock.advance(44_999);
+    }
+    expect(service.connected).toBe(1);
     expect(service.registrations).toHaveLength(1);
-    service.stopPinging();
-    const silent = performance.now();
+    await clock.advance(1);
     await service.registered(2);
-    expect(performance.now() - silent).toBeGreaterThan(600);
   });
 
   it('ends a connection on which it is never registered', async () => {
@@ -164,20 +173,24 @@ describe('coming back', () => {
   });
 
   it('reconnects at once after the Mac slept', async () => {
-    let slept = 0;
-    const clock = { ...systemClock, now: () => Date.now() + slept };
-    const { service } = await runAgent(undo, { parts: { clock, link: { wakeCheckMs: 20 } } });
-    slept = 3600_000;
+    const clock = new FakeClock();
+    const { service } = await runAgent(undo, { parts: { clock, link: { wakeCheckMs: 5_000 } } });
+    clock.sleepMac(3600_000);
+    await clock.advance(5_000);
     await service.registered(2);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await clock.advance(40_000);
+    await service.settled();
     expect(service.registrations).toHaveLength(2);
   });
 
   it('does not take a slow clock for sleep', async () => {
-    let drift = 0;
-    const clock = { ...systemClock, now: () => Date.now() + (drift += 1) };
-    const { service } = await runAgent(undo, { parts: { clock, link: { wakeCheckMs: 10 } } });
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    const clock = new FakeClock();
+    const { service } = await runAgent(undo, { parts: { clock, link: { wakeCheckMs: 5_000 } } });
+    for (let check = 0; check < 8; check += 1) {
+      clock.sleepMac(9_000);
+      await clock.advance(5_000);
+    }
+    await service.settled();
     expect(service.registrations).toHaveLength(1);
   });
 
@@ -210,7 +223,7 @@ describe('frames and their acknowledgements', () => {
     service.ack(third ?? 0);
     service.cut();
     await service.registered(3);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await service.settled();
     expect(service.seqs).toHaveLength(5);
   });
 
@@ -219,14 +232,14 @@ describe('frames and their acknowledgements', () => {
     undo.add(() => service.stop());
     service.window = 4;
     service.autoAck = false;
-    await runAgent(undo, { service });
+    const { logs } = await runAgent(undo, { service });
     const frames = Array.from({ length: 12 }, () => service.send({}));
-    await until(() => service.unacked.size === 4);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until(() => logs.filter((line) => line.includes('"msg":"job ended"')).length === frames.length);
+    await service.settled();
     expect(service.unacked.size).toBe(4);
     while (service.statuses.length < frames.length) {
       for (const seq of service.unacked) service.ack(seq);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await service.settled();
     }
     expect(service.mostUnacked).toBe(4);
     expect(service.seqs).toEqual([...service.seqs].sort((a, b) => a - b));
@@ -240,7 +253,7 @@ describe('frames and their acknowledgements', () => {
     service.ack(seq, 'rejected', 'no such contact');
     service.cut();
     await service.registered(2);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await service.settled();
     expect(service.received).toHaveLength(1);
     service.redeliver(seq);
     await until(() => service.received.length === 2);
@@ -248,7 +261,7 @@ describe('frames and their acknowledgements', () => {
     expect(service.received[1]?.seq).toBeGreaterThan(seq);
     service.redeliver(seq);
     service.redeliver(12345);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await service.settled();
     expect(service.received).toHaveLength(2);
   });
 

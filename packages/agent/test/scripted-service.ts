@@ -27,7 +27,6 @@ export class ScriptedService {
   readonly #http: Server;
   readonly #sockets = new WebSocketServer({ noServer: true });
   #connections: WebSocket[] = [];
-  #pinging: NodeJS.Timeout | undefined;
   #requests = 0;
 
   /** Answers to `/mac/activate`, in order; then the last one for ever. */
@@ -90,22 +89,21 @@ export class ScriptedService {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#pinging);
     for (const socket of this.#connections) socket.terminate();
     this.#http.close();
     this.#http.closeAllConnections();
     if (this.#http.listening) await once(this.#http, 'close');
   }
 
-  pingEvery(ms: number): void {
-    clearInterval(this.#pinging);
-    this.#pinging = setInterval(() => {
-      for (const socket of this.#connections) socket.ping();
-    }, ms);
-  }
-
-  stopPinging(): void {
-    clearInterval(this.#pinging);
+  /** Pings the Mac and waits for its pong: by then it has acted on all that was sent before, and its frames are here. */
+  async settled(): Promise<void> {
+    const socket = this.#connections.at(-1);
+    if (socket === undefined) throw new Error('no Mac is connected');
+    socket.ping();
+    await Promise.race([
+      once(socket, 'pong'),
+      once(socket, 'close').then(() => Promise.reject(new Error('the Mac left instead of answering a ping'))),
+    ]);
   }
 
   /** A `send` with everything that a test does not care about filled in. */
@@ -150,23 +148,20 @@ export class ScriptedService {
     for (const socket of this.#connections) socket.terminate();
   }
 
-  statusOf(requestId: string, within = 12_000): Promise<MessageStatusFrame> {
+  statusOf(requestId: string): Promise<MessageStatusFrame> {
     return until(() => this.statuses.find((frame) => frame.requestId === requestId), {
-      within,
       what: `a status for ${requestId}`,
     });
   }
 
-  messageOf(guid: string, within = 12_000): Promise<MessageReceivedFrame> {
+  messageOf(guid: string): Promise<MessageReceivedFrame> {
     return until(() => this.received.find((frame) => frame.guid === guid), {
-      within,
       what: `message ${guid}`,
     });
   }
 
   registered(times = 1): Promise<unknown> {
     return until(() => this.registrations.length >= times && this.connected > 0, {
-      within: 12_000,
       what: `registration ${times}`,
     });
   }

@@ -44,7 +44,7 @@ async function scene(location: string, macos: string): Promise<Agent> {
   await fetch(`${service.url}/oauth/callback/crm?code=${crm.install({ locationId: location })}`);
   const agent = await startAgent({ url: service.url, license, location, macos, args: ['--allow-loopback'] });
   undo.add(() => agent.stop());
-  await agent.registered(20_000);
+  await agent.registered();
   return agent;
 }
 
@@ -53,7 +53,7 @@ async function outcome(locationId: string, fields: object): Promise<string> {
   const sent = await crm.sendWebhook({ locationId, phone: ANNA, ...fields });
   expect(sent.status).toBe(200);
   const { messageId = '' } = sent;
-  await until(() => crm.accepted(messageId).length === 2, { within: 20_000, what: 'the terminal status' });
+  await until(() => crm.accepted(messageId).length === 2, { within: 60_000, what: 'the terminal status' });
   const [pending, last] = crm.accepted(messageId);
   expect(pending).toBe('pending');
   const error: unknown = crm.statusesOf(messageId).at(-1)?.error;
@@ -62,72 +62,67 @@ async function outcome(locationId: string, fields: object): Promise<string> {
 
 const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
 
-describe('from the CRM to a person and back', () => {
+describe('from the CRM to a person and back', { timeout: 180_000 }, () => {
   it.each([
     ['14.8', 'EMOJI_NOT_IN_RECENTS', 'STICKER_NOT_FEASIBLE', 'COMPOSE_FAILED'],
     ['15.6', 'EMOJI_NOT_IN_RECENTS', 'delivered', 'delivered'],
     ['26.1', 'delivered', 'delivered', 'delivered'],
-  ])(
-    'M5 every capability on macOS %s',
-    async (macos, emoji, stickerReaction, sticker) => {
-      const location = `tour${macos.replace('.', '')}`;
-      const agent = await scene(location, macos);
-      const files = await serveFiles(undo, always(PNG, 'audio/mp4'));
-      const attachments = [`${files.url}/a.m4a`];
-      expect(await outcome(location, { message: 'Hello' })).toBe('delivered');
-      const [chat] = (await agent.world()).chats;
-      const target = chat?.messages[0]?.guid ?? '';
-      const react = (reaction: object): object => ({
-        message: withFooter('', {
-          chat_id: chat?.id,
-          reaction: { action: 'add', target_message_guid: target, ...reaction },
-        }),
-      });
-      const animation = { effect: 'slam', kind: 'bubble' };
-      const image = { bytes: picture.base64 };
-      expect(await outcome(location, { message: withFooter('All', { recipients: [ANNA, BERT] }) })).toBe(
-        'delivered',
-      );
-      expect(await outcome(location, { message: 'Look', attachments })).toBe('delivered');
-      expect(await outcome(location, { message: withFooter('', { voice: {} }), attachments })).toBe(
-        'delivered',
-      );
-      expect(await outcome(location, { message: withFooter('Boom', { animation }) })).toBe('delivered');
-      expect(await outcome(location, react({ kind: 'classic', type: 'love' }))).toBe('delivered');
-      expect(await outcome(location, react({ kind: 'emoji', emoji: '🔥' }))).toBe(emoji);
-      expect(await outcome(location, react({ kind: 'sticker', sticker: image }))).toBe(stickerReaction);
-      expect(
-        await outcome(location, { message: withFooter('', { chat_id: chat?.id, sticker: image }) }),
-      ).toBe(sticker);
+  ])('M5 every capability on macOS %s', async (macos, emoji, stickerReaction, sticker) => {
+    const location = `tour${macos.replace('.', '')}`;
+    const agent = await scene(location, macos);
+    const files = await serveFiles(undo, always(PNG, 'audio/mp4'));
+    const attachments = [`${files.url}/a.m4a`];
+    expect(await outcome(location, { message: 'Hello' })).toBe('delivered');
+    const [chat] = (await agent.world()).chats;
+    const target = chat?.messages[0]?.guid ?? '';
+    const react = (reaction: object): object => ({
+      message: withFooter('', {
+        chat_id: chat?.id,
+        reaction: { action: 'add', target_message_guid: target, ...reaction },
+      }),
+    });
+    const animation = { effect: 'slam', kind: 'bubble' };
+    const image = { bytes: picture.base64 };
+    expect(await outcome(location, { message: withFooter('All', { recipients: [ANNA, BERT] }) })).toBe(
+      'delivered',
+    );
+    expect(await outcome(location, { message: 'Look', attachments })).toBe('delivered');
+    expect(await outcome(location, { message: withFooter('', { voice: {} }), attachments })).toBe(
+      'delivered',
+    );
+    expect(await outcome(location, { message: withFooter('Boom', { animation }) })).toBe('delivered');
+    expect(await outcome(location, react({ kind: 'classic', type: 'love' }))).toBe('delivered');
+    expect(await outcome(location, react({ kind: 'emoji', emoji: '🔥' }))).toBe(emoji);
+    expect(await outcome(location, react({ kind: 'sticker', sticker: image }))).toBe(stickerReaction);
+    expect(await outcome(location, { message: withFooter('', { chat_id: chat?.id, sticker: image }) })).toBe(
+      sticker,
+    );
 
-      const here = (): typeof crm.messages =>
-        crm.messages.filter((message) => message.locationId === location);
-      await agent.say(ANNA, { text: 'A picture', attachments: [picture] });
-      await agent.sticker(ANNA, picture);
-      await agent.say(ANNA, { voice: { ...picture, mime: 'audio/mp4', durationMs: 900 } });
-      await agent.say(ANNA, { text: 'Wow', effect: 'confetti', replyTo: target });
-      await agent.react(ANNA, {
-        targetGuid: target,
-        kind: 'classic',
-        action: 'add',
-        type: 'laugh',
-        locale: 'nl',
-      });
-      await until(() => here().length === 5, { within: 30_000, what: 'five inbound messages' });
-      const bodies = here().map((message) => message.message);
-      expect(bodies[0]).toBe('A picture');
-      expect(bodies[1]).toContain('"sticker"');
-      expect(bodies[2]).toContain('"duration_ms":900');
-      expect(bodies[3]).toContain('"animation"');
-      expect(bodies[4]).toContain('"type":"laugh"');
-      expect(here().map((message) => message.attachments.length)).toEqual([1, 1, 1, 0, 0]);
-    },
-    120_000,
-  );
+    const here = (): typeof crm.messages => crm.messages.filter((message) => message.locationId === location);
+    await agent.say(ANNA, { text: 'A picture', attachments: [picture] });
+    await agent.sticker(ANNA, picture);
+    await agent.say(ANNA, { voice: { ...picture, mime: 'audio/mp4', durationMs: 900 } });
+    await agent.say(ANNA, { text: 'Wow', effect: 'confetti', replyTo: target });
+    await agent.react(ANNA, {
+      targetGuid: target,
+      kind: 'classic',
+      action: 'add',
+      type: 'laugh',
+      locale: 'nl',
+    });
+    await until(() => here().length === 5, { within: 60_000, what: 'five inbound messages' });
+    const bodies = here().map((message) => message.message);
+    expect(bodies[0]).toBe('A picture');
+    expect(bodies[1]).toContain('"sticker"');
+    expect(bodies[2]).toContain('"duration_ms":900');
+    expect(bodies[3]).toContain('"animation"');
+    expect(bodies[4]).toContain('"type":"laugh"');
+    expect(here().map((message) => message.attachments.length)).toEqual([1, 1, 1, 0, 0]);
+  });
 
   it('M2 of 600 webhooks in a burst 500 are queued and sent in order, the rest end as RATE_LIMITED', async () => {
     const agent = await scene('burst', '26.1');
-    await agent.change({ delayMs: 20_000 });
+    await agent.change({ delayMs: 3_600_000 });
     const numbers = Array.from({ length: 600 }, (_, index) => `burst-${index}`);
     for (const messageId of numbers) {
       const fields = { locationId: 'burst', phone: ANNA, message: messageId, messageId };
@@ -136,7 +131,7 @@ describe('from the CRM to a person and back', () => {
     expect((await agent.world()).queue).toBe(500);
     await agent.change({ delayMs: 0 });
     await until(() => numbers.every((messageId) => crm.accepted(messageId).length === 2), {
-      within: 60_000,
+      within: 120_000,
       what: 'two calls for each of them',
     });
     const last = (messageId: string) => crm.statusesOf(messageId).at(-1);
@@ -149,7 +144,7 @@ describe('from the CRM to a person and back', () => {
       });
     const texts = (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
     expect(texts).toEqual(numbers.slice(0, 500));
-  }, 120_000);
+  });
 
   it('M4 the same signed webhook fifty times, over a kill -9 of the agent, is one text', async () => {
     const agent = await scene('fifty', '26.1');
@@ -157,17 +152,17 @@ describe('from the CRM to a person and back', () => {
     await Promise.all(Array.from({ length: 25 }, () => crm.sendWebhook(same)));
     await agent.kill9();
     await agent.start();
-    await agent.registered(20_000);
+    await agent.registered();
     const answers = await Promise.all(Array.from({ length: 25 }, () => crm.sendWebhook(same)));
     expect(answers.every((answer) => answer.status === 200)).toBe(true);
     // Every accepted request gets its own two calls; what counts is that the last word is the same for all.
     const words = (): string[] => crm.accepted('fifty-1').filter((status) => status !== 'pending');
-    await until(() => words().length >= 25, { within: 20_000, what: 'the answers of the second life' });
+    await until(() => words().length >= 25, { within: 60_000, what: 'the answers of the second life' });
     await until(async () => (await agent.world()).queue === 0);
     const texts = (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
     // Killed in the one moment in which nobody can know, it is not sent again and the CRM is told so.
     if (words().includes('delivered')) expect(texts).toEqual(['Once']);
     else expect(texts.length).toBeLessThanOrEqual(1);
     expect(new Set(words()).size).toBe(1);
-  }, 60_000);
+  });
 });

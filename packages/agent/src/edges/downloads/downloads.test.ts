@@ -11,7 +11,7 @@ import { createDownloads } from './downloads.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-const LIMITS = { maxBytes: 1000, timeoutMs: 3_000 };
+const LIMITS = { maxBytes: 1000, timeoutMs: 60_000 };
 const open = createDownloads({ allowLoopback: true });
 
 /** Notices every connection, whatever is said on it. */

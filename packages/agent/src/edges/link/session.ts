@@ -54,7 +54,7 @@ export class Session {
   readonly #socket: WebSocket;
   readonly #inFlight = new Map<number, number>();
   #settle: (ended: Ended) => void = () => {};
-  #watchdog: NodeJS.Timeout | undefined;
+  #watchdog = new AbortController();
   #window = 0;
   #lastSeq = 0;
   #refusal: Ended | undefined;
@@ -208,12 +208,16 @@ export class Session {
 
   /** Until `registered` and between pings silence is allowed for three intervals. */
   #watch(): void {
-    clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => this.end('silent'), this.#parts.settings.heartbeatMs * MISSED_PINGS);
+    const { clock, settings } = this.#parts;
+    this.#watchdog.abort();
+    const { signal } = (this.#watchdog = new AbortController());
+    void clock.sleep(settings.heartbeatMs * MISSED_PINGS, signal).then(() => {
+      if (!signal.aborted) this.end('silent');
+    });
   }
 
   #finish(ended: Ended): void {
-    clearTimeout(this.#watchdog);
+    this.#watchdog.abort();
     this.#settle(ended);
   }
 }

@@ -9,14 +9,16 @@ export function watchForWake(
   options: { readonly everyMs: number; readonly toleranceMs: number },
   onWake: () => void,
 ): () => void {
-  let wall = clock.now();
-  let monotonic = clock.monotonic();
-  const timer = setInterval(() => {
-    const slept = clock.now() - wall - (clock.monotonic() - monotonic);
-    wall = clock.now();
-    monotonic = clock.monotonic();
-    if (slept > options.toleranceMs) onWake();
-  }, options.everyMs);
-  timer.unref();
-  return () => clearInterval(timer);
+  const stop = new AbortController();
+  void watch();
+  return () => stop.abort();
+
+  async function watch(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const [wall, monotonic] = [clock.now(), clock.monotonic()];
+      await clock.sleep(options.everyMs, stop.signal);
+      const slept = clock.now() - wall - (clock.monotonic() - monotonic);
+      if (slept > options.toleranceMs && !stop.signal.aborted) onWake();
+    }
+  }
 }
