@@ -4,6 +4,8 @@ import { join } from 'node:path';
 
 import { createBridge } from '../packages/service/src/bridge.ts';
 import type { Bridge } from '../packages/service/src/bridge.ts';
+import { systemClock } from '../packages/service/src/clock.ts';
+import type { Clock } from '../packages/service/src/clock.ts';
 import { loadConfig } from '../packages/service/src/config/config.ts';
 import { createLogger } from '../packages/service/src/log.ts';
 
@@ -15,7 +17,10 @@ export interface RunningBridge extends Bridge {
 }
 
 /** The whole service in this process, on free ports and a fresh folder, configured by environment names. */
-export async function startBridge(env: Record<string, string> = {}): Promise<RunningBridge> {
+export async function startBridge(
+  env: Record<string, string> = {},
+  clock: Clock = systemClock,
+): Promise<RunningBridge> {
   const dataDir = mkdtempSync(join(tmpdir(), 'footbridge-'));
   const logs: string[] = [];
   const { config } = loadConfig({
@@ -27,7 +32,7 @@ export async function startBridge(env: Record<string, string> = {}): Promise<Run
     ...env,
   });
   const log = createLogger('debug', { write: (line) => void logs.push(line) });
-  const bridge = await createBridge(config, { log });
+  const bridge = await createBridge(config, { log, clock });
   return {
     ...bridge,
     logs,

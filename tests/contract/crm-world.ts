@@ -1,13 +1,15 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 import { startCrm } from '@footbridge/testkit/crm';
 import type { Crm, CrmSettings, SentWebhook, WebhookFields } from '@footbridge/testkit/crm';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
 import { tempDir, undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
 
 import { startBridge } from '../bridge.ts';
 import type { RunningBridge } from '../bridge.ts';
+import { SkippingClock } from '../skipping-clock.ts';
 
 export const LOCATION = 'locAAAAAAAAAAAAAAAA1';
 export const PHONE = '+14155550100';
@@ -22,24 +24,33 @@ export interface CrmWorldOptions {
 /** The whole service between a CRM that behaves like the real one and Macs that do as they are told. */
 export class CrmWorld {
   readonly crm: Crm;
+  /** The time of the service and of the CRM. */
+  readonly clock: SkippingClock;
   readonly #env: Record<string, string>;
   readonly #undo = undoList();
   #bridge: RunningBridge | undefined;
   #licenseKey: string | undefined;
 
-  constructor(crm: Crm, env: Record<string, string>) {
+  constructor(crm: Crm, clock: SkippingClock, env: Record<string, string>) {
     this.crm = crm;
+    this.clock = clock;
     this.#env = env;
     this.#undo.add(() => crm.stop());
   }
 
   static async start(options: CrmWorldOptions = {}): Promise<CrmWorld> {
     const { oauth = 'ready' } = options;
-    const crm = await startCrm({ settings: { rateLimit: null, ...options.settings } });
-    const world = new CrmWorld(crm, {
+    const clock = new SkippingClock();
+    const crm = await startCrm({
+      settings: { rateLimit: null, ...options.settings },
+      now: () => clock.now(),
+    });
+    const world = new CrmWorld(crm, clock, {
       CRM_HOSTNAME: crm.url,
       CRM_PUBLIC_KEY: crm.key.publicKey,
       RATE_LIMIT_CRM_WEBHOOK: '100000',
+      // Skipped time must not count as silence of the Macs.
+      MAC_HEARTBEAT_SEC: '300',
       ...(oauth !== 'off' && {
         CRM_OAUTH_ENABLED: 'true',
         CRM_OAUTH_CLIENT_ID: crm.settings.clientId,
@@ -58,7 +69,7 @@ export class CrmWorld {
   async #open(): Promise<void> {
     const DATA_DIR = this.#env['DATA_DIR'] ?? (await tempDir(this.#undo));
     Object.assign(this.#env, { DATA_DIR });
-    this.#bridge = await startBridge(this.#env);
+    this.#bridge = await startBridge(this.#env, this.clock);
     this.crm.bridgeUrl = this.#bridge.url;
   }
 
@@ -69,14 +80,19 @@ export class CrmWorld {
 
   /** Stops the service and starts it on the same data. */
   async restart(env: Record<string, string> = {}): Promise<void> {
-    await this.bridge.stop();
+    await this.#close();
     Object.assign(this.#env, env);
     await this.#open();
   }
 
   async stop(): Promise<void> {
-    await this.#bridge?.stop();
+    await this.#close();
     await this.#undo.run();
+  }
+
+  /** A service that stops sends its Macs away one by one, over seconds. */
+  async #close(): Promise<void> {
+    await this.clock.skipThrough(Promise.resolve(this.#bridge?.stop()));
   }
 
   async authorise(locationId: string): Promise<void> {
@@ -129,6 +145,17 @@ export class CrmWorld {
     return this.crm.sendWebhook(all as WebhookFields);
   }
 
+  /**
+   * Skips that much time, then sends one more message and waits until the CRM hears of it: by then the CRM has heard
+   * whatever was to be said before. Needs `LOCATION` to be authorised.
+   */
+  async settled(skippedMs = 60_000): Promise<void> {
+    await this.clock.skip(skippedMs);
+    const messageId = `settled-${randomUUID()}`;
+    await this.webhook({ messageId });
+    await until(() => this.crm.statusesOf(messageId).length > 0);
+  }
+
   get dataDir(): string {
     return this.#env['DATA_DIR'] ?? '';
   }
@@ -138,6 +165,3 @@ export class CrmWorld {
     return this.bridge.logs.join('\n');
   }
 }
-
-/** Waits so long that what should not happen would have. */
-export const aWhile = (ms = 150): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,76 @@
+import type { Clock } from '../packages/service/src/clock.ts';
+
+interface Task {
+  readonly at: number;
+  readonly run: () => void;
+  timer: NodeJS.Timeout;
+}
+
+/** The machine's time, of which a test may skip a part: pauses end at once, everything else takes as long as it takes. */
+export class SkippingClock implements Clock {
+  readonly #tasks = new Set<Task>();
+  #skipped = 0;
+
+  now(): number {
+    return Date.now() + Math.round(this.#skipped);
+  }
+
+  monotonic(): number {
+    return performance.now() + this.#skipped;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const finish = () => {
+      cancel();
+      run();
+    };
+    const task: Task = {
+      at: this.monotonic() + Math.max(0, ms),
+      run: finish,
+      timer: setTimeout(finish, ms).unref(),
+    };
+    const cancel = () => {
+      clearTimeout(task.timer);
+      this.#tasks.delete(task);
+    };
+    this.#tasks.add(task);
+    return cancel;
+  }
+
+  /** What is due in that time happens now, in order. */
+  async skip(ms: number): Promise<void> {
+    const end = this.monotonic() + ms;
+    for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
+      this.#moveTo(next.at);
+      next.run();
+      await settle();
+    }
+    await settle();
+    this.#moveTo(end);
+    for (const task of this.#tasks) {
+      clearTimeout(task.timer);
+      task.timer = setTimeout(task.run, task.at - this.monotonic()).unref();
+    }
+  }
+
+  /** Skips all pauses until the promise is settled. */
+  async skipThrough<T>(promise: Promise<T>): Promise<T> {
+    let isSettled = false;
+    void Promise.allSettled([promise]).then(() => (isSettled = true));
+    while (!isSettled) await this.skip(1000);
+    return promise;
+  }
+
+  #next(end: number): Task | undefined {
+    let next: Task | undefined;
+    for (const task of this.#tasks)
+      if (task.at <= end && (next === undefined || task.at < next.at)) next = task;
+    return next;
+  }
+
+  #moveTo(time: number): void {
+    this.#skipped += Math.max(0, time - this.monotonic());
+  }
+}
+
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
