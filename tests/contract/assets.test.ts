@@ -9,6 +9,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 import type { RunningBridge } from '../bridge.ts';
+import { SkippingClock } from '../skipping-clock.ts';
+import type { Clock } from '../../packages/service/src/clock.ts';
 
 const undo = undoList();
 afterEach(() => undo.run());
@@ -26,8 +28,8 @@ interface House {
   operator: (path: string) => Promise<unknown>;
 }
 
-async function house(env: Record<string, string> = {}): Promise<House> {
-  const bridge = await startBridge(env);
+async function house(env: Record<string, string> = {}, clock?: Clock): Promise<House> {
+  const bridge = await startBridge(env, clock);
   undo.add(() => bridge.stop());
   const headers = { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' };
   const made = await fetch(`${bridge.operatorUrl}/operator/licenses`, {
@@ -83,7 +85,7 @@ describe('attachments', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(png)).toBe(true);
   });
 
-  it('I8 converts HEIC to PNG', { timeout: 60_000 }, async () => {
+  it('I8 converts HEIC to PNG', { timeout: 180_000 }, async () => {
     const { upload, operator } = await house();
     const { body } = await upload(fixture('cutout.heic'), {
       'X-File-Name': 'sticker.heic',
@@ -111,7 +113,7 @@ describe('attachments', () => {
     ['voice_opus.caf', 'audio/mpeg', 'mp3'],
     ['voice_aac.caf', 'audio/mp4', 'm4a'],
     ['voice.amr', 'audio/mpeg', 'mp3'],
-  ])('I8 converts the voice message %s to %s', { timeout: 60_000 }, async (name, type, extension) => {
+  ])('I8 converts the voice message %s to %s', { timeout: 180_000 }, async (name, type, extension) => {
     const { upload } = await house();
     const { body } = await upload(fixture(name), { 'X-File-Name': 'Audio Message.caf' });
     expect(body.url).toMatch(new RegExp(`Audio%20Message\\.${extension}$`));
@@ -130,7 +132,7 @@ describe('attachments', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(heic)).toBe(true);
   });
 
-  it('I8 serves a file that cannot be converted unchanged', { timeout: 60_000 }, async () => {
+  it('I8 serves a file that cannot be converted unchanged', { timeout: 180_000 }, async () => {
     const { upload } = await house();
     const broken = fixture('cutout.heic').subarray(0, 600);
     const { status, body } = await upload(broken, { 'X-File-Name': 'broken.heic' });
@@ -213,7 +215,7 @@ describe('attachments', () => {
 
   it(
     'responds 413 to a file that is too large, also when the Mac sends all of it',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       const { upload } = await house();
       const file = Buffer.alloc(101_000_000);

@@ -340,12 +340,12 @@ describe('bytes that no client library would send', () => {
     const socket = await rawSocket(house.url, await token());
     socket.write(Buffer.concat([register('loc1'), Buffer.from([0x81, 0xfe, 0xff, 0xff, 1, 2, 3, 4])]));
     await until(async () => (await house.send('loc1')) === 'written');
-    await until(() => house.gateway.sessions === 0, { within: 1500 });
+    await until(() => house.gateway.sessions === 0);
   });
 });
 
 describe('any bytes at all', () => {
-  it('M1 no bytes of one Mac trouble another', { timeout: 60_000 }, async () => {
+  it('M1 no bytes of one Mac trouble another', { timeout: 180_000 }, async () => {
     const { house, join, token } = await start();
     const neighbour = await join('healthy');
     const shared = await token();

@@ -1,5 +1,6 @@
 import { activate, joinMac } from '@footbridge/testkit/mac';
 import { undoList } from '@footbridge/testkit/undo';
+import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startMacHouse } from './mac-house.ts';
@@ -179,7 +180,7 @@ describe('operator: locations', () => {
     const { id: licenseId, key } = await house.createLicense();
     await join(key, 'loc1', 'mac-0001');
     (await join(key, 'loc2', 'mac-0002')).terminate();
-    await expect.poll(() => house.gateway.sessions).toBe(1);
+    await until(() => house.gateway.sessions === 1);
     const { body } = await house.operator('GET', '/operator/locations');
     const owned = { state: 'bound', licenseId, license: 'Test' };
     const device = (deviceId: string) => ({ id: expect.any(String), deviceId, name: 'Test Mac' });

@@ -101,6 +101,7 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
         switchboard,
         owns: (locationId, licenseId) => claims.owns(locationId, licenseId),
         limits,
+        clock,
       }),
     ],
     operatorRoutes: [

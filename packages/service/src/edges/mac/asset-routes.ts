@@ -5,6 +5,8 @@ import { decodeFileName } from '@footbridge/media/file-name';
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
+import { every } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import { RequestError } from '../../errors.ts';
 import { MAX_UPLOAD_BYTES } from '../../flows/assets/take-upload.ts';
 import type { Upload, UploadOutcome } from '../../flows/assets/take-upload.ts';
@@ -19,13 +21,15 @@ export interface AssetUploadDeps {
   /** Whether a license owns a location. */
   readonly owns: (locationId: LocationId, licenseId: string) => Promise<boolean>;
   readonly limits: Limits;
+  readonly clock: Clock;
 }
 
 const PER_LOCATION: Limit = { name: 'assets', max: 600, windowSec: 60 };
 /** The listener has room for a thousand requests; no tenant may fill it with uploads that do not end. */
 const AT_ONCE = 50;
-/** An upload from which nothing comes for this long is broken off. */
-const STALLED_MS = 10_000;
+/** An upload from which nothing comes for so many looks in a row is broken off. */
+const STALLED_LOOKS = 10;
+const LOOK_MS = 1000;
 const REFUSALS = {
   too_large: ['PAYLOAD_TOO_LARGE', 'A file may have at most 100 MB.'],
   storage_full: [
@@ -74,7 +78,7 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
         throw new RequestError('UNSUPPORTED_MEDIA_TYPE', {
           message: 'Send the file as it is, without Content-Encoding.',
         });
-      cutWhenStalled(request.raw);
+      cutWhenStalled(request.raw, deps.clock);
       if (Number(request.headers['content-length'] ?? 0) > MAX_UPLOAD_BYTES) throw refusal('too_large');
       const outcome = await take(request, locationId);
       if (outcome.kind === 'refused') throw refusal(outcome.reason);
@@ -101,12 +105,18 @@ function tooMany(waitSec: number): RequestError {
   );
 }
 
-function cutWhenStalled(request: IncomingMessage): void {
+function cutWhenStalled(request: IncomingMessage, clock: Clock): void {
   const { socket } = request;
-  const cut = () => socket.destroy();
-  socket.setTimeout(STALLED_MS, cut);
-  // From here on it is the Mac that waits: for the conversion, and for its turn.
-  request.once('end', () => socket.setTimeout(0, cut));
+  let read = 0;
+  let idleLooks = 0;
+  const stop = every(clock, LOOK_MS, () => {
+    if (socket.destroyed) return stop();
+    idleLooks = socket.bytesRead === read ? idleLooks + 1 : 0;
+    read = socket.bytesRead;
+    if (idleLooks === STALLED_LOOKS) socket.destroy();
+  });
+  // From the end of the body on it is the Mac that waits: for the conversion, and for its turn.
+  request.once('end', stop);
 }
 
 /** The location this device holds at this moment, on any node. */
