@@ -216,7 +216,7 @@ describe('canaries', () => {
 
 describe('smuggled and broken requests', () => {
   const signature = () => signBody(text, world.key);
-  const send = (lines: string[], body = text) => world.raw(`${lines.join('\r\n')}\r\n\r\n${body}`, 300);
+  const send = (lines: string[], body = text) => world.raw(`${lines.join('\r\n')}\r\n\r\n${body}`);
   const HEAD = ['POST /crm/webhook HTTP/1.1', 'Host: x', 'Content-Type: application/json'];
 
   it.each<[string, string[]]>([
@@ -234,7 +234,8 @@ describe('smuggled and broken requests', () => {
   });
 
   it('W14 a sender that leaves in the middle of the body is forgotten', async () => {
-    await send([...HEAD, `X-CRM-Signature: ${signature()}`, 'Content-Length: 100000'], '{"loc');
+    const head = [...HEAD, `X-CRM-Signature: ${signature()}`, 'Content-Length: 100000'].join('\r\n');
+    await world.breakOff(`${head}\r\n\r\n{"loc`);
     expect(world.frames).toEqual([]);
     expect((await world.post(GOOD)).status).toBe(200);
   });
@@ -242,7 +243,8 @@ describe('smuggled and broken requests', () => {
   it('W1 requests in one packet are answered in order', async () => {
     const one = [...HEAD, `X-CRM-Signature: ${signature()}`, `Content-Length: ${text.length}`].join('\r\n');
     const bad = [...HEAD, 'X-CRM-Signature: bad', `Content-Length: ${text.length}`].join('\r\n');
-    const answer = await world.raw(`${one}\r\n\r\n${text}${bad}\r\n\r\n${text}${one}\r\n\r\n${text}`, 300);
+    const last = `${one}\r\nConnection: close`;
+    const answer = await world.raw(`${one}\r\n\r\n${text}${bad}\r\n\r\n${text}${last}\r\n\r\n${text}`);
     expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
       '200',
       '401',

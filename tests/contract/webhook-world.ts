@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { asLocationId } from '@footbridge/protocol/ids';
@@ -168,8 +168,11 @@ export async function startWorld(
     fetch: async (init: RequestInit & { path?: string }): Promise<Answer> =>
       answerOf(await fetch(`${world.url}${init.path ?? '/crm/webhook'}`, init)),
 
-    /** Writes bytes on a socket and returns all that comes back until the other side closes, or until `ms` pass in silence. */
-    raw: (bytes: string | Buffer, ms = 1000) => exchange(port, bytes, ms),
+    /** Writes bytes on a socket and returns all that comes back until the other side closes. */
+    raw: (bytes: string | Buffer) => exchange(port, bytes, () => {}),
+
+    /** Writes bytes on a socket and breaks it off. */
+    breakOff: (bytes: string | Buffer) => exchange(port, bytes, (socket) => socket.destroy()),
 
     async stop(): Promise<void> {
       ring.close();
@@ -196,16 +199,16 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function exchange(port: number, bytes: string | Buffer, ms: number): Promise<string> {
+function exchange(
+  port: number,
+  bytes: string | Buffer,
+  written: (socket: Socket) => void,
+): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
-    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
-    const done = () => {
-      socket.destroy();
-      resolve(text);
-    };
-    socket.setEncoding('latin1').setTimeout(ms, done);
-    socket.on('data', (part: string) => (text += part)).on('close', done);
-    socket.on('error', done);
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes, () => written(socket)));
+    const done = () => resolve(text);
+    socket.setEncoding('latin1').on('data', (part: string) => (text += part));
+    socket.on('close', done).on('error', done);
   });
 }
