@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 import type { RunningBridge } from '../bridge.ts';
-import { SkippingClock } from '../skipping-clock.ts';
+import { SkippingClock } from '../../packages/service/src/skipping-clock.ts';
 import type { Clock } from '../../packages/service/src/clock.ts';
 
 const undo = undoList();

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { EngineError, StartError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { isRedisGone } from './is-redis-gone.ts';
-import { RedisLink } from './redis-link.ts';
+import { RedisLink, SILENT_MS } from './redis-link.ts';
 
 /** One atomic step, written in Lua, kept in a file of its own. */
 export interface Script {
@@ -40,13 +40,13 @@ export interface Redis {
 const TIMEOUT_MS = 1000;
 
 /** Two connections: one for commands, one that listens. Both come back by themselves; commands fail at once while Redis is away. */
-export async function openRedis(url: string, log: Logger): Promise<Redis> {
+export async function openRedis(url: string, log: Logger, silentMs = SILENT_MS): Promise<Redis> {
   const listeners: (() => void)[] = [];
   const isBack = () => {
     for (const listener of listeners) listener();
   };
-  const commands = new RedisLink('commands', url, log, isBack);
-  const listening = new RedisLink('listening', url, log, isBack);
+  const commands = new RedisLink('commands', url, log, silentMs, isBack);
+  const listening = new RedisLink('listening', url, log, silentMs, isBack);
   const close = () => {
     commands.close();
     listening.close();

@@ -10,7 +10,7 @@ const SLEPT_MS = 2000;
 /** A connection that was heard this shortly before it ended had missed nothing until then. */
 const SHORTLY_MS = 3 * CHECK_MS;
 /** A connection on which nothing is heard for this long is replaced: a network that swallows everything says nothing either. */
-const SILENT_MS = 4000;
+export const SILENT_MS = 4000;
 const CONNECT_MS = 3000;
 const LONGEST_PAUSE_MS = 1000;
 
@@ -19,6 +19,7 @@ export class RedisLink {
   readonly #name: string;
   readonly #url: string;
   readonly #log: Logger;
+  readonly #silentMs: number;
   readonly #isBack: () => void;
   readonly #subscriptions: { channel: string; listener: (message: Buffer) => void }[] = [];
   readonly #watch: NodeJS.Timeout;
@@ -30,10 +31,11 @@ export class RedisLink {
   #endedWell = false;
   #closed = false;
 
-  constructor(name: string, url: string, log: Logger, isBack: () => void) {
+  constructor(name: string, url: string, log: Logger, silentMs: number, isBack: () => void) {
     this.#name = name;
     this.#url = url;
     this.#log = log;
+    this.#silentMs = silentMs;
     this.#isBack = isBack;
     this.#client = this.#newClient();
     this.#watch = setInterval(() => this.#check(), CHECK_MS).unref();
@@ -93,7 +95,7 @@ export class RedisLink {
     if (now - this.#checkedAt > SLEPT_MS) this.#heardAt = now;
     this.#checkedAt = now;
     const client = this.#client;
-    if (now - this.#heardAt > SILENT_MS) return this.#replace();
+    if (now - this.#heardAt > this.#silentMs) return this.#replace();
     if (client.isReady)
       client.ping().then(
         () => {

@@ -92,7 +92,7 @@ export class NodeBus {
       for (const occupant of occupants) all.push(occupant);
       if (++answers >= expected) resolve();
     });
-    const cancel = this.#clock.after(WHO_MS, resolve);
+    const cancel = this.#clock.after(WHO_MS, () => setImmediate(resolve));
     try {
       expected = await this.#tell(EVERYBODY, { type: 'who', id, from: this.#node });
       if (answers < expected) await promise;

@@ -3,6 +3,7 @@ import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
 import { afterAll, beforeAll, describe } from 'vitest';
 
 import { systemClock } from '../../clock.ts';
+import { ageKeys } from '../../redis/age-keys.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import { switchboardContract } from './switchboard.contract.ts';
 import { createRedisSwitchboard } from './switchboard-redis.ts';
@@ -34,7 +35,10 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
       );
       return {
         nodes: nodes.map(({ node }) => node),
-        passTime: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        // Fights are kept by Redis's clock, which cannot be set.
+        async passTime(ms) {
+          for (const what of ['fights', 'refusals']) await ageKeys(server.url, `*:${what}`, ms);
+        },
         async close() {
           for (const { node, redis } of nodes) {
             await node.close();

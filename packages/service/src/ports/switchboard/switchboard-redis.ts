@@ -34,7 +34,8 @@ const FENCE_CHECK_TICKS = 10;
 const PROOF_MS = RENEW_MS + 500;
 /** Most of them within this: as soon as they hear of it, or are connected again. Until then nothing is written. */
 const SHOWS_UP_MS = 1200;
-const ANSWER_MS = 1500;
+/** The asker has an outcome after this, a moment more or less. */
+export const ANSWER_MS = 1500;
 /** The owner refuses what reaches it later than this, so that nothing is written after the asker has given up. */
 const NOT_AFTER_MS = 1200;
 const LOOK_AGAIN_MS = 50;

@@ -1,4 +1,4 @@
-import type { Clock } from '../packages/service/src/clock.ts';
+import type { Clock } from './clock.ts';
 
 interface Task {
   readonly at: number;
@@ -47,10 +47,13 @@ export class SkippingClock implements Clock {
     }
     await settle();
     this.#moveTo(end);
-    for (const task of this.#tasks) {
-      clearTimeout(task.timer);
-      task.timer = setTimeout(task.run, task.at - this.monotonic()).unref();
-    }
+    this.#rearm();
+  }
+
+  /** Time passes as if the process stood still: what was due happens afterwards. */
+  freeze(ms: number): void {
+    this.#moveTo(this.monotonic() + ms);
+    this.#rearm();
   }
 
   /** Skips all pauses until the promise is settled. */
@@ -70,6 +73,13 @@ export class SkippingClock implements Clock {
 
   #moveTo(time: number): void {
     this.#skipped += Math.max(0, time - this.monotonic());
+  }
+
+  #rearm(): void {
+    for (const task of this.#tasks) {
+      clearTimeout(task.timer);
+      task.timer = setTimeout(task.run, Math.max(0, task.at - this.monotonic())).unref();
+    }
   }
 }
 
