@@ -27,9 +27,15 @@ type Choice = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: st
 export type OnDatabaseError = (part: 'checkpoint' | 'connection', error: unknown) => void;
 
 /** Opens and migrates. Faults come as one clear line each, never as a stack. */
-export async function openDatabase(choice: Choice, onError: OnDatabaseError): Promise<OpenDatabase> {
+export async function openDatabase(
+  choice: Choice,
+  onError: OnDatabaseError,
+  silentMs = SILENT_MS,
+): Promise<OpenDatabase> {
   const db =
-    choice.engine === 'sqlite' ? openFile(choice.file, onError) : await openServer(choice.url, onError);
+    choice.engine === 'sqlite'
+      ? openFile(choice.file, onError)
+      : await openServer(choice.url, onError, silentMs);
   try {
     await migrate(db);
   } catch (error) {
@@ -72,12 +78,12 @@ const AT_WORK = /\bfor update\b|\bpg_advisory|^(create|alter|drop)\b/i;
 /** What `pg` says then. */
 const UNANSWERED = 'Query read timeout';
 
-async function openServer(url: string, onError: OnDatabaseError): Promise<Database> {
+async function openServer(url: string, onError: OnDatabaseError, silentMs: number): Promise<Database> {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
-    connectionTimeoutMillis: 5000,
+    connectionTimeoutMillis: silentMs,
     statement_timeout: 30_000,
     lock_timeout: 30_000,
     keepAlive: true,
@@ -90,7 +96,7 @@ async function openServer(url: string, onError: OnDatabaseError): Promise<Databa
   pool.on('error', (error) => onError('connection', error));
   // So would one that breaks in the moment between the pool's care and ours; the next statement on it fails.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool) }) });
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool, silentMs) }) });
 }
 
 /**
@@ -98,7 +104,7 @@ async function openServer(url: string, onError: OnDatabaseError): Promise<Databa
  * stored, and looked for, as U+FFFD. And a connection in use may break between two statements, or never answer: it
  * must neither end the process nor be used again.
  */
-function hardened(pool: PgPool): PostgresPool {
+function hardened(pool: PgPool, silentMs: number): PostgresPool {
   const cleaned = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value);
   return {
     options: pool.options,
@@ -116,7 +122,7 @@ function hardened(pool: PgPool): PostgresPool {
           const statement = {
             text,
             values: parameters?.map(cleaned) ?? [],
-            query_timeout: AT_WORK.test(text) ? SILENT_AT_WORK_MS : SILENT_MS,
+            query_timeout: AT_WORK.test(text) ? SILENT_AT_WORK_MS : silentMs,
           };
           const answer = client.query(statement);
           answer.catch((error: Error) => {

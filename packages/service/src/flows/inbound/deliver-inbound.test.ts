@@ -1,6 +1,7 @@
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -88,7 +89,19 @@ async function office(
   return { inbound, clock, guids, steps, epoch };
 }
 
+/** The store takes a few turns of the event loop for each question. */
 const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+/** Lets the pauses of the clock pass until the promise is settled. */
+async function advanceUntil<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  void promise.finally(() => (isSettled = true));
+  await until(async () => {
+    await clock.advance(500);
+    return isSettled;
+  });
+  return promise;
+}
 
 describe('an inbound message', () => {
   it('I6 is claimed before it is posted and marked before it is acknowledged', async () => {
@@ -109,7 +122,7 @@ describe('an inbound message', () => {
     let posts = 0;
     const { inbound } = await office(() => (posts++, promise));
     const acks = [inbound.deliver(lease(), frame('g1')), inbound.deliver(lease(), frame('g1'))];
-    await turn();
+    await until(() => posts > 0);
     resolve(posted());
     expect(await Promise.all(acks)).toEqual([delivered, delivered]);
     expect(posts).toBe(1);
@@ -120,7 +133,7 @@ describe('an inbound message', () => {
     let patience: Patience | undefined;
     const { inbound, epoch } = await office((_message, mine) => ((patience = mine), promise));
     const first = inbound.deliver(lease(1), frame('g1'));
-    await turn();
+    await until(() => patience !== undefined);
     epoch.value = 2;
     expect(patience?.wanted(false)).toBe(false);
     const second = inbound.deliver(lease(2), frame('g1'));
@@ -138,6 +151,7 @@ describe('an inbound message', () => {
 
   it('I5 nothing overtakes a message whose line was replaced while it was asked about', async () => {
     const asked = Promise.withResolvers<boolean>();
+    let asking = false;
     const order: string[] = [];
     const { inbound, epoch } = await office(
       async ({ message }, patience) => {
@@ -145,10 +159,15 @@ describe('an inbound message', () => {
         order.push(message);
         return posted();
       },
-      { confirm: (one) => (one.epoch === 1 ? asked.promise : Promise.resolve(true)) },
+      {
+        confirm: (one) => {
+          asking = true;
+          return one.epoch === 1 ? asked.promise : Promise.resolve(true);
+        },
+      },
     );
     const before = [inbound.deliver(lease(1), frame('g1')), inbound.deliver(lease(1), frame('g2'))];
-    await turn();
+    await until(() => asking);
     epoch.value = 2;
     const after = [inbound.deliver(lease(2), frame('g1')), inbound.deliver(lease(2), frame('g2'))];
     asked.resolve(false);
@@ -191,16 +210,13 @@ describe('an inbound message', () => {
     await other.claim({ locationId: LOCATION, guid: 'g1' }, 1);
     await other.claim({ locationId: LOCATION, guid: 'g2' }, 1);
     const acks = [inbound.deliver(lease(), frame('g1', 1)), inbound.deliver(lease(), frame('g2', 2))];
-    await turn();
-    await clock.advance(5000);
-    await turn();
+    for (let passed = 0; passed < 5000; passed += 500) {
+      await turn();
+      await clock.advance(500);
+    }
     expect(posts).toBe(0);
     await other.sent({ locationId: LOCATION, guid: 'g1' }, 'crm-of-node-2');
-    for (let passed = 0; passed < 18_000; passed += 500) {
-      await clock.advance(500);
-      await turn();
-    }
-    expect(await Promise.all(acks)).toEqual([delivered, delivered]);
+    expect(await advanceUntil(clock, Promise.all(acks))).toEqual([delivered, delivered]);
     expect(posts).toBe(1);
   });
 
@@ -228,11 +244,7 @@ describe('an inbound message', () => {
     });
     const { inbound, clock } = await office(async () => posted(), {}, {}, failing);
     const ack = inbound.deliver(lease(), frame('g1'));
-    for (let passed = 0; passed < 8; passed++) {
-      await turn();
-      await clock.advance(1000);
-    }
-    expect(await ack).toEqual(delivered);
+    expect(await advanceUntil(clock, ack)).toEqual(delivered);
   });
 
   it('I6 is tried as long as it takes, unless the CRM fails on this one alone', async () => {
@@ -240,7 +252,7 @@ describe('an inbound message', () => {
     const { promise, resolve } = Promise.withResolvers<Posted>();
     const { inbound, steps } = await office((_message, mine) => ((patience = mine), promise));
     const ack = inbound.deliver(lease(), frame('g1'));
-    await turn();
+    await until(() => patience !== undefined);
     const long = { ...SETBACK, attempts: 200, sinceMs: 3_600_000 };
     for (const cause of [
       'http',
@@ -284,9 +296,10 @@ describe('an inbound message', () => {
 
   it('closing lets what is on the wire be answered and leaves the rest to the Mac', async () => {
     const { promise, resolve } = Promise.withResolvers<Posted>();
-    const { inbound } = await office(() => promise);
+    let onTheWire = false;
+    const { inbound } = await office(() => ((onTheWire = true), promise));
     const [first, second] = [inbound.deliver(lease(), frame('g1')), inbound.deliver(lease(), frame('g2'))];
-    await turn();
+    await until(() => onTheWire);
     const closing = inbound.close();
     resolve(posted());
     await closing;

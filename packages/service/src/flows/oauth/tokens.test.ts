@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
+import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -448,8 +449,8 @@ describe('an authorisation', () => {
     await clock.advance(8000);
     expect(await outcome).toMatchObject({ kind: 'company', later: 1, failed: [] });
     release();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await grants.find('location', 'loc5')).toMatchObject({ state: 'active' });
+    const found = await until(() => grants.find('location', 'loc5'));
+    expect(found).toMatchObject({ state: 'active' });
   });
 
   it.each([

