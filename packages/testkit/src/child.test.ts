@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Child } from './child.ts';
 import { undoList } from './undo.ts';
+import { until } from './until.ts';
 
 const undo = undoList();
 afterEach(() => undo.run());
@@ -12,13 +13,13 @@ function node(script: string): Child {
   return child;
 }
 
-describe('a child', () => {
+describe('a child', { timeout: 120_000 }, () => {
   it('is heard line by line on both streams, in time or afterwards', async () => {
     const child = node(
       'console.log("one"); console.error("two"); setTimeout(() => console.log("ready 7"), 50)',
     );
     const readiness = (line: string) => /ready (\d)/.exec(line)?.[1];
-    expect(await child.line(readiness, 5_000, 'readiness')).toBe('7');
+    expect(await child.line(readiness, 60_000, 'readiness')).toBe('7');
     expect(await child.line(readiness, 1, 'readiness')).toBe('7');
     expect([...child.lines].sort()).toEqual(['one', 'ready 7', 'two']);
     expect(await child.exited).toEqual({ code: 0, signal: null });
@@ -26,7 +27,7 @@ describe('a child', () => {
 
   it('that ends early or says nothing is an error with its last words', async () => {
     const early = node('console.error("no database"); process.exit(3)');
-    await expect(early.line(() => undefined, 5_000, 'readiness')).rejects.toThrow(
+    await expect(early.line(() => undefined, 60_000, 'readiness')).rejects.toThrow(
       /Ended \(3\) before readiness\.\nno database/,
     );
     const silent = node('setInterval(() => {}, 1000)');
@@ -37,14 +38,14 @@ describe('a child', () => {
 
   it('that does not exist is an error too', async () => {
     const missing = new Child('/no/such/program', []);
-    await expect(missing.line(() => undefined, 1_000, 'readiness')).rejects.toThrow('ENOENT');
+    await expect(missing.line(() => undefined, 60_000, 'readiness')).rejects.toThrow('ENOENT');
   });
 
   it('ends when asked, and when it will not, it is made to', async () => {
     const polite = node('setInterval(() => {}, 1000)');
     expect(await polite.end()).toEqual({ code: null, signal: 'SIGTERM' });
     const stubborn = node('process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("up")');
-    await stubborn.line((line) => line === 'up' || undefined, 5_000, 'up');
+    await stubborn.line((line) => line === 'up' || undefined, 60_000, 'up');
     expect(await stubborn.end('SIGTERM', 50)).toEqual({ code: null, signal: 'SIGKILL' });
     expect(await stubborn.end()).toEqual({ code: null, signal: 'SIGKILL' });
   });
@@ -56,13 +57,13 @@ describe('a child', () => {
     const script = `
       const { Child } = await import(${JSON.stringify(new URL('child.ts', import.meta.url).href)});
       const child = new Child(process.execPath, ['-e', ${JSON.stringify(grandchild)}]);
-      console.log(await child.line((line) => line, 5000, 'its port'));
+      console.log(await child.line((line) => line, 60_000, 'its port'));
       process.exit(0);
     `;
     const parent = new Child(process.execPath, ['--input-type=module', '-e', script]);
-    const port = await parent.line((line) => /port (\d+)/.exec(line)?.[1], 10_000, 'the port');
+    const port = await parent.line((line) => /port (\d+)/.exec(line)?.[1], 60_000, 'the port');
     await parent.exited;
-    await expect.poll(() => listens(Number(port)), { timeout: 5_000 }).toBe(false);
+    await until(async () => !(await listens(Number(port))));
   });
 });
 

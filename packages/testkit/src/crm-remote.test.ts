@@ -14,14 +14,14 @@ beforeEach(async () => {
   const main = fileURLToPath(new URL('crm-main.ts', import.meta.url));
   const child = new Child(process.execPath, [main, '--port', '0', '--control-port', '0']);
   undo.add(async () => expect(await child.end()).toEqual({ code: 0, signal: null }));
-  const ready = await child.line((line): Record<string, string> => JSON.parse(line), 10_000, 'ready');
+  const ready = await child.line((line): Record<string, string> => JSON.parse(line), 60_000, 'ready');
   expect(ready).toMatchObject({ msg: 'crm ready', publicKey: expect.stringContaining('PUBLIC KEY') });
   url = ready['url'] ?? '';
   crm = remoteCrm(ready['controlUrl'] ?? '');
 });
 afterEach(() => undo.run());
 
-it('drives a CRM in another process', async () => {
+it('drives a CRM in another process', { timeout: 120_000 }, async () => {
   const { access_token } = await crm.token({ locationId: 'LocA' });
   const contact = await crm.addContact({ locationId: 'LocA', phone: '+15550001111' });
   await crm.set({ rateLimit: null });
@@ -50,7 +50,7 @@ it('drives a CRM in another process', async () => {
   expect(await crm.messages()).toEqual([]);
 });
 
-it('gives OAuth codes and says what it does not know', async () => {
+it('gives OAuth codes and says what it does not know', { timeout: 120_000 }, async () => {
   expect(await crm.install({ locationId: 'LocA' })).toMatch(/^[0-9a-f]{40}$/);
   expect(await crm.state()).toMatchObject({ url, settings: { expiresInSec: 86_399 } });
   // @ts-expect-error no such operation

@@ -16,13 +16,13 @@ interface Ready {
   links: Record<string, string>;
 }
 
-it('runs as a process with named links, driven through its control port', async () => {
+it('runs as a process with named links, driven through its control port', { timeout: 120_000 }, async () => {
   const server = createServer((_, response) => response.end('done'));
   const port = await listen(server);
   undo.add(() => closeHttp(server));
   const child = new Child(process.execPath, [MAIN, '--link', `web=127.0.0.1:${port}`, '--seed', '5']);
   undo.add(() => child.end('SIGKILL'));
-  const ready = await child.line((line): Ready => JSON.parse(line), 10_000, 'ready');
+  const ready = await child.line((line): Ready => JSON.parse(line), 60_000, 'ready');
   const faults = remoteFaults(ready.controlUrl);
   const get = () => fetch(`http://${ready.links['web']}/`, { headers: { Connection: 'close' } });
 
@@ -42,7 +42,7 @@ it('runs as a process with named links, driven through its control port', async 
   expect(await child.end()).toEqual({ code: 0, signal: null });
 });
 
-it('refuses a link it cannot read', async () => {
+it('refuses a link it cannot read', { timeout: 120_000 }, async () => {
   const child = new Child(process.execPath, [MAIN, '--link', 'nonsense']);
   expect(await child.exited).toEqual({ code: 2, signal: null });
   expect(child.lines.join()).toContain('write name=host:port');

@@ -12,7 +12,7 @@ const undo = undoList();
 afterEach(() => undo.run());
 
 /** Loaded machines are slow machines. */
-const soon = <T>(look: () => T | Promise<T>) => expect.poll(look, { timeout: 5_000, interval: 5 });
+const soon = <T>(look: () => T | Promise<T>) => expect.poll(look, { timeout: 20_000, interval: 5 });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('over TCP', () => {
@@ -65,14 +65,15 @@ describe('over TCP', () => {
     proxy.add({ type: 'latency', ms: 200, direction: 'down' });
     const socket = await client();
     const started = performance.now();
-    for (let i = 0; i < 10; i++) {
+    for (let i = 0; i < 50; i++) {
       socket.write('x');
-      await pause(5);
+      await pause(1);
     }
-    await soon(() => socket.got.length).toBe(10);
+    await soon(() => socket.got.length).toBe(50);
     const took = performance.now() - started;
     expect(took).toBeGreaterThanOrEqual(240);
-    expect(took).toBeLessThan(1_500);
+    // One after the other they would take 10 s.
+    expect(took).toBeLessThan(9_000);
   });
 
   it('bandwidth and slicer make it drip, in order', async () => {
@@ -104,10 +105,10 @@ describe('over TCP', () => {
 
   it('reset_peer resets, at once or later, open connections too', async () => {
     const socket = await client();
+    const started = performance.now();
     proxy.add({ type: 'reset_peer', afterMs: 50 });
-    socket.write('x');
     await soon(() => socket.ended).toBe('ECONNRESET');
-    expect(socket.got).toBe('x');
+    expect(performance.now() - started).toBeGreaterThanOrEqual(45);
     proxy.clear();
     proxy.add({ type: 'reset_peer' });
     expect(await isReset(proxy)).toBe(true);

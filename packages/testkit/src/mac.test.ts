@@ -6,6 +6,7 @@ import type { WebSocket } from 'ws';
 import { closeHttp, listen } from './loopback.ts';
 import { activate, connectMac, joinMac, SocketClosed, UpgradeRefused } from './mac.ts';
 import { undoList } from './undo.ts';
+import { until } from './until.ts';
 
 /** The other end of the wire, played by the test. */
 const undo = undoList();
@@ -163,8 +164,8 @@ describe('a session', () => {
       socket.on('pong', () => pongs++);
       socket.ping();
     }
-    await expect.poll(() => quick.pings + mute.pings, { timeout: 5_000 }).toBe(2);
-    await expect.poll(() => pongs, { timeout: 5_000 }).toBe(1);
+    await until(() => quick.pings + mute.pings === 2);
+    await until(() => pongs === 1);
     quick.pauseReading();
     for (const socket of sockets) say(socket, { type: 'ack', seq: 1, outcome: 'delivered' });
     await expect(quick.ack(1, 50)).rejects.toThrow('No the ack of 1');
