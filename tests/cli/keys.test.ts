@@ -90,7 +90,7 @@ function run(
 
 const ADD = ['keys', 'add', '--label', 'Acme', '--header', 'X-Acme-Signature', '--file', 'key.pem'];
 
-describe('footbridge keys', () => {
+describe('footbridge keys', { timeout: 180_000 }, () => {
   it('S6 adds, lists, disables, enables and removes', async () => {
     const { run: cli } = await start();
     const added = await cli([...ADD, '--location', 'locA', 'locB']);
@@ -106,7 +106,7 @@ describe('footbridge keys', () => {
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
     expect((await cli(['keys', 'remove', 'Acme', '--yes'])).lines).toEqual([{ id, removed: true }]);
     expect(await cli(['keys', 'list'])).toMatchObject({ code: 0, lines: [] });
-  }, 30_000);
+  });
 
   it('S6 takes presets, and keys from standard input', async () => {
     const { run: cli } = await start();
@@ -151,7 +151,7 @@ describe('footbridge keys', () => {
   });
 });
 
-describe('footbridge keys test', () => {
+describe('footbridge keys test', { timeout: 180_000 }, () => {
   const body = '{"locationId":"loc1"}';
 
   it('S2 works without a service', async () => {

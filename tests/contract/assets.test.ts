@@ -224,12 +224,21 @@ describe('attachments', () => {
     },
   );
 
-  it('aborts a stalled upload and keeps nothing of it', { timeout: 30_000 }, async () => {
-    const { bridge, token, operator } = await house();
-    expect(await announce(bridge.url, token, 1000)).toBe('cut');
+  it('aborts an upload that stalls for 10 seconds and keeps nothing of it', async () => {
+    const clock = new SkippingClock();
+    const { bridge, token, operator } = await house({}, clock);
+    const incoming = () => readdirSync(join(bridge.dataDir, 'assets/incoming')).length;
+    let outcome: number | 'cut' | undefined;
+    void announce(bridge.url, token, 1000).then((end) => (outcome = end));
+    await until(() => incoming() === 1);
+    await clock.skip(9000);
+    await operator('/operator/assets');
+    expect(outcome).toBeUndefined();
+    await clock.skip(3000);
+    await until(() => outcome === 'cut');
     expect(await operator('/operator/assets')).toEqual({ count: 0, bytes: 0 });
     // The file is removed a moment after the connection ends.
-    await until(() => readdirSync(join(bridge.dataDir, 'assets/incoming')).length === 0);
+    await until(() => incoming() === 0);
   });
 
   it('limits the concurrent uploads of a location', async () => {

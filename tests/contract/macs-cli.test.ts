@@ -40,7 +40,7 @@ async function open() {
 
 it(
   'M7 `footbridge license` creates, lists, suspends, resumes, sizes and revokes',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const { house, footbridge } = await open();
     const created = await footbridge('license', 'create', 'Front office', '--seats', '2');
@@ -73,7 +73,7 @@ it(
   },
 );
 
-it('M8 `footbridge device` lists, revokes and restores', { timeout: 60_000 }, async () => {
+it('M8 `footbridge device` lists, revokes and restores', { timeout: 180_000 }, async () => {
   const { house, footbridge } = await open();
   const { key } = await house.createLicense();
   const mac = await joinMac(house.url, { licenseKey: key, locationId: 'loc1', deviceId: 'mac-0001' });
@@ -91,7 +91,7 @@ it('M8 `footbridge device` lists, revokes and restores', { timeout: 60_000 }, as
   expect(await footbridge('device', 'revoke', 'mac-9999', '--yes')).toMatchObject({ code: 5 });
 });
 
-it('M8 `footbridge location` lists, assigns, disconnects and releases', { timeout: 60_000 }, async () => {
+it('M8 `footbridge location` lists, assigns, disconnects and releases', { timeout: 180_000 }, async () => {
   const { house, footbridge } = await open();
   const { id, key } = await house.createLicense();
   expect(await footbridge('location', 'assign', 'loc/1', 'Test')).toMatchObject({
