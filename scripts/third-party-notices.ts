@@ -1,6 +1,6 @@
 // The licenses of everything that `npm ci --omit=dev` installs: an allowlist, and the page THIRD-PARTY-NOTICES.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 export interface RuntimePackage {
   /** Its folder, relative to the root of the repository. */
@@ -83,7 +83,13 @@ export function readRuntimePackages(root: string): RuntimePackage[] {
 }
 
 export function noticesPage(root: string): string {
-  return renderNotices(readRuntimePackages(root), (path) => licenseText(join(root, path)));
+  return renderNotices(readRuntimePackages(root), (path) => licenseText(folderOf(root, path)));
+}
+
+/** As Node looks for packages: what a checkout lacks may be in one around it. */
+function folderOf(root: string, path: string): string {
+  const folder = join(root, path);
+  return existsSync(folder) || dirname(root) === root ? folder : folderOf(dirname(root), path);
 }
 
 function licenseText(folder: string): string | undefined {
