@@ -137,6 +137,7 @@ describe('a listener that drains', () => {
     await until(() => client.socket.bytesWritten > GET.length, { within: 10_000 });
     release[0]?.();
     await closed;
+    await until(() => client.ended, { within: 10_000 });
     expect(handled).toBe(1);
     expect(count(client)).toBe(1);
   });
