@@ -17,7 +17,7 @@ export const SERVICE: readonly Part[] = [
   { name: 'config', files: /^config\//, mayImport: ['errors'] },
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
   { name: 'log', files: /^log\.ts$/, mayImport: [] },
-  { name: 'clock', files: /^(fake-)?clock\.ts$/, mayImport: [] },
+  { name: 'clock', files: /^((fake|skipping)-)?clock\.ts$/, mayImport: [] },
   { name: 'lifecycle', files: /^lifecycle\.ts$/, mayImport: [] },
   { name: 'failpoint', files: /^failpoint\.ts$/, mayImport: [] },
   { name: 'metrics', files: /^(metrics|tallies)\.ts$/, mayImport: ['metrics'] },

@@ -533,7 +533,6 @@ describe('the operator acts on live sockets', () => {
     ]);
     expect(JSON.stringify(entries)).not.toContain(license.key.slice(3, 14));
   });
-
 });
 
 /** An upgrade by hand: the raw answer. */

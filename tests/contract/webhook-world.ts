@@ -199,11 +199,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function exchange(
-  port: number,
-  bytes: string | Buffer,
-  written: (socket: Socket) => void,
-): Promise<string> {
+function exchange(port: number, bytes: string | Buffer, written: (socket: Socket) => void): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes, () => written(socket)));

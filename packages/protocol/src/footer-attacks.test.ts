@@ -7,7 +7,8 @@ const OPENING = '-- svc-metadata:v1 --';
 const CLOSING = '-- end svc-metadata --';
 const BLOCK = `${OPENING}\n{}\n${CLOSING}`;
 
-const filled = (unit: string, length: number) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+const filled = (unit: string, length: number) =>
+  unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 
 const ATTACKS = attacks(LENGTH);
 const LONG_ATTACKS = attacks(LENGTH * LONGER);
@@ -68,8 +69,14 @@ function attacks(length: number): Record<string, string> {
 function growth(work: (message: string) => void, short: string, long: string): number {
   let [shortest, longest] = [Infinity, Infinity];
   for (let run = 0; run < 30 && !(run > 2 && longest < LINEAR * shortest); run += 1) {
-    shortest = Math.min(shortest, timeOf(() => work(short)));
-    longest = Math.min(longest, timeOf(() => work(long)));
+    shortest = Math.min(
+      shortest,
+      timeOf(() => work(short)),
+    );
+    longest = Math.min(
+      longest,
+      timeOf(() => work(long)),
+    );
   }
   return longest / shortest;
 }
@@ -84,11 +91,14 @@ function timeOf(work: () => void): number {
 const LINEAR = LONGER * 8;
 
 describe('attacks of 20,000 characters, and of 32 times as many', () => {
-  it.each(Object.entries(ATTACKS))('F10 %s: no throw, and time that grows with the length', (name, message) => {
-    const long = LONG_ATTACKS[name] ?? '';
-    expect(growth(parseFooter, message, long)).toBeLessThan(LINEAR);
-    expect(growth(stripFooter, `Hi\n${message}`, `Hi\n${long}`)).toBeLessThan(LINEAR);
-  });
+  it.each(Object.entries(ATTACKS))(
+    'F10 %s: no throw, and time that grows with the length',
+    (name, message) => {
+      const long = LONG_ATTACKS[name] ?? '';
+      expect(growth(parseFooter, message, long)).toBeLessThan(LINEAR);
+      expect(growth(stripFooter, `Hi\n${message}`, `Hi\n${long}`)).toBeLessThan(LINEAR);
+    },
+  );
 
   it.each(Object.entries(ATTACKS))('F10 %s: survives as the text before a footer', (_, text) => {
     const read = parseFooter(writeFooter(text, { chat_id: 7 }));

@@ -255,7 +255,10 @@ const hostileText = fc
     maxLength: 12,
   })
   .map((pieces) => pieces.join(''));
-const jsonObject = fc.dictionary(fc.string({ unit: ANY_CHARACTER }), fc.jsonValue({ stringUnit: ANY_CHARACTER }));
+const jsonObject = fc.dictionary(
+  fc.string({ unit: ANY_CHARACTER }),
+  fc.jsonValue({ stringUnit: ANY_CHARACTER }),
+);
 const asRead = (object: unknown) => JSON.parse(JSON.stringify(object)) as unknown;
 
 describe('round trip', () => {

@@ -58,9 +58,9 @@ export class SkippingClock implements Clock {
 
   /** Skips all pauses until the promise is settled. */
   async skipThrough<T>(promise: Promise<T>): Promise<T> {
-    let isSettled = false;
-    void Promise.allSettled([promise]).then(() => (isSettled = true));
-    while (!isSettled) await this.skip(1000);
+    const settled = Promise.allSettled([promise]).then(() => true);
+    for (let isSettled = false; !isSettled;)
+      isSettled = await Promise.race([settled, this.skip(1000).then(() => false)]);
     return promise;
   }
 

@@ -30,8 +30,17 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
       asked++;
       return redis.run(...call);
     };
-    const limits = createRedisLimits({ redis: { run }, alone: createMemoryLimits(clock), clock, log: silent });
-    return { ...limits, asked: () => asked, close: async () => void (await Promise.all([limits.close(), redis.close()])) };
+    const limits = createRedisLimits({
+      redis: { run },
+      alone: createMemoryLimits(clock),
+      clock,
+      log: silent,
+    });
+    return {
+      ...limits,
+      asked: () => asked,
+      close: async () => void (await Promise.all([limits.close(), redis.close()])),
+    };
   };
 
   limitsContract('Redis', async () => ({
@@ -62,7 +71,7 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
     expect(node.asked()).toBe(asked);
     // After a pause one asks whether Redis is back, the others do not wait for it.
     await clock.advance(1000);
-    await Promise.all(Array.from({ length: 20 }, (_, request) => node.take(limit, `c${request}`)));
+    await Promise.all(Array.from({ length: 20 }, async (_, request) => node.take(limit, `c${request}`)));
     expect(node.asked()).toBe(asked + 1);
     server.resume();
     await clock.advance(1000);

@@ -329,7 +329,7 @@ describe.skipIf(!(await hasRedis()))('the switchboard when things break', { time
     const mac = line('device-1');
     await bound(a.board, location, mac);
     expect(await asking.board.send(location, frame())).toBe('written');
-    for (const { channel, message } of [...recorded]) await a.redis.publish(channel, message);
+    for (const { channel, message } of recorded) await a.redis.publish(channel, message);
     // Heard after all that was said before it.
     expect(await asking.board.send(location, frame())).toBe('written');
     expect(mac.written).toBe(2);
