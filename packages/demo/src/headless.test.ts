@@ -50,11 +50,11 @@ function isGroupAlive(pid: number | undefined): boolean {
 }
 
 async function expectNothingLeft({ child, temp }: Run): Promise<void> {
-  await until(() => !isGroupAlive(child.pid), { what: 'every process of the demo ends' });
-  await until(async () => (await readdir(temp)).length === 0, { what: 'its folders go' });
+  await until(() => !isGroupAlive(child.pid), { what: 'every process of the demo ends', within: 60_000 });
+  await until(async () => (await readdir(temp)).length === 0, { what: 'its folders go', within: 60_000 });
 }
 
-describe('demo --headless --json', () => {
+describe('demo --headless --json', { timeout: 300_000 }, () => {
   it('tells the story and keeps every promise, one JSON object a line, and leaves nothing behind', async () => {
     const run = await runDemo(undo);
     const { code, complaints } = await run.ended;
@@ -79,7 +79,7 @@ describe('demo --headless --json', () => {
     expect(told.at(-1)).toMatchObject({ done: true, ok: true });
     expect(code).toBe(0);
     await expectNothingLeft(run);
-  }, 120_000);
+  });
 
   it.each([
     ['while it starts', '"demo"'],
@@ -89,24 +89,23 @@ describe('demo --headless --json', () => {
     'SIGINT %s leaves nothing behind',
     async (_when, after) => {
       const run = await runDemo(undo);
-      await until(() => run.lines.some((line) => line.includes(after)), { what: after, within: 60_000 });
+      await until(() => run.lines.some((line) => line.includes(after)), { what: after, within: 120_000 });
       run.child.kill('SIGINT');
       expect(await run.ended).toEqual({ code: 0, complaints: '' });
       await expectNothingLeft(run);
     },
-    90_000,
   );
 
   it('kill -9 leaves nothing behind either', async () => {
     const run = await runDemo(undo);
     await until(() => run.lines.some((line) => line.includes('"Mac (simulated)"')), {
       what: 'the Mac is up',
-      within: 60_000,
+      within: 120_000,
     });
     run.child.kill('SIGKILL');
     await run.ended;
     await expectNothingLeft(run);
-  }, 90_000);
+  });
 
   it('does not start with an option it does not know', async () => {
     const run = await runDemo(undo, ['--prot', '4700']);

@@ -27,7 +27,7 @@ const SIZES = [
   [768, 1024],
   [1440, 900],
 ] as const;
-const WITHIN = { timeout: 20_000 };
+const WITHIN = { timeout: 60_000 };
 
 /** Everything that opens over the page or beside it, each reached as a person would. */
 const STATES: readonly { name: string; part: string; show: (page: Page) => Promise<void> }[] = [
@@ -78,7 +78,7 @@ let world: World;
 let browser: Browser;
 let address = '';
 
-describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 60_000 }, () => {
+describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_000 }, () => {
   beforeAll(async () => {
     const nothing = () => undefined;
     const [page, whole, started] = await Promise.all([
@@ -93,7 +93,7 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 60_00
     standing.add(() => started.close());
     await tellStory(world, nothing);
     address = await startPage(world, 0, built, standing);
-  }, 60_000);
+  }, 300_000);
   afterAll(() => standing.run());
   afterEach(() => undo.run());
 
@@ -106,7 +106,7 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 60_00
 
   describe.concurrent.each(THEMES)('in %s colours', (theme) => {
     const name = 'has no accessibility fault at %i pixels';
-    it.for(SIZES)(name, { timeout: 120_000 }, async ([width, height], { onTestFinished }) => {
+    it.for(SIZES)(name, { timeout: 300_000 }, async ([width, height], { onTestFinished }) => {
       const { page, phone } = await open({ width, height, theme, tour: true }, onTestFinished);
       await bubble(phone, 'Perfect, see you at five!').waitFor(WITHIN);
       // The other panes are drawn as well, seen or not.
@@ -348,14 +348,14 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 60_00
     const breaks = pane(page, 'breaks');
     await breaks.getByText(BREAKS[0]?.promise ?? '').waitFor(WITHIN);
     await breaks.getByRole('button', { name: 'All 13, one by one' }).click();
-    await breaks.getByText('13 of 13 held').waitFor({ timeout: 120_000 });
+    await breaks.getByText('13 of 13 held').waitFor({ timeout: 240_000 });
     for (const { promise, title } of BREAKS) {
       await breaks.getByRole('button', { name: `held: ${title}` }).click();
       await breaks.getByText(promise).waitFor(WITHIN);
       await breaks.getByText('Held', { exact: true }).waitFor(WITHIN);
     }
     await page.screenshot({ path: join(ARTEFACTS, 'demo-broken-and-held.png') });
-  }, 150_000);
+  }, 300_000);
 });
 
 interface Opened {
