@@ -90,7 +90,7 @@ function run(
 
 const ADD = ['keys', 'add', '--label', 'Acme', '--header', 'X-Acme-Signature', '--file', 'key.pem'];
 
-describe('footbridge keys', { timeout: 180_000 }, () => {
+describe('footbridge keys', () => {
   it('S6 adds, lists, disables, enables and removes', async () => {
     const { run: cli } = await start();
     const added = await cli([...ADD, '--location', 'locA', 'locB']);
@@ -151,7 +151,7 @@ describe('footbridge keys', { timeout: 180_000 }, () => {
   });
 });
 
-describe('footbridge keys test', { timeout: 180_000 }, () => {
+describe('footbridge keys test', () => {
   const body = '{"locationId":"loc1"}';
 
   it('S2 works without a service', async () => {

@@ -37,7 +37,7 @@ function run(args: readonly string[]) {
   return { ended, lines, stdout: () => stdout, stderr: () => stderr };
 }
 
-describe('footbridge explain', { timeout: 180_000 }, () => {
+describe('footbridge explain', () => {
   it('V2 tells a code from the catalogue, without a service', async () => {
     const { ended, lines } = run(['explain', 'rate_limited']);
     expect(await ended).toBe(0);
@@ -63,7 +63,7 @@ describe('footbridge explain', { timeout: 180_000 }, () => {
   });
 });
 
-describe('footbridge show and tail', { timeout: 180_000 }, () => {
+describe('footbridge show and tail', () => {
   it('show the trail of a message, and what passes', async () => {
     world = await CrmWorld.start();
     const mac = await world.mac();
@@ -75,7 +75,7 @@ describe('footbridge show and tail', { timeout: 180_000 }, () => {
     const error = { code: 'EMOJI_NOT_IN_RECENTS', message: 'No such glyph.' };
     await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'failed', error }));
     // Whether it listened already or reads it as the past: it is told, once.
-    await until(() => live.lines().length > 0, { within: 60_000 });
+    await until(() => live.lines().length > 0);
     expect(live.lines()[0]).toMatchObject({
       id: requestId,
       status: 'failed',
@@ -105,7 +105,7 @@ describe('footbridge show and tail', { timeout: 180_000 }, () => {
         await world?.webhook({ messageId: 'm2' });
         return all.lines().some(({ step }) => step === 'written');
       },
-      { within: 60_000, every: 300 },
+      { every: 300 },
     );
     expect(live.lines()).toHaveLength(1);
     const said = [live, all, shown, past].map((one) => one.stdout() + one.stderr()).join('\n');
@@ -128,7 +128,7 @@ describe('footbridge show and tail', { timeout: 180_000 }, () => {
   });
 });
 
-describe('footbridge redeliver', { timeout: 180_000 }, () => {
+describe('footbridge redeliver', () => {
   it('I2 has the Mac send again what it was told to keep', async () => {
     world = await CrmWorld.start({ env: { CRM_CREATE_CONTACTS: 'false' } });
     const mac = await world.mac();

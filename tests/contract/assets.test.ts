@@ -85,7 +85,7 @@ describe('attachments', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(png)).toBe(true);
   });
 
-  it('I8 converts HEIC to PNG', { timeout: 180_000 }, async () => {
+  it('I8 converts HEIC to PNG', async () => {
     const { upload, operator } = await house();
     const { body } = await upload(fixture('cutout.heic'), {
       'X-File-Name': 'sticker.heic',
@@ -113,7 +113,7 @@ describe('attachments', () => {
     ['voice_opus.caf', 'audio/mpeg', 'mp3'],
     ['voice_aac.caf', 'audio/mp4', 'm4a'],
     ['voice.amr', 'audio/mpeg', 'mp3'],
-  ])('I8 converts the voice message %s to %s', { timeout: 180_000 }, async (name, type, extension) => {
+  ])('I8 converts the voice message %s to %s', async (name, type, extension) => {
     const { upload } = await house();
     const { body } = await upload(fixture(name), { 'X-File-Name': 'Audio Message.caf' });
     expect(body.url).toMatch(new RegExp(`Audio%20Message\\.${extension}$`));
@@ -132,7 +132,7 @@ describe('attachments', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(heic)).toBe(true);
   });
 
-  it('I8 serves a file that cannot be converted unchanged', { timeout: 180_000 }, async () => {
+  it('I8 serves a file that cannot be converted unchanged', async () => {
     const { upload } = await house();
     const broken = fixture('cutout.heic').subarray(0, 600);
     const { status, body } = await upload(broken, { 'X-File-Name': 'broken.heic' });
@@ -213,16 +213,12 @@ describe('attachments', () => {
     expect(await announce(bridge.url, token, 100_000_001)).toBe(413);
   });
 
-  it(
-    'responds 413 to a file that is too large, also when the Mac sends all of it',
-    { timeout: 180_000 },
-    async () => {
-      const { upload } = await house();
-      const file = Buffer.alloc(101_000_000);
-      for (let time = 0; time < 6; time++)
-        expect(await upload(file)).toMatchObject({ status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } });
-    },
-  );
+  it('responds 413 to a file that is too large, also when the Mac sends all of it', async () => {
+    const { upload } = await house();
+    const file = Buffer.alloc(101_000_000);
+    for (let time = 0; time < 6; time++)
+      expect(await upload(file)).toMatchObject({ status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } });
+  });
 
   it('aborts an upload that stalls for 10 seconds and keeps nothing of it', async () => {
     const clock = new SkippingClock();

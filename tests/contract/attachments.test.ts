@@ -62,7 +62,7 @@ async function world(env: Record<string, string> = {}): Promise<World> {
 
 const from = '+15555550100';
 
-describe('attachments in the CRM', { timeout: 180_000 }, () => {
+describe('attachments in the CRM', () => {
   it('I8 sends the URL of a converted image, without a footer', async () => {
     const { crm, mac, upload } = await world();
     const url = await upload(fixture('cutout.heic'), 'sticker.heic');

@@ -345,7 +345,7 @@ describe('bytes that no client library would send', () => {
 });
 
 describe('any bytes at all', () => {
-  it('M1 no bytes of one Mac trouble another', { timeout: 180_000 }, async () => {
+  it('M1 no bytes of one Mac trouble another', async () => {
     const { house, join, token } = await start();
     const neighbour = await join('healthy');
     const shared = await token();

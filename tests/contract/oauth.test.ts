@@ -358,5 +358,5 @@ describe.skipIf(!(await hasPostgres()))('over two processes', () => {
     expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([404]));
     await until(() => crm.statuses.filter(({ accepted }) => accepted).length === 50);
     expect(crm.callsTo('token')).toHaveLength(2);
-  }, 120_000);
+  });
 });

@@ -41,7 +41,7 @@ const started = async (url: string, env: Record<string, string> = {}): Promise<A
   return agent;
 };
 
-describe('footbridge-agent', { timeout: 180_000 }, () => {
+describe('footbridge-agent', () => {
   it('M7 activate takes a seat, deactivate gives it back', async () => {
     const { url, tokens, activated } = await service();
     const dir = await tempDir(undo);

@@ -9,7 +9,7 @@ import { PNG } from './running-agent.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-describe('M4 kill -9 while a text is on its way', { timeout: 180_000 }, () => {
+describe('M4 kill -9 while a text is on its way', () => {
   // Where it dies → what the CRM hears after the restart, and how often the person got the text.
   it.each([
     ['accept.before', 'nothing', 0],
@@ -65,7 +65,7 @@ describe('M4 kill -9 while a text is on its way', { timeout: 180_000 }, () => {
   });
 });
 
-describe('M4 kill -9 with a full queue', { timeout: 180_000 }, () => {
+describe('M4 kill -9 with a full queue', () => {
   it('M4 nothing that was queued is lost, nothing is sent twice, the order is kept', async () => {
     const { service, agent, again } = await crashingAgent(undo, 'nowhere:kill');
     await agent.change({ delayMs: 15 });

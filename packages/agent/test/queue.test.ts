@@ -15,7 +15,7 @@ describe('M2 the queue', () => {
     const { service, play, world, messages } = await runAgent(undo);
     await play('/world', { delayMs: HELD_MS });
     const frames = Array.from({ length: 600 }, (_, index) => service.send({ message: `number ${index}` }));
-    await until(() => service.statuses.length === 100, { within: 60_000, what: '100 refusals' });
+    await until(() => service.statuses.length === 100, { what: '100 refusals' });
     const refused = frames.slice(500);
     for (const { requestId, messageId } of refused) {
       expect(service.statuses.find((status) => status.requestId === requestId)).toMatchObject({
@@ -26,12 +26,12 @@ describe('M2 the queue', () => {
     }
     expect((await world()).queue).toBe(500);
     await play('/world', { delayMs: 0 });
-    await until(() => service.statuses.length === 600, { within: 60_000, what: 'every answer' });
+    await until(() => service.statuses.length === 600, { what: 'every answer' });
     expect((await messages()).map((message) => message.text)).toEqual(
       Array.from({ length: 500 }, (_, index) => `number ${index}`),
     );
     expect((await world()).queue).toBe(0);
-  }, 120_000);
+  });
 
   it('M2 a refused request may come again and is then done', async () => {
     const { service, play, messages } = await runAgent(undo, { env: { FOOTBRIDGE_QUEUE_LIMIT: '1' } });

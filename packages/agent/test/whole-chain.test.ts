@@ -53,7 +53,7 @@ async function outcome(locationId: string, fields: object): Promise<string> {
   const sent = await crm.sendWebhook({ locationId, phone: ANNA, ...fields });
   expect(sent.status).toBe(200);
   const { messageId = '' } = sent;
-  await until(() => crm.accepted(messageId).length === 2, { within: 60_000, what: 'the terminal status' });
+  await until(() => crm.accepted(messageId).length === 2, { what: 'the terminal status' });
   const [pending, last] = crm.accepted(messageId);
   expect(pending).toBe('pending');
   const error: unknown = crm.statusesOf(messageId).at(-1)?.error;
@@ -62,7 +62,7 @@ async function outcome(locationId: string, fields: object): Promise<string> {
 
 const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
 
-describe('from the CRM to a person and back', { timeout: 180_000 }, () => {
+describe('from the CRM to a person and back', () => {
   it.each([
     ['14.8', 'EMOJI_NOT_IN_RECENTS', 'STICKER_NOT_FEASIBLE', 'COMPOSE_FAILED'],
     ['15.6', 'EMOJI_NOT_IN_RECENTS', 'delivered', 'delivered'],
@@ -110,7 +110,7 @@ describe('from the CRM to a person and back', { timeout: 180_000 }, () => {
       type: 'laugh',
       locale: 'nl',
     });
-    await until(() => here().length === 5, { within: 60_000, what: 'five inbound messages' });
+    await until(() => here().length === 5, { what: 'five inbound messages' });
     const bodies = here().map((message) => message.message);
     expect(bodies[0]).toBe('A picture');
     expect(bodies[1]).toContain('"sticker"');
@@ -131,7 +131,7 @@ describe('from the CRM to a person and back', { timeout: 180_000 }, () => {
     expect((await agent.world()).queue).toBe(500);
     await agent.change({ delayMs: 0 });
     await until(() => numbers.every((messageId) => crm.accepted(messageId).length === 2), {
-      within: 120_000,
+      within: 100_000,
       what: 'two calls for each of them',
     });
     const last = (messageId: string) => crm.statusesOf(messageId).at(-1);
@@ -157,7 +157,7 @@ describe('from the CRM to a person and back', { timeout: 180_000 }, () => {
     expect(answers.every((answer) => answer.status === 200)).toBe(true);
     // Every accepted request gets its own two calls; what counts is that the last word is the same for all.
     const words = (): string[] => crm.accepted('fifty-1').filter((status) => status !== 'pending');
-    await until(() => words().length >= 25, { within: 60_000, what: 'the answers of the second life' });
+    await until(() => words().length >= 25, { what: 'the answers of the second life' });
     await until(async () => (await agent.world()).queue === 0);
     const texts = (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
     // Killed in the one moment in which nobody can know, it is not sent again and the CRM is told so.

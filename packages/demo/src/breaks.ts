@@ -38,7 +38,9 @@ const held = (condition: boolean, result: string): Outcome => ({ held: condition
 async function once(world: World, text: string): Promise<Outcome> {
   const started = performance.now();
   await world.mac.say(CUSTOMER, { text });
-  await until(async () => (await arrived(world, text)) > 0, { what: 'the message reaches the CRM', within: 60_000 });
+  await until(async () => (await arrived(world, text)) > 0, {
+    what: 'the message reaches the CRM',
+  });
   const took = ((performance.now() - started) / 1000).toFixed(1);
   await new Promise((resolve) => setTimeout(resolve, 300));
   const copies = await arrived(world, text);
@@ -253,7 +255,7 @@ export const BREAKS: readonly Break[] = [
       await until(
         async () =>
           (await Promise.all(texts.map((text) => arrived(world, text)))).every((copies) => copies > 0),
-        { what: 'all five reach the CRM', within: 60_000 },
+        { what: 'all five reach the CRM' },
       );
       const took = ((performance.now() - started) / 1000).toFixed(1);
       // A copy that comes late would be one too many.

@@ -29,7 +29,6 @@ export const onPhone = ({ mac }: World, text: string): Promise<number> => sentBy
 export const told = (world: World, messageId: string, status: string) =>
   until(async () => (await world.crm.accepted({ messageId })).includes(status), {
     what: `the CRM hears ${status}`,
-    within: 60_000,
   });
 
 /** The reason of a failed status, once the CRM has heard of it. */

@@ -50,8 +50,8 @@ function isGroupAlive(pid: number | undefined): boolean {
 }
 
 async function expectNothingLeft({ child, temp }: Run): Promise<void> {
-  await until(() => !isGroupAlive(child.pid), { what: 'every process of the demo ends', within: 60_000 });
-  await until(async () => (await readdir(temp)).length === 0, { what: 'its folders go', within: 60_000 });
+  await until(() => !isGroupAlive(child.pid), { what: 'every process of the demo ends' });
+  await until(async () => (await readdir(temp)).length === 0, { what: 'its folders go' });
 }
 
 describe('demo --headless --json', { timeout: 300_000 }, () => {
@@ -85,16 +85,13 @@ describe('demo --headless --json', { timeout: 300_000 }, () => {
     ['while it starts', '"demo"'],
     ['in the middle of the story', '"Mac (simulated)"'],
     ['while something is broken', '"mac-offline"'],
-  ])(
-    'SIGINT %s leaves nothing behind',
-    async (_when, after) => {
-      const run = await runDemo(undo);
-      await until(() => run.lines.some((line) => line.includes(after)), { what: after, within: 120_000 });
-      run.child.kill('SIGINT');
-      expect(await run.ended).toEqual({ code: 0, complaints: '' });
-      await expectNothingLeft(run);
-    },
-  );
+  ])('SIGINT %s leaves nothing behind', async (_when, after) => {
+    const run = await runDemo(undo);
+    await until(() => run.lines.some((line) => line.includes(after)), { what: after, within: 120_000 });
+    run.child.kill('SIGINT');
+    expect(await run.ended).toEqual({ code: 0, complaints: '' });
+    await expectNothingLeft(run);
+  });
 
   it('kill -9 leaves nothing behind either', async () => {
     const run = await runDemo(undo);

@@ -23,14 +23,12 @@ export async function tellStory(world: World, step: (name: string, detail: strin
   const messageId = sent.messageId ?? '';
   await until(async () => (await crm.accepted({ messageId })).includes('delivered'), {
     what: 'the first text is delivered',
-    within: 60_000,
   });
   step('status', (await crm.accepted({ messageId })).join(' → '));
 
   const reply = await mac.say(CUSTOMER, { text: 'Perfect, see you at five!' });
   await until(async () => (await crm.messages()).length === 1, {
     what: 'the reply is in the CRM',
-    within: 60_000,
   });
   step('reply', 'Mac → POST /conversations/messages/inbound → 201');
 
@@ -45,7 +43,6 @@ export async function tellStory(world: World, step: (name: string, detail: strin
   });
   await until(async () => (await crm.messages()).length === 2, {
     what: 'the tapback is in the CRM',
-    within: 60_000,
   });
   const state = (await crm.messages()).reduce<ReactionState>(reduceReactions, {});
   expect(reactionsFor(state, first?.guid ?? '').length === 1, 'the tapback was not paired to the first text');

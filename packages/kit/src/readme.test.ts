@@ -74,7 +74,7 @@ async function project(name: string): Promise<string> {
   return folder;
 }
 
-describe('the README', { timeout: 180_000 }, () => {
+describe('the README', () => {
   it('has an example for everything it offers', () => {
     expect(examples.length).toBeGreaterThanOrEqual(7);
     expect(examples.every(({ prints }) => prints.length > 0)).toBe(true);
@@ -100,7 +100,7 @@ describe('the README', { timeout: 180_000 }, () => {
   });
 });
 
-describe('the packed kit', { timeout: 180_000 }, () => {
+describe('the packed kit', () => {
   const folder = () => join(directory, 'packed/node_modules/@footbridge/kit');
 
   it('has no dependencies', async () => {

@@ -16,7 +16,7 @@ async function lonelyAgent(macos = '26.1'): Promise<Agent> {
   return agent;
 }
 
-describe('the agent as a process', { timeout: 180_000 }, () => {
+describe('the agent as a process', () => {
   it('lets tests play the people on the other side', async () => {
     const agent = await lonelyAgent('15.6');
     const { guid, chatId } = await agent.say('+15550001111', { text: 'hello' });

@@ -13,7 +13,7 @@ function node(script: string): Child {
   return child;
 }
 
-describe('a child', { timeout: 120_000 }, () => {
+describe('a child', () => {
   it('is heard line by line on both streams, in time or afterwards', async () => {
     const child = node(
       'console.log("one"); console.error("two"); setTimeout(() => console.log("ready 7"), 50)',

@@ -16,7 +16,7 @@ interface Ready {
   links: Record<string, string>;
 }
 
-it('runs as a process with named links, driven through its control port', { timeout: 120_000 }, async () => {
+it('runs as a process with named links, driven through its control port', async () => {
   const server = createServer((_, response) => response.end('done'));
   const port = await listen(server);
   undo.add(() => closeHttp(server));
@@ -42,7 +42,7 @@ it('runs as a process with named links, driven through its control port', { time
   expect(await child.end()).toEqual({ code: 0, signal: null });
 });
 
-it('refuses a link it cannot read', { timeout: 120_000 }, async () => {
+it('refuses a link it cannot read', async () => {
   const child = new Child(process.execPath, [MAIN, '--link', 'nonsense']);
   expect(await child.exited).toEqual({ code: 2, signal: null });
   expect(child.lines.join()).toContain('write name=host:port');

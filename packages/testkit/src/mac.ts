@@ -287,7 +287,7 @@ export class Mac {
   async #next<F extends ServiceFrame>(
     isIt: (frame: ServiceFrame) => frame is F,
     what: string,
-    timeout = 20_000,
+    timeout = 60_000,
   ): Promise<F> {
     const end = performance.now() + timeout;
     for (;;) {

@@ -19,4 +19,4 @@ it('the example of the README works: from the CRM through the service to a Mac',
   const sent = await crm.sendWebhook({ locationId: 'LocA', phone: '+15550001111', message: 'hello' });
   expect(sent.status).toBe(200);
   expect((await mac.nextFrame('send')).message).toBe('hello');
-}, 180_000);
+});

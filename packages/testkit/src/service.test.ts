@@ -5,7 +5,7 @@ import type { Service } from './service.ts';
 
 const health = async (url: string) => (await fetch(`${url}/health`)).status;
 
-describe('the service as a process', { timeout: 180_000 }, () => {
+describe('the service as a process', () => {
   let service: Service;
 
   beforeAll(async () => {

@@ -10,7 +10,7 @@ export async function until<T>(
   look: () => T | Promise<T>,
   options: { within?: number; every?: number; what?: string } = {},
 ): Promise<Truthy<T>> {
-  const { within = 20_000, every = 10, what = 'what the test waits for' } = options;
+  const { within = 60_000, every = 10, what = 'what the test waits for' } = options;
   const deadline = performance.now() + within;
   for (;;) {
     const seen = await look();

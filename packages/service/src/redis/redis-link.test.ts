@@ -10,7 +10,7 @@ import type { Redis } from './open-redis.ts';
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const SCRIPT = loadScript(new URL('../ports/switchboard/scripts/owner.lua', import.meta.url));
 
-describe.skipIf(!(await hasRedis()))('the way to Redis', { timeout: 120_000 }, () => {
+describe.skipIf(!(await hasRedis()))('the way to Redis', () => {
   const undo = undoList();
   afterEach(() => undo.run());
 

@@ -67,7 +67,7 @@ describe('a listener that drains', () => {
   async function ask(client: Client, request = GET): Promise<void> {
     const before = count(client);
     client.socket.write(request);
-    await until(() => count(client) > before, { within: 10_000 });
+    await until(() => count(client) > before);
   }
   const count = ({ text }: Client) => text.split('HTTP/1.1 200').length - 1;
 
@@ -82,11 +82,11 @@ describe('a listener that drains', () => {
     await ask(client);
     expect(client.text).not.toMatch(/connection: close/i);
     const closed = listener.close({ idleMs: LONG, withinMs: LONG });
-    await until(async () => !(await accepts()), { within: 10_000, what: 'the listener refuses connections' });
+    await until(async () => !(await accepts()), { what: 'the listener refuses connections' });
     await ask(client);
     expect(client.text).toMatch(/connection: close/i);
     await closed;
-    await until(() => client.ended, { within: 10_000 });
+    await until(() => client.ended);
     expect(client.error).toBe('');
     expect(handled).toBe(2);
   });
@@ -96,7 +96,7 @@ describe('a listener that drains', () => {
     const client = await open();
     await ask(client);
     await listener.close({ idleMs: 100, withinMs: LONG });
-    await until(() => client.ended, { within: 10_000 });
+    await until(() => client.ended);
     expect(client.error).toBe('');
   });
 
@@ -104,12 +104,12 @@ describe('a listener that drains', () => {
     await start();
     const client = await open();
     client.socket.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until(() => release.length === 1, { within: 10_000 });
+    await until(() => release.length === 1);
     const closed = listener.close({ idleMs: 0, withinMs: LONG });
-    await until(async () => !(await accepts()), { within: 10_000 });
+    await until(async () => !(await accepts()));
     release[0]?.();
     await closed;
-    await until(() => client.ended, { within: 10_000 });
+    await until(() => client.ended);
     expect(client.text).toMatch(/^HTTP\/1\.1 200[\s\S]*connection: close[\s\S]*later$/i);
   });
 
@@ -119,7 +119,7 @@ describe('a listener that drains', () => {
     await ask(client);
     client.socket.write(GET.slice(0, 10));
     const closed = listener.close({ idleMs: 500, withinMs: LONG });
-    await until(async () => !(await accepts()), { within: 10_000 });
+    await until(async () => !(await accepts()));
     await ask(client, GET.slice(10));
     await closed;
     expect(count(client)).toBe(2);
@@ -129,12 +129,12 @@ describe('a listener that drains', () => {
     await start();
     const client = await open();
     client.socket.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until(() => release.length === 1, { within: 10_000 });
+    await until(() => release.length === 1);
     const closed = listener.close({ idleMs: 0, withinMs: LONG });
-    await until(async () => !(await accepts()), { within: 10_000 });
+    await until(async () => !(await accepts()));
     client.socket.write(GET);
     // A second connection cannot prove the order of arrival, so the release waits for the kernel to hand the bytes over.
-    await until(() => client.socket.bytesWritten > GET.length, { within: 10_000 });
+    await until(() => client.socket.bytesWritten > GET.length);
     release[0]?.();
     await closed;
     await until(() => client.ended, { within: 10_000 });
@@ -146,9 +146,9 @@ describe('a listener that drains', () => {
     await start();
     const client = await open();
     client.socket.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until(() => release.length === 1, { within: 10_000 });
+    await until(() => release.length === 1);
     await listener.close({ idleMs: 0, withinMs: 50 });
-    await until(() => client.socket.destroyed, { within: 10_000 });
+    await until(() => client.socket.destroyed);
     expect(client.text).toBe('');
     release[0]?.();
   });
