@@ -12,16 +12,16 @@ export const GROUPS = {
   /** Kill processes or open a browser: left out of a quick run. */
   disruptive: [
     'packages/agent/test/crash-*.test.ts',
-    'packages/service/src/media/browser.test.ts',
+    'packages/service/src/edges/http/assets-in-browser.test.ts',
     'packages/testkit/src/servers/chromium.test.ts',
     'packages/testkit/src/servers/browser-check.test.ts',
     'tests/contract/macs-crash.test.ts',
   ],
   /** Compare the memory or the CPU time of their own process: they must have it to themselves. */
   measuring: [
+    'packages/media/src/converter.test.ts',
     'packages/service/src/edges/crm/answer-reader.test.ts',
     'packages/service/src/flows/status/report-statuses.test.ts',
-    'packages/service/src/media/convert.test.ts',
     'tests/contract/macs-liveness.test.ts',
   ],
 } as const;
