@@ -1,10 +1,11 @@
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
 import { safeFileName } from '@footbridge/media/file-name';
+import { HeadRecorder } from '@footbridge/media/head-recorder';
 import { mediaType } from '@footbridge/media/media-types';
 import type { MediaTypeName } from '@footbridge/media/media-types';
-import { readHead } from '@footbridge/media/read-head';
 import { sniff } from '@footbridge/media/sniff';
+
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../log.ts';
 import type { AssetId, Assets } from '../../ports/assets/assets.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
 import { Quotas } from './quotas.ts';
@@ -79,10 +80,10 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
   }
 
   async function keep({ locationId, name, bytes }: Upload): Promise<UploadOutcome> {
-    const { head, whole } = await readHead(bytes);
-    const original = await assets.store(whole, MAX_UPLOAD_BYTES);
+    const recorder = new HeadRecorder();
+    const original = await assets.store(recorder.record(bytes), MAX_UPLOAD_BYTES);
     if (!original.stored) return { kind: 'refused', reason: original.reason };
-    const type = sniff(head);
+    const type = sniff(recorder.head);
     const { convert, note = null } = mediaType(type);
     if (convert === undefined)
       return {
