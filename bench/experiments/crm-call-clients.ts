@@ -1,9 +1,11 @@
-// What one status call costs with each HTTP client. `node bench/experiments/crm-call-clients.ts` prints the table;
-// with a client's name as argument it is the process under measurement.
+// CPU time of one status call with each HTTP client, over plain HTTP and over TLS. `node bench/experiments/crm-call-clients.ts` prints
+// the tables; with a client's name and the server's address as arguments it is the process under measurement.
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import process from 'node:process';
+import { connect as connectTls, setDefaultCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 
 import { create } from 'axios';
@@ -17,7 +19,8 @@ import { ratios, spread } from '../measure/statistics.ts';
 import { HttpMessages } from '../world/http-messages.ts';
 import { startPart, serve } from '../world/part.ts';
 import type { Part } from '../world/part.ts';
-import type { CrmCalls } from '../world/crm.ts';
+import type { CallServer } from './crm-call-server.ts';
+import { createTransport as createOwnTransport } from './own-http-client/transport.ts';
 
 type Call = (path: string) => Promise<unknown>;
 
@@ -31,7 +34,7 @@ const HEADERS = {
 
 const CLIENTS: Record<string, (crmUrl: string) => Call> = {
   'undici request': (crmUrl) => {
-    const dispatcher = new Agent({ connections: 256 });
+    const dispatcher = new Agent({ connections: 256, allowH2: false });
     return async (path) => {
       const answer = await request(crmUrl + path, {
         dispatcher,
@@ -43,16 +46,22 @@ const CLIENTS: Record<string, (crmUrl: string) => Call> = {
     };
   },
   'undici dispatch': (origin) => {
-    const agent = new Agent({ connections: 256, headersTimeout: 0, bodyTimeout: 0 });
+    const agent = new Agent({ connections: 256, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
     return (path) => dispatched(agent, { origin, path, method: 'PUT', headers: HEADERS, body: BODY });
   },
   'undici dispatch on a Pool': (crmUrl) => {
-    const pool = new Pool(crmUrl, { connections: 256, headersTimeout: 0, bodyTimeout: 0 });
+    const pool = new Pool(crmUrl, { connections: 256, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
     const headers = Object.entries(HEADERS).flat();
     return (path) => dispatched(pool, { path, method: 'PUT', headers, body: BODY });
   },
   'undici dispatch, 4 in a pipeline': (origin) => {
-    const agent = new Agent({ connections: 8, pipelining: 4, headersTimeout: 0, bodyTimeout: 0 });
+    const agent = new Agent({
+      connections: 8,
+      pipelining: 4,
+      allowH2: false,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
     return (path) =>
       dispatched(agent, {
         origin,
@@ -65,12 +74,17 @@ const CLIENTS: Record<string, (crmUrl: string) => Call> = {
       });
   },
   'node:http': (crmUrl) => {
-    const agent = new HttpAgent({ keepAlive: true });
+    const isSecure = crmUrl.startsWith('https:');
+    const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
     return (path) =>
       new Promise((resolve, reject) => {
-        httpRequest(crmUrl + path, { agent, method: 'PUT', headers: HEADERS }, (answer) => {
-          answer.resume().on('end', resolve);
-        })
+        (isSecure ? httpsRequest : httpRequest)(
+          crmUrl + path,
+          { agent, method: 'PUT', headers: HEADERS },
+          (answer) => {
+            answer.resume().on('end', resolve);
+          },
+        )
           .on('error', reject)
           .end(BODY);
       });
@@ -83,12 +97,18 @@ const CLIENTS: Record<string, (crmUrl: string) => Call> = {
     const client = create({
       baseURL: crmUrl,
       httpAgent: new HttpAgent({ keepAlive: true }),
+      httpsAgent: new HttpsAgent({ keepAlive: true }),
       headers: HEADERS,
     });
     return (path) => client.put(path, BODY);
   },
-  "the service's own": (origin) => {
+  "the service's transport": (origin) => {
     const transport = createTransport({ clock: systemClock });
+    const headers = Object.entries(HEADERS).flat();
+    return (path) => transport.send({ origin, path, method: 'PUT', headers, body: BODY });
+  },
+  'own HTTP client': (origin) => {
+    const transport = createOwnTransport({ clock: systemClock });
     const headers = Object.entries(HEADERS).flat();
     return (path) => transport.send({ origin, path, method: 'PUT', headers, body: BODY });
   },
@@ -117,14 +137,18 @@ function dispatched(agent: Dispatcher, options: Dispatcher.DispatchOptions): Pro
   });
 }
 
-/** The limit: nothing between the text of the request and the socket. */
+/** The lower bound: nothing between the text of the request and the socket. */
 class BareSocket {
   readonly #socket: Socket;
   #done = (): void => undefined;
 
   constructor(url: string) {
-    const { hostname, port } = new URL(url);
-    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    const { hostname: host, port: given, protocol } = new URL(url);
+    const port = Number(given);
+    this.#socket =
+      protocol === 'https:'
+        ? connectTls({ host, port, servername: host })
+        : connect({ host, port, noDelay: true });
     const messages = new HttpMessages(() => this.#done());
     this.#socket.on('data', (chunk) => messages.push(chunk));
   }
@@ -154,30 +178,44 @@ const clientCalls = (call: Call) => ({
 
 async function compare(): Promise<void> {
   const pinning = findPinning();
-  const crm = startPart<CrmCalls>(new URL('../world/crm.ts', import.meta.url), pinning);
-  const crmUrl = await crm.call('listen');
-  const parts = Object.keys(CLIENTS).map((name): [string, Part<ReturnType<typeof clientCalls>>, number[]] => [
-    name,
-    startPart(new URL(import.meta.url), pinning, 'service', [name, crmUrl]),
-    [],
-  ]);
-  for (const [, part] of parts) await part.call('run', 5_000);
-  for (let round = 0; round < 12; round++)
-    for (const [, part, micros] of parts) micros.push(await part.call('run', 1_000));
-  const [first] = parts;
-  for (const [name, part, micros] of parts) {
-    const ratio = spread(ratios(micros, first?.[2] ?? []));
-    console.log(
-      `${name.padEnd(34)} ${spread(micros).median.toFixed(0).padStart(4)} µs  ${ratio.median.toFixed(2)} (${ratio.q1.toFixed(2)}–${ratio.q3.toFixed(2)})`,
+  const server = startPart<CallServer>(new URL('crm-call-server.ts', import.meta.url), pinning);
+  const { http, https, cert } = await server.call('listen');
+  for (const crmUrl of [http, https]) {
+    const parts = Object.keys(CLIENTS).map(
+      (name): [string, Part<ReturnType<typeof clientCalls>>, number[]] => [
+        name,
+        startPart(new URL(import.meta.url), pinning, 'service', [name, crmUrl, cert]),
+        [],
+      ],
     );
-    await part.stop();
+    const opened = new Map<string, number>();
+    for (const [name, part] of parts) {
+      await server.call('connections');
+      await part.call('run', 5_000);
+      opened.set(name, await server.call('connections'));
+    }
+    for (let round = 0; round < 12; round++)
+      for (const [, part, micros] of parts) micros.push(await part.call('run', 1_000));
+    const [first] = parts;
+    console.log(
+      `\n${new URL(crmUrl).protocol}  CPU per call, ratio to the first, connections for 5,000 calls`,
+    );
+    for (const [name, part, micros] of parts) {
+      const ratio = spread(ratios(micros, first?.[2] ?? []));
+      console.log(
+        `${name.padEnd(34)} ${spread(micros).median.toFixed(0).padStart(4)} µs  ${ratio.median.toFixed(2)} (${ratio.q1.toFixed(2)}–${ratio.q3.toFixed(2)})  ${opened.get(name)}`,
+      );
+      await part.stop();
+    }
   }
-  await crm.stop();
+  await server.stop();
 }
 
-const [, , name, crmUrl] = process.argv;
+const [, , name, crmUrl, cert] = process.argv;
 const client = name === undefined ? undefined : CLIENTS[name];
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (client !== undefined && crmUrl !== undefined) serve(clientCalls(client(crmUrl)));
-  else await compare();
+  if (client !== undefined && crmUrl !== undefined && cert !== undefined) {
+    setDefaultCACertificates([cert]);
+    serve(clientCalls(client(crmUrl)));
+  } else await compare();
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../fake-clock.ts';
 import { createCrmClient } from './crm-client.ts';
 import type { Bearer, Bearers, Call, NoBearer, Setback } from './crm-client.ts';
-import type { Answer, NoAnswer, Outgoing } from './transport.ts';
+import type { HttpRequest, HttpResponse, NoResponse } from './transport.ts';
 
 const CALL: Call = {
   operation: 'status',
@@ -14,18 +14,18 @@ const CALL: Call = {
   body: '{"status":"pending"}',
 };
 
-const answer = (status: number, body: object = {}, headers: Record<string, string> = {}): Answer => ({
+const answer = (status: number, body: object = {}, headers: Record<string, string> = {}): HttpResponse => ({
   status,
   headers: new Map(Object.entries(headers)),
   text: JSON.stringify(body),
 });
-const LOST: NoAnswer = { status: 0, reason: 'timeout', sent: true };
+const LOST: NoResponse = { status: 0, reason: 'timeout', sent: true };
 const NOT_YET = answer(403, { message: 'No conversation provider found for this message' });
 
 /** The client on a line that answers as told, the last answer for ever. */
-function line(answers: (Answer | NoAnswer)[], bearers?: Partial<Bearers>, callsPer10Sec = 90) {
+function line(answers: (HttpResponse | NoResponse)[], bearers?: Partial<Bearers>, callsPer10Sec = 90) {
   const clock = new FakeClock();
-  const sent: (Outgoing & { at: number })[] = [];
+  const sent: (HttpRequest & { at: number })[] = [];
   const setbacks: Setback[] = [];
   let wake = () => {};
   let wanted = true;

@@ -3,7 +3,7 @@ import { presentable, readJson, textsIn, wordsOf } from './crm-reason.ts';
 import { Gates } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { judgeRefusal } from './judge-refusal.ts';
-import type { Answer, Outgoing, Transport } from './transport.ts';
+import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
 
 /** What opens the CRM's doors for one location. */
 export interface Bearer {
@@ -70,7 +70,7 @@ export interface Call {
   readonly operation: 'status' | 'inbound' | 'find_contact' | 'create_contact' | 'read_contact' | 'upload';
   readonly locationId: string;
   readonly bearer: BearerKind;
-  readonly method: Outgoing['method'];
+  readonly method: HttpRequest['method'];
   readonly path: string;
   readonly body?: string | Buffer;
   /** Of the body, when it is not JSON. */
@@ -148,8 +148,8 @@ class HttpCrmClient implements CrmClient {
   readonly #gates: Gates;
   readonly #random: () => number;
   readonly #observe: CrmClientOptions['observe'];
-  /** The same list for the same bearer: it is written out only once. */
-  readonly #jsonHeaders = new WeakMap<Bearer, readonly string[]>();
+  /** The header list of a bearer, built once. */
+  readonly #jsonHeaders = new WeakMap<Bearer, string[]>();
 
   constructor(options: CrmClientOptions) {
     const host = new URL(options.host);
@@ -231,7 +231,7 @@ class HttpCrmClient implements CrmClient {
     call: Call,
     bearer: Bearer,
     story: Story,
-    answer: Answer,
+    answer: HttpResponse,
     wasRenewed: boolean,
   ): Promise<CallOutcome | Trouble | 'ask_again'> {
     const { status, text } = answer;
@@ -254,25 +254,25 @@ class HttpCrmClient implements CrmClient {
     return 'ask_again';
   }
 
-  #request(call: Call, bearer: Bearer): Outgoing {
+  #request(call: Call, bearer: Bearer): HttpRequest {
     return {
       origin: this.#origin,
       method: call.method,
       path: this.#prefix + call.path,
       headers: this.#headers(call, bearer),
-      idempotencyKey: call.idempotencyKey,
       body: call.body,
       wantsBody: call.wantsBody ?? call.read !== undefined,
       timeoutMs: call.timeoutMs,
     };
   }
 
-  #headers({ body, contentType }: Call, bearer: Bearer): readonly string[] {
-    const isJson = body !== undefined && contentType === undefined;
+  #headers({ body, contentType, idempotencyKey }: Call, bearer: Bearer): string[] {
+    const isJson = body !== undefined && contentType === undefined && idempotencyKey === undefined;
     const known = isJson ? this.#jsonHeaders.get(bearer) : undefined;
     if (known !== undefined) return known;
     const headers = ['authorization', bearer.authorization, 'version', VERSION, 'accept', JSON_TYPE];
     if (body !== undefined) headers.push('content-type', contentType ?? JSON_TYPE);
+    if (idempotencyKey !== undefined) headers.push('idempotency-key', idempotencyKey);
     if (isJson) this.#jsonHeaders.set(bearer, headers);
     return headers;
   }

@@ -1,88 +1,124 @@
-import type { AnswerHeaders } from './answer-reader.ts';
+import type { Dispatcher } from 'undici';
 
-export interface Outgoing {
-  readonly origin: string;
-  readonly method: 'GET' | 'POST' | 'PUT';
-  readonly path: string;
-  /** Names and values in turn. */
-  readonly headers: readonly string[];
-  readonly idempotencyKey?: string | undefined;
-  readonly body?: string | Buffer | undefined;
-  /** The body of a 2xx is thrown away unless it is wanted. */
-  readonly wantsBody?: boolean;
-  readonly timeoutMs?: number | undefined;
-}
+import type { Clock } from '../../clock.ts';
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
-  readonly headers: Pick<AnswerHeaders, 'get'>;
+  readonly headers: { get(name: string): string | undefined };
   readonly text: string;
 }
 
-/** No answer came. `sent` is false when the request certainly never left this machine. */
-export interface NoAnswer {
+/** No response arrived. */
+export interface NoResponse {
   readonly status: 0;
   readonly reason: 'timeout' | 'network' | 'answer_too_large';
+  /** False when the request certainly never left this machine. */
   readonly sent: boolean;
+  /** What the network said, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+  readonly code?: string | undefined;
 }
 
-/** One request and its answer; settled once. */
-export class Exchange {
-  readonly request: Outgoing;
-  /** All that stands before the body. */
-  readonly head: string;
-  /** Monotonic. */
-  readonly deadline: number;
-  isSent = false;
-  readonly #settle: (answer: Answer | NoAnswer) => void;
+/** Names in lower case; a repeated header is a list. */
+type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+const MAX_BODY_BYTES = 256 * 1024;
+const MAX_INTERIM_RESPONSES = 16;
+
+/** One request and its response, settled once. It is undici's handler itself, so that a call costs no stream. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #clock: Clock;
+  readonly #deadline: number;
+  readonly #wantsBody: boolean;
+  readonly #settle: (result: HttpResponse | NoResponse) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #isSettled = false;
+  #interim = 0;
+  #status = 0;
+  #headers: ResponseHeaders = {};
+  #chunks: Buffer[] | undefined;
+  #bytes = 0;
 
   constructor(
-    request: Outgoing,
-    head: string,
-    deadline: number,
-    settle: (answer: Answer | NoAnswer) => void,
+    clock: Clock,
+    timeoutMs: number,
+    wantsBody: boolean,
+    settle: (result: HttpResponse | NoResponse) => void,
   ) {
-    this.request = request;
-    this.head = head;
-    this.deadline = deadline;
+    this.#clock = clock;
+    this.#deadline = clock.monotonic() + timeoutMs;
+    this.#wantsBody = wantsBody;
     this.#settle = settle;
   }
 
-  settle(answer: Answer): void {
-    this.#settle(answer);
+  /** Fails the exchange once its time is over. */
+  checkDeadline(): void {
+    if (this.#clock.monotonic() >= this.#deadline) this.fail('timeout');
   }
 
-  fail(reason: NoAnswer['reason']): void {
-    this.#settle({ status: 0, reason, sent: this.isSent });
+  fail(reason: NoResponse['reason'], code?: string): void {
+    const controller = this.#controller;
+    if (!this.#end({ status: 0, reason, sent: controller !== undefined, code })) return;
+    controller?.abort(new Error(reason));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.checkDeadline();
+    // Expired while it waited for a connection. Throwing drops the request and keeps the connection; aborting would close it.
+    if (this.#isSettled) throw new Error('expired');
+    this.#controller = controller;
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: ResponseHeaders): void {
+    if (status < 200) {
+      if (++this.#interim > MAX_INTERIM_RESPONSES) this.fail('network', 'TOO_MANY_INTERIM_RESPONSES');
+      return;
+    }
+    if (!hasKnownFraming(status, headers)) return this.fail('network', 'UNKNOWN_FRAMING');
+    this.#status = status;
+    this.#headers = headers;
+    if (this.#wantsBody || status >= 300) this.#chunks = [];
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= MAX_BODY_BYTES) this.#chunks?.push(chunk);
+    else if (this.#chunks !== undefined) this.fail('answer_too_large');
+    // The status of a 2xx says enough when its body is not wanted: read no further.
+    else if (this.#end(this.#response(''))) this.#controller?.abort(new Error('body not wanted'));
+  }
+
+  onResponseEnd(): void {
+    const [first, ...more] = this.#chunks ?? [];
+    const body = first !== undefined && more.length > 0 ? Buffer.concat([first, ...more]) : first;
+    const response = this.#response(body === undefined ? '' : body.toString());
+    // undici frees the connection in an immediate that it schedules after this callback. Settling behind that one lets the next call
+    // of the same caller reuse the connection instead of opening another.
+    this.#isSettled = true;
+    queueMicrotask(() => setImmediate(this.#settle, response));
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.fail('network', 'code' in error ? String(error.code) : error.name);
+  }
+
+  #response(text: string): HttpResponse {
+    const headers = this.#headers;
+    const get = (name: string) => {
+      const value = headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    };
+    return { status: this.#status, headers: { get }, text };
+  }
+
+  #end(result: HttpResponse | NoResponse): boolean {
+    if (this.#isSettled) return false;
+    this.#isSettled = true;
+    this.#settle(result);
+    return true;
   }
 }
 
-// One line break in a path or a header would begin a request of its own.
-const FIT_PATH = /^\/[\x21-\x7e]*$/;
-const UNFIT_HEADER = /[^\t\x20-\x7e]/;
-
-/** The request up to its body; undefined when it cannot be written without becoming another one. */
-export function headOf(request: Outgoing, host: string): string | undefined {
-  const { method, path, headers, idempotencyKey, body } = request;
-  const lines = linesOf(headers);
-  if (lines === undefined || !FIT_PATH.test(path)) return undefined;
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: footbridge\r\n${lines}`;
-  if (idempotencyKey !== undefined) {
-    if (UNFIT_HEADER.test(idempotencyKey)) return undefined;
-    head += `idempotency-key: ${idempotencyKey}\r\n`;
-  }
-  if (body === undefined && method === 'GET') return `${head}\r\n`;
-  return `${head}content-length: ${body === undefined ? 0 : Buffer.byteLength(body)}\r\n\r\n`;
-}
-
-/** Lists that were written out before: most calls have one in common with the last for their location. */
-const WRITTEN = new WeakMap<readonly string[], string>();
-
-function linesOf(headers: readonly string[]): string | undefined {
-  const known = WRITTEN.get(headers);
-  if (known !== undefined) return known;
-  if (UNFIT_HEADER.test(headers.join(''))) return undefined;
-  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
-  WRITTEN.set(headers, lines);
-  return lines;
-}
+/** An unknown coding would be read until the connection closes, and a duplicated one as if it were there once. */
+const hasKnownFraming = (status: number, { 'transfer-encoding': coding }: ResponseHeaders) =>
+  status < 600 &&
+  (coding === undefined || (typeof coding === 'string' && coding.toLowerCase() === 'chunked'));

@@ -1,4 +1,4 @@
-import type { Answer } from './transport.ts';
+import type { HttpResponse } from './transport.ts';
 
 /** What an answer outside of 2xx means for the call that got it. */
 export type Judgement =
@@ -22,7 +22,7 @@ const NOT_THE_TOKEN =
 const TOO_EARLY = /no conversation provider found for this message/i;
 const LONGEST_WAIT_MS = 600_000;
 
-export function judgeRefusal(answer: Answer, words: string, now: number): Judgement {
+export function judgeRefusal(answer: HttpResponse, words: string, now: number): Judgement {
   const { status } = answer;
   if (status === 401) return NOT_THE_TOKEN.test(words) ? REFUSED : TOKEN_REFUSED;
   if (status === 403) return TOO_EARLY.test(words) ? NOT_YET : REFUSED;
@@ -36,7 +36,7 @@ export function judgeRefusal(answer: Answer, words: string, now: number): Judgem
   return REFUSED;
 }
 
-function askedWait(headers: Answer['headers'], now: number): number | undefined {
+function askedWait(headers: HttpResponse['headers'], now: number): number | undefined {
   const interval = Number(headers.get('x-ratelimit-interval-milliseconds'));
   return (
     retryAfter(headers, now) ??
@@ -45,7 +45,7 @@ function askedWait(headers: Answer['headers'], now: number): number | undefined 
 }
 
 /** Seconds or a date (RFC 9110). */
-function retryAfter(headers: Answer['headers'], now: number): number | undefined {
+function retryAfter(headers: HttpResponse['headers'], now: number): number | undefined {
   const value = headers.get('retry-after');
   if (value === undefined || value === '') return undefined;
   const wait = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;

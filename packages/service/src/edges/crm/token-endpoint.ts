@@ -2,7 +2,7 @@ import { isObject } from '@footbridge/protocol/schema';
 
 import type { IssuedTokens, TokenEndpoint, TokenOutcome } from '../../flows/oauth/token-endpoint.ts';
 import { presentable, readJson, wordsOf } from './crm-reason.ts';
-import type { Answer, NoAnswer, Transport } from './transport.ts';
+import type { HttpResponse, NoResponse, Transport } from './transport.ts';
 
 export interface TokenEndpointOptions {
   readonly transport: Transport;
@@ -106,7 +106,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
   };
 }
 
-function readOutcome(answer: Answer | NoAnswer, secrets: readonly string[]): TokenOutcome {
+function readOutcome(answer: HttpResponse | NoResponse, secrets: readonly string[]): TokenOutcome {
   if ('reason' in answer) return { kind: 'away', reason: answer.reason };
   const { status } = answer;
   const body = readJson(answer.text);

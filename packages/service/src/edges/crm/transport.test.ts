@@ -11,16 +11,17 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
+import type { HttpRequest } from './transport.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = undoList();
+afterEach(() => cleanup.run());
 
 async function serve(handler: (request: IncomingMessage, response: ServerResponse) => void, connections = 8) {
   const server = createServer(handler);
   const port = await listen(server);
-  undo.add(() => closeHttp(server));
-  const transport = createTransport({ clock: systemClock, timeoutMs: 400, connections });
-  undo.add(() => transport.close());
+  cleanup.add(() => closeHttp(server));
+  const transport = createTransport({ clock: systemClock, timeoutMs: 400, maxConnections: connections });
+  cleanup.add(() => transport.close());
   const origin = `http://127.0.0.1:${port}`;
   const send = (path: string, more: object = {}) =>
     transport.send({ origin, method: 'PUT', path, headers: ['x-a', '1'], body: 'body', ...more });
@@ -28,7 +29,7 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
 }
 
 describe('the transport', () => {
-  it('gives status, headers and the body that is wanted', async () => {
+  it('returns the status, the headers and a body that is wanted', async () => {
     const { send } = await serve((request, response) => {
       response.writeHead(request.url === '/no' ? 404 : 200, { 'x-b': '2' }).end('answer');
     });
@@ -39,7 +40,7 @@ describe('the transport', () => {
     expect(await send('/no')).toMatchObject({ status: 404, text: 'answer' });
   });
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     const paths: string[] = [];
     const { send } = await serve((request, response) => {
       paths.push(request.url ?? '');
@@ -49,30 +50,33 @@ describe('the transport', () => {
     expect(paths).toEqual(['/here']);
   });
 
-  it('keeps connections open', async () => {
+  it('reuses one connection for calls made in turn', async () => {
     const sockets = new Set<unknown>();
     const { send } = await serve((request, response) => {
       sockets.add(request.socket);
       response.end();
     });
     for (let index = 0; index < 10; index++) await send('/');
-    // The next call may begin while the connection of the last is still being put back.
-    expect(sockets.size).toBeLessThanOrEqual(2);
+    expect(sockets.size).toBe(1);
   });
 
-  it('ends an exchange at its deadline, wherever it hangs', async () => {
+  it('ends an exchange at its deadline, whether headers or body are missing', async () => {
     const { send } = await serve((request, response) => {
       if (request.url === '/body') response.writeHead(200).write('half');
     });
     for (const path of ['/headers', '/body']) {
       const began = performance.now();
-      expect(await send(path, { wantsBody: true })).toEqual({ status: 0, reason: 'timeout', sent: true });
+      expect(await send(path, { wantsBody: true })).toMatchObject({
+        status: 0,
+        reason: 'timeout',
+        sent: true,
+      });
       expect(performance.now() - began).toBeLessThan(1500);
     }
     expect(await send('/headers', { timeoutMs: 50 })).toMatchObject({ reason: 'timeout' });
   });
 
-  it('never writes what expired while it waited for a connection', async () => {
+  it('does not send a request that expired while it waited for a connection', async () => {
     const seen: string[] = [];
     const { send } = await serve((request) => void seen.push(request.url ?? ''), 1);
     const [first, second] = await Promise.all([send('/first'), send('/second')]);
@@ -82,18 +86,19 @@ describe('the transport', () => {
     expect(seen).toEqual(['/first']);
   });
 
-  it('tells a broken connection from one that never was', async () => {
+  it('distinguishes a broken connection from one that was never established', async () => {
     const { send, transport } = await serve((request) => request.socket.destroy());
-    expect(await send('/')).toEqual({ status: 0, reason: 'network', sent: true });
-    const nobody = { origin: 'http://127.0.0.1:1', method: 'GET', path: '/', headers: [] } as const;
-    expect(await transport.send({ ...nobody, headers: [] })).toEqual({
+    expect(await send('/')).toMatchObject({ status: 0, reason: 'network', sent: true });
+    const closedPort: HttpRequest = { origin: 'http://127.0.0.1:1', method: 'GET', path: '/', headers: [] };
+    expect(await transport.send(closedPort)).toEqual({
       status: 0,
       reason: 'network',
       sent: false,
+      code: 'ECONNREFUSED',
     });
   });
 
-  it('does not swallow endless answers', async () => {
+  it('rejects a response body over 256 KiB', async () => {
     const { send } = await serve((_request, response) => {
       response.writeHead(500);
       for (let index = 0; index < 400; index++) response.write('x'.repeat(1024));
@@ -102,7 +107,7 @@ describe('the transport', () => {
     expect(await send('/')).toMatchObject({ status: 0, reason: 'answer_too_large' });
   });
 
-  it('takes an endless answer nobody wants for what its status says, and reads no more of it', async () => {
+  it('takes the status of an oversized 2xx whose body is not wanted, and stops reading', async () => {
     let wrote = 0;
     const gone = Promise.withResolvers<void>();
     const { send } = await serve((_request, response) => {
@@ -118,7 +123,7 @@ describe('the transport', () => {
     expect(wrote).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('ends what is under way when it closes', async () => {
+  it('ends exchanges in flight when it closes', async () => {
     const { send, transport } = await serve(() => {});
     const under = send('/');
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -128,8 +133,8 @@ describe('the transport', () => {
   });
 });
 
-describe('the queue for a connection', () => {
-  it('is served in order', async () => {
+describe('requests that wait for a connection', () => {
+  it('are sent in order', async () => {
     const seen: string[] = [];
     const { send } = await serve((request, response) => {
       seen.push(request.url ?? '');
@@ -140,7 +145,7 @@ describe('the queue for a connection', () => {
     expect(seen).toEqual(paths);
   });
 
-  it('is served by new connections when the old ones break', async () => {
+  it('get new connections when the old ones break', async () => {
     let count = 0;
     const { send } = await serve((request, response) => {
       if (++count % 2 === 0) request.socket.destroy();
@@ -152,32 +157,35 @@ describe('the queue for a connection', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
   });
 
-  it('lets nobody through who is too late by the time a connection is free', async () => {
+  it('expire without closing the connection they waited for', async () => {
     const seen: string[] = [];
+    const sockets = new Set<unknown>();
     const { send } = await serve((request, response) => {
       seen.push(request.url ?? '');
+      sockets.add(request.socket);
       setTimeout(() => response.end(), 60);
     }, 1);
-    const answers = await Promise.all([send('/first'), send('/late', { timeoutMs: 30 }), send('/last')]);
-    expect(answers).toMatchObject([{ status: 200 }, { reason: 'timeout', sent: false }, { status: 200 }]);
+    const results = await Promise.all([send('/first'), send('/late', { timeoutMs: 30 }), send('/last')]);
+    expect(results).toMatchObject([{ status: 200 }, { reason: 'timeout', sent: false }, { status: 200 }]);
     expect(seen).toEqual(['/first', '/last']);
+    expect(sockets.size).toBe(1);
   });
 
-  it('fails as a whole when nobody listens, and when the transport closes', async () => {
+  it('all fail when the port is closed, and when the transport closes', async () => {
     const { send, transport } = await serve(() => {}, 1);
     const never = { status: 0, reason: 'network', sent: false };
     const refused = Array.from({ length: 20 }, () => send('/', { origin: 'http://127.0.0.1:1' }));
-    expect(await Promise.all(refused)).toEqual(refused.map(() => never));
+    expect(await Promise.all(refused)).toMatchObject(refused.map(() => never));
     const hanging = Array.from({ length: 5 }, () => send('/'));
     await pause(30);
     await transport.close();
-    expect(await Promise.all(hanging)).toEqual([{ ...never, sent: true }, never, never, never, never]);
+    expect(await Promise.all(hanging)).toMatchObject([{ ...never, sent: true }, never, never, never, never]);
     await transport.close();
   });
 });
 
-/** What a server may do with a request that carries `id`, and what must come of it. */
-const MANNERS: Record<string, { answer: (socket: Socket, id: string) => void; outcome: object }> = {
+/** What a server may do with a request that carries `id`, and the expected result. */
+const BEHAVIOURS: Record<string, { answer: (socket: Socket, id: string) => void; outcome: object }> = {
   sized: { answer: (socket, id) => socket.write(sized(id)), outcome: { status: 200 } },
   refused: {
     answer: (socket, id) => socket.write(sized(id).replace('200', '429')),
@@ -219,39 +227,39 @@ const sized = (id: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${id.length}\r
 const chunked = (id: string) =>
   `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n${id[0]}\r\n${(id.length - 1).toString(16)}\r\n${id.slice(1)}\r\n0\r\n\r\n`;
 
-describe('thousands of calls to a server without manners', () => {
-  it('each end once, in what became of them and nobody else', async () => {
+describe('4,000 calls to a misbehaving server', () => {
+  it('each get their own result, exactly once', async () => {
     const sockets = new Set<Socket>();
     const server = createTcpServer({ noDelay: true }, (socket) => {
       sockets.add(socket);
       socket.on('error', () => {}).on('close', () => sockets.delete(socket));
       socket.on('data', (bytes) => {
-        const [, manner = '', id = ''] = /^PUT \/(\w+) [^]*\r\n\r\n(.+)$/.exec(String(bytes)) ?? [];
-        MANNERS[manner]?.answer(socket, id);
+        const [, behaviour = '', id = ''] = /^PUT \/(\w+) [^]*\r\n\r\n(.+)$/.exec(String(bytes)) ?? [];
+        BEHAVIOURS[behaviour]?.answer(socket, id);
       });
     });
     const port = await listen(server);
-    undo.add(() => server.close());
-    const transport = createTransport({ clock: systemClock, timeoutMs: 15_000, connections: 48 });
-    undo.add(() => transport.close());
+    cleanup.add(() => server.close());
+    const transport = createTransport({ clock: systemClock, timeoutMs: 15_000, maxConnections: 48 });
+    cleanup.add(() => transport.close());
 
-    const names = Object.keys(MANNERS);
+    const names = Object.keys(BEHAVIOURS);
     await Promise.all(
       Array.from({ length: 4000 }, async (_one, index) => {
-        // One in a hundred is never answered: those hold a connection until their time is over.
-        const manner = index % 100 === 0 ? 'never' : (names[(index * 7919) % (names.length - 1)] ?? '');
+        // One in a hundred is never answered and holds its connection until its deadline.
+        const behaviour = index % 100 === 0 ? 'never' : (names[(index * 7919) % (names.length - 1)] ?? '');
         const id = `id-${index}-${'x'.repeat(index % 9)}`;
         if (index % 3 === 0) await pause(index % 50);
         const answer = await transport.send({
           origin: `http://127.0.0.1:${port}`,
           method: 'PUT',
-          path: `/${manner}`,
+          path: `/${behaviour}`,
           headers: [],
           body: id,
           wantsBody: true,
-          ...(manner === 'never' && { timeoutMs: 100 }),
+          ...(behaviour === 'never' && { timeoutMs: 100 }),
         });
-        expect(answer, `${manner} ${id}`).toMatchObject(MANNERS[manner]?.outcome ?? {});
+        expect(answer, `${behaviour} ${id}`).toMatchObject(BEHAVIOURS[behaviour]?.outcome ?? {});
         if ('text' in answer) expect(answer.text).toBe(id);
       }),
     );

@@ -1,196 +1,99 @@
 import type { Clock } from '../../clock.ts';
-import { Connection } from './connection.ts';
-import type { ConnectionOwner, Destination } from './connection.ts';
-import { Exchange, headOf } from './exchange.ts';
-import type { Answer, NoAnswer, Outgoing } from './exchange.ts';
+import { Exchange } from './exchange.ts';
+import type { HttpResponse, NoResponse } from './exchange.ts';
+import { OriginPool } from './origin-pool.ts';
 
-export type { Answer, NoAnswer, Outgoing } from './exchange.ts';
+export type { HttpResponse, NoResponse } from './exchange.ts';
+
+export interface HttpRequest {
+  readonly origin: string;
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: string[];
+  readonly body?: string | Buffer | undefined;
+  /** The body of a 2xx is discarded unless it is wanted. */
+  readonly wantsBody?: boolean;
+  readonly timeoutMs?: number | undefined;
+}
 
 /**
- * HTTP to the CRM: keep-alive, HTTP/1.1, no redirects, one deadline over the whole exchange (waiting for a free connection
- * included). Never throws, never retries. Our own, on sockets: two of these calls stand behind every message, and the best library
- * makes each of them cost more than twice as much (`bench/experiments/crm-call-clients.ts`).
+ * HTTP/1.1 to the CRM with keep-alive. One deadline covers the whole exchange, including the wait for a free connection. Follows no
+ * redirects, never retries, never throws.
  */
 export interface Transport {
-  send(request: Outgoing): Promise<Answer | NoAnswer>;
-  /** Ends what is under way, as if the network had failed. */
+  send(request: HttpRequest): Promise<HttpResponse | NoResponse>;
+  /** Ends exchanges in flight as if the network had failed. */
   close(): Promise<void>;
 }
 
-export interface TransportOptions {
+export interface TransportDeps {
   readonly clock: Clock;
   readonly timeoutMs?: number;
   /** Per origin. Must carry rate × 2 × latency, or status calls queue up behind each other for seconds. */
-  readonly connections?: number;
+  readonly maxConnections?: number;
 }
 
 const SWEEP_MS = 250;
+const VALID_PATH = /^\/[\x21-\x7e]*$/;
+const INVALID_HEADER = /[^\t\x20-\x7e]/;
 
-export function createTransport(options: TransportOptions): Transport {
-  const { clock, timeoutMs = 10_000, connections = 256 } = options;
-  const lines = new Map<string, Lines>();
-  let cancelSweep: (() => void) | undefined;
-  let isClosed = false;
-
-  // One sweep over everything replaces a timer for each exchange.
-  function sweep(): void {
-    const now = clock.monotonic();
-    cancelSweep = undefined;
-    for (const one of lines.values()) if (one.sweep(now)) sweepSoon();
-  }
-
-  function sweepSoon(): void {
-    cancelSweep ??= clock.after(SWEEP_MS, sweep);
-  }
-
-  function linesTo(origin: string): Lines | undefined {
-    const known = lines.get(origin);
-    const url = known === undefined ? URL.parse(origin) : null;
-    if (url === null || !/^https?:$/.test(url.protocol)) return known;
-    const made = new Lines(url, connections, clock);
-    lines.set(origin, made);
-    return made;
-  }
-
-  return {
-    send(request) {
-      return new Promise((resolve) => {
-        const to = isClosed ? undefined : linesTo(request.origin);
-        const head = to && headOf(request, to.name);
-        if (to === undefined || head === undefined)
-          return resolve({ status: 0, reason: 'network', sent: false });
-        const deadline = clock.monotonic() + (request.timeoutMs ?? timeoutMs);
-        to.send(new Exchange(request, head, deadline, resolve));
-        sweepSoon();
-      });
-    },
-    async close() {
-      isClosed = true;
-      cancelSweep?.();
-      for (const one of lines.values()) one.close();
-    },
-  };
+export function createTransport(deps: TransportDeps): Transport {
+  return new UndiciTransport(deps);
 }
 
-/** The connections to one origin, and who waits for one. */
-class Lines implements ConnectionOwner {
-  /** As the `Host` header has it. */
-  readonly name: string;
-  readonly #destination: Destination;
-  readonly #most: number;
+class UndiciTransport implements Transport {
   readonly #clock: Clock;
-  readonly #open = new Set<Connection>();
-  /** Freed just now, in that order: the event loop has to look at them once more. */
-  readonly #fresh: Connection[] = [];
-  /** The one used last is used first: the others rest until they are closed. */
-  readonly #resting: Connection[] = [];
-  #waiting: Exchange[] = [];
-  #isLending = false;
+  readonly #timeoutMs: number;
+  readonly #maxConnections: number;
+  readonly #pools = new Map<string, OriginPool>();
+  readonly #inFlight = new Set<Exchange>();
+  #cancelSweep: (() => void) | undefined;
+  #isClosed = false;
 
-  constructor({ host, hostname, port, protocol }: URL, most: number, clock: Clock) {
-    const isSecure = protocol === 'https:';
-    this.name = host;
-    this.#destination = {
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port) || (isSecure ? 443 : 80),
-      isSecure,
-    };
-    this.#most = most;
+  constructor({ clock, timeoutMs = 10_000, maxConnections = 256 }: TransportDeps) {
     this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#maxConnections = maxConnections;
   }
 
-  send(exchange: Exchange): void {
-    const rested = this.#waiting.length === 0 ? this.#rested(polls() - 2) : undefined;
-    if (rested !== undefined) return rested.take(exchange);
-    const isServedSoon = this.#fresh.length > this.#waiting.length;
-    if (!isServedSoon && this.#open.size < this.#most) return this.#connect().take(exchange);
-    this.#waiting.push(exchange);
-    this.#lendSoon();
+  send(request: HttpRequest): Promise<HttpResponse | NoResponse> {
+    return new Promise((resolve) => {
+      const { timeoutMs = this.#timeoutMs, wantsBody = false } = request;
+      const exchange = new Exchange(this.#clock, timeoutMs, wantsBody, (result) => {
+        this.#inFlight.delete(exchange);
+        resolve(result);
+      });
+      const pool = isValid(request) ? this.#poolFor(request.origin) : undefined;
+      if (pool === undefined) return exchange.fail('network', 'INVALID_REQUEST');
+      this.#inFlight.add(exchange);
+      this.#cancelSweep ??= this.#clock.after(SWEEP_MS, this.#sweep);
+      pool.dispatch(request, exchange);
+    });
   }
 
-  freed(connection: Connection): void {
-    connection.restsUntil = this.#clock.monotonic() + connection.restMs;
-    connection.freedAtPoll = polls();
-    this.#fresh.push(connection);
-    this.#lendSoon();
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelSweep?.();
+    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  ended(connection: Connection): void {
-    this.#open.delete(connection);
-    for (const free of [this.#fresh, this.#resting]) {
-      const at = free.indexOf(connection);
-      if (at >= 0) free.splice(at, 1);
-    }
-    const next = this.#next();
-    if (next !== undefined) this.#connect().take(next);
+  #poolFor(origin: string): OriginPool | undefined {
+    const known = this.#isClosed ? undefined : this.#pools.get(origin);
+    const url = known === undefined && !this.#isClosed ? URL.parse(origin) : null;
+    if (url === null || !/^https?:$/.test(url.protocol)) return known;
+    const pool = new OriginPool(url.origin, this.#maxConnections);
+    this.#pools.set(origin, pool);
+    return pool;
   }
 
-  /** Ends what is overdue. Answers whether there will be anything to sweep. */
-  sweep(now: number): boolean {
-    const overdue = this.#waiting.filter(({ deadline }) => deadline <= now);
-    if (overdue.length > 0) this.#waiting = this.#waiting.filter(({ deadline }) => deadline > now);
-    for (const exchange of overdue) exchange.fail('timeout');
-    for (const connection of this.#open) {
-      if ((connection.exchange?.deadline ?? connection.restsUntil) <= now) connection.destroy('timeout');
-    }
-    return this.#open.size > 0;
-  }
-
-  close(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const exchange of waiting) exchange.fail('network');
-    for (const connection of this.#open) connection.destroy();
-  }
-
-  #lendSoon(): void {
-    if (this.#isLending || this.#waiting.length === 0 || this.#fresh.length === 0) return;
-    this.#isLending = true;
-    setImmediate(this.#lend);
-  }
-
-  /** Runs behind a poll: that one counts. */
-  readonly #lend = (): void => {
-    this.#isLending = false;
-    while (this.#waiting.length > 0) {
-      const connection = this.#rested(polls() - 1);
-      if (connection === undefined) return this.#lendSoon();
-      const next = this.#next();
-      if (next === undefined) this.#resting.push(connection);
-      else connection.take(next);
-    }
+  /** One sweep over all exchanges replaces the two timers per request that undici would keep. */
+  readonly #sweep = (): void => {
+    for (const exchange of this.#inFlight) exchange.checkDeadline();
+    this.#cancelSweep = this.#inFlight.size > 0 ? this.#clock.after(SWEEP_MS, this.#sweep) : undefined;
   };
-
-  /** The first who still has time. */
-  #next(): Exchange | undefined {
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      if (next.deadline > this.#clock.monotonic()) return next;
-      next.fail('timeout');
-    }
-    return undefined;
-  }
-
-  #connect(): Connection {
-    const connection = new Connection(this.#destination, this);
-    this.#open.add(connection);
-    return connection;
-  }
-
-  /**
-   * Only what the event loop has looked at since the answer came: some servers close behind one without a word, and whatever else
-   * they send behind it would be taken for the next. `poll` is the last one to be followed by another that is over.
-   */
-  #rested(poll: number): Connection | undefined {
-    for (let [first] = this.#fresh; first !== undefined && first.freedAtPoll <= poll; [first] = this.#fresh) {
-      this.#fresh.shift();
-      this.#resting.push(first);
-    }
-    const connection = this.#resting.pop();
-    if (connection === undefined || connection.restsUntil > this.#clock.monotonic()) return connection;
-    connection.destroy();
-    return this.#rested(poll);
-  }
 }
 
-/** How often the event loop has gone through the news of its sockets, the time under way included. */
-const polls = () => performance.nodeTiming.uvMetricsInfo.loopCount;
+/** undici rejects line breaks itself; this also keeps non-ASCII bytes off the wire, which servers decode in different ways. */
+const isValid = ({ path, headers }: HttpRequest) =>
+  VALID_PATH.test(path) && !INVALID_HEADER.test(headers.join(''));

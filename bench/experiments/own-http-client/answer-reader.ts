@@ -1,14 +1,14 @@
-/** `broken`: no answer can be made of these bytes. `too_large`: a body that was wanted does not end. */
+/** `broken`: the bytes are not a valid response. `too_large`: a wanted body exceeds the limit. */
 export type Progress = 'more' | 'complete' | 'broken' | 'too_large';
 
-/** Heads of interim answers and trailers included. */
+/** Includes the heads of interim responses and the trailers. */
 const MAX_HEAD_BYTES = 65_536;
 const MAX_BODY_BYTES = 256 * 1024;
 const LONGEST_REST_MS = 30_000;
-/** A connection rests this much shorter than the other side says, so that it is not closed while a request is on its way. */
+/** A connection is dropped this long before the server would close it, so that no request meets the close. */
 const REST_MARGIN_MS = 2000;
 
-/** Where the next bytes belong to. `chunk_end` and `trailers`: behind a chunk, behind the last one. */
+/** What the next bytes belong to. */
 type Place = 'head' | 'sized' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailers' | 'until_close' | 'behind';
 
 const INCOMPLETE = -1;
@@ -16,26 +16,26 @@ const BROKEN = -2;
 const TOO_LARGE = -3;
 
 /**
- * Cuts the answers on one connection out of its bytes, one after the other (RFC 9112). An answer whose end two readers could see in
- * different places is broken, and nothing that stands behind an answer is ever taken for the next one.
+ * Parses the responses on one connection (RFC 9112). A response with ambiguous framing is broken, and bytes after a response are
+ * never taken for the next one.
  */
 export class AnswerReader {
   status = 0;
-  headers = new AnswerHeaders('');
-  /** How long the connection may rest after this answer and be used again; 0: not at all. */
+  headers = new ResponseHeaders('');
+  /** How long the connection may stay idle after this response; 0: not reusable. */
   restMs = 0;
   #wantsBody = false;
   #place: Place = 'behind';
-  /** The beginning of a head or line whose end is yet to come, and how much of it was searched in vain. */
+  /** The start of an incomplete head or line, and how many of its bytes were searched already. */
   #unread: Pile | undefined;
   #searched = 0;
   #headBytes = 0;
   #left = 0;
   #size = 0;
-  /** Undefined when nobody wants to read it. */
+  /** Undefined when the body is discarded. */
   #body: Pile | undefined;
 
-  /** The body of a 2xx is thrown away unless it is wanted; any other tells why. */
+  /** The body of a 2xx is discarded unless it is wanted; the body of any other status gives the reason. */
   begin(wantsBody: boolean): void {
     this.#wantsBody = wantsBody;
     this.#place = 'head';
@@ -50,7 +50,7 @@ export class AnswerReader {
     return this.#body === undefined ? '' : this.#body.text;
   }
 
-  /** `bytes` are only looked at: what is needed later is copied. */
+  /** `bytes` is not retained: what is needed later is copied. */
   push(bytes: Buffer): Progress {
     this.#unread?.add(bytes, 0, bytes.length);
     const data = this.#unread?.bytes ?? bytes;
@@ -67,7 +67,7 @@ export class AnswerReader {
     return 'complete';
   }
 
-  /** Nothing more comes. */
+  /** The connection ended. */
   end(): Progress {
     if (this.#place !== 'until_close') return 'broken';
     this.#place = 'behind';
@@ -87,12 +87,12 @@ export class AnswerReader {
 
   #tooLarge(): Progress {
     if (this.#body !== undefined) return 'too_large';
-    // Nobody wants it: the answer is what its status says, and the rest is not worth the reading.
+    // The body is not wanted: the status says enough, and the rest is not read.
     this.restMs = 0;
     return 'complete';
   }
 
-  /** Reads one thing and answers where it ends. */
+  /** Reads one element and returns where it ends. */
   #read(data: Buffer, at: number): number {
     if (this.#place === 'head') return this.#readHead(data, at);
     if (this.#place === 'chunk_size') return this.#readChunkSize(data, at);
@@ -102,7 +102,7 @@ export class AnswerReader {
   }
 
   #readHead(data: Buffer, at: number): number {
-    // What drips in is searched only where it grew.
+    // Search only the bytes that arrived since the last call.
     if (this.#searched > 3 && data.indexOf(HEAD_END, at + this.#searched - 3) < 0) return INCOMPLETE;
     const text = data.toString('latin1', at);
     const length = text.indexOf(HEAD_END) + 2;
@@ -114,13 +114,13 @@ export class AnswerReader {
     if (status === 101) return BROKEN;
     if (status >= 200) {
       this.status = status;
-      this.headers = new AnswerHeaders(head);
+      this.headers = new ResponseHeaders(head);
       if (!this.#frame(head.startsWith(HTTP_1_1))) return BROKEN;
     }
     return at + length + 2;
   }
 
-  /** Finds out how long the body is, and whether the connection outlives it. */
+  /** Determines the length of the body and whether the connection can be reused after it. */
   #frame(isPersistent: boolean): boolean {
     const { headers, status } = this;
     const length = headers.find(CONTENT_LENGTH);
@@ -133,7 +133,7 @@ export class AnswerReader {
     this.restMs = isPersistent ? restOf(headers) : 0;
     if (status === 204 || status === 304) {
       this.#place = 'behind';
-      // Whoever announces a body here may send it as well, and it would be taken for the next answer.
+      // A server that announces a body here may also send it, and it would be taken for the next response.
       if (coding !== undefined || (length !== undefined && this.#left > 0)) this.restMs = 0;
     } else if (coding !== undefined) this.#place = 'chunk_size';
     else if (length !== undefined) this.#place = this.#left === 0 ? 'behind' : 'sized';
@@ -172,7 +172,7 @@ export class AnswerReader {
     return at + 2;
   }
 
-  /** They say nothing that we would use. */
+  /** Trailers are skipped. */
   #readTrailer(data: Buffer, at: number): number {
     const end = this.#lineEnd(data, at);
     if (end === 0) return INCOMPLETE;
@@ -182,7 +182,7 @@ export class AnswerReader {
     return end;
   }
 
-  /** 0: yet to come. */
+  /** Returns 0 when the line is incomplete. */
   #lineEnd(data: Buffer, at: number): number {
     return data.indexOf(LF, at + this.#searched) + 1;
   }
@@ -190,7 +190,7 @@ export class AnswerReader {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Bytes that are kept. Room is doubled when it runs out, so that many drips cost no more than one gush. */
+/** A growing buffer. Its capacity doubles, so that many small chunks cost no more than one large one. */
 class Pile {
   #room = EMPTY;
   #length = 0;
@@ -215,8 +215,8 @@ class Pile {
   }
 }
 
-/** The lines of one head, looked up only when somebody asks. */
-export class AnswerHeaders {
+/** The header lines of one response, parsed on demand. */
+export class ResponseHeaders {
   readonly #text: string;
   readonly #lower: string;
 
@@ -230,19 +230,19 @@ export class AnswerHeaders {
     return this.find(`\r\n${name}:`);
   }
 
-  /** As `get`, by the beginning of the line. */
+  /** As `get`, by the start of the line. */
   find(needle: string): string | undefined {
     const start = this.#lower.indexOf(needle);
     if (start < 0) return undefined;
     let from = start + needle.length;
     let to = this.#text.indexOf('\r\n', from);
-    // Not `trim`: to others, what it takes away besides these is part of the value.
+    // Not `trim`: other parsers treat further whitespace as part of the value.
     while (isBlank(this.#text.charCodeAt(from))) from++;
     while (to > from && isBlank(this.#text.charCodeAt(to - 1))) to--;
     return this.#text.slice(from, to);
   }
 
-  /** `pattern` sees all lines in small letters. */
+  /** `pattern` is matched against the lower-cased lines. */
   has(pattern: RegExp): boolean {
     return pattern.test(this.#lower);
   }
@@ -260,7 +260,7 @@ const TRANSFER_ENCODING = '\r\ntransfer-encoding:';
 const CLOSE = /\r\nconnection:[^\r]*\bclose\b/;
 const KEEP_ALIVE = '\r\nkeep-alive:';
 const TIMEOUT = /timeout=(\d{1,6})/i;
-// Nothing but whole lines of names and values: no bare line feed, folded line or blank before a colon can hide what frames a body.
+// Complete lines of names and values only: no bare line feed, folded line or blank before a colon can hide a framing header.
 const HEAD =
   /^HTTP\/1\.[01] [1-5]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?\r\n(?:[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 const TRAILER = /^(?:[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*)?\r\n$/;
@@ -272,7 +272,7 @@ const LF = 0x0a;
 
 const isBlank = (code: number) => code === 0x20 || code === 0x09;
 
-function restOf(headers: AnswerHeaders): number {
+function restOf(headers: ResponseHeaders): number {
   if (headers.has(CLOSE)) return 0;
   const seconds = TIMEOUT.exec(headers.find(KEEP_ALIVE) ?? '')?.[1];
   if (seconds === undefined) return LONGEST_REST_MS;

@@ -6,27 +6,27 @@ import type { ConnectionOptions } from 'node:tls';
 import { AnswerReader } from './answer-reader.ts';
 import type { Exchange, NoAnswer } from './exchange.ts';
 
-/** Where connections go, and what they have in common. */
+/** The origin of the connections and the TLS session they share. */
 export interface Destination {
   readonly host: string;
   readonly port: number;
   readonly isSecure: boolean;
-  /** Makes the next handshake cheaper. */
+  /** Resumed by the next handshake. */
   session?: Buffer;
 }
 
 export interface ConnectionOwner {
-  /** The answer is there; the connection can take another request. */
+  /** The response is complete; the connection can take another request. */
   freed(connection: Connection): void;
   ended(connection: Connection): void;
 }
 
-/** Every read of every connection goes through here: what it brings is looked at before the next one begins. */
+/** Shared by all reads of all connections: a chunk is parsed before the next read begins. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(65_536);
 
-/** One connection to the CRM: HTTP/1.1, one request at a time. */
+/** One HTTP/1.1 connection with one request at a time. */
 export class Connection {
-  /** The owner's business: monotonic time until which it may rest, and how often the event loop had polled when that began. */
+  /** Set by the owner: monotonic time until which it may stay idle, and the poll count when it became idle. */
   restsUntil = 0;
   freedAtPoll = 0;
   readonly #destination: Destination;
@@ -52,12 +52,12 @@ export class Connection {
       this.#write();
     });
     this.#socket.on('end', () => this.#ended());
-    // `close` follows a turn of the event loop later: too late for who would write on it until then.
+    // `close` follows one event loop turn later, which is too late for a caller that writes in between.
     this.#socket.on('error', () => this.destroy());
     this.#socket.once('close', () => this.destroy());
   }
 
-  /** What it is busy with. */
+  /** The exchange in flight. */
   get exchange(): Exchange | undefined {
     return this.#exchange;
   }
@@ -72,11 +72,11 @@ export class Connection {
     if (this.#isOpen) this.#write();
   }
 
-  /** What it is busy with fails. */
+  /** Fails the exchange in flight. */
   destroy(reason: NoAnswer['reason'] = 'network'): void {
     if (this.#isDone) return;
     this.#isDone = true;
-    // A session that the other side chokes on would keep us out for good.
+    // A session the server cannot handle would break every further handshake.
     if (!this.#isOpen) delete this.#destination.session;
     this.#socket.destroy();
     const exchange = this.#exchange;
@@ -100,7 +100,7 @@ export class Connection {
   }
 
   #heard(bytes: Buffer): void {
-    // Nobody asked.
+    // Unsolicited bytes: no request is in flight, so the connection cannot be trusted.
     if (this.#exchange?.isSent !== true) return this.destroy();
     this.#proceed(this.#exchange, this.#reader.push(bytes));
   }
@@ -115,7 +115,7 @@ export class Connection {
     if (progress === 'complete') {
       const { status, headers, text, restMs } = this.#reader;
       this.#exchange = undefined;
-      // A request that is answered before all of it was sent would be taken for the next one.
+      // The response arrived before the whole request was sent: the rest would be read as the next request.
       if (restMs > 0 && this.#socket.writableLength === 0) this.#owner.freed(this);
       else this.destroy();
       return exchange.settle({ status, headers, text });
