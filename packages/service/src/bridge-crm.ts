@@ -65,7 +65,7 @@ const DAY_MS = 24 * HOUR_MS;
 export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSide> {
   const { config, log, clock, life, metrics } = ground;
   const { changes, journal, switchboard, failpoint, licenses } = needs;
-  const transport = createTransport({ clock });
+  const transport = createTransport({ clock, proxies: config.proxies });
   life.add('calls to the CRM', () => transport.close());
 
   const keys =

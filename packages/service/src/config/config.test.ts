@@ -133,4 +133,36 @@ describe('settings', () => {
     );
     expect(faultsOf({ CRM_PIT_TOKENS: '{"loc1":1}' })).toHaveLength(1);
   });
+
+  it('proxies come in either case, lower case first, with http:// added', () => {
+    const { config } = loadConfig({
+      HTTPS_PROXY: 'http://upper.example:3128',
+      https_proxy: 'lower.example:3128',
+      HTTP_PROXY: 'https://user:p%40ss@upper.example',
+      http_proxy: '',
+      NO_PROXY: 'a.example,b.example',
+    });
+    expect(config.proxies).toEqual({
+      https: 'http://lower.example:3128/',
+      http: 'https://user:p%40ss@upper.example/',
+      bypass: 'a.example,b.example',
+    });
+    expect(loadConfig({}).config.proxies).toEqual({ https: undefined, http: undefined, bypass: '' });
+  });
+
+  it('the credentials of a proxy are in neither summary nor faults', () => {
+    const { summary, warnings } = loadConfig({ https_proxy: 'http://user:canary@proxy.example:3128' });
+    expect(summary).toEqual({ HTTPS_PROXY: 'set' });
+    expect(warnings).toEqual([]);
+    for (const value of [
+      'socks5://user:canary@proxy.example',
+      'http://user:canary@proxy.example/path',
+      'http://user:canary%zz@proxy.example',
+      'http://user:canary@proxy.example:port',
+    ]) {
+      const faults = faultsOf({ HTTPS_PROXY: value });
+      expect(faults).toEqual([expect.stringMatching(/^HTTPS_PROXY must /)]);
+      expect(faults.join()).not.toContain('canary');
+    }
+  });
 });

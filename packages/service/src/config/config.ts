@@ -19,6 +19,14 @@ export type OAuthConfig =
       database: DatabaseConfig;
     };
 
+/** Proxies for calls to the CRM, by the protocol of the call. */
+export interface ProxyConfig {
+  readonly http: string | undefined;
+  readonly https: string | undefined;
+  /** Hosts that are called directly, as `NO_PROXY` lists them. */
+  readonly bypass: string;
+}
+
 export type AssetsConfig =
   | { engine: 'disk'; folder: string }
   | { engine: 's3'; endpoint: string; region: string; accessKeyId: string; secretAccessKey: string };
@@ -48,6 +56,7 @@ export interface Config {
     readonly footerOnPlainText: boolean;
     readonly onUncertain: 'retry' | 'park';
   };
+  readonly proxies: ProxyConfig;
   readonly oauth: OAuthConfig;
   readonly privateTokens: {
     readonly single: string | undefined;
@@ -150,6 +159,7 @@ function build(settings: Settings): Config {
       footerOnPlainText: value(settings.footerOnPlainText),
       onUncertain: value(settings.onUncertain),
     },
+    proxies: { http: settings.httpProxy, https: settings.httpsProxy, bypass: settings.noProxy ?? '' },
     oauth: oauthOf(settings, database, dataDir),
     privateTokens: {
       single: settings.pitToken,

@@ -22,8 +22,9 @@ export function configurationPage(): string {
     const rows = settings.map((setting) => {
       const shown = setting.fallback === undefined ? '' : `\`${setting.fallback}\``;
       const marks = setting.secret ? ' Secret.' : '';
+      const alias = setting.alias === undefined ? '' : ` Also \`${setting.alias}\`, which wins.`;
       const file = takesFile(setting) ? ` Also \`${setting.name}_FILE\`.` : '';
-      return `| \`${setting.name}\` | ${shown} | ${setting.about}${marks}${file} |`;
+      return `| \`${setting.name}\` | ${shown} | ${setting.about}${marks}${alias}${file} |`;
     });
     return `## ${group}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
   });

@@ -31,9 +31,9 @@ export function readSettings(env: Environment): ReadResult {
 
 type Given = { value: string | undefined; origin: 'set' | 'file' | 'default' | 'unset' };
 
-/** `NAME`, or for secrets and keys `NAME_FILE` with the path of a file that holds the value. */
+/** The alias or `NAME`, or for secrets and keys `NAME_FILE` with the path of a file that holds the value. */
 function lookUp(env: Environment, setting: Setting, faults: string[]): Given {
-  const direct = env[setting.name];
+  const direct = (setting.alias && env[setting.alias]) || env[setting.name];
   const file = env[`${setting.name}_FILE`];
   if (direct !== undefined && direct !== '') return { value: direct, origin: 'set' };
   if (takesFile(setting) && file !== undefined && file !== '') {

@@ -8,6 +8,8 @@ export interface Setting<T = unknown> {
   /** The default, as written in the environment; undefined for an optional setting without one. */
   readonly fallback: string | undefined;
   readonly secret: boolean;
+  /** A second name, read first. */
+  readonly alias?: string;
   readonly parse: (value: string) => T;
 }
 
@@ -51,6 +53,18 @@ const webAddress = (value: string) => {
     return fail('must be an address without credentials, query or fragment');
   return url.href.replace(/\/$/, '');
 };
+
+/** An HTTP proxy, credentials included if it asks for them. The message never quotes the value. */
+const proxyAddress = (value: string) => {
+  const url = URL.parse(/^[a-z\d+.-]+:\/\//i.test(value) ? value : `http://${value}`);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '')
+    return fail('must be the http:// or https:// address of a proxy, such as http://proxy.example:3128');
+  if (![url.username, url.password].every(isPercentEncoded))
+    return fail('must have its user name and password percent-encoded');
+  return url.href;
+};
+
+const isPercentEncoded = (value: string) => !/%(?![\da-f]{2})/i.test(value);
 
 const matching = (pattern: RegExp, expected: string) => (value: string) =>
   pattern.test(value) ? value : fail(expected);
@@ -127,6 +141,12 @@ const define = <T>(
 ): Setting<T> => ({ name, group, about, fallback, secret, parse });
 
 const SECRET = true;
+
+/** Proxy settings are customarily written in either case; lower case wins. */
+const inEitherCase = <T>(setting: Setting<T>): Setting<T> => ({
+  ...setting,
+  alias: setting.name.toLowerCase(),
+});
 
 export const SETTINGS = {
   port: define(
@@ -289,6 +309,28 @@ export const SETTINGS = {
     'retry',
     choice('retry', 'park'),
     'What to do with an inbound message whose delivery was interrupted by a crash: retry under the same idempotency key, or park it.',
+  ),
+  httpsProxy: inEitherCase(
+    define(
+      'CRM',
+      'HTTPS_PROXY',
+      undefined,
+      proxyAddress,
+      'Proxy for calls to https:// addresses of the CRM, such as http://user:password@proxy.example:3128. Calls to this machine itself never use a proxy.',
+      SECRET,
+    ),
+  ),
+  httpProxy: inEitherCase(
+    define('CRM', 'HTTP_PROXY', undefined, proxyAddress, 'The same for http:// addresses.', SECRET),
+  ),
+  noProxy: inEitherCase(
+    define(
+      'CRM',
+      'NO_PROXY',
+      undefined,
+      text,
+      'Hosts that are called without a proxy, separated by commas: example.com (subdomains included), *.example.com, example.com:8443, or * for all.',
+    ),
   ),
 
   oauthEnabled: define(

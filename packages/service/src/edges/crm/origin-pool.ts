@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 
-import { Pool } from 'undici';
+import { EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 
+import type { ProxyConfig } from '../../config/config.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpRequest } from './transport.ts';
 
@@ -13,39 +14,67 @@ const KEEP_ALIVE_MS = 30_000;
 const KEEP_ALIVE_MARGIN_MS = 2000;
 /** A larger body may still be partly unsent when the response arrives; the next request would have to wait behind the rest. */
 const MAX_REUSED_BODY_BYTES = 65_536;
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** The connections to one origin. */
+/** The connections to one origin, direct or through a proxy. */
 export class OriginPool {
+  readonly #origin: string;
   readonly #dispatcher: Dispatcher;
   /** undici leaves sockets alone that are still connecting when it is destroyed. */
   readonly #closing = new AbortController();
 
-  constructor(origin: string, maxConnections: number) {
+  constructor(url: URL, maxConnections: number, proxies: ProxyConfig) {
     setMaxListeners(0, this.#closing.signal);
-    this.#dispatcher = new Pool(origin, {
-      connections: maxConnections,
-      pipelining: 1,
-      allowH2: false,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
-      // The transport enforces one deadline for the whole exchange.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: { timeout: CONNECT_TIMEOUT_MS, signal: this.#closing.signal },
-    });
+    this.#origin = url.origin;
+    this.#dispatcher = createDispatcher(url, maxConnections, proxies, this.#closing.signal);
   }
 
   dispatch(request: HttpRequest, exchange: Exchange): void {
     const { method, path, body = null } = request;
     const headers = ['user-agent', 'footbridge', ...request.headers];
     const reset = body !== null && body.length > MAX_REUSED_BODY_BYTES;
-    this.#dispatcher.dispatch({ method, path, headers, body, reset }, exchange);
+    this.#dispatcher.dispatch({ origin: this.#origin, method, path, headers, body, reset }, exchange);
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#dispatcher.destroy();
   }
+}
+
+function createDispatcher(
+  { origin, protocol, hostname }: URL,
+  maxConnections: number,
+  proxies: ProxyConfig,
+  signal: AbortSignal,
+): Dispatcher {
+  const connect = { timeout: CONNECT_TIMEOUT_MS, signal };
+  const options: Pool.Options = {
+    connections: maxConnections,
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
+    // The transport enforces one deadline for the whole exchange.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect,
+  };
+  const isSecure = protocol === 'https:';
+  const proxy = isSecure ? proxies.https : proxies.http;
+  if (proxy === undefined || LOOPBACK.test(hostname)) return new Pool(origin, options);
+  return new EnvHttpProxyAgent({
+    ...options,
+    // Empty strings keep undici from reading the environment, and from using HTTP_PROXY for https.
+    httpProxy: isSecure ? '' : proxy,
+    httpsProxy: isSecure ? proxy : '',
+    noProxy: proxies.bypass,
+    proxyTls: connect,
+    // A proxy that does not answer CONNECT must not hold a connection for undici's default of five minutes.
+    clientFactory: (target, given) => new Pool(target, { ...given, headersTimeout: CONNECT_TIMEOUT_MS }),
+    // Without tunnel undici would build the pool to the proxy without these options.
+    factory: (target, given) => new Pool(target, Object.assign({}, options, given)),
+  });
 }

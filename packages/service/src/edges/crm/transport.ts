@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import type { ProxyConfig } from '../../config/config.ts';
 import { Exchange } from './exchange.ts';
 import type { HttpResponse, NoResponse } from './exchange.ts';
 import { OriginPool } from './origin-pool.ts';
@@ -32,9 +33,11 @@ export interface TransportDeps {
   readonly timeoutMs?: number;
   /** Per origin. Must carry rate × 2 × latency, or status calls queue up behind each other for seconds. */
   readonly maxConnections?: number;
+  readonly proxies?: ProxyConfig;
 }
 
 const SWEEP_MS = 250;
+const NO_PROXIES: ProxyConfig = { http: undefined, https: undefined, bypass: '' };
 const VALID_PATH = /^\/[\x21-\x7e]*$/;
 const INVALID_HEADER = /[^\t\x20-\x7e]/;
 
@@ -46,15 +49,17 @@ class UndiciTransport implements Transport {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #maxConnections: number;
+  readonly #proxies: ProxyConfig;
   readonly #pools = new Map<string, OriginPool>();
   readonly #inFlight = new Set<Exchange>();
   #cancelSweep: (() => void) | undefined;
   #isClosed = false;
 
-  constructor({ clock, timeoutMs = 10_000, maxConnections = 256 }: TransportDeps) {
+  constructor({ clock, timeoutMs = 10_000, maxConnections = 256, proxies = NO_PROXIES }: TransportDeps) {
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#maxConnections = maxConnections;
+    this.#proxies = proxies;
   }
 
   send(request: HttpRequest): Promise<HttpResponse | NoResponse> {
@@ -82,7 +87,7 @@ class UndiciTransport implements Transport {
     const known = this.#isClosed ? undefined : this.#pools.get(origin);
     const url = known === undefined && !this.#isClosed ? URL.parse(origin) : null;
     if (url === null || !/^https?:$/.test(url.protocol)) return known;
-    const pool = new OriginPool(url.origin, this.#maxConnections);
+    const pool = new OriginPool(url, this.#maxConnections, this.#proxies);
     this.#pools.set(origin, pool);
     return pool;
   }
