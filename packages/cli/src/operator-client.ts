@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { parseRetryAfter } from '@footbridge/protocol/retry-after';
+
 import { EXIT, Failure } from './failure.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
@@ -98,10 +100,13 @@ const NEXT_OF: Readonly<Record<number, string>> = {
 
 function refusal(answer: Response, text: string): Failure {
   const body = errorBody(text);
-  const wait = answer.headers.get('retry-after');
+  const waitMs = parseRetryAfter(answer.headers.get('retry-after'), Date.now());
   return new Failure(body.message ?? body.error ?? `the service answered ${answer.status}`, {
     exitCode: EXIT_OF[answer.status] ?? (answer.status >= 500 ? EXIT.unreachable : EXIT.failed),
-    next: answer.status === 429 && wait !== null ? `wait ${wait} s, then try again` : NEXT_OF[answer.status],
+    next:
+      answer.status === 429 && waitMs !== undefined
+        ? `wait ${Math.ceil(waitMs / 1000)} s, then try again`
+        : NEXT_OF[answer.status],
     code: body.code,
   });
 }

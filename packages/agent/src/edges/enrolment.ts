@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { asDeviceId } from '@footbridge/protocol/ids';
 import type { DeviceId } from '@footbridge/protocol/ids';
+import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import { request } from 'undici';
 
 import type { Log } from '../log.ts';
@@ -159,8 +160,8 @@ async function call(url: string, headers: Record<string, string>, body: string |
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await response.body.text();
-    const seconds = Number(response.headers['retry-after'] ?? Number.NaN);
-    const retryAfter = Number.isNaN(seconds) ? {} : { retryAfterMs: seconds * 1000 };
+    const waitMs = parseRetryAfter(String(response.headers['retry-after'] ?? ''), Date.now());
+    const retryAfter = waitMs === undefined ? {} : { retryAfterMs: waitMs };
     return { status: response.statusCode, body: readObject(text), ...retryAfter };
   } catch {
     return { status: undefined, body: {} };

@@ -13,6 +13,7 @@ import type {
   SendFrame,
   ServiceFrame,
 } from '@footbridge/protocol/frames';
+import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import { WebSocket } from 'ws';
 
 import type { Clock } from '../../clock.ts';
@@ -125,7 +126,7 @@ export class Session {
       this.#refusal = {
         how: 'refused',
         status: response.statusCode ?? 0,
-        retryAfterMs: retryAfterMs(response.headers['retry-after']),
+        retryAfterMs: parseRetryAfter(response.headers['retry-after'], Date.now()),
       };
       response.resume();
       request.destroy();
@@ -231,9 +232,4 @@ function faultOf(text: string, bytes: number): string | undefined {
 
 function socketUrl(url: string): string {
   return `${url.replace(/\/+$/, '').replace(/^http/, 'ws')}/mac/socket`;
-}
-
-function retryAfterMs(header: string | undefined): number | undefined {
-  const seconds = Number(header);
-  return header === undefined || Number.isNaN(seconds) ? undefined : seconds * 1000;
 }

@@ -1,3 +1,5 @@
+import { parseRetryAfter } from '@footbridge/protocol/retry-after';
+
 import type { HttpResponse } from './transport.ts';
 
 /** What an answer outside of 2xx means for the call that got it. */
@@ -20,16 +22,17 @@ const NOT_YET: Judgement = { kind: 'not_yet' };
 const NOT_THE_TOKEN =
   /not authorized for this scope|user type mismatch|authclass type is not allowed|version header|no message found/i;
 const TOO_EARLY = /no conversation provider found for this message/i;
-const LONGEST_WAIT_MS = 600_000;
+const MAX_WAIT_MS = 600_000;
 
 export function judgeRefusal(answer: HttpResponse, words: string, now: number): Judgement {
   const { status } = answer;
   if (status === 401) return NOT_THE_TOKEN.test(words) ? REFUSED : TOKEN_REFUSED;
   if (status === 403) return TOO_EARLY.test(words) ? NOT_YET : REFUSED;
-  if (status === 429) return { kind: 'later', waitMs: askedWait(answer.headers, now) ?? 1000 };
+  if (status === 429)
+    return { kind: 'later', waitMs: Math.min(askedWait(answer.headers, now) ?? 1000, MAX_WAIT_MS) };
   if (status >= 500) {
-    const waitMs = retryAfter(answer.headers, now);
-    return waitMs === undefined ? LATER : { kind: 'later', waitMs };
+    const waitMs = parseRetryAfter(answer.headers.get('retry-after'), now);
+    return waitMs === undefined ? LATER : { kind: 'later', waitMs: Math.min(waitMs, MAX_WAIT_MS) };
   }
   // A redirect is no answer of the CRM's: it says that the address is wrong or something stands in between.
   if (status === 408 || status === 425 || status < 400) return LATER;
@@ -39,15 +42,7 @@ export function judgeRefusal(answer: HttpResponse, words: string, now: number): 
 function askedWait(headers: HttpResponse['headers'], now: number): number | undefined {
   const interval = Number(headers.get('x-ratelimit-interval-milliseconds'));
   return (
-    retryAfter(headers, now) ??
-    (Number.isFinite(interval) && interval > 0 ? Math.min(interval, LONGEST_WAIT_MS) : undefined)
+    parseRetryAfter(headers.get('retry-after'), now) ??
+    (Number.isFinite(interval) && interval > 0 ? interval : undefined)
   );
-}
-
-/** Seconds or a date (RFC 9110). */
-function retryAfter(headers: HttpResponse['headers'], now: number): number | undefined {
-  const value = headers.get('retry-after');
-  if (value === undefined || value === '') return undefined;
-  const wait = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
-  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), LONGEST_WAIT_MS) : undefined;
 }
