@@ -1,6 +1,11 @@
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
-import type { MessageReceivedFrame, MessageStatusFrame, SendFrame } from '@footbridge/protocol/frames';
+import type {
+  AckOutcome,
+  MessageReceivedFrame,
+  MessageStatusFrame,
+  SendFrame,
+} from '@footbridge/protocol/frames';
 
 import { systemClock } from '../../packages/service/src/clock.ts';
 import type { Clock } from '../../packages/service/src/clock.ts';
@@ -10,7 +15,6 @@ import { startListener } from '../../packages/service/src/edges/http/listener.ts
 import { enrolmentRoutes } from '../../packages/service/src/edges/mac/enrolment-routes.ts';
 import { createMacGateway } from '../../packages/service/src/edges/mac/mac-gateway.ts';
 import { MacSession } from '../../packages/service/src/edges/mac/mac-session.ts';
-import type { AckOutcome } from '../../packages/service/src/edges/mac/mac-session.ts';
 import { devicesRoutes } from '../../packages/service/src/edges/operator/devices-routes.ts';
 import { licensesRoutes } from '../../packages/service/src/edges/operator/licenses-routes.ts';
 import { locationsRoutes } from '../../packages/service/src/edges/operator/locations-routes.ts';

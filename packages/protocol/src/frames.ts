@@ -140,6 +140,12 @@ export type RegisteredFrame = FromSchema<typeof SERVICE_FRAMES.registered>;
 export type SendFrame = FromSchema<typeof SERVICE_FRAMES.send>;
 export type RedeliverFrame = FromSchema<typeof SERVICE_FRAMES.redeliver>;
 export type AckFrame = FromSchema<typeof SERVICE_FRAMES.ack>;
+/** What became of a frame from a Mac. `retry`: it is not acknowledged, so the Mac keeps it and sends it again. */
+export type AckOutcome =
+  | { readonly outcome: 'delivered' }
+  | { readonly outcome: 'skipped' }
+  | { readonly outcome: 'rejected'; readonly reason: string }
+  | 'retry';
 export type ServiceFrame = RegisteredFrame | SendFrame | RedeliverFrame | AckFrame;
 
 /**

@@ -4,6 +4,7 @@ import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
 import { parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
 import type {
+  AckOutcome,
   MacFrame,
   MessageReceivedFrame,
   MessageStatusFrame,
@@ -21,13 +22,6 @@ import type { CutReason, Lease, Line, LineFrame, Switchboard } from '../../ports
 import type { Beating } from './heartbeat-wheel.ts';
 import type { MacSocket, SocketOwner } from './mac-socket.ts';
 import type { Reader } from './slow-readers.ts';
-
-/** What became of a frame. `retry`: it was not delivered and is not acknowledged; the Mac keeps it and sends it again. */
-export type AckOutcome =
-  | { readonly outcome: 'delivered' }
-  | { readonly outcome: 'skipped' }
-  | { readonly outcome: 'rejected'; readonly reason: string }
-  | 'retry';
 
 /** Delivers inbound messages to the CRM. Calls come in order of arrival and do not wait for earlier ones. */
 export interface Inbound {

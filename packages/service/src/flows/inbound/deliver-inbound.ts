@@ -1,5 +1,5 @@
 import type { InboundCode } from '@footbridge/protocol/codes';
-import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
+import type { AckOutcome, MessageReceivedFrame } from '@footbridge/protocol/frames';
 
 import { sleep } from '../../clock.ts';
 import type { Clock } from '../../clock.ts';
@@ -14,13 +14,6 @@ import type { ContactCalls, InboundCalls, NotDone, Posted } from './crm-calls.ts
 import { idempotencyKey } from './idempotency-key.ts';
 import { InboundJob } from './inbound-job.ts';
 import { maskHandle } from './mask-handle.ts';
-
-/** How a frame of the Mac is answered. `retry`: not at all, so that the Mac keeps it and sends it again. */
-export type AckOutcome =
-  | { readonly outcome: 'delivered' }
-  | { readonly outcome: 'skipped' }
-  | { readonly outcome: 'rejected'; readonly reason: string }
-  | 'retry';
 
 /** Puts attachments where the CRM shows them best. Always answers. */
 export interface Attachments {

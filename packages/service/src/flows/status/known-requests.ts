@@ -1,11 +1,6 @@
-import type { Telling } from './telling.ts';
+import type { AckOutcome } from '@footbridge/protocol/frames';
 
-/** How a frame of the Mac is answered. `retry`: not at all, so that the Mac keeps it and sends it again. */
-export type AckOutcome =
-  | { readonly outcome: 'delivered' }
-  | { readonly outcome: 'skipped' }
-  | { readonly outcome: 'rejected'; readonly reason: string }
-  | 'retry';
+import type { Telling } from './telling.ts';
 
 export interface KnownRequest {
   readonly locationId: string;

@@ -1,4 +1,4 @@
-import type { MessageStatusFrame } from '@footbridge/protocol/frames';
+import type { AckOutcome, MessageStatusFrame } from '@footbridge/protocol/frames';
 import { requestTime, usableMessageId } from '@footbridge/protocol/ids';
 
 import { sleep } from '../../clock.ts';
@@ -8,7 +8,7 @@ import type { Logger } from '../../log.ts';
 import type { Journal, JournalReader, Told } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { KnownRequests } from './known-requests.ts';
-import type { AckOutcome, KnownRequest } from './known-requests.ts';
+import type { KnownRequest } from './known-requests.ts';
 import { MessageLanes } from './message-lanes.ts';
 import type { Status, StatusCalls, StatusOutcome } from './status-calls.ts';
 import { Telling, laneOf } from './telling.ts';
