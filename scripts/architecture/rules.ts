@@ -8,7 +8,7 @@ export interface Part {
   readonly separate?: RegExp;
 }
 
-const FOUNDATION = ['errors', 'log', 'clock', 'lifecycle', 'failpoint', 'metrics', 'sodium'];
+const FOUNDATION = ['errors', 'log', 'clock', 'lifecycle', 'failpoint', 'metrics', 'serial-by-key', 'sodium'];
 
 /** The service and the agent share the three words: edges, flows, ports. */
 export const SERVICE: readonly Part[] = [
@@ -21,6 +21,7 @@ export const SERVICE: readonly Part[] = [
   { name: 'lifecycle', files: /^lifecycle\.ts$/, mayImport: [] },
   { name: 'failpoint', files: /^failpoint\.ts$/, mayImport: [] },
   { name: 'metrics', files: /^(metrics|tallies)\.ts$/, mayImport: ['metrics'] },
+  { name: 'serial-by-key', files: /^serial-by-key\.ts$/, mayImport: [] },
   { name: 'sodium', files: /^sodium(-native\.d)?\.ts$/, mayImport: [] },
   { name: 'operator-token', files: /^operator-token\.ts$/, mayImport: ['errors'] },
   { name: 'sql', files: /^sql\//, mayImport: ['errors'] },

@@ -329,7 +329,7 @@ describe('status callbacks', () => {
     here.crm.calm();
     await here.settled();
     expect(here.crm.statusesOf('m1')).toHaveLength(2);
-    expect(here.log).toContain('the CRM did not take a status');
+    expect(here.log).toContain('"event":"status.not_accepted"');
   });
 
   it('A11 a terminal status is acknowledged only when the CRM took it, and survives a restart on the Mac', async () => {

@@ -17,6 +17,7 @@ import { grantsRoutes } from './edges/operator/grants-routes.ts';
 import { messagesRoutes } from './edges/operator/messages-routes.ts';
 import type { Failpoint } from './failpoint.ts';
 import { createPrepareAttachments } from './flows/assets/prepare-attachments.ts';
+import { createLookUpPhone } from './flows/contacts/look-up-phone.ts';
 import type { OverviewDeps } from './flows/enrol/overview.ts';
 import { createInbound } from './flows/inbound/deliver-inbound.ts';
 import { grantStates } from './flows/oauth/grant-states.ts';
@@ -37,7 +38,7 @@ import type { Lease, Switchboard } from './ports/switchboard/switchboard.ts';
 import { openDatabase } from './sql/open-database.ts';
 import type { OpenDatabase } from './sql/open-database.ts';
 
-export interface CrmNeeds {
+export interface CrmDeps {
   readonly database: OpenDatabase;
   readonly changes: Changes;
   readonly journal: SqlJournal;
@@ -61,10 +62,10 @@ export interface CrmSide {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Tokens, calls to the CRM, and the two flows that use them. */
-export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSide> {
+/** Tokens, calls to the CRM, and the flows that use them. */
+export async function composeCrm(ground: Ground, deps: CrmDeps): Promise<CrmSide> {
   const { config, log, clock, life, metrics } = ground;
-  const { changes, journal, switchboard, failpoint, licenses } = needs;
+  const { changes, journal, switchboard, failpoint, licenses } = deps;
   const transport = createTransport({ clock, proxies: config.proxies });
   life.add('calls to the CRM', () => transport.close());
 
@@ -73,7 +74,7 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
   const grants =
     keys.length === 0
       ? undefined
-      : createSqlGrants({ database: await grantDatabase(ground, needs), clock, vault: createVault(keys) });
+      : createSqlGrants({ database: await grantDatabase(ground, deps), clock, vault: createVault(keys) });
   const tokens = createTokens({
     oauth:
       config.oauth.state === 'ready' && grants !== undefined
@@ -102,12 +103,12 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
   const client = createCrmClient({
     transport,
     host: config.crm.host,
-    bearers: tokens,
+    tokens,
     clock,
     callsPer10Sec: config.limits.crmCallsPer10Sec,
     observe: metrics.crmCall,
   });
-  const contacts = createContactCalls(client, clock);
+  const contacts = createContactCalls(client);
   const otherNodes = config.cluster.engine === 'redis';
   const common = {
     journal,
@@ -128,7 +129,7 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
   });
   life.add('statuses', () => statuses.close());
 
-  const guids = createSqlGuids({ database: needs.database, clock, owner: ground.node });
+  const guids = createSqlGuids({ database: deps.database, clock, owner: ground.node });
   const inbound = createInbound({
     ...common,
     guids,
@@ -139,8 +140,9 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
     contacts,
     settings: config.crm,
     attachments: createPrepareAttachments({
-      ...needs.files,
+      ...deps.files,
       storage: config.crm.uploadAttachments ? createUploadCalls(client) : undefined,
+      clock,
       log,
     }),
     count: metrics.inbound,
@@ -150,7 +152,10 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
   const kept = config.retentionDays * DAY_MS;
   const prune = () =>
     Promise.all([journal.prune(kept), guids.prune(kept)]).catch((error: unknown) =>
-      log.warn({ err: error }, 'old rows could not be removed; tried again in an hour'),
+      log.warn(
+        { event: 'retention.prune_failed', err: error },
+        'old rows not removed, next attempt in an hour',
+      ),
     );
   life.add(
     'pruning',
@@ -162,14 +167,14 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
     statuses,
     grantStates: () => grantStates(tokens),
     contacts: {
-      lookUp: (...asked) => contacts.lookUp(...asked),
+      lookUp: createLookUpPhone({ calls: contacts, clock }),
       learn: (...known) => inbound.learn(...known),
     },
     publicRoutes: [
       oauthRoutes({
         oauth: config.oauth,
         install: (code) => tokens.install(code),
-        limits: needs.limits,
+        limits: deps.limits,
         perMinute: config.limits.oauthPerMinute,
         log,
       }),
@@ -178,19 +183,19 @@ export async function composeCrm(ground: Ground, needs: CrmNeeds): Promise<CrmSi
       messagesRoutes({
         journal,
         redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
-        audit: needs.audit,
+        audit: deps.audit,
       }),
       eventsRoutes({ feed: journal, clock }),
-      grantsRoutes({ grants, changes, audit: needs.audit }),
+      grantsRoutes({ grants, changes, audit: deps.audit }),
     ],
   };
 }
 
-/** CRM_OAUTH_DATABASE_URL may name a database of its own. */
-async function grantDatabase({ config, log, life }: Ground, { database }: CrmNeeds): Promise<OpenDatabase> {
+/** CRM_OAUTH_DATABASE_URL may name a separate database. */
+async function grantDatabase({ config, log, life }: Ground, { database }: CrmDeps): Promise<OpenDatabase> {
   if (config.oauth.state !== 'ready' || config.oauth.database === config.database) return database;
   const own = await openDatabase(config.oauth.database, (error) =>
-    log.warn({ err: error }, 'a connection to the token database broke'),
+    log.warn({ event: 'token.database_connection_lost', err: error }, 'token database connection lost'),
   );
   life.add('token database', () => own.close());
   return own;

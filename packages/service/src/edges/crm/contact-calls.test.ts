@@ -1,77 +1,144 @@
 import { describe, expect, it } from 'vitest';
 
 import { FakeClock } from '../../fake-clock.ts';
+import { createLookUpPhone } from '../../flows/contacts/look-up-phone.ts';
+import { succeeded } from '../../ports/crm/attempt.ts';
 import { createContactCalls } from './contact-calls.ts';
 import { createCrmClient } from './crm-client.ts';
-import type { Call } from './crm-client.ts';
+import type { CrmCall } from './crm-client.ts';
 
 const contact = (fields: object) => JSON.stringify({ contact: { id: 'c1', locationId: 'loc', ...fields } });
 
-/** The calls on a CRM that answers everything alike, at most `callsPer10Sec` times. */
-function crm(text: string, callsPer10Sec = 90) {
+/** The calls on a CRM that always responds with `text`. */
+function setUp(text: string, { status = 200, callsPer10Sec = 90 } = {}) {
   const clock = new FakeClock();
-  const paths: string[] = [];
+  const requests: string[] = [];
+  let token = 1;
   const client = createCrmClient({
     transport: {
-      async send({ path }) {
-        paths.push(path);
-        return { status: 200, headers: new Map(), text };
+      async send({ method, path, body }) {
+        requests.push([method, path, body].filter((part) => part !== undefined).join(' '));
+        return { status, headers: new Map(), text };
       },
       async close() {},
     },
     host: 'https://crm.example',
-    bearers: {
-      bearer: () => ({ authorization: 'Bearer token' }),
-      renew: async () => ({ missing: 'away' }),
+    tokens: {
+      bearer: () => ({ authorization: `Bearer token-${token}` }),
+      renew: async () => ({ authorization: `Bearer token-${++token}` }),
     },
     clock,
     callsPer10Sec,
   });
-  const status: Call = {
+  const statusCall: CrmCall<string> = {
     operation: 'status',
     locationId: 'loc',
     bearer: 'oauth',
     method: 'PUT',
     path: '/status',
+    read: () => succeeded('ok'),
   };
-  const busy = () => void client.call(status, { wanted: () => true, again: () => false });
-  return { clock, paths, busy, contacts: createContactCalls(client, clock) };
+  const calls = createContactCalls(client);
+  return {
+    clock,
+    requests,
+    calls,
+    sendStatus: () => void client.attempt(statusCall),
+    lookUp: createLookUpPhone({ calls, clock }),
+  };
 }
 
+describe('a contact', () => {
+  it('I2 is searched by number or email address', async () => {
+    const { calls, requests } = setUp(contact({}));
+    expect(await calls.find('loc', '+14155550100', {})).toEqual(succeeded('c1'));
+    expect(await calls.find('loc', 'jo@example.com', {})).toEqual(succeeded('c1'));
+    expect(requests).toEqual([
+      'GET /contacts/search/duplicate?locationId=loc&number=%2B14155550100',
+      'GET /contacts/search/duplicate?locationId=loc&email=jo%40example.com',
+    ]);
+  });
+
+  it.each(['{"contact":null}', '{}', '', contact({ id: '' }), contact({ locationId: 'another' })])(
+    'I2 is not found in %j',
+    async (text) => {
+      expect(await setUp(text).calls.find('loc', '+14155550100', {})).toEqual(succeeded(undefined));
+    },
+  );
+
+  it('I2 is created or upserted with its handle', async () => {
+    const { calls, requests } = setUp(contact({}), { status: 201 });
+    expect(await calls.upsert('loc', '+14155550100', {})).toEqual(succeeded('c1'));
+    expect(await calls.create('loc', 'jo@example.com', {})).toEqual(succeeded('c1'));
+    expect(requests).toEqual([
+      'POST /contacts/upsert {"locationId":"loc","phone":"+14155550100"}',
+      'POST /contacts/ {"locationId":"loc","email":"jo@example.com"}',
+    ]);
+  });
+
+  it('I2 that exists already is named by the refusal of its creation', async () => {
+    const text = JSON.stringify({ message: 'duplicated', meta: { contactId: 'c9' } });
+    expect(await setUp(text, { status: 400 }).calls.create('loc', '+14155550100', {})).toEqual(
+      succeeded('c9'),
+    );
+  });
+
+  it('I2 is refused when the response to its creation has none', async () => {
+    expect(await setUp('{}', { status: 201 }).calls.create('loc', '+14155550100', {})).toMatchObject({
+      kind: 'refused',
+      retryable: false,
+      status: 201,
+    });
+  });
+});
+
 describe('the phone of a contact', () => {
-  it('W7 is read from the contact, which must be of this location', async () => {
-    expect(await crm(contact({ phone: '+14155550100' })).contacts.lookUp('loc', 'c1')).toBe('+14155550100');
+  it('W7 is read from the contact, which must belong to this location', async () => {
+    expect(await setUp(contact({ phone: '+14155550100' })).lookUp('loc', 'c1')).toBe('+14155550100');
     for (const fields of [{ phone: ' ' }, { phone: 5 }, {}, { phone: '+1415', locationId: 'another' }])
-      expect(await crm(contact(fields)).contacts.lookUp('loc', 'c1')).toBeUndefined();
+      expect(await setUp(contact(fields)).lookUp('loc', 'c1')).toBeUndefined();
   });
 
-  it.each(['a/b', '../x', 'a?b#c', '%2e%2e', '\u0000'])('W7 an id like %j stays one segment', async (id) => {
-    const { contacts, paths } = crm(contact({ phone: '+14155550100' }));
-    await contacts.lookUp('loc', id);
-    expect(paths).toEqual([`/contacts/${encodeURIComponent(id)}`]);
+  it.each(['a/b', '../x', 'a?b#c', '%2e%2e', '\u0000'])('W7 keeps id %j in one segment', async (id) => {
+    const { lookUp, requests } = setUp(contact({ phone: '+14155550100' }));
+    await lookUp('loc', id);
+    expect(requests).toEqual([`GET /contacts/${encodeURIComponent(id)}`]);
   });
 
-  it.each(['.', '..', '\ud800', 'x'.repeat(257)])('W7 nobody is asked about %j', async (id) => {
-    const { contacts, paths } = crm(contact({ phone: '+14155550100' }));
-    expect(await contacts.lookUp('loc', id)).toBeUndefined();
-    expect(paths).toEqual([]);
+  it.each(['.', '..', '\ud800', 'x'.repeat(257)])('W7 is not requested for id %j', async (id) => {
+    const { lookUp, requests } = setUp(contact({ phone: '+14155550100' }));
+    expect(await lookUp('loc', id)).toBeUndefined();
+    expect(requests).toEqual([]);
   });
 
-  it('W7 is had also while statuses use up what the CRM allows', async () => {
-    const { contacts, paths, busy, clock } = crm(contact({ phone: '+14155550100' }), 10);
-    for (let calls = 0; calls < 100; calls++) busy();
+  it('W7 is available while statuses use up the rate limit', async () => {
+    const { lookUp, requests, sendStatus, clock } = setUp(contact({ phone: '+14155550100' }), {
+      callsPer10Sec: 10,
+    });
+    for (let calls = 0; calls < 100; calls++) sendStatus();
     await clock.advance(0);
-    expect(await contacts.lookUp('loc', 'c1')).toBe('+14155550100');
-    expect(paths).toHaveLength(10);
+    expect(await lookUp('loc', 'c1')).toBe('+14155550100');
+    expect(requests).toHaveLength(10);
   });
 
-  it('W7 is not asked for any more when the turn comes too late', async () => {
-    const { contacts, paths, clock } = crm(contact({ phone: '+14155550100' }), 1);
-    await contacts.lookUp('loc', 'c1');
-    const late = contacts.lookUp('loc', 'c2');
+  it('W7 is not requested once it would be too late', async () => {
+    const { lookUp, requests, clock } = setUp(contact({ phone: '+14155550100' }), { callsPer10Sec: 1 });
+    await lookUp('loc', 'c1');
+    const late = lookUp('loc', 'c2');
     await clock.advance(4000);
     expect(await late).toBeUndefined();
     await clock.advance(20_000);
-    expect(paths).toEqual(['/contacts/c1']);
+    expect(requests).toEqual(['GET /contacts/c1']);
+  });
+
+  it('W7 is requested once, and once more with a renewed token', async () => {
+    for (const [status, requests] of [
+      [503, 1],
+      [401, 2],
+    ] as const) {
+      const one = setUp('{}', { status });
+      expect(await one.lookUp('loc', 'c1')).toBeUndefined();
+      expect(one.requests).toHaveLength(requests);
+    }
   });
 });

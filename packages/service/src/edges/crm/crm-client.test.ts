@@ -1,77 +1,103 @@
 import { describe, expect, it } from 'vitest';
 
 import { FakeClock } from '../../fake-clock.ts';
+import type { Bearer, NoBearer } from '../../flows/oauth/tokens.ts';
+import { failed, succeeded } from '../../ports/crm/attempt.ts';
+import type { FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
+import { backoff } from '../../ports/crm/retry-policies.ts';
+import { retry } from '../../ports/crm/retry.ts';
 import { createCrmClient } from './crm-client.ts';
-import type { Bearer, Bearers, Call, NoBearer, Setback } from './crm-client.ts';
+import type { CrmCall, CrmClientDeps } from './crm-client.ts';
 import type { HttpRequest, HttpResponse, NoResponse } from './transport.ts';
 
-const CALL: Call = {
+const CALL: CrmCall<string> = {
   operation: 'status',
   locationId: 'loc',
   bearer: 'oauth',
   method: 'PUT',
   path: '/conversations/messages/m/status',
   body: '{"status":"pending"}',
+  read: (text) => succeeded(text),
 };
 
-const answer = (status: number, body: object = {}, headers: Record<string, string> = {}): HttpResponse => ({
+const response = (status: number, body: object = {}, headers: Record<string, string> = {}): HttpResponse => ({
   status,
   headers: new Map(Object.entries(headers)),
   text: JSON.stringify(body),
 });
 const LOST: NoResponse = { status: 0, reason: 'timeout', sent: true };
-const NOT_YET = answer(403, { message: 'No conversation provider found for this message' });
+const TOO_NEW = response(403, { message: 'No conversation provider found for this message' });
 
-/** The client on a line that answers as told, the last answer for ever. */
-function line(answers: (HttpResponse | NoResponse)[], bearers?: Partial<Bearers>, callsPer10Sec = 90) {
+/** The client on a transport that returns `responses` in turn, the last one for ever. */
+function setUp(
+  responses: (HttpResponse | NoResponse)[],
+  tokens: Partial<CrmClientDeps['tokens']> = {},
+  callsPer10Sec = 90,
+) {
   const clock = new FakeClock();
   const sent: (HttpRequest & { at: number })[] = [];
-  const setbacks: Setback[] = [];
-  let wake = () => {};
-  let wanted = true;
+  const failures: (FailedAttempt & { attempts: number })[] = [];
+  const cancelled = new AbortController();
+  let token = 'token-1';
   const client = createCrmClient({
     transport: {
       async send(request) {
         sent.push({ ...request, at: clock.monotonic() });
-        return (answers.length > 1 ? answers.shift() : answers[0]) ?? LOST;
+        return (responses.length > 1 ? responses.shift() : responses[0]) ?? LOST;
       },
       async close() {},
     },
     host: 'https://crm.example/base/',
-    bearers: {
-      bearer: () => ({ authorization: 'Bearer token-1' }),
-      renew: async () => ({ authorization: 'Bearer token-2' }),
-      ...bearers,
+    tokens: {
+      bearer: () => ({ authorization: `Bearer ${token}` }),
+      renew: async () => ({ authorization: `Bearer ${(token = 'token-2')}` }),
+      ...tokens,
     },
     clock,
     callsPer10Sec,
-    random: () => 1,
   });
-  const patience = (most = 100) => ({
-    wanted: () => wanted,
-    again: (setback: Setback) => setbacks.push(setback) < most,
-    waiting: (ring: () => void) => {
-      wake = ring;
-    },
-  });
+  const { signal } = cancelled;
+  /** The client with its retry loop, which stops after `most` failures. */
+  const call = (most = 100, more: Partial<CrmCall<string>> = {}, guard: SendGuard = {}) => {
+    let seen = 0;
+    return retry({
+      attempt: (previous) => client.attempt({ ...CALL, ...more }, { previous, signal, ...guard }),
+      policy: (failure, progress) => {
+        if (failure.kind === 'token_expired') return backoff(failure, progress);
+        failures.push({ ...failure, attempts: progress.attempts });
+        return ++seen < most ? backoff(failure, progress) : undefined;
+      },
+      clock,
+      random: () => 1,
+      isWanted: () => !signal.aborted,
+      signal,
+    });
+  };
   return {
     clock,
     sent,
-    setbacks,
-    call: (most?: number, more: Partial<Call> = {}) => client.call({ ...CALL, ...more }, patience(most)),
-    callIf: (confirmed: () => boolean | Promise<boolean>) => client.call(CALL, { ...patience(), confirmed }),
-    loseInterest: () => {
-      wanted = false;
-      wake();
-    },
+    failures,
+    call,
+    attempt: (guard: SendGuard = {}, more: Partial<CrmCall<string>> = {}) =>
+      client.attempt({ ...CALL, ...more }, guard),
+    cancel: () => cancelled.abort(),
     gaps: () => sent.slice(1).map(({ at }, index) => at - (sent[index]?.at ?? 0)),
   };
 }
 
-describe('a call to the CRM', () => {
-  it('I7 carries bearer and Version, and goes where the host says', async () => {
-    const { call, sent } = line([answer(200)]);
-    expect(await call()).toMatchObject({ kind: 'ok', status: 200, inDoubt: false });
+describe('one attempt', () => {
+  it('sends one request, whatever the response', async () => {
+    for (const one of [response(200), response(401), response(429), response(503), response(404), LOST]) {
+      const { attempt, sent, clock } = setUp([one]);
+      await attempt();
+      await clock.advance(60_000);
+      expect(sent).toHaveLength(1);
+    }
+  });
+
+  it('I7 carries token and Version, and goes where the host says', async () => {
+    const { attempt, sent } = setUp([response(200)]);
+    expect(await attempt()).toEqual({ ok: true, value: '{}' });
     expect(sent[0]).toMatchObject({
       origin: 'https://crm.example',
       path: '/base/conversations/messages/m/status',
@@ -88,101 +114,147 @@ describe('a call to the CRM', () => {
     });
   });
 
-  it('A11 does not go out in the name of a lease that is history', async () => {
-    const { callIf, sent } = line([answer(200)]);
-    expect(await callIf(() => false)).toEqual({ kind: 'unwanted' });
-    expect(await callIf(async () => false)).toEqual({ kind: 'unwanted' });
+  it('A11 is cancelled when the lease is not held any more', async () => {
+    const { attempt, sent } = setUp([response(200)]);
+    for (const fence of [() => false, async () => false])
+      expect(await attempt({ fence })).toMatchObject({ kind: 'cancelled', retryable: false });
     expect(sent).toEqual([]);
-    expect(await callIf(async () => true)).toMatchObject({ kind: 'ok' });
+    expect(await attempt({ fence: async () => true })).toMatchObject({ ok: true });
   });
 
-  it('A11 waits while nobody can tell whose the location is', async () => {
-    const { callIf, sent, clock } = line([answer(200)]);
-    let known = false;
-    const outcome = callIf(async () => {
-      if (!known) throw new Error('away');
+  it('A11 checks the lease after the wait for the rate limit', async () => {
+    const { attempt, clock, sent } = setUp([response(200)], {}, 1);
+    await attempt();
+    let isHeld = true;
+    const queued = attempt({ fence: () => isHeld });
+    await clock.advance(5000);
+    isHeld = false;
+    await clock.advance(5000);
+    expect(await queued).toMatchObject({ kind: 'cancelled' });
+    expect(sent).toHaveLength(1);
+  });
+
+  it('is cancelled while it waits for the rate limit', async () => {
+    const { attempt, clock, sent } = setUp([response(200)], {}, 1);
+    await attempt();
+    const stop = new AbortController();
+    const queued = attempt({ signal: stop.signal });
+    await clock.advance(100);
+    stop.abort();
+    expect(await queued).toMatchObject({ kind: 'cancelled' });
+    await clock.advance(20_000);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('fails without a request when there is no token', async () => {
+    for (const missing of ['none', 'reauth_required', 'away'] as const) {
+      const { attempt, sent } = setUp([response(200)], { bearer: (): NoBearer => ({ missing }) });
+      expect(await attempt()).toEqual(failed(missing, { unsent: true }));
+      expect(sent).toEqual([]);
+    }
+  });
+
+  it('reads data out of a refusal that has some', async () => {
+    const { attempt } = setUp([response(400, { existing: 'x' })]);
+    const readRefusal = (text: string) => (JSON.parse(text) as { existing?: string }).existing;
+    expect(await attempt({}, { readRefusal })).toEqual({ ok: true, value: 'x' });
+  });
+
+  it('names the network error of a lost response, and whether the request was sent', async () => {
+    const { attempt } = setUp([{ status: 0, reason: 'network', sent: false, code: 'ECONNREFUSED' }]);
+    expect(await attempt()).toMatchObject({ kind: 'network', code: 'ECONNREFUSED', inDoubt: false });
+  });
+});
+
+describe('a call with its retries', () => {
+  it('A11 waits while the lease store is unavailable', async () => {
+    const { call, sent, clock } = setUp([response(200)]);
+    let isAvailable = false;
+    const fence = async () => {
+      if (!isAvailable) throw new Error('away');
       return true;
-    });
+    };
+    const result = call(100, {}, { fence });
     await clock.advance(2000);
     expect(sent).toEqual([]);
-    known = true;
+    isAvailable = true;
     await clock.advance(1000);
-    expect(await outcome).toMatchObject({ kind: 'ok' });
+    expect(await result).toMatchObject({ ok: true });
   });
 
-  it.each([[answer(500)], [answer(503)], [answer(408)], [answer(425)], [answer(302)], [LOST]])(
-    'A11 tries again with growing pauses after %o',
-    async (trouble) => {
-      const { call, clock, gaps, setbacks } = line([trouble, trouble, trouble, answer(200)]);
-      const outcome = call();
+  it.each([[response(500)], [response(503)], [response(408)], [response(425)], [response(302)], [LOST]])(
+    'A11 is retried with growing waits after %o',
+    async (failure) => {
+      const { call, clock, gaps, failures } = setUp([failure, failure, failure, response(200)]);
+      const result = call();
       await clock.advance(20_000);
-      expect(await outcome).toMatchObject({ kind: 'ok' });
+      expect(await result).toMatchObject({ ok: true });
       expect(gaps()).toEqual([500, 1000, 2000]);
-      expect(setbacks.map(({ attempts }) => attempts)).toEqual([1, 2, 3]);
+      expect(failures.map(({ attempts }) => attempts)).toEqual([1, 2, 3]);
     },
   );
 
-  it('A11 waits at most half a minute between two tries, with jitter', async () => {
-    const { call, clock, gaps, loseInterest } = line([answer(500)]);
-    const outcome = call();
+  it('A11 waits at most half a minute between two attempts', async () => {
+    const { call, clock, gaps, cancel } = setUp([response(500)]);
+    const result = call();
     await clock.advance(400_000);
-    loseInterest();
+    cancel();
     await clock.advance(0);
-    expect(await outcome).toEqual({ kind: 'unwanted' });
+    expect(await result).toMatchObject({ kind: 'cancelled' });
     expect(Math.max(...gaps().slice(0, 10))).toBe(30_000);
   });
 
-  it.each([400, 404, 409, 410, 422])('A11 takes %i for the last word', async (status) => {
-    const { call, sent, setbacks } = line([answer(status, { message: 'No way' })]);
-    expect(await call()).toMatchObject({ kind: 'refused', status, reason: 'No way' });
-    expect([sent.length, setbacks.length]).toEqual([1, 0]);
+  it.each([400, 404, 409, 410, 422])('A11 is not retried after %i', async (status) => {
+    const { call, sent, failures } = setUp([response(status, { message: 'No way' })]);
+    expect(await call()).toMatchObject({ kind: 'refused', retryable: false, status, reason: 'No way' });
+    expect([sent.length, failures.length]).toEqual([1, 0]);
   });
 
-  it('A11 honours Retry-After, in seconds and as a date, and the interval the CRM names', async () => {
+  it('A11 honours Retry-After in seconds and as a date, and the interval the CRM names', async () => {
     const clock = new FakeClock();
     const date = new Date(clock.now() + 7000).toUTCString();
-    for (const [headers, pause] of [
+    for (const [headers, waitMs] of [
       [{ 'retry-after': '3' }, 3000],
       [{ 'retry-after': date }, 7000],
       [{ 'x-ratelimit-interval-milliseconds': '10000' }, 10_000],
       [{}, 1000],
     ] as const) {
-      const one = line([answer(429, {}, headers), answer(200)]);
-      const outcome = one.call();
+      const one = setUp([response(429, {}, headers), response(200)]);
+      const result = one.call();
       await one.clock.advance(15_000);
-      expect(await outcome).toMatchObject({ kind: 'ok' });
-      expect(one.gaps()).toEqual([pause]);
+      expect(await result).toMatchObject({ ok: true });
+      expect(one.gaps()).toEqual([waitMs]);
     }
   });
 
-  it('A11 tries at 2, 4, 8, 16 and 30 s when the message is too new, and leaves the token alone', async () => {
+  it('A11 is retried after 2, 4, 8, 16 and 30 s when the message is too new, with the same token', async () => {
     let renewals = 0;
-    const { call, clock, gaps } = line([NOT_YET], {
+    const { call, clock, gaps } = setUp([TOO_NEW], {
       renew: async () => {
         renewals++;
         return { authorization: 'Bearer x' };
       },
     });
-    const outcome = call(6);
+    const result = call(6);
     await clock.advance(100_000);
-    expect(await outcome).toMatchObject({ kind: 'given_up', setback: { cause: 'not_yet', attempts: 6 } });
+    expect(await result).toMatchObject({ kind: 'not_yet', status: 403 });
     expect(gaps()).toEqual([2000, 4000, 8000, 16_000, 30_000]);
     expect(renewals).toBe(0);
   });
 
   it.each(['Invalid JWT', 'Invalid token: access token is invalid', 'The token has expired', ''])(
-    'A11 refreshes once and tries once more after 401 %s',
+    'A11 is repeated once with a renewed token after 401 %s',
     async (message) => {
-      const { call, sent, setbacks } = line([answer(401, { message }), answer(200)]);
-      expect(await call()).toMatchObject({ kind: 'ok' });
+      const { call, sent, failures } = setUp([response(401, { message }), response(200)]);
+      expect(await call()).toMatchObject({ ok: true });
       expect(sent.map(({ headers }) => headers[1])).toEqual(['Bearer token-1', 'Bearer token-2']);
-      expect(setbacks).toEqual([]);
+      expect(failures).toEqual([]);
     },
   );
 
-  it('A11 does not refresh for ever', async () => {
-    const { call, sent } = line([answer(401, { message: 'Invalid JWT' })]);
-    expect(await call(1)).toMatchObject({ kind: 'given_up', setback: { cause: 'token_refused' } });
+  it('A11 does not renew the token twice in a row', async () => {
+    const { call, sent } = setUp([response(401, { message: 'Invalid JWT' })]);
+    expect(await call(1)).toMatchObject({ kind: 'token_refused', retryable: true });
     expect(sent).toHaveLength(2);
   });
 
@@ -193,59 +265,57 @@ describe('a call to the CRM', () => {
     [401, 'version header was not found.'],
     [401, 'No message found for the id'],
     [403, 'The token does not have access to this location.'],
-  ])('A11 %i %s is not healed by a refresh', async (status, message) => {
-    const { call, sent } = line([answer(status, { message })]);
+  ])('A11 does not renew the token after %i %s', async (status, message) => {
+    const { call, sent } = setUp([response(status, { message })]);
     expect(await call()).toMatchObject({ kind: 'refused', status });
     expect(sent).toHaveLength(1);
   });
 
-  it('A11 reads the CRM rightly also when its words are ones we sent', async () => {
+  it('A11 reads the message of the CRM before it is redacted', async () => {
     const body = JSON.stringify({ status: 'failed', error: { code: 'x', message: 'this message' } });
-    const { call, clock } = line([NOT_YET, answer(200)]);
-    const outcome = call(5, { body });
+    const { call, clock } = setUp([TOO_NEW, response(200)]);
+    const result = call(5, { body });
     await clock.advance(2000);
-    expect(await outcome).toMatchObject({ kind: 'ok' });
+    expect(await result).toMatchObject({ ok: true });
   });
 
-  it('makes no call without a bearer', async () => {
-    for (const missing of ['none', 'reauth_required', 'away'] as const) {
-      const { call, sent } = line([answer(200)], { bearer: (): NoBearer => ({ missing }) });
-      expect(await call(1)).toMatchObject({ kind: 'given_up', setback: { cause: missing, attempts: 0 } });
-      expect(sent).toEqual([]);
-    }
-  });
-
-  it('says when the CRM may have acted on a request whose answer was lost', async () => {
-    const { call, clock } = line([LOST, answer(200)]);
-    const outcome = call();
+  it('says that the CRM may have acted on a request whose response was lost', async () => {
+    const { call, clock, failures } = setUp([LOST, response(200)]);
+    const result = call();
     await clock.advance(1000);
-    expect(await outcome).toMatchObject({ kind: 'ok', inDoubt: true });
+    expect(await result).toMatchObject({ ok: true });
+    expect(failures).toMatchObject([{ kind: 'timeout', inDoubt: true }]);
   });
 
-  it('I1 takes a success that does not say so for a failure', async () => {
-    const { call, clock } = line([answer(201), answer(201, { id: 'x' })]);
-    const outcome = call(5, { read: (text) => (JSON.parse(text) as { id?: string }).id });
+  it('I1 is retried when a 2xx does not say that the message was stored', async () => {
+    const { call, clock } = setUp([response(201), response(201, { id: 'x' })]);
+    const result = call(5, {
+      read: (text) => {
+        const { id } = JSON.parse(text) as { id?: string };
+        return id === undefined ? failed('empty') : succeeded(id);
+      },
+    });
     await clock.advance(1000);
-    expect(await outcome).toMatchObject({ kind: 'ok', text: 'x' });
+    expect(await result).toEqual({ ok: true, value: 'x' });
   });
 
-  it('sends nothing more once nobody wants it', async () => {
-    const { call, clock, sent, loseInterest } = line([answer(500)]);
-    const outcome = call();
+  it('sends nothing after it was cancelled', async () => {
+    const { call, clock, sent, cancel } = setUp([response(500)]);
+    const result = call();
     await clock.advance(100);
-    loseInterest();
-    expect(await outcome).toEqual({ kind: 'unwanted' });
+    cancel();
+    expect(await result).toMatchObject({ kind: 'cancelled' });
     await clock.advance(60_000);
     expect(sent).toHaveLength(1);
   });
 
-  it('keeps what we sent, tokens and numbers out of the reason', async () => {
+  it('has a reason without texts, tokens and numbers that were sent', async () => {
     const body = JSON.stringify({ message: 'a secret text', contactId: 'contact-77' });
     const message =
       'Cannot store "a secret text" of contact-77 (+1 415 555 0100, jo@example.com) with token-1\u001b[2J\nnew line';
-    const { call } = line([answer(422, { message: [message, 'second'] })]);
-    const outcome = await call(1, { body });
-    const { reason } = outcome as { reason: string };
+    const { call } = setUp([response(422, { message: [message, 'second'] })]);
+    const result = await call(1, { body });
+    const { reason } = result as { reason: string };
     for (const secret of ['secret', 'contact-77', '415', 'jo@', 'token-1', '\u001b', '\n'])
       expect(reason).not.toContain(secret);
     expect(reason).toContain('Cannot store');
@@ -254,14 +324,14 @@ describe('a call to the CRM', () => {
 });
 
 describe('many calls to the CRM', () => {
-  it('are at most 90 in ten seconds and location', async () => {
-    const { call, clock, sent } = line([answer(200)]);
+  it('are at most 90 in ten seconds per location', async () => {
+    const { call, clock, sent } = setUp([response(200)]);
     const all = Promise.all(Array.from({ length: 200 }, () => call()));
     await clock.advance(0);
     expect(sent).toHaveLength(81);
     const elsewhere = call(1, { locationId: 'another' });
     await clock.advance(0);
-    expect(await elsewhere).toMatchObject({ kind: 'ok' });
+    expect(await elsewhere).toMatchObject({ ok: true });
     const urgent = Promise.all(Array.from({ length: 20 }, () => call(1, { isUrgent: true })));
     await clock.advance(9_999);
     expect(sent).toHaveLength(91);
@@ -273,27 +343,27 @@ describe('many calls to the CRM', () => {
     await all;
   });
 
-  it('go ahead of a crowd when somebody waits for the answer', async () => {
-    const { call, clock, setbacks } = line([answer(200)], {}, 10);
-    const crowd = Array.from({ length: 509 }, () => call(1));
+  it('go before 500 queued ones when they are urgent', async () => {
+    const { call, clock, failures } = setUp([response(200)], {}, 10);
+    const queued = Array.from({ length: 509 }, () => call(1));
     await clock.advance(0);
-    expect(await call(1, { isUrgent: true })).toMatchObject({ kind: 'ok' });
-    expect(setbacks).toEqual([]);
+    expect(await call(1, { isUrgent: true })).toMatchObject({ ok: true });
+    expect(failures).toEqual([]);
     await clock.advance(10_000 * 60);
-    await Promise.all(crowd);
+    await Promise.all(queued);
   });
 
-  it('are turned away when too many wait already', async () => {
-    const { call, clock, setbacks } = line([answer(200)], {}, 1);
+  it('fail at once when 500 are queued', async () => {
+    const { call, clock, failures } = setUp([response(200)], {}, 1);
     const calls = Array.from({ length: 510 }, () => call(1));
     await clock.advance(0);
-    expect(setbacks.map(({ cause }) => cause)).toEqual(Array.from({ length: 9 }, () => 'crowded'));
+    expect(failures.map(({ kind }) => kind)).toEqual(Array.from({ length: 9 }, () => 'crowded'));
     await clock.advance(10_000 * 510);
     await Promise.all(calls);
   });
 
-  it('pause for the whole location when the CRM says it is too much', async () => {
-    const { call, clock, sent } = line([answer(429, {}, { 'retry-after': '5' }), answer(200)]);
+  it('wait for the whole location when the CRM asks for it', async () => {
+    const { call, clock, sent } = setUp([response(429, {}, { 'retry-after': '5' }), response(200)]);
     const first = call();
     await clock.advance(0);
     const second = call();
@@ -304,14 +374,14 @@ describe('many calls to the CRM', () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('stop after twenty failures in a row, and one goes to see', async () => {
-    const answers = [...Array.from({ length: 20 }, () => answer(500)), answer(200)];
-    const { call, clock, sent, setbacks } = line(answers);
+  it('stop after twenty failures in a row, except for one probe', async () => {
+    const responses = [...Array.from({ length: 20 }, () => response(500)), response(200)];
+    const { call, clock, sent, failures } = setUp(responses);
     await Promise.all(Array.from({ length: 20 }, () => call(0)));
     const waiting = Array.from({ length: 5 }, () => call(1000));
     await clock.advance(9_000);
     expect(sent).toHaveLength(20);
-    expect(setbacks.at(-1)?.cause).toBe('circuit');
+    expect(failures.at(-1)?.kind).toBe('circuit');
     await clock.advance(1_000);
     expect(sent.filter(({ at }) => at === 10_000).length).toBeGreaterThanOrEqual(1);
     await clock.advance(5_000);
@@ -319,26 +389,26 @@ describe('many calls to the CRM', () => {
     expect(sent).toHaveLength(25);
   });
 
-  it('tell a call apart that fails while others pass', async () => {
-    const { call, clock, setbacks, loseInterest } = line([answer(500), answer(200), answer(500)]);
+  it('show when another call of the location succeeded', async () => {
+    const { call, clock, failures, cancel } = setUp([response(500), response(200), response(500)]);
     const failing = call();
     await clock.advance(100);
     await call();
     await clock.advance(600);
-    expect(setbacks.map(({ othersPass }) => othersPass)).toEqual([false, true]);
-    loseInterest();
+    expect(failures.map(({ locationOkMsAgo }) => locationOkMsAgo)).toEqual([Number.POSITIVE_INFINITY, 400]);
+    cancel();
     await failing;
   });
 });
 
-describe('a bearer that changes', () => {
-  it('is asked for anew at every attempt', async () => {
+describe('the token', () => {
+  it('is read again for every attempt', async () => {
     const tokens = ['a', 'b', 'c'];
     const bearer = (): Bearer => ({ authorization: `Bearer ${tokens.shift() ?? ''}` });
-    const { call, clock, sent } = line([answer(500), answer(500), answer(200)], { bearer });
-    const outcome = call();
+    const { call, clock, sent } = setUp([response(500), response(500), response(200)], { bearer });
+    const result = call();
     await clock.advance(5000);
-    await outcome;
+    await result;
     expect(sent.map(({ headers }) => headers[1])).toEqual(['Bearer a', 'Bearer b', 'Bearer c']);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Call, CrmClient } from './crm-client.ts';
+import { succeeded } from '../../ports/crm/attempt.ts';
+import type { CrmCall, CrmClient } from './crm-client.ts';
 import { createInboundCalls } from './inbound-calls.ts';
 
 const MESSAGE = {
@@ -10,21 +11,18 @@ const MESSAGE = {
   attachments: [],
   idempotencyKey: 'key',
 };
-const PATIENCE = { wanted: () => true, again: () => false, waiting() {} };
 
-/** What is called, and what the answer `text` is read as. */
+/** The call that is made, and what the response `text` is read as. */
 async function post(text: string, more: object = {}, conversationProviderId?: string) {
-  const calls: Call[] = [];
+  const calls: CrmCall<unknown>[] = [];
   const client: CrmClient = {
-    async call(call) {
+    async attempt(call) {
       calls.push(call);
-      const read = call.read?.(text);
-      if (read === undefined) return { kind: 'unwanted' };
-      return { kind: 'ok', status: 201, text: read, inDoubt: false };
+      return call.read(text, 201);
     },
   };
   const shape = { type: conversationProviderId === undefined ? 'SMS' : 'Custom', conversationProviderId };
-  const posted = await createInboundCalls(client, shape).post({ ...MESSAGE, ...more }, PATIENCE);
+  const posted = await createInboundCalls(client, shape).post({ ...MESSAGE, ...more }, {});
   return { posted, call: calls[0], body: JSON.parse(String(calls[0]?.body)) as object };
 }
 
@@ -50,14 +48,14 @@ describe('an inbound message', () => {
     ['{"messageId":"m1"}', 'm1'],
     ['{"id":"m2"}', 'm2'],
     ['{"messageId":42}', '42'],
-  ])('I1 %s says that the CRM has it', async (text, crmMessageId) => {
-    expect((await post(text)).posted).toEqual({ kind: 'posted', crmMessageId, inDoubt: false });
+  ])('I1 is stored when the response is %s', async (text, crmMessageId) => {
+    expect((await post(text)).posted).toEqual(succeeded(crmMessageId));
   });
 
   it.each(['', '{}', 'null', '[]', '<html>', '{"messageId":""}', '{"messageId":null}', '{"messageId":{}}'])(
-    'I1 %j says nothing of the kind',
+    'I1 is not stored when the response is %j',
     async (text) => {
-      expect((await post(text)).posted).toEqual({ kind: 'unwanted' });
+      expect((await post(text)).posted).toMatchObject({ kind: 'empty', retryable: true, status: 201 });
     },
   );
 });

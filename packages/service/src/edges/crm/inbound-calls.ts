@@ -1,11 +1,13 @@
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { InboundCalls } from '../../flows/inbound/crm-calls.ts';
+import { failed, succeeded } from '../../ports/crm/attempt.ts';
+import type { Attempt } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
-import { readJson } from './crm-reason.ts';
+import { readJson } from './error-body.ts';
 
 export interface InboundShape {
-  /** `SMS`, or what an added channel wants. */
+  /** `SMS`, or the type an added channel requires. */
   readonly type: string;
   readonly conversationProviderId: string | undefined;
 }
@@ -14,8 +16,8 @@ export interface InboundShape {
 export function createInboundCalls(client: CrmClient, shape: InboundShape): InboundCalls {
   const { type, conversationProviderId } = shape;
   return {
-    async post({ locationId, contactId, message, attachments, idempotencyKey }, patience) {
-      const outcome = await client.call(
+    post: ({ locationId, contactId, message, attachments, idempotencyKey }, guard) =>
+      client.attempt(
         {
           operation: 'inbound',
           locationId,
@@ -31,20 +33,19 @@ export function createInboundCalls(client: CrmClient, shape: InboundShape): Inbo
             ...(conversationProviderId !== undefined && { conversationProviderId }),
           }),
           idempotencyKey,
-          // The real one has answered 201 with nothing in it, and stored nothing.
-          read: messageIdIn,
+          read: readMessageId,
         },
-        patience,
-      );
-      if (outcome.kind !== 'ok') return outcome;
-      return { kind: 'posted', crmMessageId: outcome.text, inDoubt: outcome.inDoubt };
-    },
+        guard,
+      ),
   };
 }
 
-function messageIdIn(text: string): string | undefined {
+/** The real CRM has returned 201 with an empty body when it stored nothing. */
+function readMessageId(text: string, status: number): Attempt<string> {
   const body = readJson(text);
   const id = isObject(body) ? (body['messageId'] ?? body['id']) : undefined;
-  // Some CRMs count their messages.
-  return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : undefined;
+  // Some CRMs number their messages.
+  return (typeof id === 'string' && id !== '') || typeof id === 'number'
+    ? succeeded(String(id))
+    : failed('empty', { status, reason: 'the answer does not say that it was stored' });
 }

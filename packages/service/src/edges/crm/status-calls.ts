@@ -1,32 +1,36 @@
-import type { StatusCall, StatusCalls } from '../../flows/status/status-calls.ts';
+import type { StatusCalls, StatusUpdate } from '../../flows/status/status-calls.ts';
+import { succeeded } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
 
 const PENDING = '{"status":"pending"}';
 const DELIVERED = '{"status":"delivered"}';
+const UPDATED = succeeded(undefined);
 
 /** `PUT /conversations/messages/{messageId}/status` (A1). */
 export function createStatusCalls(client: CrmClient): StatusCalls {
   return {
-    tell: (call, patience) =>
-      client.call(
+    put: (update, guard) =>
+      client.attempt(
         {
           operation: 'status',
-          locationId: call.locationId,
+          locationId: update.locationId,
           bearer: 'oauth',
           method: 'PUT',
-          path: `/conversations/messages/${inPath(call.messageId)}/status`,
-          body: bodyOf(call),
+          path: `/conversations/messages/${pathSegment(update.messageId)}/status`,
+          body: bodyOf(update),
+          read: () => UPDATED,
+          discardsBody: true,
         },
-        patience,
+        guard,
       ),
   };
 }
 
-/** Ids of the CRM need no encoding, and finding that out costs a fifth of doing it. */
-const inPath = (id: string) => (PLAIN.test(id) ? id : encodeURIComponent(id));
+/** The CRM's own ids need no encoding, and finding that out costs a fifth of doing it. */
+const pathSegment = (id: string) => (PLAIN.test(id) ? id : encodeURIComponent(id));
 const PLAIN = /^[\w-]+$/;
 
-function bodyOf({ status, error }: StatusCall): string {
+function bodyOf({ status, error }: StatusUpdate): string {
   if (status === 'pending') return PENDING;
   if (status === 'delivered') return DELIVERED;
   return JSON.stringify({

@@ -1,10 +1,12 @@
 import { isObject } from '@footbridge/protocol/schema';
 
-import type { IssuedTokens, TokenEndpoint, TokenOutcome } from '../../flows/oauth/token-endpoint.ts';
-import { presentable, readJson, wordsOf } from './crm-reason.ts';
+import type { IssuedTokens, LocationPage, TokenEndpoint } from '../../flows/oauth/token-endpoint.ts';
+import { failed, succeeded } from '../../ports/crm/attempt.ts';
+import type { Attempt } from '../../ports/crm/attempt.ts';
+import { redactMessage, readJson, messageOf } from './error-body.ts';
 import type { HttpResponse, NoResponse, Transport } from './transport.ts';
 
-export interface TokenEndpointOptions {
+export interface TokenEndpointDeps {
   readonly transport: Transport;
   readonly tokenUrl: string;
   readonly crmHost: string;
@@ -13,28 +15,32 @@ export interface TokenEndpointOptions {
 }
 
 const VERSION = '2021-07-28';
-const FORM = ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json'];
-/** What an answer that names no lifetime is trusted for; a token that ends sooner is refreshed when it is refused. */
-const USUAL_LIFE_SEC = 86_400;
-const LONGEST_LIFE_SEC = 10 * 365 * 86_400;
-const PAGE = 100;
-const MOST_LOCATIONS = 10_000;
+const ACCEPT_JSON = ['accept', 'application/json'];
+const FORM = ['content-type', 'application/x-www-form-urlencoded', ...ACCEPT_JSON];
+/** Assumed when a response names no lifetime; a token that expires sooner is refreshed when it is rejected. */
+const DEFAULT_LIFE_SEC = 86_400;
+const MAX_LIFE_SEC = 10 * 365 * 86_400;
+const PAGE_SIZE = 100;
+const MAX_LOCATIONS = 10_000;
 
-/** A token goes into a header as it is: nothing else may stand there. */
-const FITS_A_HEADER = /^[\x21-\x7e]{1,16384}$/;
+/** A token is sent as a header value, so it must be one. */
+const VALID_HEADER_VALUE = /^[\x21-\x7e]{1,16384}$/;
 const INACTIVE = /location is not active/i;
 const INVALID = /invalid[_ ]grant|refresh token (is invalid|not found|has expired|was already used)/i;
 
-/** The CRM's OAuth calls over HTTP. Answers are read leniently: the real ones carry many more fields, and some documented ones are missing. */
-export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
-  const { transport, clientId, clientSecret } = options;
-  const tokenUrl = new URL(options.tokenUrl);
-  const host = new URL(options.crmHost);
+/** The CRM's OAuth calls over HTTP. Responses are read leniently: real ones have more fields, and some documented ones are missing. */
+export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
+  const { transport, clientId, clientSecret } = deps;
+  const tokenUrl = new URL(deps.tokenUrl);
+  const host = new URL(deps.crmHost);
   const prefix = host.pathname.replace(/\/$/, '');
 
-  const ask = async (fields: Record<string, string>, ...secrets: string[]): Promise<TokenOutcome> => {
+  const requestTokens = async (
+    fields: Record<string, string>,
+    ...secrets: string[]
+  ): Promise<Attempt<IssuedTokens>> => {
     const all = { client_id: clientId, client_secret: clientSecret, ...fields };
-    const answer = await transport.send({
+    const response = await transport.send({
       origin: tokenUrl.origin,
       method: 'POST',
       path: tokenUrl.pathname + tokenUrl.search,
@@ -42,20 +48,22 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
       body: new URLSearchParams(all).toString(),
       wantsBody: true,
     });
-    return readOutcome(answer, [clientSecret, ...secrets]);
+    return readResponse(response, [clientSecret, ...secrets]);
   };
 
   return {
     exchange: async (code) => {
-      const outcome = await ask({ grant_type: 'authorization_code', code }, code);
-      return outcome.kind === 'inactive' || outcome.kind === 'refused'
-        ? { kind: 'invalid', reason: outcome.reason }
-        : outcome;
+      const issued = await requestTokens({ grant_type: 'authorization_code', code }, code);
+      // Whatever the CRM has against a code, it will not accept it later (O5).
+      return issued.ok || issued.retryable ? issued : { ...issued, kind: 'invalid' };
     },
     refresh: (refreshToken, userType) =>
-      ask({ grant_type: 'refresh_token', refresh_token: refreshToken, user_type: userType }, refreshToken),
+      requestTokens(
+        { grant_type: 'refresh_token', refresh_token: refreshToken, user_type: userType },
+        refreshToken,
+      ),
     async mint(companyToken, companyId, locationId) {
-      const answer = await transport.send({
+      const response = await transport.send({
         origin: host.origin,
         method: 'POST',
         path: `${prefix}/oauth/locationToken`,
@@ -63,76 +71,75 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         body: new URLSearchParams({ companyId, locationId }).toString(),
         wantsBody: true,
       });
-      const outcome = readOutcome(answer, [companyToken]);
-      if (outcome.kind !== 'issued') return outcome;
-      if ((outcome.tokens.locationId ?? locationId) !== locationId)
-        return { kind: 'refused', reason: 'an answer with the tokens of another location' };
-      // The answer is for what was asked, also where it does not say so.
-      return { kind: 'issued', tokens: { ...outcome.tokens, companyId, locationId } };
+      const issued = readResponse(response, [companyToken]);
+      if (!issued.ok) return issued;
+      if ((issued.value.locationId ?? locationId) !== locationId)
+        return failed('refused', {
+          retryable: false,
+          status: response.status,
+          reason: 'an answer with the tokens of another location',
+        });
+      // The response is for the requested location, also where it does not say so.
+      return succeeded({ ...issued.value, companyId, locationId });
     },
-    async installedLocations(companyToken, companyId) {
-      const found: string[] = [];
+    async installedLocations(companyToken, companyId, skip) {
       // The app's id is the part of the client id before the dash.
       const [appId = clientId] = clientId.split('-');
-      for (let skip = 0; skip < MOST_LOCATIONS; skip += PAGE) {
-        const query = new URLSearchParams({
-          companyId,
-          appId,
-          isInstalled: 'true',
-          skip: String(skip),
-          limit: String(PAGE),
-        });
-        const answer = await transport.send({
-          origin: host.origin,
-          method: 'GET',
-          path: `${prefix}/oauth/installedLocations?${query.toString()}`,
-          headers: [
-            'authorization',
-            `Bearer ${companyToken}`,
-            'version',
-            VERSION,
-            'accept',
-            'application/json',
-          ],
-          wantsBody: true,
-        });
-        const page = 'text' in answer && answer.status < 300 ? locationsIn(readJson(answer.text)) : undefined;
-        if (page === undefined) return found.length > 0 ? found : undefined;
-        found.push(...page);
-        if (page.length < PAGE) break;
-      }
-      return found;
+      const query = new URLSearchParams({
+        companyId,
+        appId,
+        isInstalled: 'true',
+        skip: String(skip),
+        limit: String(PAGE_SIZE),
+      });
+      const response = await transport.send({
+        origin: host.origin,
+        method: 'GET',
+        path: `${prefix}/oauth/installedLocations?${query.toString()}`,
+        headers: ['authorization', `Bearer ${companyToken}`, 'version', VERSION, ...ACCEPT_JSON],
+        wantsBody: true,
+      });
+      return readLocations(response, skip);
     },
   };
 }
 
-function readOutcome(answer: HttpResponse | NoResponse, secrets: readonly string[]): TokenOutcome {
-  if ('reason' in answer) return { kind: 'away', reason: answer.reason };
-  const { status } = answer;
-  const body = readJson(answer.text);
+function readResponse(
+  response: HttpResponse | NoResponse,
+  secrets: readonly string[],
+): Attempt<IssuedTokens> {
+  if ('reason' in response) return failed('away', { reason: response.reason, code: response.code });
+  const { status } = response;
+  const body = readJson(response.text);
   if (status >= 200 && status < 300) {
     const tokens = readTokens(body);
     return tokens === undefined
-      ? { kind: 'away', reason: 'an answer without a usable access token' }
-      : { kind: 'issued', tokens };
+      ? failed('away', { status, reason: 'an answer without a usable access token' })
+      : succeeded(tokens);
   }
-  const words = wordsOf(body);
-  const reason = `${status} ${presentable(words, secrets)}`.trim();
-  if (status < 400 || status === 408 || status === 429 || status >= 500) return { kind: 'away', reason };
-  if (INACTIVE.test(words)) return { kind: 'inactive', reason };
+  const message = messageOf(body);
+  const reason = `${status} ${redactMessage(message, secrets)}`.trim();
+  if (status < 400 || status === 408 || status === 429 || status >= 500)
+    return failed('away', { status, reason });
   const code = isObject(body) && typeof body['error'] === 'string' ? body['error'] : '';
-  return INVALID.test(`${code} ${words}`) ? { kind: 'invalid', reason } : { kind: 'refused', reason };
+  const kind = INACTIVE.test(message)
+    ? 'inactive'
+    : INVALID.test(`${code} ${message}`)
+      ? 'invalid'
+      : 'refused';
+  return failed(kind, { retryable: false, status, reason });
 }
 
 function readTokens(body: unknown): IssuedTokens | undefined {
   if (!isObject(body)) return undefined;
   const { access_token: accessToken, approvedLocations: approved } = body;
-  const lifeSec = Number(body['expires_in'] ?? USUAL_LIFE_SEC);
-  if (typeof accessToken !== 'string' || !FITS_A_HEADER.test(accessToken) || !(lifeSec > 0)) return undefined;
+  const lifeSec = Number(body['expires_in'] ?? DEFAULT_LIFE_SEC);
+  if (typeof accessToken !== 'string' || !VALID_HEADER_VALUE.test(accessToken) || !(lifeSec > 0))
+    return undefined;
   return {
     accessToken,
     refreshToken: textOf(body['refresh_token']),
-    expiresInSec: Math.min(lifeSec, LONGEST_LIFE_SEC),
+    expiresInSec: Math.min(lifeSec, MAX_LIFE_SEC),
     userType: body['userType'] === 'Company' ? 'Company' : 'Location',
     companyId: idOf(body['companyId']),
     locationId: body['userType'] === 'Company' ? null : idOf(body['locationId']),
@@ -140,15 +147,22 @@ function readTokens(body: unknown): IssuedTokens | undefined {
   };
 }
 
-function locationsIn(body: unknown): string[] | undefined {
-  if (!isObject(body) || !Array.isArray(body['locations'])) return undefined;
-  return body['locations']
-    .filter((entry) => isObject(entry) && entry['isInstalled'] !== false)
+function readLocations(response: HttpResponse | NoResponse, skip: number): Attempt<LocationPage> {
+  const body = 'text' in response && response.status < 300 ? readJson(response.text) : undefined;
+  if (!isObject(body) || !Array.isArray(body['locations']))
+    return failed('away', { status: response.status, reason: 'no list of locations' });
+  const listed: unknown[] = body['locations'];
+  const locations = listed
+    .filter((entry) => isObject(entry))
+    .filter((entry) => entry['isInstalled'] !== false)
     .map((entry) => idOf(entry['_id']) ?? idOf(entry['id']) ?? idOf(entry['locationId']))
     .filter((id) => id !== null);
+  const nextSkip = skip + PAGE_SIZE;
+  const isLast = listed.length < PAGE_SIZE || nextSkip >= MAX_LOCATIONS;
+  return succeeded({ locations, nextSkip: isLast ? undefined : nextSkip });
 }
 
-/** What a database and a log line can hold. */
+/** An id that a database and a log line can hold. */
 const idOf = (value: unknown): string | null =>
   typeof value === 'string' && /\S/.test(value) && !/\p{Cc}|\p{Cs}/u.test(value) ? value : null;
 

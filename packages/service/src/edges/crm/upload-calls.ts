@@ -3,18 +3,17 @@ import { randomBytes } from 'node:crypto';
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { CrmStorage } from '../../flows/assets/prepare-attachments.ts';
+import { failed, succeeded } from '../../ports/crm/attempt.ts';
+import type { Attempt } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
-import { readJson } from './crm-reason.ts';
+import { readJson } from './error-body.ts';
 
-const TRIES = 2;
-const TIMEOUT_MS = 10_000;
-
-/** `POST /conversations/messages/upload`: one file at a time, and our own address when the CRM does not want it. */
+/** `POST /conversations/messages/upload`, one file at a time. */
 export function createUploadCalls(client: CrmClient): CrmStorage {
   return {
-    async put({ locationId, contactId, name, contentType, bytes }) {
+    put({ locationId, contactId, name, contentType, bytes }, guard) {
       const { body, type } = multipart({ locationId, contactId }, { name, contentType, bytes });
-      const outcome = await client.call(
+      return client.attempt(
         {
           operation: 'upload',
           locationId,
@@ -23,18 +22,21 @@ export function createUploadCalls(client: CrmClient): CrmStorage {
           path: '/conversations/messages/upload',
           body,
           contentType: type,
-          wantsBody: true,
-          timeoutMs: TIMEOUT_MS,
+          read: readUrl,
         },
-        { wanted: () => true, again: ({ attempts }) => attempts < TRIES },
+        guard,
       );
-      if (outcome.kind !== 'ok') return undefined;
-      const answer = readJson(outcome.text);
-      const files =
-        isObject(answer) && isObject(answer['uploadedFiles']) ? Object.values(answer['uploadedFiles']) : [];
-      return files.find((url): url is string => typeof url === 'string' && URL.canParse(url));
     },
   };
+}
+
+function readUrl(text: string, status: number): Attempt<string> {
+  const body = readJson(text);
+  const files = isObject(body) && isObject(body['uploadedFiles']) ? Object.values(body['uploadedFiles']) : [];
+  const url = files.find((file): file is string => typeof file === 'string' && URL.canParse(file));
+  return url === undefined
+    ? failed('refused', { retryable: false, status, reason: 'no address in the answer' })
+    : succeeded(url);
 }
 
 function multipart(

@@ -1,17 +1,24 @@
+import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
 import { asAssetId } from '../../ports/assets/assets.ts';
 import type { Assets } from '../../ports/assets/assets.ts';
+import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
+import { retry } from '../../ports/crm/retry.ts';
+import type { RetryPolicy } from '../../ports/crm/retry.ts';
+import { backoff } from '../../ports/crm/retry-policies.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
 
-/** The CRM's own storage, whose files it shows as previews. `put` returns undefined when it refuses the file. */
+export interface CrmFile {
+  readonly locationId: string;
+  readonly contactId: string;
+  readonly name: string;
+  readonly contentType: string;
+  readonly bytes: Buffer;
+}
+
+/** The CRM's own storage, whose files it shows as previews. One attempt, which resolves with the URL of the file. */
 export interface CrmStorage {
-  put(file: {
-    locationId: string;
-    contactId: string;
-    name: string;
-    contentType: string;
-    bytes: Buffer;
-  }): Promise<string | undefined>;
+  put(file: CrmFile, guard: SendGuard): Promise<Attempt<string>>;
 }
 
 export interface PrepareDeps {
@@ -19,6 +26,7 @@ export interface PrepareDeps {
   readonly assets: Pick<Assets, 'open'>;
   /** Undefined unless CRM_UPLOAD_ATTACHMENTS is true. */
   readonly storage: CrmStorage | undefined;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -29,10 +37,11 @@ export interface Message {
 }
 
 const CRM_LIMIT_BYTES = 5_000_000;
+const MAX_UPLOAD_ATTEMPTS = 2;
 const OUR_URL = /\/assets\/([\w-]{32})\/[^/?#]*$/;
 
 /** Returns the URLs to send with a message (ours, or the CRM's for files that it stores) and the notes on our files (I8). */
-export function createPrepareAttachments({ index, assets, storage, log }: PrepareDeps) {
+export function createPrepareAttachments({ index, assets, storage, clock, log }: PrepareDeps) {
   async function handOver(
     record: AssetRecord,
     { locationId, contactId }: Message,
@@ -42,13 +51,11 @@ export function createPrepareAttachments({ index, assets, storage, log }: Prepar
     const stream = await assets.open(id);
     if (stream === undefined) return undefined;
     const { name, contentType } = record;
-    return storage.put({
-      locationId,
-      contactId,
-      name,
-      contentType,
-      bytes: Buffer.concat(await stream.toArray()),
-    });
+    const bytes = Buffer.concat(await stream.toArray());
+    const file = { locationId, contactId, name, contentType, bytes };
+    const attempt = (previous: FailedAttempt | undefined) => storage.put(file, { previous });
+    const result = await retry({ attempt, policy: uploadPolicy, clock });
+    return result.ok ? result.value : undefined;
   }
 
   async function prepareOne(
@@ -81,3 +88,10 @@ export function createPrepareAttachments({ index, assets, storage, log }: Prepar
     },
   };
 }
+
+/** After two attempts, or without a token for the location, our own URL is sent. */
+const uploadPolicy: RetryPolicy = (failure, progress) => {
+  if (failure.kind === 'none' || failure.kind === 'reauth_required') return undefined;
+  const isExhausted = progress.attempts >= MAX_UPLOAD_ATTEMPTS && failure.kind !== 'token_expired';
+  return isExhausted ? undefined : backoff(failure, progress);
+};

@@ -2,14 +2,14 @@ import { carriesFooter, writeFooter } from '@footbridge/protocol/footer';
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import type { Metadata } from '@footbridge/protocol/metadata';
 
-/** The text as the CRM gets it: with a footer wherever the text alone does not tell the whole story (I3). */
+/** The text for the CRM, with a footer where the text alone does not say everything (I3). */
 export function composeMessage(
   frame: MessageReceivedFrame,
   footerOnPlainText: boolean,
   notes: readonly string[] = [],
 ): string {
   const plain = kindOf(frame) === 'text' || kindOf(frame) === 'attachment';
-  // What a customer typed must never be taken for our footer, so a text that looks like one gets a real one behind it.
+  // A customer's text must never pass for our footer, so a text that looks like one gets a real one after it.
   if (plain && !footerOnPlainText && notes.length === 0 && !carriesFooter(frame.text)) return frame.text;
   return writeFooter(frame.text, {
     ...metadataOf(frame),

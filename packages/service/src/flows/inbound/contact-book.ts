@@ -1,5 +1,8 @@
 import type { Clock } from '../../clock.ts';
-import type { ContactCalls, Found, Patience } from './crm-calls.ts';
+import { succeeded } from '../../ports/crm/attempt.ts';
+import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
+import type { ContactCalls } from './crm-calls.ts';
+import type { InboundJob } from './inbound-job.ts';
 
 interface Entry {
   readonly contactId: string;
@@ -8,19 +11,25 @@ interface Entry {
 
 const LEARNED_MS = 24 * 3_600_000;
 const FOUND_MS = 3_600_000;
-const PER_GENERATION = 20_000;
+const ENTRIES_PER_GENERATION = 20_000;
 
-export type Resolved = { readonly kind: 'known'; readonly contactId: string } | Found;
+export interface Contact {
+  readonly contactId: string;
+  /** From memory: the CRM may have deleted it since. */
+  readonly isCached: boolean;
+}
+
+type Retrying = Pick<InboundJob, 'isWanted' | 'retry'>;
 
 /**
- * Whose message it is (I2): the contact the CRM itself last wrote to under this handle, else the one its search finds, else a new one.
- * Remembered for a time and in bounded memory; simultaneous questions for one handle share an answer, so nobody is created twice.
+ * Maps senders to contacts (I2): the contact that the CRM itself last wrote to under this handle, else the one its search finds, else a
+ * new one. A cache with bounded size and lifetime. Concurrent lookups of one handle share a call, so that no contact is created twice.
  */
 export class ContactBook {
   readonly #calls: ContactCalls;
   readonly #clock: Clock;
   readonly #mayCreate: boolean;
-  readonly #flights = new Map<string, Promise<Found>>();
+  readonly #lookUps = new Map<string, Promise<Attempt<string | undefined>>>();
   #young = new Map<string, Entry>();
   #old = new Map<string, Entry>();
 
@@ -41,49 +50,64 @@ export class ContactBook {
     this.#old.delete(key);
   }
 
-  async resolve(locationId: string, handle: string, patience: Patience): Promise<Resolved> {
+  /** Resolves with undefined when no contact has this handle and none may be created. */
+  async resolve(locationId: string, handle: string, job: Retrying): Promise<Attempt<Contact | undefined>> {
     const key = keyOf(locationId, handle);
     const known = this.#young.get(key) ?? this.#old.get(key);
     if (known !== undefined && this.#clock.now() < known.until)
-      return { kind: 'known', contactId: known.contactId };
+      return succeeded({ contactId: known.contactId, isCached: true });
     for (;;) {
-      const under = this.#flights.get(key);
-      if (under === undefined) return this.#look(key, locationId, handle, patience);
-      const found = await under;
-      // Who asked first does not care any more, but we do.
-      if (found.kind !== 'unwanted' || !patience.wanted(false)) return found;
+      const shared = this.#lookUps.get(key);
+      const found = await (shared ?? this.#lookUp(key, locationId, handle, job));
+      if (found.ok)
+        return succeeded(found.value === undefined ? undefined : { contactId: found.value, isCached: false });
+      // The job that made the call was cancelled, this one was not.
+      if (shared === undefined || found.kind !== 'cancelled' || !job.isWanted()) return found;
     }
   }
 
-  #look(key: string, locationId: string, handle: string, patience: Patience): Promise<Found> {
-    const flight = this.#findOrCreate(locationId, handle, patience)
+  #lookUp(
+    key: string,
+    locationId: string,
+    handle: string,
+    job: Retrying,
+  ): Promise<Attempt<string | undefined>> {
+    const lookUp = this.#findOrCreate(locationId, handle, job)
       .then((found) => {
-        if (found.kind === 'found') this.#remember(key, found.contactId, FOUND_MS);
+        if (found.ok && found.value !== undefined) this.#remember(key, found.value, FOUND_MS);
         return found;
       })
-      .finally(() => this.#flights.delete(key));
-    this.#flights.set(key, flight);
-    return flight;
+      .finally(() => this.#lookUps.delete(key));
+    this.#lookUps.set(key, lookUp);
+    return lookUp;
   }
 
-  async #findOrCreate(locationId: string, handle: string, patience: Patience): Promise<Found> {
-    const found = await this.#calls.find(locationId, handle, patience);
-    // A search that does not like the handle's form says nothing about whether such a contact may be made.
-    const nobody =
-      found.kind === 'none' || (found.kind === 'refused' && found.status !== 401 && found.status !== 403);
-    if (!nobody) return found;
-    if (!this.#mayCreate) return { kind: 'none' };
-    return this.#calls.create(locationId, handle, patience);
+  async #findOrCreate(
+    locationId: string,
+    handle: string,
+    job: Retrying,
+  ): Promise<Attempt<string | undefined>> {
+    const found = await job.retry((guard) => this.#calls.find(locationId, handle, guard));
+    // A search that rejects the form of the handle does not say whether such a contact may be created.
+    const isMissing = found.ok ? found.value === undefined : isRefused(found) && !isForbidden(found);
+    if (!isMissing) return found;
+    if (!this.#mayCreate) return succeeded(undefined);
+    const upserted = await job.retry((guard) => this.#calls.upsert(locationId, handle, guard));
+    if (upserted.ok || !isRefused(upserted) || ![404, 405].includes(upserted.status)) return upserted;
+    return job.retry((guard) => this.#calls.create(locationId, handle, guard));
   }
 
   #remember(key: string, contactId: string, ms: number): void {
     this.#young.set(key, { contactId, until: this.#clock.now() + ms });
-    if (this.#young.size < PER_GENERATION) return;
+    if (this.#young.size < ENTRIES_PER_GENERATION) return;
     this.#old = this.#young;
     this.#young = new Map();
   }
 }
 
-/** Addresses are the same in any case; numbers come in E.164 from both sides. */
+const isRefused = ({ kind }: FailedAttempt) => kind === 'refused';
+const isForbidden = ({ status }: FailedAttempt) => status === 401 || status === 403;
+
+/** Email addresses are compared in lower case; numbers are E.164 on both sides. */
 const keyOf = (locationId: string, handle: string) =>
   `${locationId} ${handle.includes('@') ? handle.toLowerCase() : handle}`;

@@ -7,27 +7,22 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
 import { FakeClock } from '../../fake-clock.ts';
+import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
+import type { Attempt } from '../../ports/crm/attempt.ts';
 import { createSqlGuids } from '../../ports/guids/guids-sql.ts';
 import type { Guids } from '../../ports/guids/guids.ts';
 import type { Recorded, StepName } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
-import type { ContactCalls, Found, InboundMessage, Patience, Posted, Setback } from './crm-calls.ts';
+import type { ContactCalls, InboundCalls, InboundMessage } from './crm-calls.ts';
 import { createInbound } from './deliver-inbound.ts';
 import type { Inbound, InboundDeps } from './deliver-inbound.ts';
 
 const LOCATION = asLocationId('loc1') as LocationId;
 const lease = (epoch = 1): Lease => ({ locationId: LOCATION, deviceId: 'd', sessionId: `s${epoch}`, epoch });
-const SETBACK: Setback = {
-  cause: 'http',
-  status: 500,
-  reason: 'oops',
-  attempts: 1,
-  sinceMs: 0,
-  othersPass: false,
-};
-const posted = (inDoubt = false): Posted => ({ kind: 'posted', crmMessageId: 'crm-1', inDoubt });
+const HTTP = failed('http', { status: 500, reason: 'oops' });
+const posted = succeeded('crm-1');
 const delivered = { outcome: 'delivered' };
 
 const frame = (guid: string, chat = 1, more: Partial<MessageReceivedFrame> = {}): MessageReceivedFrame => ({
@@ -48,7 +43,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((database) => database.close()));
 });
 
-interface Office {
+interface SetUp {
   inbound: Inbound;
   clock: FakeClock;
   guids: (owner: string) => Guids;
@@ -56,23 +51,23 @@ interface Office {
   epoch: { value: number };
 }
 
-async function office(
-  post: (message: InboundMessage, patience: Patience) => Promise<Posted>,
+async function setUp(
+  post: InboundCalls['post'],
   more: Partial<InboundDeps> = {},
   contacts: Partial<ContactCalls> = {},
   wrap: (guids: Guids) => Guids = (guids) => guids,
-): Promise<Office> {
+): Promise<SetUp> {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   open.push(database);
   const clock = new FakeClock();
-  const steps: Office['steps'] = [];
+  const steps: SetUp['steps'] = [];
   const epoch = { value: 1 };
   const guids = (owner: string) => createSqlGuids({ database, clock, owner });
-  const found: Found = { kind: 'found', contactId: 'contact-1' };
+  const found = async () => succeeded('contact-1');
   const inbound = createInbound({
     guids: wrap(guids('me')),
     calls: { post },
-    contacts: { find: async () => found, create: async () => found, ...contacts },
+    contacts: { find: found, upsert: found, create: found, ...contacts },
     journal: {
       open: (entry, step, recorded) => void steps.push([entry.id, step, recorded]),
       step: (id, step, recorded) => void steps.push([id, step, recorded]),
@@ -89,10 +84,10 @@ async function office(
   return { inbound, clock, guids, steps, epoch };
 }
 
-/** The store takes a few turns of the event loop for each question. */
-const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+/** The store takes a few turns of the event loop for each query. */
+const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-/** Lets the pauses of the clock pass until the promise is settled. */
+/** Advances the clock until the promise is settled. */
 async function advanceUntil<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
   let isSettled = false;
   void promise.finally(() => (isSettled = true));
@@ -107,9 +102,9 @@ describe('an inbound message', () => {
   it('I6 is claimed before it is posted and marked before it is acknowledged', async () => {
     let others: Guids | undefined;
     const seen: unknown[] = [];
-    const { inbound, guids } = await office(async () => {
+    const { inbound, guids } = await setUp(async () => {
       seen.push(await others?.claim({ locationId: LOCATION, guid: 'g1' }, 1));
-      return posted();
+      return posted;
     });
     others = guids('another');
     expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
@@ -117,47 +112,59 @@ describe('an inbound message', () => {
     expect(await others.claim({ locationId: LOCATION, guid: 'g1' }, 1)).toEqual({ kind: 'sent' });
   });
 
-  it('I6 that comes twice at the same time is posted once, and both are answered', async () => {
-    const { promise, resolve } = Promise.withResolvers<Posted>();
+  it('I6 that arrives twice at the same time is posted once, and both frames are acknowledged', async () => {
+    const { promise, resolve } = Promise.withResolvers<Attempt<string>>();
     let posts = 0;
-    const { inbound } = await office(() => (posts++, promise));
+    const { inbound } = await setUp(() => (posts++, promise));
     const acks = [inbound.deliver(lease(), frame('g1')), inbound.deliver(lease(), frame('g1'))];
     await until(() => posts > 0);
-    resolve(posted());
+    resolve(posted);
     expect(await Promise.all(acks)).toEqual([delivered, delivered]);
     expect(posts).toBe(1);
   });
 
-  it('I6 goes on in the name of the newer line when the Mac came back meanwhile', async () => {
-    const { promise, resolve } = Promise.withResolvers<Posted>();
-    let patience: Patience | undefined;
-    const { inbound, epoch } = await office((_message, mine) => ((patience = mine), promise));
-    const first = inbound.deliver(lease(1), frame('g1'));
-    await until(() => patience !== undefined);
+  it('I6 goes on under the newer lease when the Mac reconnected meanwhile', async () => {
+    const first = Promise.withResolvers<Attempt<string>>();
+    let posts = 0;
+    const { inbound, epoch, clock } = await setUp(() =>
+      posts++ === 0 ? first.promise : Promise.resolve(posted),
+    );
+    const before = inbound.deliver(lease(1), frame('g1'));
+    await until(() => posts > 0);
     epoch.value = 2;
-    expect(patience?.wanted(false)).toBe(false);
-    const second = inbound.deliver(lease(2), frame('g1'));
-    expect(patience?.wanted(false)).toBe(true);
-    resolve(posted());
-    expect(await Promise.all([first, second])).toEqual([delivered, delivered]);
+    const after = inbound.deliver(lease(2), frame('g1'));
+    first.resolve(HTTP);
+    expect(await advanceUntil(clock, Promise.all([before, after]))).toEqual([delivered, delivered]);
+    expect(posts).toBe(2);
   });
 
-  it('I6 is left to the Mac when its line is not the newest any more', async () => {
-    const { inbound, epoch } = await office(async () => posted());
+  it('I6 is left to the Mac when its lease was lost while the CRM failed', async () => {
+    const first = Promise.withResolvers<Attempt<string>>();
+    let isInFlight = false;
+    const { inbound, epoch } = await setUp(() => ((isInFlight = true), first.promise));
+    const ack = inbound.deliver(lease(1), frame('g1'));
+    await until(() => isInFlight);
+    epoch.value = 2;
+    first.resolve(HTTP);
+    expect(await ack).toBe('retry');
+  });
+
+  it('I6 is left to the Mac when its lease is not current', async () => {
+    const { inbound, epoch } = await setUp(async () => posted);
     epoch.value = 2;
     expect(await inbound.deliver(lease(1), frame('g1'))).toBe('retry');
     expect(await inbound.deliver(lease(2), frame('g1'))).toEqual(delivered);
   });
 
-  it('I5 nothing overtakes a message whose line was replaced while it was asked about', async () => {
+  it('I5 is not overtaken when its lease is replaced while it is being confirmed', async () => {
     const asked = Promise.withResolvers<boolean>();
     let asking = false;
     const order: string[] = [];
-    const { inbound, epoch } = await office(
-      async ({ message }, patience) => {
-        if (!(await patience.confirmed?.())) return { kind: 'unwanted' };
+    const { inbound, epoch } = await setUp(
+      async ({ message }, guard) => {
+        if (!(await guard.fence?.())) return CANCELLED;
         order.push(message);
-        return posted();
+        return posted;
       },
       {
         confirm: (one) => {
@@ -175,11 +182,11 @@ describe('an inbound message', () => {
     expect(order).toEqual(['text of g1', 'text of g2']);
   });
 
-  it('I5 what stands behind a message that was not brought is not brought either', async () => {
+  it('I5 is not delivered when one before it in the chat was not', async () => {
     let fails = true;
-    const { inbound } = await office(async () => {
+    const { inbound } = await setUp(async () => {
       if (fails) throw new Error('a fault of ours');
-      return posted();
+      return posted;
     });
     const [first, second, elsewhere] = [
       inbound.deliver(lease(), frame('g1')),
@@ -192,10 +199,10 @@ describe('an inbound message', () => {
     expect(await Promise.all(again)).toEqual([delivered, delivered]);
   });
 
-  it('I6 of a process that is gone is uncertain: posted again under the same key, and flagged', async () => {
+  it('I6 claimed by a process that is gone is uncertain: posted again under the same key, and flagged', async () => {
     const keys: string[] = [];
-    const { inbound, guids, steps } = await office(
-      async ({ idempotencyKey }) => (keys.push(idempotencyKey), posted()),
+    const { inbound, guids, steps } = await setUp(
+      async ({ idempotencyKey }) => (keys.push(idempotencyKey), posted),
     );
     await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
     expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
@@ -203,15 +210,15 @@ describe('an inbound message', () => {
     expect(steps.map(([, step]) => step)).toEqual(['received', 'uncertain', 'contact_found', 'crm_took_it']);
   });
 
-  it('I6 of a node that may still be at it waits for that node', async () => {
+  it('I6 claimed by a node that may still be posting it waits for that node', async () => {
     let posts = 0;
-    const { inbound, guids, clock } = await office(async () => (posts++, posted()), { otherNodes: true });
+    const { inbound, guids, clock } = await setUp(async () => (posts++, posted), { otherNodes: true });
     const other = guids('node-2');
     await other.claim({ locationId: LOCATION, guid: 'g1' }, 1);
     await other.claim({ locationId: LOCATION, guid: 'g2' }, 1);
     const acks = [inbound.deliver(lease(), frame('g1', 1)), inbound.deliver(lease(), frame('g2', 2))];
     for (let passed = 0; passed < 5000; passed += 500) {
-      await turn();
+      await tick();
       await clock.advance(500);
     }
     expect(posts).toBe(0);
@@ -220,10 +227,10 @@ describe('an inbound message', () => {
     expect(posts).toBe(1);
   });
 
-  it('I6 INBOUND_ON_UNCERTAIN=park puts an uncertain one aside; sent again it goes through', async () => {
+  it('I6 INBOUND_ON_UNCERTAIN=park parks an uncertain one; redelivered it is posted', async () => {
     let posts = 0;
     const settings = { createContacts: true, footerOnPlainText: false, onUncertain: 'park' } as const;
-    const { inbound, guids } = await office(async () => (posts++, posted()), { settings });
+    const { inbound, guids } = await setUp(async () => (posts++, posted), { settings });
     await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
     expect(await inbound.deliver(lease(), frame('g1'))).toMatchObject({ outcome: 'rejected' });
     expect(posts).toBe(0);
@@ -242,37 +249,48 @@ describe('an inbound message', () => {
       prune: (ms) => guids.prune(ms),
       close: () => guids.close(),
     });
-    const { inbound, clock } = await office(async () => posted(), {}, {}, failing);
+    const { inbound, clock } = await setUp(async () => posted, {}, {}, failing);
     const ack = inbound.deliver(lease(), frame('g1'));
     expect(await advanceUntil(clock, ack)).toEqual(delivered);
   });
 
-  it('I6 is tried as long as it takes, unless the CRM fails on this one alone', async () => {
-    let patience: Patience | undefined;
-    const { promise, resolve } = Promise.withResolvers<Posted>();
-    const { inbound, steps } = await office((_message, mine) => ((patience = mine), promise));
+  it('I6 is retried until the CRM accepts it, and notes each kind of failure once', async () => {
+    const results = [
+      failed('none', { unsent: true }),
+      HTTP,
+      HTTP,
+      failed('token_expired', { status: 401 }),
+      failed('circuit', { unsent: true, retryAfterMs: 10_000 }),
+      failed('timeout', { inDoubt: true }),
+      HTTP,
+    ];
+    const { inbound, clock, steps } = await setUp(async () => results.shift() ?? posted);
     const ack = inbound.deliver(lease(), frame('g1'));
-    await until(() => patience !== undefined);
-    const long = { ...SETBACK, attempts: 200, sinceMs: 3_600_000 };
-    for (const cause of [
-      'http',
-      'network',
-      'timeout',
-      'circuit',
-      'none',
-      'reauth_required',
-      'away',
-      'token_refused',
-    ])
-      expect(patience?.again({ ...long, cause, status: cause === 'http' ? 500 : 0 })).toBe(true);
-    expect(patience?.again({ ...long, othersPass: true })).toBe(false);
-    expect(patience?.again({ ...SETBACK, cause: 'empty', status: 201, attempts: 7 })).toBe(true);
-    expect(patience?.again({ ...SETBACK, cause: 'empty', status: 201, attempts: 8 })).toBe(false);
-    resolve({
-      kind: 'given_up',
-      setback: { ...SETBACK, cause: 'empty', status: 201, reason: 'nothing stored' },
+    expect(await advanceUntil(clock, ack)).toEqual(delivered);
+    expect(steps.map(([, step, recorded]) => [step, recorded?.detail?.['cause']])).toEqual([
+      ['received', undefined],
+      ['contact_found', undefined],
+      ['crm_refused', 'none'],
+      ['crm_refused', 'http'],
+      ['crm_refused', 'circuit'],
+      ['crm_refused', 'timeout'],
+      ['uncertain', undefined],
+      ['crm_took_it', undefined],
+    ]);
+  });
+
+  it('I1 is parked when the CRM stores nothing eight times', async () => {
+    let posts = 0;
+    const { inbound, clock, steps } = await setUp(async () => {
+      posts++;
+      return failed('empty', { status: 201, reason: 'nothing stored' });
     });
-    expect(await ack).toEqual({ outcome: 'rejected', reason: 'the CRM refused: 201 nothing stored' });
+    const ack = inbound.deliver(lease(), frame('g1'));
+    expect(await advanceUntil(clock, ack)).toEqual({
+      outcome: 'rejected',
+      reason: 'the CRM refused: 201 nothing stored',
+    });
+    expect(posts).toBe(8);
     expect(steps.at(-1)).toMatchObject([
       expect.any(String),
       'parked',
@@ -280,7 +298,7 @@ describe('an inbound message', () => {
     ]);
   });
 
-  it('posts attachments as they were prepared, with the notes', async () => {
+  it('is posted with its attachments as they were prepared, and their notes', async () => {
     const seen: InboundMessage[] = [];
     const attachments = {
       prepare: async ({ contactId, urls }: { contactId: string; urls: readonly string[] }) => ({
@@ -288,20 +306,20 @@ describe('an inbound message', () => {
         notes: ['one was too large'],
       }),
     };
-    const { inbound } = await office(async (message) => (seen.push(message), posted()), { attachments });
+    const { inbound } = await setUp(async (message) => (seen.push(message), posted), { attachments });
     await inbound.deliver(lease(), frame('g1', 1, { attachments: ['https://x.example/a.png'] }));
     expect(seen[0]?.attachments).toEqual(['https://x.example/a.png?for=contact-1']);
     expect(seen[0]?.message).toContain('one was too large');
   });
 
-  it('closing lets what is on the wire be answered and leaves the rest to the Mac', async () => {
-    const { promise, resolve } = Promise.withResolvers<Posted>();
-    let onTheWire = false;
-    const { inbound } = await office(() => ((onTheWire = true), promise));
+  it('in flight is completed when the flow closes; the rest is left to the Mac', async () => {
+    const { promise, resolve } = Promise.withResolvers<Attempt<string>>();
+    let isInFlight = false;
+    const { inbound } = await setUp(() => ((isInFlight = true), promise));
     const [first, second] = [inbound.deliver(lease(), frame('g1')), inbound.deliver(lease(), frame('g2'))];
-    await until(() => onTheWire);
+    await until(() => isInFlight);
     const closing = inbound.close();
-    resolve(posted());
+    resolve(posted);
     await closing;
     expect(await first).toEqual(delivered);
     expect(await second).toBe('retry');
@@ -309,16 +327,16 @@ describe('an inbound message', () => {
   });
 });
 
-describe('the contact', () => {
-  it('I2 is asked for once per handle and time, in any case of an address', async () => {
+describe('the contact of a sender', () => {
+  it('I2 is searched once per handle and hour, whatever the case of an address', async () => {
     const asked: string[] = [];
-    const { inbound, clock } = await office(
-      async () => posted(),
+    const { inbound, clock } = await setUp(
+      async () => posted,
       {},
       {
         find: async (_location, handle) => {
           asked.push(handle);
-          return { kind: 'found', contactId: 'c' };
+          return succeeded('c');
         },
       },
     );
@@ -334,27 +352,30 @@ describe('the contact', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('I2 a handle the search does not like may still be created', async () => {
-    const { inbound } = await office(
-      async () => posted(),
+  it('I2 is created when the search rejects the form of the handle', async () => {
+    const { inbound } = await setUp(
+      async () => posted,
       {},
       {
-        find: async () => ({ kind: 'refused', status: 422, reason: 'number must be valid' }),
+        find: async () =>
+          failed('refused', { retryable: false, status: 422, reason: 'number must be valid' }),
       },
     );
     expect(await inbound.deliver(lease(), frame('g1', 1, { sender: '72345' }))).toEqual(delivered);
   });
 
-  it('I2 a refusal with a remembered contact is believed once a fresh one is refused too', async () => {
+  it('I2 is searched again when the CRM refuses the cached one', async () => {
     const tried: string[] = [];
     const ids = ['fresh'];
-    const { inbound } = await office(
+    const { inbound } = await setUp(
       async ({ contactId }) => {
         tried.push(contactId);
-        return contactId === 'fresh' ? posted() : { kind: 'refused', status: 400, reason: 'no such contact' };
+        return contactId === 'fresh'
+          ? posted
+          : failed('refused', { retryable: false, status: 400, reason: 'no such contact' });
       },
       {},
-      { find: async () => ({ kind: 'found', contactId: ids[0] ?? '' }) },
+      { find: async () => succeeded(ids[0] ?? '') },
     );
     inbound.learn(LOCATION, '+14155550100', 'stale');
     expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
@@ -364,29 +385,74 @@ describe('the contact', () => {
     expect(await inbound.deliver(lease(), frame('g2'))).toMatchObject({ outcome: 'rejected' });
     expect(tried).toEqual(['stale', 'fresh', 'bad']);
   });
+
+  it('I2 is created without upsert where the CRM has none, and not at all after another refusal', async () => {
+    for (const [status, ack, creations] of [
+      [404, delivered, 1],
+      [405, delivered, 1],
+      [422, { outcome: 'rejected', reason: 'the CRM refused: 422 no' }, 0],
+    ] as const) {
+      let created = 0;
+      const { inbound } = await setUp(
+        async () => posted,
+        {},
+        {
+          find: async () => succeeded(undefined),
+          upsert: async () => failed('refused', { retryable: false, status, reason: 'no' }),
+          create: async () => (created++, succeeded('c')),
+        },
+      );
+      expect(await inbound.deliver(lease(), frame('g1'))).toEqual(ack);
+      expect(created).toBe(creations);
+    }
+  });
+
+  it('I2 is not created after a search that the CRM forbids', async () => {
+    const { inbound } = await setUp(
+      async () => posted,
+      {},
+      {
+        find: async () => failed('refused', { retryable: false, status: 403, reason: 'no access' }),
+        upsert: () => expect.unreachable(),
+      },
+    );
+    expect(await inbound.deliver(lease(), frame('g1'))).toMatchObject({ outcome: 'rejected' });
+  });
+
+  it('I2 is searched again by the next message when the first one was cancelled', async () => {
+    let searches = 0;
+    const { inbound, epoch } = await setUp(
+      async () => posted,
+      {},
+      { find: async () => (searches++ === 0 ? CANCELLED : succeeded('c')) },
+    );
+    const acks = [inbound.deliver(lease(), frame('g1', 1)), inbound.deliver(lease(), frame('g2', 2))];
+    expect((await Promise.all(acks)).filter((ack) => ack !== 'retry')).toEqual([delivered]);
+    expect([searches, epoch.value]).toEqual([2, 1]);
+  });
 });
 
-describe('in whatever order things happen', () => {
-  it('I5 each chat arrives in order and each message once, while the Mac repeats itself and lines change', async () => {
+describe('in any order of events', () => {
+  it('I5 each chat arrives in order and each message once, while the Mac repeats frames and leases change', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
         fc.array(fc.record({ chat: fc.nat(2), repeats: fc.nat(2) }), { minLength: 1, maxLength: 8 }),
         async (scheduler, plan) => {
           const arrived: string[] = [];
-          const { inbound, epoch } = await office(async ({ message }, patience) => {
-            await scheduler.schedule(Promise.resolve(), `${message} travels`);
-            if (!patience.wanted(false)) return { kind: 'unwanted' };
+          const { inbound, epoch } = await setUp(async ({ message }, guard) => {
+            await scheduler.schedule(Promise.resolve(), `${message} is queued`);
+            if (!(await guard.fence?.())) return CANCELLED;
             arrived.push(message);
             await scheduler.schedule(Promise.resolve(), `${message} is answered`);
-            return posted();
+            return posted;
           });
-          const sendAll = (line: Lease) =>
+          const sendAll = (under: Lease) =>
             plan.flatMap(({ chat, repeats }, index) =>
-              Array.from({ length: repeats + 1 }, () => inbound.deliver(line, frame(`g${index}`, chat))),
+              Array.from({ length: repeats + 1 }, () => inbound.deliver(under, frame(`g${index}`, chat))),
             );
           const first = Promise.all(sendAll(lease(1)));
-          void scheduler.schedule(Promise.resolve(), 'the Mac comes back').then(() => {
+          void scheduler.schedule(Promise.resolve(), 'the Mac reconnects').then(() => {
             epoch.value = 2;
           });
           await scheduler.waitFor(first);

@@ -5,35 +5,35 @@ import { sleep } from '../../clock.ts';
 import type { Clock } from '../../clock.ts';
 import type { Failpoint } from '../../failpoint.ts';
 import type { Logger } from '../../log.ts';
+import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { Guids } from '../../ports/guids/guids.ts';
 import type { Journal, JournalReader } from '../../ports/journal/journal.ts';
+import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
+import { SerialByKey } from '../../serial-by-key.ts';
 import { composeMessage, kindOf } from './compose-message.ts';
 import { ContactBook } from './contact-book.ts';
-import type { ContactCalls, InboundCalls, NotDone, Posted } from './crm-calls.ts';
+import type { ContactCalls, InboundCalls } from './crm-calls.ts';
 import { idempotencyKey } from './idempotency-key.ts';
 import { InboundJob } from './inbound-job.ts';
 import { maskHandle } from './mask-handle.ts';
 
-/** Puts attachments where the CRM shows them best. Always answers. */
+/** Puts attachments where the CRM shows them best. Never rejects. */
 export interface Attachments {
-  /** The addresses to send, and what the reader should know about the files behind them. */
-  prepare(what: { locationId: string; contactId: string; urls: readonly string[] }): Promise<Prepared>;
+  prepare(message: { locationId: string; contactId: string; urls: readonly string[] }): Promise<Prepared>;
 }
 
 export interface Prepared {
   readonly urls: readonly string[];
+  /** What the reader should know about the files. */
   readonly notes: readonly string[];
 }
 
-export interface InboundDeps {
+export interface InboundDeps extends LeaseChecks {
   readonly guids: Guids;
   readonly calls: InboundCalls;
   readonly contacts: ContactCalls;
   readonly journal: Journal & Pick<JournalReader, 'inboundId'>;
-  readonly isCurrent: (lease: Lease) => boolean;
-  /** Asks for certain whether a lease is the newest; undefined on a node that is alone. */
-  readonly confirm?: (lease: Lease) => Promise<boolean>;
   readonly settings: {
     readonly createContacts: boolean;
     readonly footerOnPlainText: boolean;
@@ -42,105 +42,105 @@ export interface InboundDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly failpoint: Failpoint | undefined;
-  /** Whether another node may still be finishing what it began while it held the location. */
+  /** Whether another node may still be completing what it began while it held the location. */
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
 }
 
 /**
- * What people wrote to the Macs, brought to the CRM: claim, contact, text and footer, post, mark, acknowledge (I1–I7).
- * Per chat in order, chats side by side.
+ * Delivers messages from the Macs to the CRM: claim, contact, text and footer, post, mark, acknowledge (I1–I7). In order per chat;
+ * chats run side by side.
  */
 export interface Inbound {
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
-  /** The CRM wrote to this contact at this number: replies from there are its. */
+  /** The CRM wrote to this contact at this number: replies from there belong to it. */
   learn(locationId: string, phone: string, contactId: string): void;
   close(): Promise<void>;
 }
 
-type Claimed =
-  | { readonly kind: 'claimed'; readonly isNew: boolean; readonly uncertain: boolean }
-  | { readonly kind: 'sent' }
-  | { readonly kind: 'unwanted' };
-
-/** How long it may: the time in which it learns of its loss, and the timeout of a call. */
-const SETTLE_MS = 20_000;
-const STORE_AGAIN_MS = 1000;
-const HELD_AGAIN_MS = 500;
-const MARK_TRIES = 4;
-
-export function createInbound(deps: InboundDeps): Inbound {
-  return new Deliveries(deps);
+interface Posted {
+  readonly crmMessageId: string;
+  /** A response was lost, so a CRM that ignores the idempotency key may have the message twice. */
+  readonly inDoubt: boolean;
 }
 
-class Deliveries implements Inbound {
+type ClaimResult =
+  | { readonly kind: 'claimed'; readonly isNew: boolean; readonly uncertain: boolean }
+  | { readonly kind: 'sent' }
+  | { readonly kind: 'cancelled' };
+
+/** How long another node may take: to learn that it lost the lease, plus the timeout of a call. */
+const SETTLE_MS = 20_000;
+const STORE_RETRY_MS = 1000;
+const CLAIM_RETRY_MS = 500;
+const MAX_MARK_ATTEMPTS = 4;
+
+export function createInbound(deps: InboundDeps): Inbound {
+  return new InboundDeliveries(deps);
+}
+
+class InboundDeliveries implements Inbound {
   readonly #deps: InboundDeps;
-  readonly #book: ContactBook;
+  readonly #contacts: ContactBook;
   readonly #jobs = new Map<string, { job: InboundJob; done: Promise<AckOutcome> }>();
-  /** The newest job of each chat that has one. */
-  readonly #chats = new Map<string, Promise<AckOutcome>>();
+  readonly #chats = new SerialByKey<InboundJob, AckOutcome>();
   readonly #leaseSince = new WeakMap<Lease, number>();
-  #closed = false;
+  #isClosed = false;
 
   constructor(deps: InboundDeps) {
     this.#deps = deps;
-    this.#book = new ContactBook(deps.contacts, deps.clock, deps.settings.createContacts);
+    this.#contacts = new ContactBook(deps.contacts, deps.clock, deps.settings.createContacts);
   }
 
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome> {
-    if (this.#closed) return Promise.resolve('retry');
+    if (this.#isClosed) return Promise.resolve('retry');
     if (!this.#leaseSince.has(lease)) this.#leaseSince.set(lease, this.#deps.clock.monotonic());
     const key = `${lease.locationId} ${frame.guid}`;
-    const under = this.#jobs.get(key);
-    if (under !== undefined) {
-      under.job.speakFor(lease);
-      return under.done;
+    const running = this.#jobs.get(key);
+    if (running !== undefined) {
+      running.job.takeOver(lease);
+      return running.done;
     }
     const job = new InboundJob(lease, frame, this.#deps);
     const chat = `${lease.locationId} ${frame.chat.id}`;
-    const done = this.#inTurn(job, key, chat, this.#chats.get(chat));
+    const done = this.#chats.add(chat, job, (before) => this.#run(job, key, before));
     this.#jobs.set(key, { job, done });
-    this.#chats.set(chat, done);
     return done;
   }
 
   learn(locationId: string, phone: string, contactId: string): void {
-    this.#book.learn(locationId, phone, contactId);
+    this.#contacts.learn(locationId, phone, contactId);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     const jobs = [...this.#jobs.values()];
-    for (const { job } of jobs) job.giveUp();
+    for (const { job } of jobs) job.cancel();
     await Promise.all(jobs.map(({ done }) => done));
   }
 
-  async #inTurn(
-    job: InboundJob,
-    key: string,
-    chat: string,
-    before: Promise<AckOutcome> | undefined,
-  ): Promise<AckOutcome> {
+  async #run(job: InboundJob, key: string, before: AckOutcome | undefined): Promise<AckOutcome> {
     let ack: AckOutcome = 'retry';
     try {
-      // What was not brought comes again, and nothing behind it may be there first (I5).
-      if ((await before) !== 'retry') ack = await this.#bring(job);
+      // An undelivered message will be resent; later ones in the chat must not overtake it (I5).
+      if (before !== 'retry') ack = await this.#deliver(job);
     } catch (error) {
-      this.#deps.log.error({ id: job.id, err: error }, 'an inbound message could not be brought to the CRM');
+      this.#deps.log.error(
+        { event: 'inbound.delivery_error', id: job.id, err: error },
+        'inbound message not delivered, unexpected error',
+      );
     }
-    const mine = this.#jobs.get(key)?.done;
     this.#jobs.delete(key);
-    if (this.#chats.get(chat) === mine) this.#chats.delete(chat);
     if (ack === 'retry') this.#deps.count?.('retry');
     return ack;
   }
 
-  async #bring(job: InboundJob): Promise<AckOutcome> {
+  async #deliver(job: InboundJob): Promise<AckOutcome> {
     const { failpoint, settings, journal } = this.#deps;
     const claim = await this.#claim(job);
-    if (claim.kind === 'unwanted') return 'retry';
-    if (claim.kind === 'sent' || !claim.isNew) await this.#recognise(job);
+    if (claim.kind === 'cancelled') return 'retry';
+    if (claim.kind === 'sent' || !claim.isNew) await this.#findJournalEntry(job);
     this.#record(job);
     if (claim.kind === 'sent') return this.#repeated(job);
     if (claim.uncertain) {
@@ -150,21 +150,22 @@ class Deliveries implements Inbound {
     }
     if (failpoint !== undefined) await failpoint('inbound.afterClaim');
     const posted = await this.#post(job);
-    if (typeof posted === 'string') return this.#reject(job, 'NO_CONTACT', posted);
-    if (posted.kind === 'unwanted') return 'retry';
-    if (posted.kind !== 'posted') return this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
+    if (posted === 'no_contact')
+      return this.#reject(job, 'NO_CONTACT', 'no contact has this sender, and CRM_CREATE_CONTACTS is false');
+    if (!posted.ok)
+      return posted.kind === 'cancelled' ? 'retry' : this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
     if (failpoint !== undefined) await failpoint('inbound.afterCrmAccept');
-    return this.#done(job, posted.crmMessageId, posted.inDoubt);
+    return this.#accepted(job, posted.value);
   }
 
-  /** It was here before, so it has an entry in the journal already. */
-  async #recognise(job: InboundJob): Promise<void> {
+  /** A message that was here before has a journal entry. */
+  async #findJournalEntry(job: InboundJob): Promise<void> {
     try {
       job.id = (await this.#deps.journal.inboundId(job.locationId, job.frame.guid)) ?? job.id;
     } catch (error) {
       this.#deps.log.warn(
-        { id: job.id, err: error },
-        'the journal could not be asked about an inbound message',
+        { event: 'inbound.journal_unavailable', id: job.id, err: error },
+        'journal entry of an inbound message not found, journal unavailable',
       );
     }
   }
@@ -185,76 +186,75 @@ class Deliveries implements Inbound {
     );
   }
 
-  async #claim(job: InboundJob): Promise<Claimed> {
+  async #claim(job: InboundJob): Promise<ClaimResult> {
     const { guids, clock, otherNodes } = this.#deps;
     const key = { locationId: job.locationId, guid: job.frame.guid };
-    while (job.wanted()) {
+    while (job.isWanted()) {
       try {
         const claim = await guids.claim(key, job.lease.epoch);
         if (claim.kind !== 'held') return claim;
-        // The process that began it is gone, or fenced off and about to finish: it has until then.
+        // The process that claimed it is gone, or has lost the lease and is completing its call: it has until then.
         const since = this.#leaseSince.get(job.lease) ?? clock.monotonic();
-        if (otherNodes && clock.monotonic() < since + SETTLE_MS) await this.#pause(job, HELD_AGAIN_MS);
+        if (otherNodes && clock.monotonic() < since + SETTLE_MS) await job.pause(CLAIM_RETRY_MS);
         else if (await guids.takeOver(key, job.lease.epoch, claim.owner))
           return { kind: 'claimed', isNew: false, uncertain: true };
       } catch (error) {
-        this.#deps.log.warn({ id: job.id, err: error }, 'an inbound message waits for the store');
-        await this.#pause(job, STORE_AGAIN_MS);
+        this.#deps.log.warn(
+          { event: 'inbound.store_unavailable', id: job.id, err: error },
+          'inbound message delayed, store unavailable',
+        );
+        await job.pause(STORE_RETRY_MS);
       }
     }
-    return { kind: 'unwanted' };
+    return { kind: 'cancelled' };
   }
 
-  #pause(job: InboundJob, ms: number): Promise<void> {
-    const stop = new AbortController();
-    job.waiting(() => stop.abort());
-    return sleep(this.#deps.clock, ms, stop.signal);
-  }
-
-  /** Answers with a reason when there is nobody in the CRM whom the message could belong to. */
-  async #post(job: InboundJob): Promise<Posted | string> {
+  async #post(job: InboundJob): Promise<Attempt<Posted> | 'no_contact'> {
     const { journal, failpoint } = this.#deps;
     const { locationId, frame } = job;
-    let refusal: Posted | undefined;
-    let refusedFor: string | undefined;
+    let refusal: FailedAttempt | undefined;
+    let refusedContactId: string | undefined;
     for (;;) {
-      const contact = await this.#book.resolve(locationId, frame.sender, job);
-      if (contact.kind === 'none') return 'no contact has this sender, and CRM_CREATE_CONTACTS is false';
-      if (contact.kind !== 'known' && contact.kind !== 'found') return contact;
-      const { contactId } = contact;
-      if (contact.kind === 'found') journal.step(job.id, 'contact_found', { detail: { contactId } });
-      if (refusal !== undefined && contactId === refusedFor) return refusal;
+      const found = await this.#contacts.resolve(locationId, frame.sender, job);
+      if (!found.ok) return found;
+      if (found.value === undefined) return 'no_contact';
+      const { contactId, isCached } = found.value;
+      if (!isCached) journal.step(job.id, 'contact_found', { detail: { contactId } });
+      if (refusal !== undefined && contactId === refusedContactId) return refusal;
       if (failpoint !== undefined) await failpoint('inbound.beforePost');
       const posted = await this.#postTo(contactId, job);
-      // A contact we remembered may be gone by now: look once more before the CRM's no is final.
-      const mayBeGone = posted.kind === 'refused' && [400, 404, 422].includes(posted.status);
-      if (!mayBeGone || contact.kind === 'found') return posted;
+      // A cached contact may have been deleted: search again before the refusal counts.
+      const mayBeDeleted = !posted.ok && posted.kind === 'refused' && [400, 404, 422].includes(posted.status);
+      if (!mayBeDeleted || !isCached) return posted;
       refusal = posted;
-      refusedFor = contactId;
-      this.#book.forget(locationId, frame.sender);
+      refusedContactId = contactId;
+      this.#contacts.forget(locationId, frame.sender);
     }
   }
 
-  async #postTo(contactId: string, job: InboundJob): Promise<Posted> {
+  async #postTo(contactId: string, job: InboundJob): Promise<Attempt<Posted>> {
     const { calls, attachments, settings } = this.#deps;
     const { locationId, frame } = job;
     const { urls, notes }: Prepared =
       attachments === undefined || frame.attachments.length === 0
         ? { urls: frame.attachments, notes: [] }
         : await attachments.prepare({ locationId, contactId, urls: frame.attachments });
-    return calls.post(
-      {
-        locationId,
-        contactId,
-        message: composeMessage(frame, settings.footerOnPlainText, notes),
-        attachments: urls,
-        idempotencyKey: idempotencyKey(locationId, frame.guid),
-      },
-      job,
-    );
+    const message = {
+      locationId,
+      contactId,
+      message: composeMessage(frame, settings.footerOnPlainText, notes),
+      attachments: urls,
+      idempotencyKey: idempotencyKey(locationId, frame.guid),
+    };
+    let inDoubt = false;
+    const posted = await job.retry((guard) => {
+      inDoubt ||= guard.previous?.inDoubt === true;
+      return calls.post(message, guard);
+    });
+    return posted.ok ? { ok: true, value: { crmMessageId: posted.value, inDoubt } } : posted;
   }
 
-  async #done(job: InboundJob, crmMessageId: string, inDoubt: boolean): Promise<AckOutcome> {
+  async #accepted(job: InboundJob, { crmMessageId, inDoubt }: Posted): Promise<AckOutcome> {
     const { journal, failpoint, count, guids } = this.#deps;
     const key = { locationId: job.locationId, guid: job.frame.guid };
     await this.#mark(job, () => guids.sent(key, crmMessageId));
@@ -274,34 +274,34 @@ class Deliveries implements Inbound {
     return { outcome: 'delivered' };
   }
 
-  /** The Mac keeps it and the operator can have it sent again. */
+  /** The Mac keeps the message, and the operator can have it sent again. */
   async #reject(job: InboundJob, code: InboundCode, reason: string): Promise<AckOutcome> {
     const { guids, journal, log, count } = this.#deps;
     const { locationId, frame } = job;
     await this.#mark(job, () => guids.rejected({ locationId, guid: frame.guid }));
     journal.step(job.id, 'parked', { state: 'undeliverable', code, detail: { reason, seq: frame.seq } });
     log.warn(
-      { id: job.id, locationId, code, reason },
-      'an inbound message was not delivered; it can be sent again',
+      { event: 'inbound.parked', id: job.id, locationId, code, reason },
+      'inbound message parked, it can be redelivered',
     );
     count?.('rejected');
     return { outcome: 'rejected', reason };
   }
 
-  /** The CRM's answer stands, marked or not: without a mark a crash before the Mac hears of it would repeat the message. */
+  /** The message is acknowledged even if this fails: then a crash before the acknowledgement would repeat it. */
   async #mark(job: InboundJob, mark: () => Promise<void>): Promise<void> {
-    for (let tries = 1; tries <= MARK_TRIES; tries++) {
+    for (let attempts = 1; attempts <= MAX_MARK_ATTEMPTS; attempts++) {
       try {
         return await mark();
       } catch (error) {
-        this.#deps.log.error({ id: job.id, tries, err: error }, 'an inbound message could not be marked');
-        if (tries < MARK_TRIES) await sleep(this.#deps.clock, STORE_AGAIN_MS);
+        this.#deps.log.error(
+          { event: 'inbound.mark_failed', id: job.id, attempts, err: error },
+          'inbound message not marked, store unavailable',
+        );
+        if (attempts < MAX_MARK_ATTEMPTS) await sleep(this.#deps.clock, STORE_RETRY_MS);
       }
     }
   }
 }
 
-const reasonOf = (outcome: Exclude<NotDone, { kind: 'unwanted' }>) => {
-  const { status, reason } = outcome.kind === 'refused' ? outcome : outcome.setback;
-  return `the CRM refused: ${status} ${reason}`.trim();
-};
+const reasonOf = ({ status, reason }: FailedAttempt) => `the CRM refused: ${status} ${reason}`.trim();

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 const NAMESPACE = Buffer.from('5b0ad6d4c1f64d0b9f0e6a1f7d3c2b18', 'hex');
 
-/** A UUIDv5 of location and guid: the same message has the same key wherever and whenever it is sent. */
+/** A UUIDv5 of location and guid: the same message has the same key on every node and after every restart. */
 export function idempotencyKey(locationId: string, guid: string): string {
   const digest = hash(
     'sha1',

@@ -3,101 +3,111 @@ import * as crypto from 'node:crypto';
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import { newRequestId } from '@footbridge/protocol/ids';
 
+import { sleep } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
+import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
+import { Cancellation } from '../../ports/crm/cancellation.ts';
+import { retry } from '../../ports/crm/retry.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
+import { LeaseFence } from '../../ports/switchboard/lease-fence.ts';
+import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
-import type { Patience, Setback } from './crm-calls.ts';
+import { inboundRetryPolicy } from './inbound-retry-policy.ts';
 
-// Ids that sort by time keep the rows of a time together, which halves what the journal costs. Older Nodes have no generator for them.
+// Ids that sort by time keep rows of the same time together, which halves the cost of the journal. Older Nodes have no generator.
 const native = 'randomUUIDv7' in crypto ? (crypto.randomUUIDv7 as () => string) : undefined;
 const nextId = (): string => native?.() ?? newRequestId();
 
-const EMPTY_ANSWERS = 8;
-const MOST_TROUBLES = 8;
-const STUCK_TRIES = 8;
-const STUCK_MS = 15 * 60_000;
+const MAX_NOTED_FAILURES = 8;
 
-export interface InboundJobDeps {
-  readonly isCurrent: (lease: Lease) => boolean;
-  /** Asks for certain; undefined on a node that is alone. */
-  readonly confirm?: (lease: Lease) => Promise<boolean>;
+export interface InboundJobDeps extends LeaseChecks {
   readonly journal: Pick<Journal, 'step'>;
+  readonly clock: Clock;
   readonly log: Pick<Logger, 'info'>;
 }
 
-/** One message on its way from a Mac to the CRM, and the patience with which it is brought there. */
-export class InboundJob implements Patience {
-  /** Of its entry in the journal. */
+/** One message on its way from a Mac to the CRM. */
+export class InboundJob {
+  /** Of its journal entry. */
   id: string = nextId();
   readonly frame: MessageReceivedFrame;
   readonly locationId: string;
   readonly #deps: InboundJobDeps;
-  #lease: Lease;
-  #unwanted = false;
-  #wake: (() => void) | undefined;
-  #troubles: Set<string> | undefined;
+  readonly #lease: LeaseFence;
+  readonly #cancellation = new Cancellation();
+  #notedFailures: Set<string> | undefined;
 
   constructor(lease: Lease, frame: MessageReceivedFrame, deps: InboundJobDeps) {
     this.frame = frame;
     this.locationId = lease.locationId;
-    this.#lease = lease;
+    this.#lease = new LeaseFence(lease, deps);
     this.#deps = deps;
   }
 
   get lease(): Lease {
-    return this.#lease;
+    return this.#lease.lease;
   }
 
-  /** The Mac came back on a newer line and sent the same again: this goes on in its name. */
-  speakFor(lease: Lease): void {
-    if (lease.epoch > this.#lease.epoch) this.#lease = lease;
+  /** The Mac reconnected and sent the same message again. */
+  takeOver(lease: Lease): void {
+    this.#lease.takeOver(lease);
   }
 
-  giveUp(): void {
-    this.#unwanted = true;
-    this.#wake?.();
+  /** Makes no further attempt. One that is in flight is completed. */
+  cancel(): void {
+    this.#cancellation.cancel();
   }
 
-  wanted(): boolean {
-    return !this.#unwanted && this.#deps.isCurrent(this.#lease);
+  isWanted(): boolean {
+    return !this.#cancellation.isCancelled && this.#lease.isCurrent();
   }
 
-  confirmed(): boolean | Promise<boolean> {
-    return this.#deps.confirm === undefined || this.#confirmed(this.#deps.confirm);
+  /** Resolves early when the job is cancelled. */
+  pause(ms: number): Promise<void> {
+    return sleep(this.#deps.clock, ms, this.#cancellation.signal);
   }
 
-  /** While one line is asked about the Mac may come back on a newer one. */
-  async #confirmed(confirm: (lease: Lease) => Promise<boolean>): Promise<boolean> {
-    for (;;) {
-      const lease = this.#lease;
-      if (await confirm(lease)) return true;
-      if (lease === this.#lease) return false;
-    }
+  /** Repeats one CRM call as long as the CRM may accept it later and the lease is current. */
+  retry<T>(attempt: (guard: SendGuard) => Promise<Attempt<T>>): Promise<Attempt<T>> {
+    const cancellation = this.#cancellation;
+    const guard = (previous: FailedAttempt | undefined): SendGuard => ({
+      previous,
+      get signal() {
+        return cancellation.signal;
+      },
+      fence: () => this.#fence(),
+    });
+    return retry({
+      attempt: (previous) => attempt(guard(previous)),
+      policy: inboundRetryPolicy,
+      clock: this.#deps.clock,
+      isWanted: () => this.isWanted(),
+      get signal() {
+        return cancellation.signal;
+      },
+      onFailure: (failure) => this.#note(failure),
+    });
   }
 
-  waiting(wake: () => void): void {
-    this.#wake = wake;
+  #fence(): boolean | Promise<boolean> {
+    if (!this.isWanted()) return false;
+    const confirmed = this.#lease.confirm();
+    return typeof confirmed === 'boolean' ? confirmed : confirmed.then((is) => is && this.isWanted());
   }
 
-  /** As long as the CRM may take it later the Mac keeps it, however long that is; what the CRM alone cannot swallow makes way. */
-  again(setback: Setback): boolean {
-    this.#note(setback);
-    if (setback.cause === 'empty') return setback.attempts < EMPTY_ANSWERS;
-    const { attempts, sinceMs, status, othersPass } = setback;
-    return !(attempts >= STUCK_TRIES && sinceMs >= STUCK_MS && status >= 500 && othersPass);
-  }
-
-  /** Said when the trouble is new, and not for ever: an outage may last for days. */
-  #note({ cause, status: http, reason }: Setback): void {
-    const trouble = `${cause} ${http}`;
-    this.#troubles ??= new Set();
-    if (this.#troubles.has(trouble) || this.#troubles.size >= MOST_TROUBLES) return;
-    this.#troubles.add(trouble);
+  /** Records each kind of failure once, and only a few kinds: an outage may last for days. */
+  #note({ kind: cause, status: http, reason, code }: FailedAttempt): void {
+    if (cause === 'token_expired') return;
+    const key = `${cause} ${http}`;
+    this.#notedFailures ??= new Set();
+    if (this.#notedFailures.has(key) || this.#notedFailures.size >= MAX_NOTED_FAILURES) return;
+    this.#notedFailures.add(key);
     const { journal, log } = this.#deps;
     journal.step(this.id, 'crm_refused', { detail: { cause, http, reason } });
     log.info(
-      { id: this.id, locationId: this.locationId, cause, http, reason },
-      'an inbound message waits for the CRM',
+      { event: 'inbound.delayed', id: this.id, locationId: this.locationId, cause, http, reason, code },
+      'inbound message delayed, the CRM did not accept it yet',
     );
   }
 }

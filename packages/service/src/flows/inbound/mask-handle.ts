@@ -1,4 +1,4 @@
-/** A handle by which people who know it recognise it, and nobody else: `+1•••0100`, `j•••@e•••`. */
+/** Masks a handle so that only a person who knows it recognises it: `+1•••0100`, `j•••@e•••`. */
 export function maskHandle(handle: string): string {
   const at = handle.indexOf('@');
   if (at > 0) return `${handle.slice(0, 1)}•••@${handle.slice(at + 1, at + 2)}•••`;

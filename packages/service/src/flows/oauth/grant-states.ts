@@ -6,7 +6,7 @@ export interface GrantState {
   readonly lastError: string | null;
 }
 
-/** How each location stands with the CRM, for whoever looks after them. */
+/** The state of each location's grant, for the operator. */
 export async function grantStates(tokens: {
   grants(): Promise<GrantView[]>;
 }): Promise<ReadonlyMap<string, GrantState>> {

@@ -1,12 +1,14 @@
 import { sleep } from '../../clock.ts';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
+import { fixedDelay } from '../../ports/crm/retry-policies.ts';
+import { retry } from '../../ports/crm/retry.ts';
 import type { Grants } from '../../ports/grants/grants.ts';
 import type { IssuedTokens, TokenEndpoint } from './token-endpoint.ts';
 
 export type InstallOutcome =
   | { readonly kind: 'location'; readonly locationId: string; readonly companyId: string | null }
-  /** `later`: locations whose tokens are still being fetched when the answer goes out. */
+  /** `later`: locations whose tokens are still being requested when the callback is answered. */
   | {
       readonly kind: 'company';
       readonly companyId: string;
@@ -14,7 +16,7 @@ export type InstallOutcome =
       readonly failed: readonly string[];
       readonly later: number;
     }
-  /** The CRM does not accept the code. */
+  /** The CRM rejected the code. */
   | { readonly kind: 'rejected' }
   | { readonly kind: 'failed' };
 
@@ -27,33 +29,39 @@ export interface InstallDeps {
 }
 
 const MINTS_AT_ONCE = 4;
-const TRIES = 3;
-const AGAIN_MS = 2000;
-const ANSWER_WITHIN_MS = 8000;
+const RETRY_POLICY = fixedDelay(3, 2000);
+const RESPOND_WITHIN_MS = 8000;
 
-/** What the OAuth callback does with a code: tokens of a location are stored, those of a company buy the tokens of its locations (O1, O9). */
+/** Exchanges the code of an OAuth callback: tokens of a location are stored, a company's are exchanged for those of its locations (O1, O9). */
 export function createInstallApp(deps: InstallDeps): (code: string) => Promise<InstallOutcome> {
   const { grants, endpoint, clock, log, announce } = deps;
 
   return async function installApp(code) {
-    const outcome = await endpoint.exchange(code);
-    if (outcome.kind === 'away') {
-      log.error({ reason: outcome.reason }, 'the CRM did not exchange an authorisation code');
+    const issued = await endpoint.exchange(code);
+    if (!issued.ok && issued.retryable) {
+      const { reason, code: network } = issued;
+      log.error(
+        { event: 'oauth.exchange_failed', reason, network },
+        'authorisation code not exchanged, token endpoint unavailable',
+      );
       return { kind: 'failed' };
     }
-    if (outcome.kind !== 'issued') {
-      log.warn({ reason: outcome.reason }, 'the CRM rejected an authorisation code');
+    if (!issued.ok) {
+      log.warn(
+        { event: 'oauth.code_rejected', reason: issued.reason },
+        'authorisation code rejected by the CRM',
+      );
       return { kind: 'rejected' };
     }
-    const { tokens } = outcome;
+    const tokens = issued.value;
     const { locationId, companyId } = tokens;
     if (locationId !== null) {
       await storeLocation(locationId, companyId, tokens);
-      log.info({ locationId }, 'a location authorised us');
+      log.info({ event: 'oauth.location_authorised', locationId }, 'location authorised the app');
       return { kind: 'location', locationId, companyId };
     }
     if (companyId !== null) return installCompany(companyId, tokens);
-    log.error({}, 'the CRM issued tokens that belong to no location and no company');
+    log.error({ event: 'oauth.no_owner' }, 'tokens not stored, they name neither a location nor a company');
     return { kind: 'failed' };
   };
 
@@ -61,7 +69,10 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     await grants.store({ kind: 'company', ownerId: companyId, companyId, ...stored(tokens) });
     const listed = await listLocations(tokens.accessToken, companyId);
     if (listed === undefined && tokens.approvedLocations.length === 0) {
-      log.error({ companyId }, 'a company authorised us, but the CRM does not say for which locations');
+      log.error(
+        { event: 'oauth.no_locations', companyId },
+        'company authorised the app, its locations are unknown',
+      );
       return { kind: 'failed' };
     }
     const wanted = [...new Set([...(listed ?? []), ...tokens.approvedLocations])];
@@ -73,9 +84,17 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
         ((await mint(tokens.accessToken, companyId, next)) ? locations : failed).push(next);
     };
     const all = Promise.all(Array.from({ length: MINTS_AT_ONCE }, worker)).then(() =>
-      log.info({ companyId, locations: locations.length, failed: failed.length }, 'a company authorised us'),
+      log.info(
+        {
+          event: 'oauth.company_authorised',
+          companyId,
+          locations: locations.length,
+          failed: failed.length,
+        },
+        'company authorised the app',
+      ),
     );
-    await Promise.race([all, sleep(clock, ANSWER_WITHIN_MS)]);
+    await Promise.race([all, sleep(clock, RESPOND_WITHIN_MS)]);
     return {
       kind: 'company',
       companyId,
@@ -86,26 +105,34 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
   }
 
   async function listLocations(companyToken: string, companyId: string): Promise<string[] | undefined> {
-    for (let tries = 1; ; tries++) {
-      const listed = await endpoint.installedLocations(companyToken, companyId);
-      if (listed !== undefined || tries === TRIES) return listed;
-      await sleep(clock, AGAIN_MS);
+    const listed: string[] = [];
+    for (let skip: number | undefined = 0; skip !== undefined;) {
+      const from: number = skip;
+      const page = await retry({
+        attempt: () => endpoint.installedLocations(companyToken, companyId, from),
+        policy: RETRY_POLICY,
+        clock,
+      });
+      if (!page.ok) return listed.length > 0 ? listed : undefined;
+      listed.push(...page.value.locations);
+      skip = page.value.nextSkip;
     }
+    return listed;
   }
 
   async function mint(companyToken: string, companyId: string, locationId: string): Promise<boolean> {
-    for (let tries = 1; ; tries++) {
-      const outcome = await endpoint.mint(companyToken, companyId, locationId);
-      if (outcome.kind === 'issued') {
-        await storeLocation(locationId, companyId, outcome.tokens);
-        return true;
-      }
-      if (outcome.kind !== 'away' || tries === TRIES) {
-        log.warn({ locationId, companyId, reason: outcome.reason }, 'no tokens for a location of a company');
-        return false;
-      }
-      await sleep(clock, AGAIN_MS);
-    }
+    const issued = await retry({
+      attempt: () => endpoint.mint(companyToken, companyId, locationId),
+      policy: RETRY_POLICY,
+      clock,
+    });
+    if (issued.ok) await storeLocation(locationId, companyId, issued.value);
+    else
+      log.warn(
+        { event: 'oauth.location_token_failed', locationId, companyId, reason: issued.reason },
+        'no tokens for a location of a company',
+      );
+    return issued.ok;
   }
 
   async function storeLocation(

@@ -7,9 +7,9 @@ import type { IssuedTokens, TokenEndpoint } from './token-endpoint.ts';
 
 export type Refreshed =
   | { readonly kind: 'fresh'; readonly grant: Grant }
-  /** Nothing came of it this time; the grant lives. */
+  /** The refresh failed, and the grant is still valid. */
   | { readonly kind: 'kept'; readonly reason: string }
-  /** Only a new authorisation helps. */
+  /** The grant was revoked: the location has to be authorised again. */
   | { readonly kind: 'dead' }
   | { readonly kind: 'none' };
 
@@ -27,17 +27,21 @@ export interface RefreshDeps {
 export type RefreshGrant = (
   kind: GrantKind,
   ownerId: string,
-  /** Whether the grant as stored still needs it: another node may have been first. */
+  /** Whether the stored grant still needs a refresh: another node may have been first. */
   isStale: (grant: Grant) => boolean,
 ) => Promise<Refreshed>;
 
-type Attempt = { grant: Grant; issued?: IssuedTokens; failure?: { reason: string; dead: boolean } };
+type RefreshAttempt = {
+  grant: Grant;
+  issued?: IssuedTokens;
+  failure?: { reason: string; isRevoked: boolean };
+};
 
-const SAVE_AGAIN_MS = 1000;
+const SAVE_RETRY_MS = 1000;
 
 /**
- * One refresh of one grant (O7, O8). The new tokens are on disk before anybody gets them. A refresh token works once, so when they
- * cannot be saved they are kept in memory and saved as soon as the store is back: the old ones are worth nothing any more.
+ * Refreshes one grant (O7, O8). The new tokens are stored before they are used. A refresh token works once, so tokens that cannot be
+ * stored are kept in memory until the store is back: the old ones are not valid any more.
  */
 export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
   const { grants, endpoint, clock, log, failpoint } = deps;
@@ -46,34 +50,38 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
     let issued: IssuedTokens | undefined;
     let read: Grant | undefined;
     try {
-      const attempt = await grants.exclusively(kind, ownerId, async (grant, commit): Promise<Attempt> => {
-        if (grant.state !== 'active' || !isStale(grant)) return { grant };
-        if (grant.refreshToken === null)
-          return { grant, failure: { reason: 'no refresh token', dead: true } };
-        const outcome = await endpoint.refresh(
-          grant.refreshToken,
-          kind === 'company' ? 'Company' : 'Location',
-        );
-        if (outcome.kind !== 'issued')
-          return { grant, failure: { reason: outcome.reason, dead: outcome.kind === 'invalid' } };
-        if (!belongsTo(outcome.tokens, grant))
-          return {
-            grant,
-            failure: { reason: 'the CRM answered with the tokens of somebody else', dead: false },
-          };
-        read = grant;
-        issued = outcome.tokens;
-        await failpoint?.('oauth.afterToken');
-        const tokens = tokensOf(issued, grant, clock.now());
-        await failpoint?.('oauth.beforeCommit');
-        return { grant: await commit(tokens), issued };
-      });
+      const attempt = await grants.exclusively(
+        kind,
+        ownerId,
+        async (grant, commit): Promise<RefreshAttempt> => {
+          if (grant.state !== 'active' || !isStale(grant)) return { grant };
+          if (grant.refreshToken === null)
+            return { grant, failure: { reason: 'no refresh token', isRevoked: true } };
+          const result = await endpoint.refresh(
+            grant.refreshToken,
+            kind === 'company' ? 'Company' : 'Location',
+          );
+          if (!result.ok)
+            return { grant, failure: { reason: result.reason, isRevoked: result.kind === 'invalid' } };
+          if (!belongsTo(result.value, grant))
+            return {
+              grant,
+              failure: { reason: 'the CRM answered with the tokens of somebody else', isRevoked: false },
+            };
+          read = grant;
+          issued = result.value;
+          await failpoint?.('oauth.afterToken');
+          const tokens = tokensOf(issued, grant, clock.now());
+          await failpoint?.('oauth.beforeCommit');
+          return { grant: await commit(tokens), issued };
+        },
+      );
       return await conclude(attempt);
     } catch (error) {
       if (issued === undefined || read === undefined) throw error;
       log.error(
-        { kind, ownerId, err: error },
-        'refreshed tokens could not be saved; kept in memory until then',
+        { event: 'grant.not_saved', kind, ownerId, err: error },
+        'refreshed tokens not saved, kept in memory until the store is back',
       );
       deps.refreshed?.('unsaved');
       const grant = { ...read, ...tokensOf(issued, read, clock.now()) };
@@ -82,7 +90,7 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
     }
   };
 
-  async function conclude(attempt: Attempt | undefined): Promise<Refreshed> {
+  async function conclude(attempt: RefreshAttempt | undefined): Promise<Refreshed> {
     if (attempt === undefined) return { kind: 'none' };
     const { grant, failure, issued } = attempt;
     if (issued !== undefined) {
@@ -90,25 +98,28 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
       await deps.announce(grant.ownerId);
     }
     if (failure === undefined) return grant.state === 'active' ? { kind: 'fresh', grant } : { kind: 'dead' };
-    return failure.dead ? refusedForGood(grant, failure.reason) : keep(grant, failure.reason);
+    return failure.isRevoked ? revoked(grant, failure.reason) : keep(grant, failure.reason);
   }
 
   async function keep(grant: Grant, reason: string): Promise<Refreshed> {
     deps.refreshed?.('kept');
-    log.warn({ kind: grant.kind, ownerId: grant.ownerId, reason }, 'a token could not be refreshed');
+    log.warn(
+      { event: 'grant.not_refreshed', kind: grant.kind, ownerId: grant.ownerId, reason },
+      'token not refreshed, the old one is used until it expires',
+    );
     await grants.note(grant, { state: 'active', lastError: reason });
     return { kind: 'kept', reason };
   }
 
-  // Another process may have used the refresh token a moment before us: only an unchanged grant is dead (O8).
-  async function refusedForGood(grant: Grant, reason: string): Promise<Refreshed> {
+  // Another process may have used the refresh token a moment before: only an unchanged grant was revoked (O8).
+  async function revoked(grant: Grant, reason: string): Promise<Refreshed> {
     const now = await grants.find(grant.kind, grant.ownerId);
     if (now !== undefined && now.state === 'active' && now.refreshedAt !== grant.refreshedAt)
       return { kind: 'fresh', grant: now };
     deps.refreshed?.('dead');
     log.warn(
-      { kind: grant.kind, ownerId: grant.ownerId, reason },
-      'a grant is dead: it must be authorised anew',
+      { event: 'grant.revoked', kind: grant.kind, ownerId: grant.ownerId, reason },
+      'grant revoked, re-authorisation needed',
     );
     await grants.note(grant, { state: 'reauth_required', lastError: reason });
     await deps.announce(grant.ownerId);
@@ -117,23 +128,26 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
 
   async function saveUntilSaved(grant: NewGrant): Promise<void> {
     while (!deps.closed()) {
-      await sleep(clock, SAVE_AGAIN_MS);
+      await sleep(clock, SAVE_RETRY_MS);
       try {
         await grants.store(grant);
         await deps.announce(grant.ownerId);
-        return log.info({ kind: grant.kind, ownerId: grant.ownerId }, 'refreshed tokens saved');
+        return log.info(
+          { event: 'grant.saved', kind: grant.kind, ownerId: grant.ownerId },
+          'refreshed tokens saved',
+        );
       } catch {
-        // The first failure was logged, and nothing else can be done than to try again.
+        // The first failure was logged.
       }
     }
   }
 }
 
-/** Tokens of another tenant must not act for this one, whatever the endpoint thinks. An answer that names nobody is for who asked. */
+/** Tokens of another tenant must not be used for this one. A response that names no owner is for the requested one. */
 const belongsTo = ({ locationId, companyId }: IssuedTokens, { kind, ownerId }: Grant) =>
   ((kind === 'location' ? locationId : companyId) ?? ownerId) === ownerId;
 
-/** An answer without a refresh token leaves the old one in use. */
+/** A response without a refresh token leaves the old one valid. */
 const tokensOf = (issued: IssuedTokens, before: Grant, now: number) => ({
   accessToken: issued.accessToken,
   refreshToken: issued.refreshToken ?? before.refreshToken,

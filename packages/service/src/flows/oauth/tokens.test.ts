@@ -6,13 +6,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
 import { FakeClock } from '../../fake-clock.ts';
+import { failed, succeeded } from '../../ports/crm/attempt.ts';
+import type { Attempt } from '../../ports/crm/attempt.ts';
 import { createSqlGrants } from '../../ports/grants/grants-sql.ts';
 import type { Grants } from '../../ports/grants/grants.ts';
 import { createVault } from '../../ports/grants/vault.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createPrivateTokens } from './private-tokens.ts';
-import type { IssuedTokens, TokenEndpoint, TokenOutcome } from './token-endpoint.ts';
+import type { IssuedTokens, LocationPage, TokenEndpoint } from './token-endpoint.ts';
 import { createTokens } from './tokens.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -20,12 +22,12 @@ const DAY_SEC = 86_400;
 const DAY_MS = DAY_SEC * 1000;
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A token endpoint whose refresh tokens work once, as the real one's do. */
+/** A token endpoint whose refresh tokens work once, like the real one's. */
 class Endpoint implements TokenEndpoint {
   refreshes = 0;
   mints = 0;
-  mood: TokenOutcome | undefined;
-  /** What happens between the question and the answer. */
+  result: Attempt<IssuedTokens> | undefined;
+  /** Runs between request and response. */
   pause: () => Promise<unknown> = async () => {};
   keepsRefreshToken = false;
   #valid = new Set<string>();
@@ -46,32 +48,34 @@ class Endpoint implements TokenEndpoint {
     };
   }
 
-  async exchange(): Promise<TokenOutcome> {
-    return { kind: 'issued', tokens: this.issue() };
+  async exchange(): Promise<Attempt<IssuedTokens>> {
+    return succeeded(this.issue());
   }
 
-  async refresh(refreshToken: string): Promise<TokenOutcome> {
+  async refresh(refreshToken: string): Promise<Attempt<IssuedTokens>> {
     this.refreshes++;
     await this.pause();
-    if (this.mood !== undefined) return this.mood;
+    if (this.result !== undefined) return this.result;
     const works = this.#valid.has(refreshToken);
     if (!this.keepsRefreshToken) this.#valid.delete(refreshToken);
     return works
-      ? { kind: 'issued', tokens: this.issue() }
-      : { kind: 'invalid', reason: '400 Invalid grant: refresh token is invalid' };
+      ? succeeded(this.issue())
+      : failed('invalid', { retryable: false, reason: '400 Invalid grant: refresh token is invalid' });
   }
 
-  async mint(_token: string, companyId: string, locationId: string): Promise<TokenOutcome> {
+  async mint(_token: string, companyId: string, locationId: string): Promise<Attempt<IssuedTokens>> {
     this.mints++;
-    return { kind: 'issued', tokens: this.issue(locationId, companyId) };
+    return succeeded(this.issue(locationId, companyId));
   }
 
-  async installedLocations(): Promise<string[] | undefined> {
-    return ['locA', 'locB'];
+  async installedLocations(
+    ..._given: Parameters<TokenEndpoint['installedLocations']>
+  ): Promise<Attempt<LocationPage>> {
+    return page(['locA', 'locB']);
   }
 }
 
-interface Office {
+interface SetUp {
   clock: FakeClock;
   endpoint: Endpoint;
   grants: Grants;
@@ -86,10 +90,10 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((database) => database.close()));
 });
 
-async function office(
+async function setUp(
   wrap: (grants: Grants) => Grants = (grants) => grants,
   thresholdSec = 300,
-): Promise<Office> {
+): Promise<SetUp> {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   open.push(database);
   const clock = new FakeClock();
@@ -129,12 +133,14 @@ async function office(
   return { clock, endpoint, grants, tokens: another(), another, authorise };
 }
 
+const page = (locations: string[], nextSkip?: number): Attempt<LocationPage> =>
+  succeeded({ locations, nextSkip });
 const ask = (tokens: Tokens) => Promise.resolve(tokens.bearer('loc1', 'oauth'));
 const refused = (token: string) => ({ authorization: `Bearer ${token}` });
 
-describe('the bearer of a location', () => {
-  it('A6 is none without a grant, and found as soon as there is one', async () => {
-    const { tokens, endpoint, clock } = await office();
+describe('the token of a location', () => {
+  it('A6 is missing without a grant, and available as soon as there is one', async () => {
+    const { tokens, endpoint, clock } = await setUp();
     expect(await ask(tokens)).toEqual({ missing: 'none' });
     await tokens.install('code');
     expect(await ask(tokens)).toEqual({ authorization: 'Bearer access-1' });
@@ -143,8 +149,8 @@ describe('the bearer of a location', () => {
     expect(endpoint.refreshes).toBe(0);
   });
 
-  it('O7 is refreshed ahead of expiry by the threshold', async () => {
-    const { tokens, endpoint, clock, authorise } = await office();
+  it('O7 is refreshed before it expires, by the threshold', async () => {
+    const { tokens, endpoint, clock, authorise } = await setUp();
     await authorise();
     await clock.advance(DAY_MS - 300_001);
     expect(await ask(tokens)).toEqual({ authorization: 'Bearer access-1' });
@@ -153,12 +159,12 @@ describe('the bearer of a location', () => {
     expect(endpoint.refreshes).toBe(1);
   });
 
-  it('O7 is refreshed by the threshold also when that is most of its life, or all of it', async () => {
+  it('O7 is refreshed by the threshold even when that is most of its lifetime, or all of it', async () => {
     for (const [lifeSec, waitMs] of [
       [310, 10_000],
       [200, 0],
     ] as const) {
-      const { tokens, endpoint, clock, grants } = await office();
+      const { tokens, endpoint, clock, grants } = await setUp();
       const expiresAt = clock.now() + lifeSec * 1000;
       await grants.store({ kind: 'location', ownerId: 'loc1', ...endpoint.issue(), expiresAt });
       if (waitMs > 0) expect(await ask(tokens)).toEqual(refused('access-1'));
@@ -169,8 +175,8 @@ describe('the bearer of a location', () => {
     }
   });
 
-  it('O7 a threshold longer than the life of a token does not refresh all the time', async () => {
-    const { tokens, endpoint, authorise, clock } = await office((grants) => grants, 10 * DAY_SEC);
+  it('O7 is not refreshed all the time when the threshold exceeds its lifetime', async () => {
+    const { tokens, endpoint, authorise, clock } = await setUp((grants) => grants, 10 * DAY_SEC);
     await authorise();
     for (let index = 0; index < 5; index++) await ask(tokens);
     expect(endpoint.refreshes).toBe(1);
@@ -182,10 +188,10 @@ describe('the bearer of a location', () => {
     expect(endpoint.refreshes).toBe(2);
   });
 
-  it('O7 the tokens of another location are never stored, and never used', async () => {
-    const { tokens, endpoint, authorise, clock, grants } = await office();
+  it('O7 is never taken from a response for another location', async () => {
+    const { tokens, endpoint, authorise, clock, grants } = await setUp();
     await authorise();
-    endpoint.mood = { kind: 'issued', tokens: endpoint.issue('loc2') };
+    endpoint.result = succeeded(endpoint.issue('loc2'));
     await clock.advance(DAY_MS - 200_000);
     expect(await ask(tokens)).toEqual(refused('access-1'));
     expect(await grants.find('location', 'loc1')).toMatchObject({
@@ -195,8 +201,8 @@ describe('the bearer of a location', () => {
     });
   });
 
-  it('O7 fifty callers at expiry make one refresh, and so do those of two processes', async () => {
-    const { tokens, another, endpoint, clock, authorise } = await office();
+  it('O7 is refreshed once for fifty callers of two processes', async () => {
+    const { tokens, another, endpoint, clock, authorise } = await setUp();
     await authorise();
     const second = another();
     await Promise.all([ask(tokens), ask(second)]);
@@ -211,8 +217,8 @@ describe('the bearer of a location', () => {
     expect(endpoint.refreshes).toBe(1);
   });
 
-  it('O7 a refused one is refreshed once for all who were refused', async () => {
-    const { tokens, endpoint, authorise } = await office();
+  it('O7 is refreshed once for all callers whose token was rejected', async () => {
+    const { tokens, endpoint, authorise } = await setUp();
     await authorise();
     await ask(tokens);
     const all = await Promise.all(
@@ -225,8 +231,8 @@ describe('the bearer of a location', () => {
     expect(endpoint.refreshes).toBe(1);
   });
 
-  it('O7 a token refused right after it came is not refreshed again at once', async () => {
-    const { tokens, endpoint, authorise, clock } = await office();
+  it('O7 is not refreshed again within two seconds when the new one is rejected too', async () => {
+    const { tokens, endpoint, authorise, clock } = await setUp();
     await authorise();
     await ask(tokens);
     await tokens.renew('loc1', 'oauth', refused('access-1'));
@@ -236,8 +242,8 @@ describe('the bearer of a location', () => {
     expect(await tokens.renew('loc1', 'oauth', refused('access-2'))).toEqual(refused('access-3'));
   });
 
-  it('O7 an answer without a refresh token leaves the old one in use', async () => {
-    const { tokens, endpoint, authorise, clock, grants } = await office();
+  it('O7 keeps its refresh token when the response has none', async () => {
+    const { tokens, endpoint, authorise, clock, grants } = await setUp();
     await authorise();
     endpoint.keepsRefreshToken = true;
     for (const number of [2, 3]) {
@@ -251,30 +257,27 @@ describe('the bearer of a location', () => {
     ['away', 'a network failure'],
     ['inactive', 'a paused location'],
     ['refused', 'wrong client credentials'],
-  ] as const)(
-    'O8 %s: keeps the grant, and the old token serves until it expires (%s)',
-    async (kind, _what) => {
-      const { tokens, endpoint, authorise, clock, grants } = await office();
-      await authorise();
-      endpoint.mood = { kind, reason: 'trouble' };
-      await clock.advance(DAY_MS - 200_000);
-      expect(await ask(tokens)).toEqual(refused('access-1'));
-      expect(await ask(tokens)).toEqual(refused('access-1'));
-      expect(endpoint.refreshes).toBe(1);
-      await clock.advance(200_000);
-      expect(await ask(tokens)).toEqual({ missing: 'away' });
-      expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', lastError: 'trouble' });
-      endpoint.mood = undefined;
-      await clock.advance(6000);
-      expect(await ask(tokens)).toEqual(refused('access-2'));
-    },
-  );
+  ] as const)('O8 is used until it expires when a refresh ends as %s (%s)', async (kind, _what) => {
+    const { tokens, endpoint, authorise, clock, grants } = await setUp();
+    await authorise();
+    endpoint.result = failed(kind, { reason: 'trouble' });
+    await clock.advance(DAY_MS - 200_000);
+    expect(await ask(tokens)).toEqual(refused('access-1'));
+    expect(await ask(tokens)).toEqual(refused('access-1'));
+    expect(endpoint.refreshes).toBe(1);
+    await clock.advance(200_000);
+    expect(await ask(tokens)).toEqual({ missing: 'away' });
+    expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', lastError: 'trouble' });
+    endpoint.result = undefined;
+    await clock.advance(6000);
+    expect(await ask(tokens)).toEqual(refused('access-2'));
+  });
 
-  it('O8 a dead grant stops the calls until somebody authorises anew', async () => {
-    const { tokens, endpoint, authorise, clock, grants } = await office();
+  it('O8 is not available after its grant was revoked, until the location is authorised again', async () => {
+    const { tokens, endpoint, authorise, clock, grants } = await setUp();
     await authorise();
     await ask(tokens);
-    endpoint.mood = { kind: 'invalid', reason: '400 Invalid grant' };
+    endpoint.result = failed('invalid', { retryable: false, reason: '400 Invalid grant' });
     expect(await tokens.renew('loc1', 'oauth', refused('access-1'))).toEqual({ missing: 'reauth_required' });
     await clock.advance(60_000);
     expect(await ask(tokens)).toEqual({ missing: 'reauth_required' });
@@ -282,34 +285,34 @@ describe('the bearer of a location', () => {
     expect(await tokens.grants()).toMatchObject([
       { state: 'reauth_required', lastError: '400 Invalid grant' },
     ]);
-    endpoint.mood = undefined;
+    endpoint.result = undefined;
     await tokens.install('code');
     expect(await ask(tokens)).toMatchObject({ authorization: expect.stringMatching(/access-/) });
     expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', lastError: null });
   });
 
-  it('O8 reads the store again before it calls a grant dead', async () => {
-    const { tokens, endpoint, authorise, grants } = await office();
+  it('O8 is read from the store again before its grant counts as revoked', async () => {
+    const { tokens, endpoint, authorise, grants } = await setUp();
     await authorise();
     await ask(tokens);
     endpoint.pause = async () => {
-      // Another process refreshed in spite of the lock, say on a store that was restored.
+      // Another process refreshed in spite of the lock, for example on a restored store.
       const now = await grants.find('location', 'loc1');
       if (now?.accessToken === 'access-1')
         await grants.store({ ...now, accessToken: 'won', refreshToken: 'r' });
     };
-    endpoint.mood = { kind: 'invalid', reason: '400 Invalid grant' };
+    endpoint.result = failed('invalid', { retryable: false, reason: '400 Invalid grant' });
     expect(await tokens.renew('loc1', 'oauth', refused('access-1'))).toEqual(refused('won'));
     expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active' });
   });
 
-  it('serves from memory while the store is away, as long as the token lives', async () => {
+  it('is served from memory until it expires while the store is unavailable', async () => {
     let away = false;
     const failing = (grants: Grants): Grants => ({
       ...grants,
       find: (...key) => (away ? Promise.reject(new EngineError('sql', 'away')) : grants.find(...key)),
     });
-    const { tokens, authorise, clock } = await office(failing);
+    const { tokens, authorise, clock } = await setUp(failing);
     await authorise();
     await ask(tokens);
     away = true;
@@ -322,7 +325,7 @@ describe('the bearer of a location', () => {
     expect(await ask(tokens)).toEqual(refused('access-2'));
   });
 
-  it('O7 keeps tokens that could not be saved, and saves them as soon as it can', async () => {
+  it('O7 is kept in memory when it cannot be saved, and saved later', async () => {
     let full = true;
     const failing = (grants: Grants): Grants => ({
       ...grants,
@@ -332,7 +335,7 @@ describe('the bearer of a location', () => {
           work(grant, (fresh) => (full ? Promise.reject(new Error('disk full')) : commit(fresh))),
         ),
     });
-    const { tokens, clock, grants, endpoint } = await office(failing);
+    const { tokens, clock, grants, endpoint } = await setUp(failing);
     full = false;
     await grants.store({
       kind: 'location',
@@ -354,8 +357,8 @@ describe('the bearer of a location', () => {
     });
   });
 
-  it('O9 a location of a company gets new tokens from the company when its own are dead', async () => {
-    const { tokens, endpoint, grants, clock } = await office();
+  it('O9 is issued by the company again when its own grant was revoked', async () => {
+    const { tokens, endpoint, grants, clock } = await setUp();
     const company = endpoint.issue(null, 'comp1');
     const expiresAt = clock.now() + DAY_MS;
     await grants.store({ kind: 'company', ownerId: 'comp1', ...company, expiresAt });
@@ -372,10 +375,10 @@ describe('the bearer of a location', () => {
     expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', accessToken: 'access-2' });
   });
 
-  it('O7 one refresh per expiry and nobody without a token, in whatever order things happen', async () => {
+  it('O7 is refreshed once per expiry, in any order of events', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 12 }), async (scheduler, callers) => {
-        const { tokens, another, endpoint, clock, authorise } = await office();
+        const { tokens, another, endpoint, clock, authorise } = await setUp();
         await authorise();
         const processes = [tokens, another(), another()];
         await Promise.all(processes.map(ask));
@@ -399,9 +402,9 @@ describe('the bearer of a location', () => {
 });
 
 describe('an authorisation', () => {
-  it('O9 of a company brings the tokens of its locations', async () => {
-    const { tokens, endpoint, grants } = await office();
-    endpoint.exchange = async () => ({ kind: 'issued', tokens: endpoint.issue(null, 'comp1') });
+  it('O9 of a company stores the tokens of its locations', async () => {
+    const { tokens, endpoint, grants } = await setUp();
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
     expect(await tokens.install('code')).toEqual({
       kind: 'company',
       companyId: 'comp1',
@@ -417,11 +420,11 @@ describe('an authorisation', () => {
     ]);
   });
 
-  it('O9 asks again for the locations of a company, and does not call it a success when nobody names any', async () => {
-    const { tokens, endpoint, clock } = await office();
-    endpoint.exchange = async () => ({ kind: 'issued', tokens: endpoint.issue(null, 'comp1') });
-    const answers: (string[] | undefined)[] = [undefined, ['locA']];
-    endpoint.installedLocations = async () => answers.shift();
+  it('O9 of a company repeats the request for its locations, and fails when they remain unknown', async () => {
+    const { tokens, endpoint, clock } = await setUp();
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    const pages: Attempt<LocationPage>[] = [failed('away'), page(['locA'])];
+    endpoint.installedLocations = async () => pages.shift() ?? failed('away');
     const install = async () => {
       const outcome = tokens.install('code');
       for (let second = 0; second < 8; second++) await clock.advance(1000);
@@ -429,17 +432,35 @@ describe('an authorisation', () => {
     };
     expect(await install()).toMatchObject({ kind: 'company', locations: ['locA'] });
     expect(await install()).toEqual({ kind: 'failed' });
-    answers.push([]);
+    pages.push(page([]));
     expect(await install()).toMatchObject({ kind: 'company', locations: [] });
   });
 
-  it('O9 answers in time when a company has many locations, and goes on', async () => {
-    const { tokens, endpoint, clock, grants } = await office();
+  it('O9 of a company reads its locations page by page, and repeats a page that fails', async () => {
+    const { tokens, endpoint, clock } = await setUp();
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    const skips: number[] = [];
+    const pages = [page(['locA'], 100), failed('away'), page(['locB'])];
+    endpoint.installedLocations = async (_token, _company, skip) => {
+      skips.push(skip);
+      return pages.shift() ?? failed('away');
+    };
+    const installed = tokens.install('code');
+    for (let second = 0; second < 8; second++) await clock.advance(1000);
+    expect(await installed).toMatchObject({
+      kind: 'company',
+      locations: expect.arrayContaining(['locA', 'locB']),
+    });
+    expect(skips).toEqual([0, 100, 100]);
+  });
+
+  it('O9 of a company is answered in time when it has many locations, and continues', async () => {
+    const { tokens, endpoint, clock, grants } = await setUp();
     const locations = Array.from({ length: 6 }, (_, index) => `loc${index}`);
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     const mint = endpoint.mint.bind(endpoint);
-    endpoint.exchange = async () => ({ kind: 'issued', tokens: endpoint.issue(null, 'comp1') });
-    endpoint.installedLocations = async () => locations;
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    endpoint.installedLocations = async () => page(locations);
     endpoint.mint = async (...args) => {
       if (args[2] === 'loc5') await held;
       return mint(...args);
@@ -454,11 +475,11 @@ describe('an authorisation', () => {
   });
 
   it.each([
-    [{ kind: 'invalid', reason: '401' }, 'rejected'],
-    [{ kind: 'away', reason: '503' }, 'failed'],
-  ] as const)('O5 %o is %s', async (mood, kind) => {
-    const { tokens, endpoint } = await office();
-    endpoint.exchange = async () => mood;
+    ['rejected by the CRM', failed('invalid', { retryable: false, reason: '401' }), 'rejected'],
+    ['not answered by the CRM', failed('away', { reason: '503' }), 'failed'],
+  ] as const)('O5 whose code is %s ends as %3$s', async (_what, result, kind) => {
+    const { tokens, endpoint } = await setUp();
+    endpoint.exchange = async () => result;
     expect(await tokens.install('code')).toEqual({ kind });
   });
 });
@@ -468,7 +489,7 @@ describe('private integration tokens', () => {
     privateToken: async (locationId: string) => stored[locationId],
   });
 
-  it('O10 belong to their location: the operator wins over the settings', async () => {
+  it('O10 belong to one location; the operator overrides the settings', async () => {
     const privateToken = createPrivateTokens({
       single: undefined,
       byLocation: new Map([
@@ -484,29 +505,29 @@ describe('private integration tokens', () => {
     expect(await privateToken('loc3')).toBeUndefined();
   });
 
-  it('O10 a single one serves while one location is known, and says so once', async () => {
+  it('O10 a single one serves while one location is known, which is logged once', async () => {
     let locations = 1;
-    const said: string[] = [];
-    const say = (_fields: object, message: string) => said.push(message);
+    const events: unknown[] = [];
+    const log = (fields: object) => events.push('event' in fields && fields.event);
     const privateToken = createPrivateTokens({
       single: 'pit-one',
       byLocation: new Map(),
       grants: undefined,
       knownLocations: async () => locations,
-      log: { ...silent, info: say, warn: say },
+      log: { ...silent, info: log, warn: log },
     });
     expect(await privateToken('loc1')).toBe('pit-one');
     await privateToken('loc1');
-    expect(said).toEqual([expect.stringContaining('CRM_PIT_TOKEN serves this location')]);
+    expect(events).toEqual(['private_token.single_used']);
     locations = 2;
     expect(await privateToken('loc1')).toBeUndefined();
-    expect(said.at(-1)).toContain('several are known');
+    expect(events.at(-1)).toBe('private_token.single_ignored');
     await privateToken('loc2');
-    expect(said).toHaveLength(2);
+    expect(events).toHaveLength(2);
   });
 
-  it('I4 serve only what may do without OAuth, and never beside it', async () => {
-    const { clock } = await office();
+  it('I4 serve only calls that do not require OAuth, and never beside it', async () => {
+    const { clock } = await setUp();
     const changes = { announce: async () => {}, listen: () => () => {} };
     const common = { changes, clock, log: silent, failpoint: undefined };
     const privateOnly = createTokens({ ...common, oauth: undefined, privateToken: async () => 'pit-1' });

@@ -10,13 +10,16 @@ import { createRefreshGrant } from './refresh-grant.ts';
 import type { RefreshDeps, RefreshGrant } from './refresh-grant.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
 
+/** The value of the `Authorization` header for one location. */
 export interface Bearer {
   readonly authorization: string;
 }
+/** `none`: no grant. `reauth_required`: the grant was revoked. `away`: the store or the token endpoint is unavailable. */
 export type NoBearer = { readonly missing: 'none' | 'reauth_required' | 'away' };
+/** `oauth`: an OAuth token only. `any`: a private integration token where OAuth is disabled. */
 export type BearerKind = 'oauth' | 'any';
 
-export interface OAuthSide {
+export interface OAuthDeps {
   readonly grants: Grants;
   readonly endpoint: TokenEndpoint;
   readonly thresholdSec: number;
@@ -24,7 +27,7 @@ export interface OAuthSide {
 
 export interface TokensDeps {
   /** Undefined when OAuth is disabled or its settings are incomplete. */
-  readonly oauth: OAuthSide | undefined;
+  readonly oauth: OAuthDeps | undefined;
   /** Undefined when OAuth is enabled: the two never mix (I4). */
   readonly privateToken: ((locationId: string) => Promise<string | undefined>) | undefined;
   readonly changes: Pick<Changes, 'announce' | 'listen'>;
@@ -35,12 +38,12 @@ export interface TokensDeps {
 }
 
 /**
- * Who may call the CRM for a location, and with what.
+ * The tokens for calls to the CRM, per location.
  *
- * - `bearer` answers at once from memory while the token is fresh; else it reads the store and refreshes ahead of expiry (O7).
- *   Callers that need the same token wait for one refresh together.
- * - `renew` is for a bearer the CRM refused: a newer one if there is any, else one refresh.
- * - While the token endpoint is away, the old token serves until it expires.
+ * - `bearer` returns a fresh token from memory; else it reads the store and refreshes before expiry (O7). Callers that need the same
+ *   token share one refresh.
+ * - `renew` is for a token the CRM rejected: returns a newer one if there is any, else refreshes once.
+ * - While the token endpoint is unavailable, the old token is used until it expires.
  */
 export interface Tokens {
   bearer(locationId: string, kind: BearerKind): Bearer | NoBearer | Promise<Bearer | NoBearer>;
@@ -50,24 +53,24 @@ export interface Tokens {
   close(): void;
 }
 
-interface Known {
+interface CachedToken {
   readonly bearer: Bearer | NoBearer;
-  /** Wall clock: from then on it is looked up again. */
+  /** Wall clock time from which it is looked up again. */
   readonly freshUntil: number;
   readonly expiresAt: number;
-  /** Monotonic time of the refresh that a refusal made necessary. */
+  /** Monotonic time of a refresh after a rejection. */
   readonly renewedAt?: number | undefined;
 }
 
-const KEPT = 20_000;
-/** What no clock of the CRM's limits is looked up again this often: another node, or a person, may have changed it. */
-const LOOKED_UP_MS = 5000;
-const REFRESH_AGAIN_MS = 30_000;
-/** A token refused this soon after it replaced a refused one is not healed by yet another. */
+const MAX_CACHED = 20_000;
+/** Tokens without an expiry are re-read this often: another node or the operator may have changed them. */
+const REREAD_MS = 5000;
+const REFRESH_RETRY_MS = 30_000;
+/** A token that is rejected this soon after a refresh is not refreshed again. */
 const JUST_RENEWED_MS = 2000;
 
 const NONE: NoBearer = { missing: 'none' };
-const DEAD: NoBearer = { missing: 'reauth_required' };
+const REVOKED: NoBearer = { missing: 'reauth_required' };
 const AWAY: NoBearer = { missing: 'away' };
 
 export function createTokens(deps: TokensDeps): Tokens {
@@ -78,11 +81,11 @@ class CachedTokens implements Tokens {
   readonly #deps: TokensDeps;
   readonly #refresh: RefreshGrant | undefined;
   readonly #install: ((code: string) => Promise<InstallOutcome>) | undefined;
-  readonly #known = new Map<string, Known>();
+  readonly #cached = new Map<string, CachedToken>();
   readonly #loads = new Map<string, Promise<Bearer | NoBearer>>();
   readonly #renewals = new Map<string, Promise<Bearer | NoBearer>>();
   readonly #stop: () => void;
-  /** How long a token lives that comes from a refresh, once one came. */
+  /** The lifetime of refreshed tokens, known after the first refresh. */
   #refreshedLife = Number.POSITIVE_INFINITY;
   #closed = false;
 
@@ -102,23 +105,23 @@ class CachedTokens implements Tokens {
       this.#install = createInstallApp(common);
     }
     this.#stop = changes.listen('grant', (subject) => {
-      if (subject === '*') this.#known.clear();
-      else this.#known.delete(subject);
+      if (subject === '*') this.#cached.clear();
+      else this.#cached.delete(subject);
     });
   }
 
   bearer(locationId: string, kind: BearerKind): Bearer | NoBearer | Promise<Bearer | NoBearer> {
     if (this.#deps.oauth === undefined && (kind === 'oauth' || this.#deps.privateToken === undefined))
       return NONE;
-    const known = this.#known.get(locationId);
+    const known = this.#cached.get(locationId);
     if (known !== undefined && this.#deps.clock.now() < known.freshUntil) return known.bearer;
-    return this.#together(this.#loads, locationId, () => this.#load(locationId));
+    return this.#shared(this.#loads, locationId, () => this.#load(locationId));
   }
 
   renew(locationId: string, kind: BearerKind, refused: Bearer): Promise<Bearer | NoBearer> {
-    return this.#together(this.#renewals, locationId, async () => {
+    return this.#shared(this.#renewals, locationId, async () => {
       const { oauth, clock } = this.#deps;
-      const known = this.#known.get(locationId);
+      const known = this.#cached.get(locationId);
       if (known !== undefined && isNewer(known.bearer, refused)) return known.bearer;
       if (oauth === undefined) return this.#rereadPrivate(locationId, kind, refused);
       if (clock.monotonic() - (known?.renewedAt ?? Number.NEGATIVE_INFINITY) < JUST_RENEWED_MS) return AWAY;
@@ -139,15 +142,15 @@ class CachedTokens implements Tokens {
     this.#stop();
   }
 
-  #together(
+  #shared(
     flights: Map<string, Promise<Bearer | NoBearer>>,
     locationId: string,
     task: () => Promise<Bearer | NoBearer>,
   ): Promise<Bearer | NoBearer> {
-    const under = flights.get(locationId);
-    if (under !== undefined) return under;
+    const shared = flights.get(locationId);
+    if (shared !== undefined) return shared;
     const flight = task()
-      .catch((error: unknown) => this.#storeAway(locationId, error))
+      .catch((error: unknown) => this.#storeUnavailable(locationId, error))
       .finally(() => flights.delete(locationId));
     flights.set(locationId, flight);
     return flight;
@@ -157,17 +160,17 @@ class CachedTokens implements Tokens {
     const { oauth, privateToken, clock } = this.#deps;
     if (oauth === undefined) {
       const token = await privateToken?.(locationId);
-      if (token === undefined) return this.#remember(locationId, NONE, clock.now() + LOOKED_UP_MS);
-      return this.#remember(locationId, { authorization: `Bearer ${token}` }, clock.now() + LOOKED_UP_MS);
+      if (token === undefined) return this.#remember(locationId, NONE, clock.now() + REREAD_MS);
+      return this.#remember(locationId, { authorization: `Bearer ${token}` }, clock.now() + REREAD_MS);
     }
     const grant = await oauth.grants.find('location', locationId);
-    if (grant === undefined) return this.#remember(locationId, NONE, clock.now() + LOOKED_UP_MS);
-    if (grant.state !== 'active') return this.#remember(locationId, DEAD, clock.now() + LOOKED_UP_MS);
+    if (grant === undefined) return this.#remember(locationId, NONE, clock.now() + REREAD_MS);
+    if (grant.state !== 'active') return this.#remember(locationId, REVOKED, clock.now() + REREAD_MS);
     if (!this.#isAging(grant)) return this.#keep(grant);
     return this.#refreshed(locationId, grant, (stored) => this.#isAging(stored));
   }
 
-  /** `fallback` is the grant whose token still serves when nothing comes of the refresh. */
+  /** The token of `fallback` is used when the refresh fails. */
   async #refreshed(
     locationId: string,
     fallback: Grant | undefined,
@@ -180,37 +183,41 @@ class CachedTokens implements Tokens {
       this.#refreshedLife = lifeOf(result.grant);
       return this.#keep(result.grant, renewedAt);
     }
-    if (result.kind === 'none') return this.#remember(locationId, NONE, clock.now() + LOOKED_UP_MS);
+    if (result.kind === 'none') return this.#remember(locationId, NONE, clock.now() + REREAD_MS);
     if (result.kind === 'kept')
-      return this.#carryOn(
+      return this.#useUntilExpiry(
         locationId,
         fallback && { authorization: bearerOf(fallback) },
         fallback?.expiresAt,
       );
     const minted = await this.#mintAgain(locationId);
     return minted === undefined
-      ? this.#remember(locationId, DEAD, clock.now() + LOOKED_UP_MS)
+      ? this.#remember(locationId, REVOKED, clock.now() + REREAD_MS)
       : this.#keep(minted, renewedAt);
   }
 
-  /** The old token serves until it expires, and is not asked about again for a while. */
-  #carryOn(locationId: string, bearer: Bearer | NoBearer | undefined, expiresAt = 0): Bearer | NoBearer {
+  /** Uses the old token until it expires, and tries again later. */
+  #useUntilExpiry(
+    locationId: string,
+    bearer: Bearer | NoBearer | undefined,
+    expiresAt = 0,
+  ): Bearer | NoBearer {
     const now = this.#deps.clock.now();
-    if (bearer === undefined || now >= expiresAt) return this.#remember(locationId, AWAY, now + LOOKED_UP_MS);
-    return this.#remember(locationId, bearer, Math.min(expiresAt, now + REFRESH_AGAIN_MS), expiresAt);
+    if (bearer === undefined || now >= expiresAt) return this.#remember(locationId, AWAY, now + REREAD_MS);
+    return this.#remember(locationId, bearer, Math.min(expiresAt, now + REFRESH_RETRY_MS), expiresAt);
   }
 
-  /** A location of a company gets new tokens from the company's, when its own are worth nothing any more (O9). */
+  /** Exchanges the company's token for new tokens of a location whose own grant was revoked (O9). */
   async #mintAgain(locationId: string): Promise<Grant | undefined> {
     const { oauth, clock, changes } = this.#deps;
-    const dead = await oauth?.grants.find('location', locationId);
-    const companyId = dead?.companyId;
+    const revoked = await oauth?.grants.find('location', locationId);
+    const companyId = revoked?.companyId;
     if (oauth === undefined || companyId === null || companyId === undefined) return undefined;
     const company = await this.#refresh?.('company', companyId, (grant) => this.#isAging(grant));
     if (company?.kind !== 'fresh') return undefined;
-    const outcome = await oauth.endpoint.mint(company.grant.accessToken, companyId, locationId);
-    if (outcome.kind !== 'issued') return undefined;
-    const { accessToken, refreshToken, expiresInSec } = outcome.tokens;
+    const issued = await oauth.endpoint.mint(company.grant.accessToken, companyId, locationId);
+    if (!issued.ok) return undefined;
+    const { accessToken, refreshToken, expiresInSec } = issued.value;
     const grant = await oauth.grants.store({
       kind: 'location',
       ownerId: locationId,
@@ -224,21 +231,21 @@ class CachedTokens implements Tokens {
   }
 
   async #rereadPrivate(locationId: string, kind: BearerKind, refused: Bearer): Promise<Bearer | NoBearer> {
-    this.#known.delete(locationId);
+    this.#cached.delete(locationId);
     const read = await this.#load(locationId);
-    return kind === 'any' && isNewer(read, refused) ? read : DEAD;
+    return kind === 'any' && isNewer(read, refused) ? read : REVOKED;
   }
 
   #isAging(grant: Grant): boolean {
     return this.#deps.clock.now() >= this.#freshUntil(grant);
   }
 
-  /** A threshold that no token outlives would refresh all the time: then half of a life must do. */
+  /** A threshold longer than the lifetime would refresh all the time: then half of the lifetime is used. */
   #freshUntil(grant: Grant): number {
     const life = lifeOf(grant);
     const threshold = (this.#deps.oauth?.thresholdSec ?? 0) * 1000;
-    const isOutlived = Math.max(life, this.#refreshedLife) > threshold;
-    return grant.expiresAt - (isOutlived ? threshold : life / 2);
+    const isShorterThanLife = Math.max(life, this.#refreshedLife) > threshold;
+    return grant.expiresAt - (isShorterThanLife ? threshold : life / 2);
   }
 
   #keep(grant: Grant, renewedAt?: number): Bearer {
@@ -253,22 +260,23 @@ class CachedTokens implements Tokens {
     expiresAt = freshUntil,
     renewedAt?: number,
   ): B {
-    this.#known.delete(locationId);
-    this.#known.set(locationId, { bearer, freshUntil, expiresAt, renewedAt });
-    if (this.#known.size > KEPT) {
-      const [oldest] = this.#known.keys();
-      if (oldest !== undefined) this.#known.delete(oldest);
+    this.#cached.delete(locationId);
+    this.#cached.set(locationId, { bearer, freshUntil, expiresAt, renewedAt });
+    if (this.#cached.size > MAX_CACHED) {
+      const [oldest] = this.#cached.keys();
+      if (oldest !== undefined) this.#cached.delete(oldest);
     }
     return bearer;
   }
 
-  /** The store is away: what is in memory serves until it expires. */
-  #storeAway(locationId: string, error: unknown): Bearer | NoBearer {
+  /** Serves from memory until the token expires. */
+  #storeUnavailable(locationId: string, error: unknown): Bearer | NoBearer {
     const { log } = this.#deps;
-    const known = this.#known.get(locationId);
-    if (error instanceof EngineError) log.warn({ locationId, err: error }, 'the store of tokens is away');
-    else log.error({ locationId, err: error }, 'a token could not be had');
-    return this.#carryOn(locationId, known?.bearer, known?.expiresAt);
+    const known = this.#cached.get(locationId);
+    if (error instanceof EngineError)
+      log.warn({ event: 'token.store_unavailable', locationId, err: error }, 'token store unavailable');
+    else log.error({ event: 'token.unavailable', locationId, err: error }, 'token unavailable');
+    return this.#useUntilExpiry(locationId, known?.bearer, known?.expiresAt);
   }
 }
 

@@ -1,22 +1,22 @@
 import type { AckOutcome } from '@footbridge/protocol/frames';
 
-import type { Telling } from './telling.ts';
+import type { StatusDelivery } from './status-delivery.ts';
 
 export interface KnownRequest {
   readonly locationId: string;
   /** Undefined when there is none to call back for. */
   readonly messageId: string | undefined;
-  /** Kept because a text that was looked up once is found faster the next time. */
-  readonly lane: string | undefined;
-  /** How its terminal status ends or ended; undefined as long as the Mac says nothing. */
+  /** Kept because a Map finds a string that was hashed before faster. */
+  readonly key: string | undefined;
+  /** How its terminal status ends or ended; undefined until the Mac reports. */
   terminal: Promise<AckOutcome> | undefined;
-  /** Its terminal status while that is on its way. */
-  telling: Telling | undefined;
+  /** Its terminal status while it is being delivered. */
+  delivery: StatusDelivery | undefined;
 }
 
-const PER_GENERATION = 20_000;
+const REQUESTS_PER_GENERATION = 20_000;
 
-/** Requests of this process, newest first to be kept: the journal knows the others. */
+/** The latest requests of this process; the journal knows the older ones. */
 export class KnownRequests {
   #young = new Map<string, KnownRequest>();
   #old = new Map<string, KnownRequest>();
@@ -27,7 +27,7 @@ export class KnownRequests {
 
   set(requestId: string, request: KnownRequest): void {
     this.#young.set(requestId, request);
-    if (this.#young.size < PER_GENERATION) return;
+    if (this.#young.size < REQUESTS_PER_GENERATION) return;
     this.#old = this.#young;
     this.#young = new Map();
   }

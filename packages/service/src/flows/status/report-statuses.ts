@@ -5,29 +5,32 @@ import { sleep } from '../../clock.ts';
 import type { Clock } from '../../clock.ts';
 import type { Failpoint } from '../../failpoint.ts';
 import type { Logger } from '../../log.ts';
+import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { Journal, JournalReader, Told } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
+import { DeliveryQueue } from './delivery-queue.ts';
 import { KnownRequests } from './known-requests.ts';
 import type { KnownRequest } from './known-requests.ts';
-import { MessageLanes } from './message-lanes.ts';
-import type { Status, StatusCalls, StatusOutcome } from './status-calls.ts';
-import { Telling, laneOf } from './telling.ts';
-import type { Leases } from './telling.ts';
+import type { Status } from './status-calls.ts';
+import { StatusDelivery, messageKey } from './status-delivery.ts';
+import type { StatusDeliveryDeps } from './status-delivery.ts';
 
-export interface StatusReportsDeps extends Leases {
+export interface StatusReportsDeps extends StatusDeliveryDeps {
   /** Status calls are made with OAuth tokens only (A6). */
   readonly oauthReady: boolean;
-  readonly calls: StatusCalls;
   readonly journal: Journal;
   /** What earlier runs and other nodes told the CRM. */
   readonly past: Pick<JournalReader, 'told'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly failpoint: Failpoint | undefined;
-  /** Whether another node may own a location next, or owned it before; then only its owner may say anything at all. */
+  /** Whether other nodes may own a location before or after this one; then only its owner may call the CRM. */
   readonly otherNodes: boolean;
-  readonly count?: (status: Status, result: StatusOutcome['kind']) => void;
+  readonly count?: (status: Status, result: CountedResult) => void;
 }
+
+/** Values of a metric's label. */
+export type CountedResult = 'ok' | 'refused' | 'given_up' | 'unwanted';
 
 export interface Published {
   readonly requestId: string;
@@ -45,25 +48,25 @@ export interface Rejected {
 }
 
 /**
- * What the CRM learns of each outbound message: `pending`, then `delivered` or `failed`, in this order on arrival (A1–A11).
- * Whoever holds the Mac's socket says both.
+ * Tells the CRM about each outbound message: `pending`, then `delivered` or `failed`, in this order on arrival (A1–A11). The node that
+ * holds the Mac's socket sends both.
  */
 export interface StatusReports {
-  /** The frame is on the Mac's socket. Returns at once. */
-  published(what: Published): void;
-  /** The Mac says what became of it. Resolves when the CRM took it, refused it for good, or there is nobody to tell. */
+  /** The frame was written to the Mac's socket. Returns at once. */
+  published(published: Published): void;
+  /** The Mac reported the outcome. Resolves when the CRM accepted it, refused it for good, or need not be told. */
   reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome>;
-  /** A request was turned away (A7). Returns at once. */
-  rejected(what: Rejected): void;
+  /** A request was rejected (A7). Returns at once. */
+  rejected(rejected: Rejected): void;
   close(): Promise<void>;
 }
 
-/** How long a call of a former owner may still be on the wire: its timeout; of another node, also the time in which it learns of its loss. */
-const SETTLE_MS = { ownFormerLife: 11_000, otherNodes: 20_000 };
-/** No `pending` is tried for longer than this, timeouts included. */
-const PENDING_LIFE_MS = 180_000;
-/** Over several nodes a refusal is told within this, or not at all. */
-const REFUSAL_LIFE_MS = 1500;
+/** How long a call of the former owner may be in flight: its timeout, and on other nodes the time until they notice the lost lease. */
+const SETTLE_MS = { earlierRun: 11_000, otherNodes: 20_000 };
+/** No `pending` is retried for longer than this, timeouts included. */
+const MAX_PENDING_MS = 180_000;
+/** With several nodes a rejection is sent within this time or not at all. */
+const MAX_REJECTION_MS = 1500;
 
 export function createStatusReports(deps: StatusReportsDeps): StatusReports {
   return new Reports(deps);
@@ -74,34 +77,34 @@ class Reports implements StatusReports {
   readonly #requests = new KnownRequests();
   readonly #recalls = new Map<string, Promise<KnownRequest | undefined>>();
   readonly #leaseSince = new WeakMap<Lease, number>();
-  readonly #lanes: MessageLanes;
-  #closed = false;
+  readonly #queue: DeliveryQueue;
+  #isClosed = false;
 
   constructor(deps: StatusReportsDeps) {
     this.#deps = deps;
-    this.#lanes = new MessageLanes(deps.calls, deps.failpoint);
+    this.#queue = new DeliveryQueue(deps.failpoint);
   }
 
   published({ requestId, locationId, messageId, lease }: Published): void {
     const usable = usableMessageId(messageId);
-    this.#see(lease);
+    this.#noteLease(lease);
     const request = newRequest(locationId, usable);
     this.#requests.set(requestId, request);
-    if (usable === undefined || !this.#speaks(requestId)) return;
-    // In one process the lanes keep the order, also when the Mac is gone by now; over nodes only the owner may speak.
-    const fence = this.#deps.otherNodes ? lease : undefined;
-    const call = { locationId, messageId: usable, status: 'pending', error: undefined } as const;
-    void this.#tell(requestId, new Telling('pending', call, fence, this.#deps, request.lane));
+    if (usable === undefined || !this.#isEnabled(requestId)) return;
+    // In one process the queue keeps the order even if the Mac has disconnected; over several nodes only the owner may call.
+    const owner = this.#deps.otherNodes ? lease : undefined;
+    const update = { locationId, messageId: usable, status: 'pending', error: undefined } as const;
+    void this.#deliver(requestId, new StatusDelivery('pending', update, owner, this.#deps, request.key));
   }
 
   async reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
-    this.#see(lease);
+    this.#noteLease(lease);
     const request = this.#requests.get(frame.requestId) ?? (await this.#recallOnce(lease, frame));
     if (request === undefined) return { outcome: 'rejected', reason: 'this request is not known here' };
     if (request.locationId !== lease.locationId)
       return { outcome: 'rejected', reason: 'this request belongs to another location' };
     if (request.terminal !== undefined) {
-      request.telling?.speakFor(lease);
+      request.delivery?.takeOver(lease);
       return request.terminal;
     }
     const { status, error } = frame;
@@ -110,82 +113,98 @@ class Reports implements StatusReports {
       ...(error && { code: error.code }),
       detail: { status },
     });
-    request.terminal = this.#tellTerminal(request, lease, frame);
+    request.terminal = this.#deliverTerminal(request, lease, frame);
     return request.terminal;
   }
 
   rejected({ requestId, locationId, messageId, code, message }: Rejected): void {
     const usable = usableMessageId(messageId);
-    if (usable === undefined || !this.#speaks(requestId)) return;
-    const call = { locationId, messageId: usable, status: 'failed', error: { code, message } } as const;
-    const telling = new Telling('rejection', call, undefined, this.#deps);
-    const told = this.#tell(requestId, telling);
+    if (usable === undefined || !this.#isEnabled(requestId)) return;
+    const update = { locationId, messageId: usable, status: 'failed', error: { code, message } } as const;
+    const delivery = new StatusDelivery('rejection', update, undefined, this.#deps);
+    const delivered = this.#deliver(requestId, delivery);
     if (!this.#deps.otherNodes) return;
-    // The lanes of another node do not know of it: there the CRM may have repeated the request with success by now.
-    const cancel = this.#deps.clock.after(REFUSAL_LIFE_MS, () => telling.withdraw());
-    void told.finally(cancel);
+    // Queues of other nodes do not know of it: there the CRM may have repeated the request with success.
+    const cancel = this.#deps.clock.after(MAX_REJECTION_MS, () => delivery.withdraw());
+    void delivered.finally(cancel);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    await this.#lanes.close();
+    this.#isClosed = true;
+    await this.#queue.close();
   }
 
-  #see(lease: Lease): void {
+  #noteLease(lease: Lease): void {
     if (!this.#leaseSince.has(lease)) this.#leaseSince.set(lease, this.#deps.clock.monotonic());
   }
 
-  #speaks(requestId: string): boolean {
+  #isEnabled(requestId: string): boolean {
     if (!this.#deps.oauthReady)
-      this.#deps.log.info({ requestId, reason: 'oauth_not_configured' }, 'status callbacks skipped');
-    return this.#deps.oauthReady && !this.#closed;
+      this.#deps.log.info(
+        { event: 'status.skipped', requestId, reason: 'oauth_not_configured' },
+        'status callbacks skipped',
+      );
+    return this.#deps.oauthReady && !this.#isClosed;
   }
 
-  async #tellTerminal(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
-    const { messageId, locationId, lane } = request;
+  async #deliverTerminal(
+    request: KnownRequest,
+    lease: Lease,
+    frame: MessageStatusFrame,
+  ): Promise<AckOutcome> {
+    const { messageId, locationId, key } = request;
     if (messageId === undefined || !this.#deps.oauthReady) return { outcome: 'skipped' };
     const { status, error } = frame;
-    const call = { locationId, messageId, status, error };
-    const telling = new Telling('terminal', call, lease, this.#deps, lane);
-    request.telling = telling;
-    const ack = ackFor(await this.#tell(frame.requestId, telling));
-    request.telling = undefined;
+    const update = { locationId, messageId, status, error };
+    const delivery = new StatusDelivery('terminal', update, lease, this.#deps, key);
+    request.delivery = delivery;
+    const ack = ackFor(await this.#deliver(frame.requestId, delivery));
+    request.delivery = undefined;
     if (ack === 'retry') request.terminal = undefined;
     return ack;
   }
 
-  async #tell(requestId: string, telling: Telling): Promise<StatusOutcome> {
-    const outcome = await this.#lanes.tell(telling);
-    this.#record(requestId, telling, outcome);
-    return outcome;
+  async #deliver(requestId: string, delivery: StatusDelivery): Promise<Attempt<undefined>> {
+    const result = await this.#queue.add(delivery);
+    const { status } = delivery.update;
+    this.#deps.count?.(status, countedResult(result));
+    if (result.ok) this.#recordAccepted(requestId, delivery);
+    else if (result.kind !== 'cancelled' && result.kind !== 'none')
+      this.#recordFailed(requestId, status, result);
+    return result;
   }
 
-  #record(requestId: string, { call: { status }, voice }: Telling, outcome: StatusOutcome): void {
-    const { journal, log, count } = this.#deps;
-    count?.(status, outcome.kind);
-    if (outcome.kind === 'ok') {
-      const isNews = voice === 'pending' && this.#requests.get(requestId)?.terminal === undefined;
-      journal.step(requestId, 'crm_told', { ...(isNews && { state: 'pending' }), detail: { status } });
-      return;
-    }
-    if (outcome.kind === 'unwanted') return;
-    const { status: http, reason } = outcome.kind === 'refused' ? outcome : outcome.setback;
-    if (outcome.kind === 'given_up' && outcome.setback.cause === 'none') return;
-    journal.step(requestId, 'crm_refused', { detail: { status, http, reason } });
-    log.warn({ requestId, status, http, reason }, 'the CRM did not take a status');
+  #recordAccepted(requestId: string, { update: { status }, source }: StatusDelivery): void {
+    const isNews = source === 'pending' && this.#requests.get(requestId)?.terminal === undefined;
+    this.#deps.journal.step(requestId, 'crm_told', {
+      ...(isNews && { state: 'pending' }),
+      detail: { status },
+    });
+  }
+
+  #recordFailed(
+    requestId: string,
+    status: Status,
+    { status: http, kind, reason, code }: FailedAttempt,
+  ): void {
+    this.#deps.journal.step(requestId, 'crm_refused', { detail: { status, http, reason } });
+    this.#deps.log.warn(
+      { event: 'status.not_accepted', requestId, status, http, kind, reason, code },
+      'status not accepted by the CRM',
+    );
   }
 
   #recallOnce(lease: Lease, frame: MessageStatusFrame): Promise<KnownRequest | undefined> {
     const { requestId } = frame;
-    const under = this.#recalls.get(requestId) ?? this.#recall(lease, frame);
-    this.#recalls.set(requestId, under);
-    return under.finally(() => this.#recalls.delete(requestId));
+    const recall = this.#recalls.get(requestId) ?? this.#recall(lease, frame);
+    this.#recalls.set(requestId, recall);
+    return recall.finally(() => this.#recalls.delete(requestId));
   }
 
-  /** A request of an earlier run, or of another node. Nothing is said of it while a `pending` of theirs may still arrive. */
+  /** Restores a request of an earlier run or another node. Waits as long as a `pending` of theirs may still arrive. */
   async #recall(lease: Lease, frame: MessageStatusFrame): Promise<KnownRequest | undefined> {
     const { clock, otherNodes } = this.#deps;
-    const settleMs = otherNodes ? SETTLE_MS.otherNodes : SETTLE_MS.ownFormerLife;
+    const settleMs = otherNodes ? SETTLE_MS.otherNodes : SETTLE_MS.earlierRun;
     const madeAt = requestTime(frame.requestId);
     const told = await this.#told(frame.requestId);
     if (told === undefined && madeAt === undefined) return undefined;
@@ -199,7 +218,7 @@ class Reports implements StatusReports {
     else if (
       request.locationId === lease.locationId &&
       !statuses.includes('pending') &&
-      clock.now() - (madeAt ?? 0) < PENDING_LIFE_MS
+      clock.now() - (madeAt ?? 0) < MAX_PENDING_MS
     ) {
       const since = this.#leaseSince.get(lease) ?? clock.monotonic();
       await sleep(clock, Math.max(0, since + settleMs - clock.monotonic()));
@@ -212,8 +231,11 @@ class Reports implements StatusReports {
     try {
       return await this.#deps.past.told(requestId);
     } catch (error) {
-      // The CRM itself refuses a status for a message of another location; that the journal is away must not lose one.
-      this.#deps.log.warn({ requestId, err: error }, 'the journal could not be asked about a request');
+      // The CRM refuses a status for a message of another location, so an unavailable journal need not lose one.
+      this.#deps.log.warn(
+        { event: 'status.journal_unavailable', requestId, err: error },
+        'request not found, journal unavailable',
+      );
       return undefined;
     }
   }
@@ -222,17 +244,22 @@ class Reports implements StatusReports {
 const newRequest = (locationId: string, messageId: string | undefined): KnownRequest => ({
   locationId,
   messageId,
-  lane: messageId === undefined ? undefined : laneOf(locationId, messageId),
+  key: messageId === undefined ? undefined : messageKey(locationId, messageId),
   terminal: undefined,
-  telling: undefined,
+  delivery: undefined,
 });
 
-function ackFor(outcome: StatusOutcome): AckOutcome {
-  if (outcome.kind === 'ok') return { outcome: 'delivered' };
-  if (outcome.kind === 'unwanted') return 'retry';
-  if (outcome.kind === 'refused')
-    return { outcome: 'rejected', reason: `the CRM refused: ${outcome.status} ${outcome.reason}`.trim() };
-  const { cause, status, reason } = outcome.setback;
-  if (cause === 'none') return { outcome: 'skipped' };
-  return { outcome: 'rejected', reason: `the CRM did not take it: ${status} ${reason}`.trim() };
+function countedResult(result: Attempt<undefined>): CountedResult {
+  if (result.ok) return 'ok';
+  if (result.kind === 'cancelled') return 'unwanted';
+  return result.kind === 'refused' ? 'refused' : 'given_up';
+}
+
+function ackFor(result: Attempt<undefined>): AckOutcome {
+  if (result.ok) return { outcome: 'delivered' };
+  const { kind, status, reason } = result;
+  if (kind === 'cancelled') return 'retry';
+  if (kind === 'none') return { outcome: 'skipped' };
+  const what = kind === 'refused' ? 'the CRM refused' : 'the CRM did not take it';
+  return { outcome: 'rejected', reason: `${what}: ${status} ${reason}`.trim() };
 }

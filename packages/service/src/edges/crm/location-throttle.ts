@@ -1,0 +1,184 @@
+import type { Clock } from '../../clock.ts';
+
+const WINDOW_MS = 10_000;
+const FAILURES_TO_OPEN = 20;
+const FIRST_OPEN_MS = 10_000;
+const MAX_OPEN_MS = 60_000;
+const PROBE_MS = 500;
+const IDLE_MS = 60_000;
+const SWEEP_AT = 10_000;
+
+/**
+ * Rate limiter and circuit breaker for the calls of one location: at most `max` calls in any ten seconds, none while the CRM asked us to
+ * wait, and after 20 failures in a row one probe at a time until a call succeeds. A tenth of the calls is reserved for urgent ones,
+ * which also go first: a thousand messages that a Mac catches up with must not delay a webhook.
+ */
+export class LocationThrottle {
+  readonly #clock: Clock;
+  readonly #max: number;
+  /** Times of the latest calls: a ring buffer whose newest entry is before `#next`. */
+  readonly #times: number[] = [];
+  #next = 0;
+  readonly #urgent: (() => void)[] = [];
+  readonly #ordinary: (() => void)[] = [];
+  #cancelDrain = () => {};
+  #pausedUntil = 0;
+  #failures = 0;
+  #openUntil = 0;
+  #openMs = FIRST_OPEN_MS;
+  #isProbing = false;
+  #lastSuccess = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock, max: number) {
+    this.#clock = clock;
+    this.#max = max;
+  }
+
+  /** Monotonic time of the latest successful call. */
+  get lastSuccess(): number {
+    return this.#lastSuccess;
+  }
+
+  /** Whether the circuit is open. */
+  get isOpen(): boolean {
+    return this.#failures >= FAILURES_TO_OPEN;
+  }
+
+  get queued(): number {
+    return this.#urgent.length + this.#ordinary.length;
+  }
+
+  isIdle(now: number): boolean {
+    const latest = this.#times.length === 0 ? 0 : Math.max(...this.#times);
+    return (
+      this.queued === 0 && this.#failures === 0 && now - latest > IDLE_MS && now - this.#lastSuccess > IDLE_MS
+    );
+  }
+
+  /** How long the circuit stays open; 0 when a call may be sent. */
+  blockedMs(): number {
+    if (!this.isOpen) return 0;
+    if (this.#isProbing) return PROBE_MS;
+    return Math.max(0, this.#openUntil - this.#clock.monotonic());
+  }
+
+  /** To be called when a request is sent: while the circuit is open it is the only probe until it succeeds or fails. */
+  begin(): void {
+    if (this.isOpen) this.#isProbing = true;
+  }
+
+  /** Counts a call if the limit allows one and no queued call goes first. */
+  tryEnter(isUrgent = false): boolean {
+    if ((isUrgent ? this.#urgent.length : this.queued) > 0) return false;
+    const now = this.#clock.monotonic();
+    if (this.#roomAt(isUrgent) > now) return false;
+    this.#count(now);
+    return true;
+  }
+
+  /** Queues a call. Resolves with true once it may be sent, and then it is counted; with false when `signal` aborts first. */
+  enter(isUrgent: boolean, signal?: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve(false);
+      const queue = isUrgent ? this.#urgent : this.#ordinary;
+      const onAbort = () => {
+        const index = queue.indexOf(onTurn);
+        if (index >= 0) queue.splice(index, 1);
+        resolve(false);
+      };
+      const onTurn = () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve(true);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      queue.push(onTurn);
+      this.#drain();
+    });
+  }
+
+  /** The CRM asks this location to wait. */
+  pause(ms: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms);
+  }
+
+  succeeded(): void {
+    this.#lastSuccess = this.#clock.monotonic();
+    if (this.#failures > 0) this.#close();
+  }
+
+  /** The CRM refused the call: it is reachable. */
+  answered(): void {
+    if (this.#failures > 0) this.#close();
+  }
+
+  failed(): void {
+    this.#failures++;
+    if (!this.isOpen) return;
+    if (this.#isProbing) this.#openMs = Math.min(this.#openMs * 2, MAX_OPEN_MS);
+    this.#isProbing = false;
+    this.#openUntil = this.#clock.monotonic() + this.#openMs;
+  }
+
+  #close(): void {
+    this.#failures = 0;
+    this.#isProbing = false;
+    this.#openUntil = 0;
+    this.#openMs = FIRST_OPEN_MS;
+  }
+
+  /** When the limit allows one more call. */
+  #roomAt(isUrgent: boolean): number {
+    const limit = isUrgent ? this.#max : this.#max - Math.floor(this.#max / 10);
+    const oldest = this.#times[(this.#next - limit + this.#max) % this.#max] ?? Number.NEGATIVE_INFINITY;
+    return Math.max(oldest + WINDOW_MS, this.#pausedUntil);
+  }
+
+  #count(now: number): void {
+    this.#times[this.#next] = now;
+    this.#next = (this.#next + 1) % this.#max;
+  }
+
+  #drain(): void {
+    this.#cancelDrain();
+    while (this.queued > 0) {
+      const isUrgent = this.#urgent.length > 0;
+      const now = this.#clock.monotonic();
+      const waitMs = this.#roomAt(isUrgent) - now;
+      if (waitMs > 0) {
+        this.#cancelDrain = this.#clock.after(Math.ceil(waitMs), () => this.#drain());
+        return;
+      }
+      this.#count(now);
+      (isUrgent ? this.#urgent : this.#ordinary).shift()?.();
+    }
+  }
+}
+
+/** One throttle per location, dropped when idle. */
+export class LocationThrottles {
+  readonly #clock: Clock;
+  readonly #max: number;
+  readonly #throttles = new Map<string, LocationThrottle>();
+  #sweepAt = SWEEP_AT;
+
+  constructor(clock: Clock, max: number) {
+    this.#clock = clock;
+    this.#max = max;
+  }
+
+  of(locationId: string): LocationThrottle {
+    const known = this.#throttles.get(locationId);
+    if (known !== undefined) return known;
+    if (this.#throttles.size >= this.#sweepAt) this.#sweep();
+    const throttle = new LocationThrottle(this.#clock, this.#max);
+    this.#throttles.set(locationId, throttle);
+    return throttle;
+  }
+
+  #sweep(): void {
+    const now = this.#clock.monotonic();
+    for (const [locationId, throttle] of this.#throttles)
+      if (throttle.isIdle(now)) this.#throttles.delete(locationId);
+    this.#sweepAt = Math.max(SWEEP_AT, this.#throttles.size * 2);
+  }
+}

@@ -1,0 +1,43 @@
+import { usableMessageId } from '@footbridge/protocol/ids';
+
+import type { Clock } from '../../clock.ts';
+import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
+import { retry } from '../../ports/crm/retry.ts';
+import { once } from '../../ports/crm/retry-policies.ts';
+
+export interface PhoneCalls {
+  /** One attempt. Resolves with undefined when the contact has no phone or belongs to another location. */
+  readPhone(
+    locationId: string,
+    contactId: string,
+    timeoutMs: number,
+    guard: SendGuard,
+  ): Promise<Attempt<string | undefined>>;
+}
+
+export interface LookUpPhoneDeps {
+  readonly calls: PhoneCalls;
+  readonly clock: Clock;
+}
+
+/** A webhook waits for the phone. */
+const WITHIN_MS = 4000;
+
+/** The phone of a contact, for a webhook that came without one (W7): one attempt, which is not made once it would be too late. */
+export function createLookUpPhone({ calls, clock }: LookUpPhoneDeps) {
+  return async function lookUpPhone(locationId: string, contactId: string): Promise<string | undefined> {
+    // An id that does not fit into one path segment is not a contact of the CRM.
+    if (usableMessageId(contactId) === undefined) return undefined;
+    const deadline = new AbortController();
+    const { signal } = deadline;
+    const cancel = clock.after(WITHIN_MS, () => deadline.abort());
+    const result = await retry({
+      attempt: (previous) => calls.readPhone(locationId, contactId, WITHIN_MS, { previous, signal }),
+      policy: once,
+      isWanted: () => !signal.aborted,
+      clock,
+    });
+    cancel();
+    return result.ok ? result.value : undefined;
+  };
+}

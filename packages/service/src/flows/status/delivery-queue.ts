@@ -1,0 +1,42 @@
+import type { Failpoint } from '../../failpoint.ts';
+import { CANCELLED } from '../../ports/crm/attempt.ts';
+import type { Attempt } from '../../ports/crm/attempt.ts';
+import { SerialByKey } from '../../serial-by-key.ts';
+import type { StatusDelivery } from './status-delivery.ts';
+
+/**
+ * One call at a time per message, in the order of arrival. A status of ours makes way for what comes after it: it is not retried, and
+ * only a request in flight is awaited. So `pending` never arrives after a terminal status, and the rejection of one request never after
+ * the success of its repetition (A4).
+ */
+export class DeliveryQueue {
+  readonly #failpoint: Failpoint | undefined;
+  readonly #messages = new SerialByKey<StatusDelivery, Attempt<undefined>>();
+
+  constructor(failpoint: Failpoint | undefined) {
+    this.#failpoint = failpoint;
+  }
+
+  add(delivery: StatusDelivery): Promise<Attempt<undefined>> {
+    const before = this.#messages.newest(delivery.key);
+    if (before !== undefined && before.source !== 'terminal') before.supersede();
+    // The outcome of the message is being reported: `pending` would come too late.
+    else if (before !== undefined && delivery.source !== 'terminal') return Promise.resolve(CANCELLED);
+    return this.#messages.add(delivery.key, delivery, () => this.#send(delivery));
+  }
+
+  async #send(delivery: StatusDelivery): Promise<Attempt<undefined>> {
+    if (this.#failpoint !== undefined)
+      await this.#failpoint(
+        delivery.source === 'terminal' ? 'status.beforeTerminal' : 'status.beforePending',
+      );
+    return delivery.send();
+  }
+
+  /** Completes requests in flight and starts no others. */
+  async close(): Promise<void> {
+    const { unfinished } = this.#messages;
+    for (const { item } of unfinished) item.supersede();
+    await Promise.all(unfinished.map(({ done }) => done));
+  }
+}

@@ -1,0 +1,110 @@
+import type { Clock } from '../../clock.ts';
+import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
+import { Cancellation } from '../../ports/crm/cancellation.ts';
+import { retry } from '../../ports/crm/retry.ts';
+import { LeaseFence } from '../../ports/switchboard/lease-fence.ts';
+import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
+import type { Lease } from '../../ports/switchboard/switchboard.ts';
+import type { StatusCalls, StatusUpdate } from './status-calls.ts';
+import { statusRetryPolicy } from './status-retry-policy.ts';
+import type { StatusSource } from './status-retry-policy.ts';
+
+export interface StatusDeliveryDeps extends LeaseChecks {
+  readonly calls: StatusCalls;
+  readonly clock: Clock;
+}
+
+/** The same for all statuses of one message. */
+export const messageKey = (locationId: string, messageId: string): string => `${locationId} ${messageId}`;
+
+/** One status on its way to the CRM. */
+export class StatusDelivery {
+  readonly source: StatusSource;
+  readonly update: StatusUpdate;
+  readonly key: string;
+  readonly #deps: StatusDeliveryDeps;
+  readonly #lease: LeaseFence | undefined;
+  readonly #superseded = new Cancellation();
+  readonly #withdrawn = new Cancellation();
+  #wasSent = false;
+
+  /** Without a lease it is sent no matter which Mac holds the location. */
+  constructor(
+    source: StatusSource,
+    update: StatusUpdate,
+    lease: Lease | undefined,
+    deps: StatusDeliveryDeps,
+    key: string = messageKey(update.locationId, update.messageId),
+  ) {
+    this.source = source;
+    this.update = update;
+    this.key = key;
+    this.#deps = deps;
+    this.#lease = lease && new LeaseFence(lease, deps);
+  }
+
+  /** Stops retrying. A first attempt is still made (A2), and one in flight is completed. */
+  supersede(): void {
+    this.#superseded.cancel();
+  }
+
+  /** Sends nothing any more, not even a first attempt. */
+  withdraw(): void {
+    this.#withdrawn.cancel();
+    this.supersede();
+  }
+
+  /** The Mac reconnected and reported the same again. */
+  takeOver(lease: Lease): void {
+    this.#lease?.takeOver(lease);
+  }
+
+  /** Resolves with the last attempt. Never rejects. */
+  send(): Promise<Attempt<undefined>> {
+    const { calls, clock } = this.#deps;
+    const superseded = this.#superseded;
+    return retry({
+      attempt: (previous) => calls.put(this.update, this.#guard(previous)),
+      policy: statusRetryPolicy(this.source),
+      clock,
+      isWanted: (previous) => this.#isWanted(previous),
+      get signal() {
+        return superseded.signal;
+      },
+    });
+  }
+
+  #guard(previous: FailedAttempt | undefined): SendGuard {
+    const cancellation = this.#cancellation(previous);
+    return {
+      previous,
+      get signal() {
+        return cancellation.signal;
+      },
+      fence: () => this.#fence(previous),
+    };
+  }
+
+  #isWanted(previous: FailedAttempt | undefined): boolean {
+    return !this.#cancellation(previous).isCancelled && this.#lease?.isCurrent() !== false;
+  }
+
+  /** What prevents the next request. One that repeats another with a renewed token is part of the same attempt. */
+  #cancellation(previous: FailedAttempt | undefined): Cancellation {
+    return !this.#wasSent || previous?.kind === 'token_expired' ? this.#withdrawn : this.#superseded;
+  }
+
+  /** The last check before the request is sent. */
+  #fence(previous: FailedAttempt | undefined): boolean | Promise<boolean> {
+    if (!this.#isWanted(previous)) return false;
+    const confirmed = this.#lease?.confirm() ?? true;
+    if (typeof confirmed !== 'boolean')
+      return confirmed.then((is) => is && this.#isWanted(previous) && this.#markSent());
+    return confirmed && this.#markSent();
+  }
+
+  #markSent(): true {
+    this.#wasSent = true;
+    return true;
+  }
+}

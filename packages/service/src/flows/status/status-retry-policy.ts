@@ -1,0 +1,33 @@
+import type { FailedAttempt } from '../../ports/crm/attempt.ts';
+import { backoff, isStuck } from '../../ports/crm/retry-policies.ts';
+import type { RetryPolicy, RetryProgress } from '../../ports/crm/retry.ts';
+
+/**
+ * Where a status comes from. `pending` and `rejection` are ours and are given up when something newer is to be said of the message.
+ * `terminal` comes from a Mac, which keeps it until the CRM accepted it or refused it for good.
+ */
+export type StatusSource = 'pending' | 'terminal' | 'rejection';
+
+/** The first attempt and five more, after 2, 4, 8, 16 and 30 s. */
+const MAX_NOT_YET_ATTEMPTS = 6;
+const MAX_OWN_ATTEMPTS = 5;
+/** How long `pending` is held while no token is available, or the lease cannot be confirmed. */
+const MAX_HELD_MS = 60_000;
+const TRANSIENT = new Set(['network', 'timeout', 'http']);
+
+/** `pending` is tried a few times, a terminal status as long as the CRM may accept it (A11). */
+export const statusRetryPolicy =
+  (source: StatusSource): RetryPolicy =>
+  (failure, progress) =>
+    isWorthRetrying(source, failure, progress) ? backoff(failure, progress) : undefined;
+
+function isWorthRetrying(source: StatusSource, failure: FailedAttempt, progress: RetryProgress): boolean {
+  const { kind } = failure;
+  if (kind === 'token_expired') return true;
+  if (kind === 'none') return false;
+  if (kind === 'not_yet') return progress.attempts < MAX_NOT_YET_ATTEMPTS;
+  if (source === 'terminal') return kind !== 'token_refused' && !isStuck(failure, progress);
+  // A rejection is not held: by then the CRM may have repeated the request at another node.
+  if (kind === 'away') return source === 'pending' && progress.elapsedMs < MAX_HELD_MS;
+  return TRANSIENT.has(kind) && progress.attempts < MAX_OWN_ATTEMPTS;
+}

@@ -1,0 +1,55 @@
+import { sleep } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
+import { CANCELLED } from './attempt.ts';
+import type { Attempt, FailedAttempt } from './attempt.ts';
+
+export interface RetryProgress {
+  /** Requests sent so far. */
+  readonly attempts: number;
+  readonly elapsedMs: number;
+  /** Random, from 0 to 1. */
+  readonly jitter: number;
+}
+
+/** A pure function: the wait in milliseconds before the next attempt, or undefined to give up. */
+export type RetryPolicy = (failure: FailedAttempt, progress: RetryProgress) => number | undefined;
+
+export interface RetryOptions<T> {
+  /** Makes one attempt. */
+  readonly attempt: (previous: FailedAttempt | undefined) => Promise<Attempt<T>>;
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+  readonly random?: () => number;
+  /** Checked before each attempt and after each failure; false cancels the call. */
+  readonly isWanted?: (previous: FailedAttempt | undefined) => boolean;
+  /** Ends a wait early. After that, one more attempt is made if it is still wanted, and no further wait. */
+  readonly signal?: AbortSignal;
+  /** Called for each failure that may be retried. */
+  readonly onFailure?: (failure: FailedAttempt) => void;
+}
+
+/** Repeats an attempt until it succeeds, fails for good, is cancelled, or the policy gives up. Resolves with the last result. */
+export async function retry<T>(options: RetryOptions<T>): Promise<Attempt<T>> {
+  const { attempt, policy, clock, random = Math.random, isWanted, onFailure } = options;
+  const startedAt = clock.monotonic();
+  let attempts = 0;
+  let previous: FailedAttempt | undefined;
+  for (;;) {
+    if (isWanted?.(previous) === false) return CANCELLED;
+    const result = await attempt(previous);
+    if (result.ok || !result.retryable) return result;
+    if (isWanted?.(result) === false) return CANCELLED;
+    if (result.unsent !== true) attempts++;
+    onFailure?.(result);
+    const elapsedMs = clock.monotonic() - startedAt;
+    const delayMs = policy(result, { attempts, elapsedMs, jitter: random() });
+    if (delayMs === undefined) return result;
+    if (delayMs > 0) {
+      // Read here only: the signal may be created on demand.
+      const { signal } = options;
+      if (signal?.aborted) return CANCELLED;
+      await sleep(clock, delayMs, signal);
+    }
+    previous = result;
+  }
+}

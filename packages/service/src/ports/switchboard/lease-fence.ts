@@ -1,0 +1,46 @@
+import type { Lease } from './switchboard.ts';
+
+export interface LeaseChecks {
+  /** What this node knows. */
+  readonly isCurrent: (lease: Lease) => boolean;
+  /** Asks the lease store; undefined on a single node, where `isCurrent` is the truth. */
+  readonly confirm?: (lease: Lease) => Promise<boolean>;
+}
+
+/** The lease under which a task acts. When the Mac reconnects and repeats its frame, the task goes on under the newer lease. */
+export class LeaseFence {
+  readonly #checks: LeaseChecks;
+  #lease: Lease;
+
+  constructor(lease: Lease, checks: LeaseChecks) {
+    this.#lease = lease;
+    this.#checks = checks;
+  }
+
+  get lease(): Lease {
+    return this.#lease;
+  }
+
+  takeOver(lease: Lease): void {
+    if (lease.epoch > this.#lease.epoch) this.#lease = lease;
+  }
+
+  isCurrent(): boolean {
+    return this.#checks.isCurrent(this.#lease);
+  }
+
+  /** Rejects when the lease store is unavailable. */
+  confirm(): boolean | Promise<boolean> {
+    const { confirm } = this.#checks;
+    return confirm === undefined || this.#confirm(confirm);
+  }
+
+  async #confirm(confirm: (lease: Lease) => Promise<boolean>): Promise<boolean> {
+    for (;;) {
+      const lease = this.#lease;
+      if (await confirm(lease)) return true;
+      // The Mac may have reconnected in the meantime.
+      if (lease === this.#lease) return false;
+    }
+  }
+}
