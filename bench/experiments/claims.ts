@@ -1,4 +1,4 @@
-// What it costs to remember one inbound message, claim and mark, by how many share a commit. `node bench/experiments/claims.ts`
+// Cost of claiming and marking one inbound message, by how many share a commit. `node bench/experiments/claims.ts`
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ async function rememberTogether(count: number): Promise<void> {
   await Promise.all(keys.map((key) => guids.sent(key, 'message-of-bench')));
 }
 
-// Warm, and with rows to find one's way among.
+// Warm up, and fill the table.
 for (let done = 0; done < 2 * MESSAGES; done += 64) await rememberTogether(64);
 for (const together of [1, 4, 16, 64]) {
   const before = process.cpuUsage();

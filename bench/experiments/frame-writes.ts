@@ -1,4 +1,4 @@
-// What it costs to write one frame to a Mac: by `ws`, which hands header and text to the kernel as two pieces, and in one piece as
+// Cost of writing one frame to a Mac: with `ws`, which passes header and text to the kernel as two buffers, and as one buffer like
 // the service does. `node bench/experiments/frame-writes.ts`
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

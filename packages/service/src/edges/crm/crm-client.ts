@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Bearer, BearerKind, Tokens } from '../../flows/oauth/tokens.ts';
 import { CANCELLED, failed } from '../../ports/crm/attempt.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
+import { API_VERSION } from './api-version.ts';
 import { classifyResponse } from './classify-response.ts';
 import { redactMessage, readJson, stringsIn, messageOf } from './error-body.ts';
 import { LocationThrottles } from './location-throttle.ts';
@@ -48,7 +49,6 @@ export interface CrmClientDeps {
   readonly observe?: (operation: CrmCall<unknown>['operation'], status: string, seconds: number) => void;
 }
 
-const VERSION = '2021-07-28';
 const JSON_TYPE = 'application/json';
 /** Urgent calls are few and may always queue. */
 const MAX_QUEUED = 500;
@@ -182,7 +182,7 @@ class HttpCrmClient implements CrmClient {
     const isPlainJson = body !== undefined && contentType === undefined && idempotencyKey === undefined;
     const known = isPlainJson ? this.#jsonHeaders.get(bearer) : undefined;
     if (known !== undefined) return known;
-    const headers = ['authorization', bearer.authorization, 'version', VERSION, 'accept', JSON_TYPE];
+    const headers = ['authorization', bearer.authorization, 'version', API_VERSION, 'accept', JSON_TYPE];
     if (body !== undefined) headers.push('content-type', contentType ?? JSON_TYPE);
     if (idempotencyKey !== undefined) headers.push('idempotency-key', idempotencyKey);
     if (isPlainJson) this.#jsonHeaders.set(bearer, headers);

@@ -3,6 +3,7 @@ import { isObject } from '@footbridge/protocol/schema';
 import type { IssuedTokens, LocationPage, TokenEndpoint } from '../../flows/oauth/token-endpoint.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
+import { API_VERSION } from './api-version.ts';
 import { redactMessage, readJson, messageOf } from './error-body.ts';
 import type { HttpResponse, NoResponse, Transport } from './transport.ts';
 
@@ -14,7 +15,6 @@ export interface TokenEndpointDeps {
   readonly clientSecret: string;
 }
 
-const VERSION = '2021-07-28';
 const ACCEPT_JSON = ['accept', 'application/json'];
 const FORM = ['content-type', 'application/x-www-form-urlencoded', ...ACCEPT_JSON];
 /** Assumed when a response names no lifetime; a token that expires sooner is refreshed when it is rejected. */
@@ -67,7 +67,7 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
         origin: host.origin,
         method: 'POST',
         path: `${prefix}/oauth/locationToken`,
-        headers: ['authorization', `Bearer ${companyToken}`, 'version', VERSION, ...FORM],
+        headers: ['authorization', `Bearer ${companyToken}`, 'version', API_VERSION, ...FORM],
         body: new URLSearchParams({ companyId, locationId }).toString(),
         wantsBody: true,
       });
@@ -96,7 +96,7 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
         origin: host.origin,
         method: 'GET',
         path: `${prefix}/oauth/installedLocations?${query.toString()}`,
-        headers: ['authorization', `Bearer ${companyToken}`, 'version', VERSION, ...ACCEPT_JSON],
+        headers: ['authorization', `Bearer ${companyToken}`, 'version', API_VERSION, ...ACCEPT_JSON],
         wantsBody: true,
       });
       return readLocations(response, skip);

@@ -20,7 +20,7 @@ const FRAME: MessageReceivedFrame = {
 };
 
 describe('the message for the CRM', () => {
-  it('I3 gives the text back exactly, whatever it holds', () => {
+  it('I3 keeps the text exactly, whatever it contains', () => {
     const lines = fc.constantFrom(
       '-- svc-metadata:v1 --',
       '-- end svc-metadata --',
@@ -53,7 +53,7 @@ describe('the message for the CRM', () => {
     ['reply', { chat: { ...FRAME.chat, isGroup: false }, replyTo: { guid: 'b' } }],
     ['attachment', { chat: { ...FRAME.chat, isGroup: false }, attachments: ['https://a.example/b'] }],
     ['text', { chat: { ...FRAME.chat, isGroup: false } }],
-  ] as const)('is known in the journal as %s', (kind, fields) => {
+  ] as const)('has the kind %s in the journal', (kind, fields) => {
     expect(kindOf({ ...FRAME, ...fields })).toBe(kind);
   });
 });

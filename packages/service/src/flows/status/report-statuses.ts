@@ -69,10 +69,10 @@ const MAX_PENDING_MS = 180_000;
 const MAX_REJECTION_MS = 1500;
 
 export function createStatusReports(deps: StatusReportsDeps): StatusReports {
-  return new Reports(deps);
+  return new QueuedReports(deps);
 }
 
-class Reports implements StatusReports {
+class QueuedReports implements StatusReports {
   readonly #deps: StatusReportsDeps;
   readonly #requests = new KnownRequests();
   readonly #recalls = new Map<string, Promise<KnownRequest | undefined>>();
