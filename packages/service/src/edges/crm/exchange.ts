@@ -30,6 +30,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #deadline: number;
   readonly #wantsBody: boolean;
   readonly #settle: (result: HttpResponse | NoResponse) => void;
+  #dispatch: ((handler: this) => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #isSettled = false;
   #interim = 0;
@@ -48,6 +49,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#deadline = clock.monotonic() + timeoutMs;
     this.#wantsBody = wantsBody;
     this.#settle = settle;
+  }
+
+  start(dispatch: (handler: this) => void): void {
+    this.#dispatch = dispatch;
+    dispatch(this);
   }
 
   /** Fails the exchange once its time is over. */
@@ -98,7 +104,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    this.fail('network', 'code' in error ? String(error.code) : error.name);
+    const code = 'code' in error ? String(error.code) : error.name;
+    const dispatchAgain = this.#dispatch;
+    // A reset of an idle connection also fails the request that undici was about to write to it: another connection takes it.
+    const isUnsent = this.#controller === undefined && !this.#isSettled;
+    if (code === 'ECONNRESET' && isUnsent && dispatchAgain !== undefined) {
+      this.#dispatch = undefined;
+      dispatchAgain(this);
+    } else this.fail('network', code);
   }
 
   #response(text: string): HttpResponse {

@@ -33,7 +33,8 @@ export class OriginPool {
     const { method, path, body = null } = request;
     const headers = ['user-agent', 'footbridge', ...request.headers];
     const reset = body !== null && body.length > MAX_REUSED_BODY_BYTES;
-    this.#dispatcher.dispatch({ origin: this.#origin, method, path, headers, body, reset }, exchange);
+    const options = { origin: this.#origin, method, path, headers, body, reset };
+    exchange.start((handler) => void this.#dispatcher.dispatch(options, handler));
   }
 
   async close(): Promise<void> {

@@ -181,7 +181,7 @@ describe('a connection', () => {
   it('is not written to after it was closed while idle', async () => {
     for (const close of [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()]) {
       const { send, sockets } = await serve((socket) => socket.write(OK));
-      for (let calls = 0; calls < 10; calls++) {
+      for (let calls = 0; calls < 100; calls++) {
         expect(await send()).toMatchObject({ status: 200 });
         for (const socket of sockets) close(socket);
         await until(() => sockets.size === 0, { every: 1 });
