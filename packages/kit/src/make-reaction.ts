@@ -1,5 +1,5 @@
 import type { ClassicType, Metadata } from '@footbridge/protocol/metadata';
-import { checkReaction, type Refusal } from '@footbridge/protocol/reactions';
+import { checkReaction, type InvalidMetadata } from '@footbridge/protocol/reactions';
 import { makeFooter, type FooterOptions } from './footer.ts';
 
 /** A reaction which the Mac is to add or to take back. */
@@ -23,9 +23,9 @@ export type StickerImage = { readonly name?: string } & (
 
 /** The request would have ended as `failed` with this code. */
 export class ReactionRefused extends Error {
-  readonly code: Refusal['code'];
+  readonly code: InvalidMetadata['code'];
 
-  constructor(code: Refusal['code'], message: string) {
+  constructor(code: InvalidMetadata['code'], message: string) {
     super(message);
     this.name = 'ReactionRefused';
     this.code = code;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeBase64, encodeBase64 } from './base64.ts';
 
 describe('strict base64', () => {
-  it('agrees with the platform on every byte sequence', () => {
+  it('encodes every byte sequence as the platform does', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const text = encodeBase64(bytes);
@@ -13,7 +13,7 @@ describe('strict base64', () => {
     );
   });
 
-  it('every byte sequence has exactly one spelling', () => {
+  it('accepts exactly one encoding of every byte sequence', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -33,24 +33,24 @@ describe('strict base64', () => {
   });
 
   it.each([
-    ['url-safe letters', '-_-_'],
+    ['URL-safe characters', '-_-_'],
     ['missing padding', 'e30'],
     ['too much padding', 'e30=='],
     ['padding alone', '===='],
-    ['one letter and padding', 'A==='],
+    ['one character and padding', 'A==='],
     ['padding in the middle', 'e3=0'],
-    ['a second value behind the padding', 'e30=e30='],
+    ['a second value after the padding', 'e30=e30='],
     ['a space', 'e30 '],
     ['a line feed', 'e30=\n'],
     ['unused bits that are not zero', 'e31='],
-    ['unused bits that are not zero, two letters', 'QR=='],
-    ['a letter beyond ASCII', 'e30é'],
+    ['unused bits that are not zero, two characters', 'QR=='],
+    ['a non-ASCII character', 'e30é'],
     ['a lone surrogate', 'e30\ud800'],
-  ])('refuses %s', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(decodeBase64(text)).toBeUndefined();
   });
 
-  it('reads the empty text as no bytes', () => {
+  it('decodes the empty string to zero bytes', () => {
     expect(decodeBase64('')).toEqual(new Uint8Array());
   });
 });

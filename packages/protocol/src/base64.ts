@@ -3,8 +3,9 @@ const SEXTETS = new Map(Array.from(ALPHABET, (letter, value) => [letter.charCode
 const PADDING = '=';
 
 /**
- * Strict base64 (RFC 4648 §4): the standard alphabet, padded, no white space, unused bits zero. Every byte sequence has
- * exactly one spelling. Platform decoders let several spellings of one signature through (S8).
+ * Decodes strict base64 (RFC 4648 §4): standard alphabet, padding required, no white space, unused bits zero. Returns
+ * undefined for anything else, so every byte sequence has exactly one encoding. Platform decoders are lenient and accept
+ * several encodings of one signature (S8).
  */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (text.length % 4 !== 0) return undefined;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CLOSE, staysAway } from './close-codes.ts';
 
-it('a Mac stays away after being displaced, suspended or refused its location, and comes back after anything else', () => {
+it('a Mac does not reconnect after being displaced, suspended or denied its location, and reconnects after any other code', () => {
   const away = Object.entries(CLOSE).filter(([, code]) => staysAway(code));
   expect(away.map(([name]) => name)).toEqual(['displaced', 'suspended', 'foreignLocation']);
   expect([1000, 1006, 1011, 3000, 4499, 5000].filter(staysAway)).toEqual([]);

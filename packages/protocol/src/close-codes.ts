@@ -1,16 +1,16 @@
-/** Why a Mac's socket was closed. 4000–4499: come back. 4500–4999: stay away until a person says otherwise. */
+/** WebSocket close codes sent to a Mac. 4000–4499: reconnect. 4500–4999: do not reconnect until a person intervenes. */
 export const CLOSE = {
-  /** The service is going away: reconnect, with jitter. */
+  /** The service is shutting down. Reconnect with jitter. */
   goingAway: 1001,
-  /** A frame was too large: reconnect, set that frame aside and report it. */
+  /** A frame was too large. Reconnect, set that frame aside and report it. */
   tooLarge: 1009,
-  /** The protocol was violated; the close reason says how. Wait a minute. */
+  /** The Mac violated the protocol; the close reason has the details. Reconnect after a minute. */
   protocol: 4000,
-  /** No `register` in time, or the Mac does not read. Reconnect with backoff. */
+  /** `register` did not arrive in time, or the Mac stopped reading. Reconnect with backoff. */
   slow: 4008,
-  /** Too many frames unacknowledged. Reconnect with backoff. */
+  /** Too many frames are unacknowledged. Reconnect with backoff. */
   window: 4013,
-  /** Several Macs fight for the location; the close reason is the number of seconds to wait. */
+  /** Several Macs compete for the location. Reconnect after the number of seconds in the close reason. */
   contended: 4029,
   /** Another Mac took over the location. */
   displaced: 4501,
@@ -22,7 +22,7 @@ export const CLOSE = {
 
 export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
 
-/** Whether a Mac that was closed with this code must not come back by itself. Codes not listed above count too. */
+/** Returns whether a Mac must not reconnect by itself after this close code. The range includes codes not listed above. */
 export function staysAway(code: number): boolean {
   return code >= 4500 && code <= 4999;
 }

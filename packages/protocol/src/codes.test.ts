@@ -5,7 +5,7 @@ const inChannel = (channel: string) =>
   Object.fromEntries(CODES.filter((entry) => entry.channel === channel).map((entry) => [entry.code, entry]));
 
 describe('the catalogue of codes', () => {
-  it('V2 webhook codes come with their HTTP status and label', () => {
+  it('V2 webhook codes have the HTTP status and label of the contract', () => {
     const rows = [
       ['INVALID_CONTENT_TYPE', 400, 'Invalid content type'],
       ['INVALID_REQUEST_BODY', 400, 'Invalid request body'],
@@ -21,7 +21,7 @@ describe('the catalogue of codes', () => {
     for (const [code, http, label] of rows) expect(inChannel('webhook')[code]).toMatchObject({ http, label });
   });
 
-  it('V2 status codes come with the retry advice of the interface', () => {
+  it('V2 status codes have the retry policy of the contract', () => {
     const retry = {
       CLIENT_NOT_CONNECTED: 'later',
       IMESSAGE_GROUP_INVALID_RECIPIENTS: 'no',
@@ -49,10 +49,10 @@ describe('the catalogue of codes', () => {
     expect(Object.fromEntries(found)).toEqual(retry);
   });
 
-  it('V2 OAuth and enrolment codes come with their HTTP status', () => {
-    const https = (channel: string) =>
+  it('V2 OAuth and enrolment codes have the HTTP status of the contract', () => {
+    const codesWithStatus = (channel: string) =>
       CODES.filter((entry) => entry.channel === channel).map((entry) => `${entry.code} ${entry.http}`);
-    expect(https('oauth')).toEqual(
+    expect(codesWithStatus('oauth')).toEqual(
       expect.arrayContaining([
         'OAUTH_DISABLED 503',
         'OAUTH_NOT_CONFIGURED 500',
@@ -61,7 +61,7 @@ describe('the catalogue of codes', () => {
         'OAUTH_EXCHANGE_FAILED 500',
       ]),
     );
-    expect(https('enrolment')).toEqual(
+    expect(codesWithStatus('enrolment')).toEqual(
       expect.arrayContaining([
         'LICENSE_INVALID 403',
         'LICENSE_SUSPENDED 403',
@@ -71,20 +71,20 @@ describe('the catalogue of codes', () => {
     );
   });
 
-  it('V2 what keeps an inbound message from the CRM has a code, and none of them is hopeless', () => {
+  it('V2 every inbound code allows a redelivery', () => {
     const retry = Object.entries(inChannel('inbound')).map(([code, entry]) => `${code} ${entry.retry}`);
     expect(retry).toEqual(['NO_CONTACT later', 'CRM_REFUSED sometimes', 'UNCERTAIN later']);
   });
 
-  it('V2 no place has a code twice, but for the two statuses of a failed exchange', () => {
+  it('V2 a channel has one entry per code, except for OAUTH_EXCHANGE_FAILED with its two HTTP statuses', () => {
     const keys = CODES.map((entry) => `${entry.channel} ${entry.code} ${entry.http}`);
     expect(new Set(keys).size).toBe(keys.length);
-    const places = CODES.map((entry) => `${entry.channel} ${entry.code}`);
-    const twice = places.filter((place, index) => places.indexOf(place) !== index);
-    expect(twice).toEqual(['oauth OAUTH_EXCHANGE_FAILED']);
+    const codes = CODES.map((entry) => `${entry.channel} ${entry.code}`);
+    const duplicates = codes.filter((code, index) => codes.indexOf(code) !== index);
+    expect(duplicates).toEqual(['oauth OAUTH_EXCHANGE_FAILED']);
   });
 
-  it('V2 every entry is complete: a code in capitals, a status for every answer, whole sentences', () => {
+  it('V2 every entry has an upper-case code, an HTTP status if it is a response, and full sentences', () => {
     for (const entry of CODES) {
       expect(entry.code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
       expect(entry.http !== undefined).toBe(!['status', 'inbound'].includes(entry.channel));
@@ -92,7 +92,7 @@ describe('the catalogue of codes', () => {
     }
   });
 
-  it('V2 a code is found in any place or in a given one, and an unknown code nowhere', () => {
+  it('V2 codeEntry looks a code up in one channel or in all, and returns undefined for an unknown code', () => {
     expect(codeEntry('INTERNAL_ERROR')?.channel).toBe('webhook');
     expect(codeEntry('INTERNAL_ERROR', 'status')?.channel).toBe('status');
     expect(codeEntries('INTERNAL_ERROR').map((entry) => entry.channel)).toContain('operator');

@@ -1,22 +1,22 @@
 /**
- * Where a code is met: in an answer of the webhook, in `error.code` of a status call, in the journal beside an inbound message that
- * the CRM does not have, or in another surface's answer.
+ * Where a code appears. `webhook`, `oauth`, `enrolment` and `operator`: in an HTTP response. `status`: as `error.code` of a status
+ * callback. `inbound`: in the journal entry of an inbound message that was not delivered to the CRM.
  */
 export type Channel = 'webhook' | 'status' | 'inbound' | 'oauth' | 'enrolment' | 'operator';
 
 /**
- * `yes`: soon, with backoff. `later`: once the cause named in the advice is gone. `sometimes`: the message tells.
- * `no`: the same request fails again.
+ * `yes`: retry soon, with backoff. `later`: retry once the cause named in the advice is resolved. `sometimes`: depends on the error
+ * message. `no`: the same request will fail again.
  */
 export type Retry = 'yes' | 'no' | 'sometimes' | 'later';
 
-/** One code in one place. A code that is met in several places has an entry for each, with one meaning. */
+/** One code in one channel. A code used in several channels has one entry per channel and the same meaning in each. */
 export interface CodeEntry {
   readonly code: string;
   readonly channel: Channel;
-  /** The HTTP status it comes with; none for status calls and inbound messages. */
+  /** The HTTP status of the response. Absent for status callbacks and inbound messages. */
   readonly http?: number;
-  /** The stable `error` text beside the code, where the contract fixes one. */
+  /** The stable `error` text of the response, where the contract specifies one. */
   readonly label?: string;
   readonly meaning: string;
   readonly retry: Retry;
@@ -28,7 +28,7 @@ const WEBHOOK = [
     code: 'INVALID_CONTENT_TYPE',
     http: 400,
     label: 'Invalid content type',
-    meaning: 'The Content-Type does not name application/json.',
+    meaning: 'The Content-Type header does not contain application/json.',
     retry: 'no',
     advice: 'Send Content-Type: application/json.',
   },
@@ -36,7 +36,7 @@ const WEBHOOK = [
     code: 'INVALID_REQUEST_BODY',
     http: 400,
     label: 'Invalid request body',
-    meaning: 'The body is empty, or its media type is a relative of JSON that is not read here.',
+    meaning: 'The body is empty, or its media type is a JSON variant that this endpoint does not accept.',
     retry: 'no',
     advice: 'Send one JSON object as application/json.',
   },
@@ -45,7 +45,7 @@ const WEBHOOK = [
     http: 400,
     label: 'Missing required fields',
     meaning:
-      'A required field is absent, blank, of the wrong type, or stands under a name that is no longer read.',
+      'A required field is missing, blank, of the wrong type, or sent under an alias that was removed.',
     retry: 'no',
     advice: 'Add the fields listed in required, at the top level and under exactly these names.',
   },
@@ -53,63 +53,63 @@ const WEBHOOK = [
     code: 'INVALID_ATTACHMENTS',
     http: 400,
     label: 'Invalid attachments',
-    meaning: 'An entry of attachments is not an absolute http or https URL, or there are too many of them.',
+    meaning: 'An attachment is not an absolute http or https URL, or there are too many attachments.',
     retry: 'no',
-    advice: 'Upload the file first and pass its URL; received is the index of the entry at fault.',
+    advice: 'Upload the file first and pass its URL; received is the index of the invalid entry.',
   },
   {
     code: 'MESSAGE_BODY_TOO_LONG',
     http: 400,
     label: 'Message body exceeds maximum length of <limit> characters',
-    meaning: 'The message has more UTF-16 units than the limit; the footer counts.',
+    meaning: 'The message is longer than the limit, counted in UTF-16 code units including the footer.',
     retry: 'no',
-    advice: 'Shorten the message to limit, or split it.',
+    advice: 'Shorten the message to at most limit code units, or split it.',
   },
   {
     code: 'RECIPIENT_PHONE_INVALID',
     http: 400,
     label: 'Invalid phone number format',
-    meaning: 'The phone is neither a possible number nor a short code.',
+    meaning: 'The phone is neither a possible phone number nor a short code.',
     retry: 'no',
-    advice: 'Send the number in E.164, for example +14155550100.',
+    advice: 'Send the number in E.164 format, for example +14155550100.',
   },
   {
     code: 'UNSUPPORTED_MESSAGE_TYPE',
     http: 400,
     label: 'Unsupported message type: <value>',
-    meaning: 'The type is given and is not SMS.',
+    meaning: 'The type field is present and is not SMS.',
     retry: 'no',
-    advice: 'Leave type out or send SMS; route e-mail and other kinds elsewhere.',
+    advice: 'Omit type or set it to SMS; route email and other message types elsewhere.',
   },
   {
     code: 'LOCATION_NOT_CONNECTED',
     http: 404,
     label: 'Location not connected',
-    meaning: 'No Mac is connected for this location, and nothing is queued.',
+    meaning: 'No Mac is connected for this location. The message was not queued.',
     retry: 'later',
-    advice: 'Send it again when the Mac of this location is back; look at it in the console.',
+    advice: 'Send it again when the Mac for this location is back online; the console shows its state.',
   },
   {
     code: 'TOO_MANY_REQUESTS',
     http: 429,
     label: 'TOO_MANY_REQUESTS',
-    meaning: 'The location used up its webhook requests of this minute.',
+    meaning: 'The location exceeded its limit of webhook requests per minute.',
     retry: 'yes',
-    advice: 'Wait as long as Retry-After says, then send the same bytes again.',
+    advice: 'Wait for the number of seconds in Retry-After, then send the same bytes again.',
   },
   {
     code: 'GONE',
     http: 410,
     label: 'Gone',
-    meaning: 'This path was retired.',
+    meaning: 'This endpoint was removed.',
     retry: 'no',
-    advice: 'Post to /crm/webhook; the answer names the replacement.',
+    advice: 'Post to /crm/webhook; the response names the replacement.',
   },
   {
     code: 'NOT_FOUND',
     http: 404,
     label: 'Not found',
-    meaning: 'Nothing lives at this path.',
+    meaning: 'There is no resource at this path.',
     retry: 'no',
     advice: 'Check the path; the webhook is POST /crm/webhook.',
   },
@@ -117,7 +117,7 @@ const WEBHOOK = [
     code: 'METHOD_NOT_ALLOWED',
     http: 405,
     label: 'Method not allowed',
-    meaning: 'The path exists, but not for this method.',
+    meaning: 'The path does not support this HTTP method.',
     retry: 'no',
     advice: 'Use a method listed in the Allow header.',
   },
@@ -125,147 +125,150 @@ const WEBHOOK = [
     code: 'SERVICE_UNAVAILABLE',
     http: 503,
     label: 'Service unavailable',
-    meaning: 'The service is overloaded, stopping, or a part that it needs is down.',
+    meaning: 'The service is overloaded or shutting down, or one of its dependencies is down.',
     retry: 'yes',
-    advice: 'Wait as long as Retry-After says, then send the same bytes again.',
+    advice: 'Wait for the number of seconds in Retry-After, then send the same bytes again.',
   },
   {
     code: 'INTERNAL_ERROR',
     http: 500,
     label: 'Internal error',
-    meaning: 'Something unexpected failed.',
+    meaning: 'An unexpected error occurred.',
     retry: 'yes',
-    advice: 'Try again with backoff; if it stays, give the requestId to the operator.',
+    advice: 'Retry with backoff; if it keeps failing, give the requestId to the operator.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 
 const STATUS = [
   {
     code: 'MISSING_REQUIRED_FIELDS',
-    meaning: 'The webhook was refused: a required field is absent, blank or of the wrong type.',
+    meaning: 'The webhook request was rejected: a required field is missing, blank or of the wrong type.',
     retry: 'no',
-    advice: 'Add the missing fields; the answer of the webhook listed them in required.',
+    advice: 'Add the missing fields; the webhook response listed them in required.',
   },
   {
     code: 'MESSAGE_BODY_TOO_LONG',
-    meaning: 'The webhook was refused: the message has more UTF-16 units than the limit, footer included.',
+    meaning:
+      'The webhook request was rejected: the message is longer than the limit, counted in UTF-16 code units including the footer.',
     retry: 'no',
     advice: 'Shorten the message, or split it.',
   },
   {
     code: 'RECIPIENT_PHONE_INVALID',
-    meaning: 'The webhook was refused: the phone is neither a possible number nor a short code.',
+    meaning:
+      'The webhook request was rejected: the phone is neither a possible phone number nor a short code.',
     retry: 'no',
-    advice: 'Correct the phone of the contact; E.164 is safest.',
+    advice: "Correct the contact's phone number, preferably to E.164 format.",
   },
   {
     code: 'CLIENT_NOT_CONNECTED',
-    meaning: 'No Mac was connected for the location, so nothing was sent or kept.',
+    meaning: 'No Mac was connected for the location. The message was neither sent nor queued.',
     retry: 'later',
-    advice: 'Send it again when the Mac of this location is back.',
+    advice: 'Send it again when the Mac for this location is back online.',
   },
   {
     code: 'IMESSAGE_GROUP_INVALID_RECIPIENTS',
-    meaning: 'The recipients do not make up a group that iMessage can address.',
+    meaning: 'The recipients do not form a group that iMessage can address.',
     retry: 'no',
-    advice: 'Check that everybody in the group has iMessage, or write to them one by one.',
+    advice: 'Check that every recipient has iMessage, or message them individually.',
   },
   {
     code: 'IMESSAGE_ERROR',
-    meaning: 'Messages could not send it; the message of the error has the detail.',
+    meaning: 'The Messages app could not send the message; error.message has the details.',
     retry: 'sometimes',
-    advice: 'Read the detail: a wrong address stays wrong, a network failure passes.',
+    advice: 'Read error.message: retry after a network failure, but not for an invalid address.',
   },
   {
     code: 'INVALID_FRAME',
     meaning:
-      'The request was refused before Messages was touched: a footer that cannot be read, or a field it needs.',
+      'The Mac rejected the request before passing it to Messages: the footer is unreadable or a field is missing.',
     retry: 'no',
-    advice: 'Correct the footer or the fields, and send it under a new messageId.',
+    advice: 'Correct the footer or the fields, and send the message with a new messageId.',
   },
   {
     code: 'UI_AUTOMATION_DISABLED',
-    meaning: 'This Mac is set not to do such things.',
+    meaning: 'UI automation, which this feature requires, is disabled on the Mac.',
     retry: 'no',
-    advice: 'Ask the owner of the Mac to switch the feature on.',
+    advice: 'Ask the owner of the Mac to enable the feature.',
   },
   {
     code: 'AX_DENIED',
     meaning: 'macOS has not granted the Mac client a permission it needs.',
     retry: 'no',
-    advice: 'Grant it in System Settings, Privacy & Security; the Mac client names which one.',
+    advice:
+      'Grant it in System Settings > Privacy & Security; the Mac client shows which permission is missing.',
   },
   {
     code: 'RATE_LIMITED',
-    meaning: 'The queue of the Mac is full, and this message was not added to it.',
+    meaning: "The Mac's queue is full, and the message was not added to it.",
     retry: 'yes',
-    advice: 'Wait about 30 seconds, send more slowly, and give up after a few tries.',
+    advice: 'Wait about 30 seconds, send more slowly, and give up after a few attempts.',
   },
   {
     code: 'INTERNAL_ERROR',
-    meaning: 'Something unexpected failed, on the Mac or in the service.',
+    meaning: 'An unexpected error occurred on the Mac or in the service.',
     retry: 'yes',
-    advice: 'Try again with backoff; if it stays, give the messageId to the operator.',
+    advice: 'Retry with backoff; if it keeps failing, give the messageId to the operator.',
   },
   {
     code: 'TIMEOUT',
-    meaning: 'A step on the Mac took longer than it may.',
+    meaning: 'An operation on the Mac timed out.',
     retry: 'yes',
-    advice: 'Try again; if it happens often, look whether the Mac is busy or asleep.',
+    advice: 'Retry; if it happens often, check whether the Mac is overloaded or asleep.',
   },
   {
     code: 'TARGET_NOT_FOUND',
-    meaning: 'The message to react to cannot be found or shown on the Mac.',
+    meaning: 'The message to react to could not be found or displayed on the Mac.',
     retry: 'sometimes',
-    advice: 'Check target_message_guid and chat_id; a message that has just arrived may need a moment.',
+    advice: 'Check target_message_guid and chat_id; retry shortly if the message has only just arrived.',
   },
   {
     code: 'INVALID_KIND_FIELD_COMBO',
-    meaning: 'The reaction or sticker lacks what its kind asks for, or asks to remove a sticker.',
+    meaning: 'The reaction or sticker lacks a field that its kind requires, or tries to remove a sticker.',
     retry: 'no',
     advice:
-      'classic needs type, emoji needs emoji, sticker needs bytes or an https url and can only be added.',
+      'classic requires type, emoji requires emoji, sticker requires bytes or an https url and can only be added.',
   },
   {
     code: 'PICKER_FAILED',
-    meaning: 'The reaction picker of Messages did not open or did not respond.',
+    meaning: 'The reaction picker in Messages did not open or did not respond.',
     retry: 'yes',
-    advice: 'Try again after a moment.',
+    advice: 'Retry after a few seconds.',
   },
   {
     code: 'EMOJI_NOT_IN_RECENTS',
-    meaning: 'The emoji could not be applied, or was not seen in the chat within about two seconds.',
+    meaning: 'The emoji could not be applied, or did not appear in the chat within about two seconds.',
     retry: 'no',
-    advice: 'Fall back to a classic Tapback or to a text.',
+    advice: 'Fall back to a classic Tapback or a text message.',
   },
   {
     code: 'STICKER_NOT_FEASIBLE',
-    meaning: 'The sticker could not be applied to the message, or was not seen there in time.',
+    meaning: 'The sticker could not be applied to the message, or did not appear on it in time.',
     retry: 'yes',
-    advice: 'Try once more, then fall back to a classic Tapback.',
+    advice: 'Retry once, then fall back to a classic Tapback.',
   },
   {
     code: 'STICKER_DOWNLOAD_FAILED',
-    meaning: 'The Mac could not fetch the image of the sticker.',
+    meaning: 'The Mac could not download the sticker image.',
     retry: 'yes',
-    advice: 'Check that the url answers with the image, or send bytes.',
+    advice: 'Check that the url serves the image, or send bytes instead.',
   },
   {
     code: 'STICKER_ENCODE_FAILED',
-    meaning: 'What was given as the image of the sticker is not an image that the Mac can read.',
+    meaning: 'The Mac could not decode the sticker image.',
     retry: 'no',
-    advice: 'Send a PNG or JPEG.',
+    advice: 'Send a PNG or JPEG image.',
   },
   {
     code: 'COMPOSE_FAILED',
-    meaning: 'The Mac could not compose the sticker message; macOS 14 cannot do it at all.',
+    meaning: 'The Mac could not compose the sticker message. macOS 14 does not support it.',
     retry: 'sometimes',
     advice:
-      'Update the Mac to macOS 15 or later; otherwise try once more or send the image as an attachment.',
+      'On macOS 14, update to macOS 15 or later; otherwise retry once or send the image as an attachment.',
   },
   {
     code: 'NOT_IMPLEMENTED',
-    meaning: 'The kind of the reaction is not known to this Mac.',
+    meaning: 'The Mac client does not support this kind of reaction.',
     retry: 'no',
     advice: 'Use classic, emoji or sticker, or update the Mac client.',
   },
@@ -274,22 +277,24 @@ const STATUS = [
 const INBOUND = [
   {
     code: 'NO_CONTACT',
-    meaning: 'The sender is no contact of the CRM, and none could be created; the Mac keeps the message.',
+    meaning:
+      'The CRM has no contact for the sender, and none could be created. The message stays on the Mac.',
     retry: 'later',
-    advice: 'Add the sender as a contact, or set CRM_CREATE_CONTACTS=true; then footbridge redeliver ID.',
+    advice: 'Add the sender as a contact or set CRM_CREATE_CONTACTS=true, then run footbridge redeliver ID.',
   },
   {
     code: 'CRM_REFUSED',
-    meaning: 'The CRM refused the message for good, in the words of its reason; the Mac keeps the message.',
+    meaning:
+      'The CRM permanently rejected the message; the reason has its explanation. The message stays on the Mac.',
     retry: 'sometimes',
-    advice: 'Mend what the reason names, in the CRM or in the settings; then footbridge redeliver ID.',
+    advice: 'Fix the cause in the CRM or in the settings, then run footbridge redeliver ID.',
   },
   {
     code: 'UNCERTAIN',
     meaning:
-      'A crash cut the delivery off, so the CRM may have the message already; INBOUND_ON_UNCERTAIN=park keeps it back.',
+      'The delivery was interrupted, so the CRM may already have the message. INBOUND_ON_UNCERTAIN=park holds it back.',
     retry: 'later',
-    advice: 'Look whether the CRM shows the message; if it does not: footbridge redeliver ID.',
+    advice: 'Check whether the CRM shows the message; if it does not, run footbridge redeliver ID.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 
@@ -297,52 +302,52 @@ const OAUTH = [
   {
     code: 'OAUTH_DISABLED',
     http: 503,
-    meaning: 'OAuth is switched off; private integration tokens are used.',
+    meaning: 'OAuth is disabled; the service uses private integration tokens.',
     retry: 'no',
-    advice: 'Set CRM_OAUTH_ENABLED=true to install through the marketplace.',
+    advice: 'Set CRM_OAUTH_ENABLED=true to install from the marketplace.',
   },
   {
     code: 'OAUTH_NOT_CONFIGURED',
     http: 500,
-    meaning: 'OAuth is switched on, but settings are missing.',
+    meaning: 'OAuth is enabled, but required settings are missing.',
     retry: 'later',
-    advice: 'The operator sets what missing lists and starts the service again.',
+    advice: 'The operator must set the settings listed in missing and restart the service.',
   },
   {
     code: 'INVALID_REQUEST',
     http: 400,
-    meaning: 'The request lacks what this path needs, or holds it in a form that cannot be used.',
+    meaning: 'A required part of the request is missing or invalid.',
     retry: 'no',
     advice: 'Start the installation again from the CRM, which adds the code.',
   },
   {
     code: 'OAUTH_EXCHANGE_FAILED',
     http: 400,
-    meaning: 'The CRM did not give tokens for the code: it refused the code.',
+    meaning: 'The code could not be exchanged for tokens: the CRM rejected the code.',
     retry: 'no',
-    advice: 'Codes work once and for a short time: start the installation again from the CRM.',
+    advice: 'Codes are single-use and expire quickly; start the installation again from the CRM.',
   },
   {
     code: 'OAUTH_EXCHANGE_FAILED',
     http: 500,
     meaning:
-      'The CRM did not give tokens for the code: it could not be reached, failed, or the tokens could not be kept.',
+      'The code could not be exchanged for tokens: the CRM was unreachable or failed, or the tokens could not be stored.',
     retry: 'yes',
     advice: 'Start the installation again in a few minutes; the log has the cause.',
   },
   {
     code: 'TOO_MANY_REQUESTS',
     http: 429,
-    meaning: 'Too many requests came from this address within a minute.',
+    meaning: 'This address exceeded its limit of requests per minute.',
     retry: 'yes',
-    advice: 'Wait as long as Retry-After says.',
+    advice: 'Wait for the number of seconds in Retry-After.',
   },
   {
     code: 'INTERNAL_ERROR',
     http: 500,
-    meaning: 'Something unexpected failed.',
+    meaning: 'An unexpected error occurred.',
     retry: 'yes',
-    advice: 'Start the installation again; if it stays, give the requestId to the operator.',
+    advice: 'Start the installation again; if it keeps failing, give the requestId to the operator.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 
@@ -350,93 +355,93 @@ const ENROLMENT = [
   {
     code: 'INVALID_REQUEST',
     http: 400,
-    meaning: 'The request lacks what this path needs, or holds it in a form that cannot be used.',
+    meaning: 'A required part of the request is missing or invalid.',
     retry: 'no',
     advice: 'Update the Mac client; check the license key and the device id it was given.',
   },
   {
     code: 'UNAUTHORIZED',
     http: 401,
-    meaning: 'The credential is missing or not valid (any more).',
+    meaning: 'The credential is missing, invalid or no longer valid.',
     retry: 'no',
     advice: 'Activate the Mac again with its license key.',
   },
   {
     code: 'LICENSE_INVALID',
     http: 403,
-    meaning: 'There is no such license key, or it was revoked.',
+    meaning: 'The license key does not exist or was revoked.',
     retry: 'no',
-    advice: 'Check the key for typing errors, or ask the operator for a new one.',
+    advice: 'Check the key for typos, or ask the operator for a new one.',
   },
   {
     code: 'LICENSE_SUSPENDED',
     http: 403,
     meaning: 'The license is suspended.',
     retry: 'later',
-    advice: 'Ask the operator why; the same key works again once it is resumed.',
+    advice: 'Contact the operator; the same key works again once the license is resumed.',
   },
   {
     code: 'FORBIDDEN',
     http: 403,
-    meaning: 'The credential is good, but not for this.',
+    meaning: 'The credential is valid but does not permit this operation.',
     retry: 'no',
-    advice: 'Connect this Mac to its location first; the operator sees who holds it.',
+    advice: 'Connect this Mac to its location first; the operator can see which Mac holds the location.',
   },
   {
     code: 'SEATS_EXHAUSTED',
     http: 409,
-    meaning: 'All seats of the license are taken by other Macs.',
+    meaning: 'Other Macs occupy all seats of the license.',
     retry: 'later',
     advice: 'Deactivate a Mac that is no longer used, or ask the operator for more seats.',
   },
   {
     code: 'PAYLOAD_TOO_LARGE',
     http: 413,
-    meaning: 'The body is larger than this path takes.',
+    meaning: 'The body exceeds the size limit of this endpoint.',
     retry: 'no',
     advice: 'Send a smaller file.',
   },
   {
     code: 'UNSUPPORTED_MEDIA_TYPE',
     http: 415,
-    meaning: 'The body is of a type, or in an encoding, that this path does not take.',
+    meaning: 'The endpoint does not accept the media type or the encoding of the body.',
     retry: 'no',
     advice: 'Send one of the media types listed in the documentation, without compression.',
   },
   {
     code: 'UPGRADE_REQUIRED',
     http: 426,
-    meaning: 'The socket was opened without the subprotocol that the service speaks.',
+    meaning: 'The WebSocket upgrade did not offer a subprotocol that the service supports.',
     retry: 'no',
     advice: 'Update the Mac client.',
   },
   {
     code: 'TOO_MANY_REQUESTS',
     http: 429,
-    meaning: 'Too many requests came from this address within a minute.',
+    meaning: 'This address exceeded its limit of requests per minute.',
     retry: 'yes',
-    advice: 'Wait as long as Retry-After says.',
+    advice: 'Wait for the number of seconds in Retry-After.',
   },
   {
     code: 'INTERNAL_ERROR',
     http: 500,
-    meaning: 'Something unexpected failed.',
+    meaning: 'An unexpected error occurred.',
     retry: 'yes',
-    advice: 'Try again with backoff; if it stays, give the requestId to the operator.',
+    advice: 'Retry with backoff; if it keeps failing, give the requestId to the operator.',
   },
   {
     code: 'SERVICE_UNAVAILABLE',
     http: 503,
-    meaning: 'The service is overloaded, stopping, or a part that it needs is down.',
+    meaning: 'The service is overloaded or shutting down, or one of its dependencies is down.',
     retry: 'yes',
-    advice: 'Connect again after a moment, with jitter.',
+    advice: 'Reconnect after a few seconds, with jitter.',
   },
   {
     code: 'INSUFFICIENT_STORAGE',
     http: 507,
-    meaning: 'The service has no room left to keep the file.',
+    meaning: 'The service has no storage space left for the file.',
     retry: 'later',
-    advice: 'The operator makes room or shortens the lifetime of files; the Mac keeps the file until then.',
+    advice: 'The operator must free space or shorten the file lifetime; the Mac keeps the file until then.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 
@@ -445,79 +450,79 @@ const OPERATOR = [
     code: 'INVALID_REQUEST',
     http: 400,
     label: 'Invalid request',
-    meaning: 'The request lacks what this path needs, or holds it in a form that cannot be used.',
+    meaning: 'A required part of the request is missing or invalid.',
     retry: 'no',
     advice: 'The message names the field and the rule.',
   },
   {
     code: 'UNAUTHORIZED',
     http: 401,
-    meaning: 'The credential is missing or not valid (any more).',
+    meaning: 'The credential is missing, invalid or no longer valid.',
     retry: 'no',
     advice: 'Send the operator token as a bearer token, or sign in to the console again.',
   },
   {
     code: 'FORBIDDEN',
     http: 403,
-    meaning: 'The credential is good, but not for this.',
+    meaning: 'The credential is valid but does not permit this operation.',
     retry: 'no',
-    advice: 'Reload the console; a change must come from its own pages.',
+    advice: 'Reload the console; changes are accepted only from its own pages.',
   },
   {
     code: 'NOT_FOUND',
     http: 404,
-    meaning: 'Nothing lives at this path.',
+    meaning: 'There is no resource at this path.',
     retry: 'no',
-    advice: 'List what there is and check the id.',
+    advice: 'List the resources and check the id.',
   },
   {
     code: 'METHOD_NOT_ALLOWED',
     http: 405,
-    meaning: 'The path exists, but not for this method.',
+    meaning: 'The path does not support this HTTP method.',
     retry: 'no',
     advice: 'Use a method listed in the Allow header.',
   },
   {
     code: 'CONFLICT',
     http: 409,
-    meaning: 'The change does not fit what is stored now.',
+    meaning: 'The change conflicts with the current state.',
     retry: 'no',
-    advice: 'Read the current state and decide again; the message says what stands in the way.',
+    advice: 'Read the current state and decide again; the message names the conflict.',
   },
   {
     code: 'PAYLOAD_TOO_LARGE',
     http: 413,
-    meaning: 'The body is larger than this path takes.',
+    meaning: 'The body exceeds the size limit of this endpoint.',
     retry: 'no',
-    advice: 'Send less at once.',
+    advice: 'Send a smaller request.',
   },
   {
     code: 'UNSUPPORTED_MEDIA_TYPE',
     http: 415,
-    meaning: 'The body is of a type, or in an encoding, that this path does not take.',
+    meaning: 'The endpoint does not accept the media type or the encoding of the body.',
     retry: 'no',
     advice: 'Send JSON as application/json, without compression.',
   },
   {
     code: 'TOO_MANY_REQUESTS',
     http: 429,
-    meaning: 'Too many requests came from this address within a minute.',
+    meaning: 'This address exceeded its limit of requests per minute.',
     retry: 'yes',
-    advice: 'Wait as long as Retry-After says.',
+    advice: 'Wait for the number of seconds in Retry-After.',
   },
   {
     code: 'INTERNAL_ERROR',
     http: 500,
-    meaning: 'Something unexpected failed.',
+    meaning: 'An unexpected error occurred.',
     retry: 'yes',
-    advice: 'Look for the requestId in the log.',
+    advice: 'Search the log for the requestId.',
   },
   {
     code: 'SERVICE_UNAVAILABLE',
     http: 503,
-    meaning: 'The service is overloaded, stopping, or a part that it needs is down.',
+    meaning: 'The service is overloaded or shutting down, or one of its dependencies is down.',
     retry: 'yes',
-    advice: 'Look at /readyz for the part that is down.',
+    advice: 'Check /readyz to see which dependency is down.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 
@@ -529,7 +534,7 @@ export type EnrolmentCode = (typeof ENROLMENT)[number]['code'];
 export type OperatorCode = (typeof OPERATOR)[number]['code'];
 export type Code = WebhookCode | StatusCode | InboundCode | OAuthCode | EnrolmentCode | OperatorCode;
 
-/** Every code there is, by place. The documentation and the command that explains a code are made from it (V2). */
+/** The catalogue of codes, by channel. `docs/errors.md` and `footbridge explain` are generated from it (V2). */
 export const CODES: readonly CodeEntry[] = [
   ...WEBHOOK.map((entry) => ({ ...entry, channel: 'webhook' as const })),
   ...STATUS.map((entry) => ({ ...entry, channel: 'status' as const })),
@@ -539,12 +544,12 @@ export const CODES: readonly CodeEntry[] = [
   ...OPERATOR.map((entry) => ({ ...entry, channel: 'operator' as const })),
 ];
 
-/** Everywhere a code is met; empty for a code that is not ours. */
+/** Returns the entries of a code in every channel, or an empty array for an unknown code. */
 export function codeEntries(code: string): readonly CodeEntry[] {
   return CODES.filter((entry) => entry.code === code);
 }
 
-/** A code in the given place, or in the first place where it is met. */
+/** Returns the entry of a code in the given channel, or its first entry if no channel is given. */
 export function codeEntry(code: string, channel?: Channel): CodeEntry | undefined {
   return CODES.find((entry) => entry.code === code && (channel === undefined || entry.channel === channel));
 }

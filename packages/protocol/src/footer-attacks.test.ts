@@ -30,19 +30,19 @@ function attacks(length: number): Record<string, string> {
     'small blocks': fill(`${BLOCK}\n`),
     'small blocks with text between them': fill(`${BLOCK}\nx\n`),
     'broken blocks': fill(`${OPENING}\n{\n${CLOSING}\n`),
-    'half an opening': fill('-- svc-metadata:v'),
-    'half openings before objects': fill('-- svc-metadata:v1 -- {'),
+    'incomplete openings': fill('-- svc-metadata:v'),
+    'openings before objects': fill('-- svc-metadata:v1 -- {'),
     dashes: fill('-- '),
     'dashes before the name': `${fill('-')} svc-metadata:v1`,
     'the name alone': fill('svc-metadata'),
-    'an endless version': `-- svc-metadata:v${fill('9')} --`,
+    'a long version': `-- svc-metadata:v${fill('9')} --`,
     'sentinel openings': fill('[[SVMD:v1:'),
-    'sentinel openings with one end': `${fill('[[SVMD:v1:')}]]`,
+    'sentinel openings with one terminator': `${fill('[[SVMD:v1:')}]]`,
     'sentinel openings on lines': fill('[[SVMD:v1:\n'),
-    'sentinel ends': fill(']]'),
+    'sentinel terminators': fill(']]'),
     'small sentinels': fill('[[SVMD:v1:e30=]]'),
     'broken sentinels': fill('[[SVMD:v1:*]]'),
-    'a sentinel of one letter': `[[SVMD:v1:${fill('A')}]]`,
+    'a sentinel of one repeated character': `[[SVMD:v1:${fill('A')}]]`,
     'brackets and a sentinel': `${fill('[')}[SVMD:v1:${fill(']')}`,
     'colons in a sentinel': `[[SVMD:v1${fill(':')}]]`,
     'deep JSON': `${OPENING}\n${fill('[')}\n${CLOSING}`,
@@ -55,7 +55,7 @@ function attacks(length: number): Record<string, string> {
     NUL: fill('\0'),
     'NUL between delimiters': fill(`${OPENING}\0\n${CLOSING}\0\n`),
     'carriage returns': `${OPENING}${fill('\r')}${CLOSING}`,
-    'separators of lines': fill(`\u2028${OPENING}\u2029`),
+    'Unicode line separators': fill(`\u2028${OPENING}\u2029`),
     'newlines before a block': fill('\n') + BLOCK,
     'newlines after a block': BLOCK + fill('\n'),
     'spaces before and after a block': `${fill(' ')}\n${BLOCK}\n${fill(' ')}`,
@@ -63,8 +63,8 @@ function attacks(length: number): Record<string, string> {
 }
 
 /**
- * How much longer the work takes with an input that is `LONGER` times as long. A busy machine makes a run slow, never fast:
- * the best of several runs counts, and both are measured in turn.
+ * Returns how much longer the work takes for an input that is `LONGER` times as long. Load on the machine only ever makes a
+ * run slower, so the fastest of several alternating runs counts.
  */
 function growth(work: (message: string) => void, short: string, long: string): number {
   let [shortest, longest] = [Infinity, Infinity];
@@ -87,26 +87,23 @@ function timeOf(work: () => void): number {
   return performance.now() - start;
 }
 
-/** The square would be `LONGER` times as much once more. */
+/** Quadratic time would be `LONGER` squared. */
 const LINEAR = LONGER * 8;
 
-describe('attacks of 20,000 characters, and of 32 times as many', () => {
-  it.each(Object.entries(ATTACKS))(
-    'F10 %s: no throw, and time that grows with the length',
-    (name, message) => {
-      const long = LONG_ATTACKS[name] ?? '';
-      expect(growth(parseFooter, message, long)).toBeLessThan(LINEAR);
-      expect(growth(stripFooter, `Hi\n${message}`, `Hi\n${long}`)).toBeLessThan(LINEAR);
-    },
-  );
+describe('hostile messages of 20,000 and of 640,000 characters', () => {
+  it.each(Object.entries(ATTACKS))('F10 %s: parsing does not throw and takes linear time', (name, message) => {
+    const long = LONG_ATTACKS[name] ?? '';
+    expect(growth(parseFooter, message, long)).toBeLessThan(LINEAR);
+    expect(growth(stripFooter, `Hi\n${message}`, `Hi\n${long}`)).toBeLessThan(LINEAR);
+  });
 
-  it.each(Object.entries(ATTACKS))('F10 %s: survives as the text before a footer', (_, text) => {
+  it.each(Object.entries(ATTACKS))('F10 %s: the text before a footer survives a round trip', (_, text) => {
     const read = parseFooter(writeFooter(text, { chat_id: 7 }));
     expect(read.text === text).toBe(true);
     expect(read.metadata).toEqual({ chat_id: 7 });
   });
 
-  it('F10 the time grows with the length, not with its square, up to a million characters', () => {
+  it('F10 parsing takes linear time up to a million characters', () => {
     for (const unit of [`${OPENING}\n`, `${BLOCK}\n`, '[[SVMD:v1:', '[[SVMD:v1:e30=]]', CLOSING, ' \n']) {
       const message = (length: number) => `${OPENING}\n${filled(unit, length)}`;
       expect(growth(parseFooter, message(1_000_000 / LONGER), message(1_000_000))).toBeLessThan(LINEAR);

@@ -1,25 +1,25 @@
-/** The pieces of a message that are footers, whole or in part. `footer.ts` says what they mean. */
-export type Part = Footer | Trace;
+/** A complete or incomplete footer within a message. `footer.ts` documents the format. */
+export type Part = Footer | Fragment;
 
-/** Whole by its delimiters; whether its payload can be read is another question. */
+/** A footer with both of its delimiters. Its payload may still be unreadable. */
 export interface Footer {
   readonly kind: 'footer';
   readonly form: 'block' | 'sentinel';
-  /** As written behind the `v`. */
+  /** The text after the `v`. */
   readonly version: string;
-  /** What is cut when the footer is cut: whole lines for a footer that stands on lines of its own. */
+  /** The range to cut. It covers entire lines if the footer shares none of them with other text. */
   readonly start: number;
   readonly end: number;
   /** JSON for a block, base64 for a sentinel. */
   readonly payload: string;
 }
 
-/** A piece of a footer that is not whole. */
-export interface Trace {
-  readonly kind: 'trace';
+/** An incomplete footer. */
+export interface Fragment {
+  readonly kind: 'fragment';
   readonly start: number;
   readonly problem: string;
-  /** A closing line: what belongs to it stands before it. */
+  /** Set for a closing line without an opening line: the rest of its footer precedes it. */
   readonly closes?: true;
 }
 
@@ -38,17 +38,17 @@ export function sentinel(version: number, payload: string): string {
   return `${SENTINEL}v${version}:${payload}${SENTINEL_END}`;
 }
 
-/** All parts in their order, in one pass. */
+/** Returns all parts in order, in one pass over the message. */
 export function findParts(message: string): Part[] {
   const parts: Part[] = [];
   let open: { readonly line: Line; readonly version: string; readonly index: number } | undefined;
-  for (const line of tellingLines(message)) {
+  for (const line of candidateLines(message)) {
     const version = openedVersion(line.text);
     if (version !== undefined) {
       open = { line, version, index: parts.length };
-      parts.push({ kind: 'trace', start: line.start, problem: 'the footer is never closed' });
+      parts.push({ kind: 'fragment', start: line.start, problem: 'the footer is never closed' });
     } else if (open && line.text === CLOSING) {
-      // The block takes the place of its opening line and of whatever its payload looked like.
+      // The block replaces the fragment of its opening line and any parts found in its payload.
       parts.length = open.index;
       parts.push(block(message, open.version, open.line, line));
       open = undefined;
@@ -76,8 +76,8 @@ interface Line {
   readonly text: string;
 }
 
-/** The lines in which something of a footer stands; all others are jumped over. */
-function* tellingLines(message: string): Generator<Line> {
+/** Yields the lines that contain a delimiter of a footer and skips all others. */
+function* candidateLines(message: string): Generator<Line> {
   let [name, sentinelAt] = [-1, -1];
   for (let from = 0; from < message.length;) {
     if (name < from) name = indexOrEnd(message, NAME, from);
@@ -103,11 +103,11 @@ function openedVersion(line: string): string | undefined {
   return version === '' || /\s/.test(version) ? undefined : version;
 }
 
-/** Sentinels and traces within a line that neither opens nor closes a block. */
+/** Returns the sentinels and fragments in a line that neither opens nor closes a block. */
 function partsWithin(message: string, line: Line): Part[] {
   const sentinels = line.text.includes(SENTINEL) ? sentinelsWithin(line) : [];
-  const trace = line.text.includes(NAME) ? traceWithin(message, line) : undefined;
-  return trace ? [...sentinels, trace].sort((a, b) => a.start - b.start) : sentinels;
+  const fragment = line.text.includes(NAME) ? fragmentWithin(message, line) : undefined;
+  return fragment ? [...sentinels, fragment].sort((a, b) => a.start - b.start) : sentinels;
 }
 
 function sentinelsWithin(line: Line): Part[] {
@@ -129,22 +129,22 @@ function sentinelsWithin(line: Line): Part[] {
         payload: candidate.slice(colon + 1, close),
       });
     } else {
-      parts.push({ kind: 'trace', start, problem: 'the sentinel of the footer is not whole' });
+      parts.push({ kind: 'fragment', start, problem: 'the sentinel of the footer is incomplete' });
     }
     start += SENTINEL.length + candidate.length;
   }
   return parts;
 }
 
-function traceWithin(message: string, line: Line): Trace | undefined {
+function fragmentWithin(message: string, line: Line): Fragment | undefined {
   const dashed = LEADING_DASHES.exec(line.text);
   const rest = dashed ? line.text.slice(dashed[0].length) : '';
   if (rest.startsWith(NAME)) {
-    return { kind: 'trace', start: line.start, problem: 'the opening line of the footer is not whole' };
+    return { kind: 'fragment', start: line.start, problem: 'the opening line of the footer is incomplete' };
   }
   if (rest.startsWith(`end ${NAME}`)) {
     return {
-      kind: 'trace',
+      kind: 'fragment',
       start: line.start,
       problem: 'the footer is closed but was never opened',
       closes: true,
@@ -153,13 +153,13 @@ function traceWithin(message: string, line: Line): Trace | undefined {
   const start = joinedBlock(message, line);
   return start === undefined
     ? undefined
-    : { kind: 'trace', start, problem: 'the lines of the footer were joined' };
+    : { kind: 'fragment', start, problem: 'the line breaks of the footer were removed' };
 }
 
-/** Some editors turn `--` into a longer dash. */
+/** Some editors replace `--` with an en dash or em dash. */
 const LEADING_DASHES = /^(?:--|[–—])[-–— \t]{0,8}/;
 
-/** A sentence may mention the opening line; with an object right behind, it is a block which lost its line breaks. */
+/** An opening line within a sentence is text; followed by an object, it is a block that lost its line breaks. */
 const JOINED = /^\S{1,16}\s{1,8}--\s{0,8}\{/;
 
 const JOINED_REACH = 40;
@@ -172,17 +172,17 @@ function joinedBlock(message: string, line: Line): number | undefined {
   return undefined;
 }
 
-/** A message that was cut off within its opening line still shows what was to come. */
-function truncatedStart(message: string): Trace | undefined {
-  const problem = 'the message ends within the opening of a footer';
+/** Returns a fragment if the message is truncated within the opening delimiter of a footer. */
+function truncatedStart(message: string): Fragment | undefined {
+  const problem = 'the message ends within the opening delimiter of a footer';
   const line = message.slice(message.lastIndexOf('\n') + 1);
   const opening = line.trim();
   if (opening.length >= '-- svc-'.length && OPENING.startsWith(opening) && !opening.includes(NAME)) {
-    return { kind: 'trace', start: message.length - line.length, problem };
+    return { kind: 'fragment', start: message.length - line.length, problem };
   }
   for (let length = SENTINEL.length - 1; length >= '[[SV'.length; length -= 1) {
     if (message.endsWith(SENTINEL.slice(0, length)))
-      return { kind: 'trace', start: message.length - length, problem };
+      return { kind: 'fragment', start: message.length - length, problem };
   }
   return undefined;
 }

@@ -14,7 +14,7 @@ const LOVE =
 const CHAT = '{"chat_id":7}';
 
 describe('reading a footer', () => {
-  it('F1 the block form gives the text before it and the object in it', () => {
+  it('F1 the block form yields the text before it and the object in it', () => {
     expect(parseFooter(`Loved “hi”\n${block(LOVE)}`)).toEqual({
       text: 'Loved “hi”',
       metadata: JSON.parse(LOVE) as unknown,
@@ -23,20 +23,20 @@ describe('reading a footer', () => {
     });
   });
 
-  it('F1 the sentinel form says the same', () => {
+  it('F1 the sentinel form yields the same', () => {
     const read = { metadata: JSON.parse(LOVE) as unknown, version: 1, form: 'sentinel' };
     expect(parseFooter(`Loved “hi”\n${sentinel(LOVE)}`)).toEqual({ text: 'Loved “hi”', ...read });
     expect(parseFooter(`Loved “hi” ${sentinel(LOVE)}`)).toEqual({ text: 'Loved “hi” ', ...read });
     expect(parseFooter(sentinel(LOVE))).toEqual({ text: '', ...read });
   });
 
-  it('F1 the sentinel known to other implementations is read', () => {
+  it('F1 reads a sentinel written by another implementation', () => {
     const message =
       '[[SVMD:v1:eyJjaGF0X2lkIjo0MiwicmVhY3Rpb24iOnsia2luZCI6ImNsYXNzaWMiLCJhY3Rpb24iOiJhZGQiLCJ0YXJnZXRfbWVzc2FnZV9ndWlkIjoiMTExMTExMTEtMjIyMi0zMzMzLTQ0NDQtNTU1NTU1NTU1NTU1IiwidHlwZSI6ImxvdmUifX0=]]';
     expect(parseFooter(message).metadata).toMatchObject({ chat_id: 42, reaction: { type: 'love' } });
   });
 
-  it('F1 what is written is the block form', () => {
+  it('F1 writeFooter writes the block form', () => {
     expect(writeFooter('Hi', { chat_id: 7 })).toBe(`Hi\n${block(CHAT)}`);
     expect(writeFooter('', { chat_id: 7 })).toBe(block(CHAT));
   });
@@ -51,26 +51,30 @@ describe('reading a footer', () => {
       'Hi\n -- svc-metadata:v1 -- \t\n{"chat_id":7}\n  -- end svc-metadata --',
       'Hi',
     ],
-    ['JSON over several lines', `Hi\n${block(JSON.stringify({ chat_id: 7 }, null, 2))}`, 'Hi'],
+    ['multi-line JSON', `Hi\n${block(JSON.stringify({ chat_id: 7 }, null, 2))}`, 'Hi'],
     ['white space around the JSON', `Hi\n${block('\n  {"chat_id":7}  \n')}`, 'Hi'],
     ['JSON that quotes a sentinel', `Hi\n${block('{"chat_id":7,"note":"[[SVMD:v1:e30=]]"}')}`, 'Hi'],
-    ['a text of several lines', `One\n\nTwo\n${block(CHAT)}`, 'One\n\nTwo'],
-    ['only one line break belongs to the footer', `Hi\n\n${block(CHAT)}`, 'Hi\n'],
+    ['multi-line text', `One\n\nTwo\n${block(CHAT)}`, 'One\n\nTwo'],
     [
-      'text behind the footer is kept',
+      'a blank line before the footer, of which only one line break is removed',
+      `Hi\n\n${block(CHAT)}`,
+      'Hi\n',
+    ],
+    [
+      'text after the footer, which is kept',
       `Hi\n${block(CHAT)}\nReply STOP to opt out`,
       'Hi\nReply STOP to opt out',
     ],
-    ['text behind the footer alone', `${block(CHAT)}\nHi`, 'Hi'],
-    ['a sentinel on a line of its own', `Hi\n${sentinel(CHAT)}\nthere`, 'Hi\nthere'],
+    ['only text after the footer', `${block(CHAT)}\nHi`, 'Hi'],
+    ['a sentinel on a separate line', `Hi\n${sentinel(CHAT)}\nthere`, 'Hi\nthere'],
     ['a sentinel on an indented line', `Hi\n  ${sentinel(CHAT)} \nthere`, 'Hi\nthere'],
     [
-      'a sentinel behind something like a joined block',
+      'a sentinel after text that looks like a block without line breaks',
       `Hi -- svc-metadata:v1 -- { ${sentinel(CHAT)}`,
       'Hi -- svc-metadata:v1 -- { ',
     ],
     ['a sentinel within a line', `Hi ${sentinel(CHAT)}there`, 'Hi there'],
-  ])('F2 the text without the footer: %s', (_, message, text) => {
+  ])('F2 removes the footer from the text: %s', (_, message, text) => {
     expect(parseFooter(message)).toMatchObject({ text, metadata: { chat_id: 7 } });
     expect(stripFooter(message)).toBe(text);
   });
@@ -86,7 +90,7 @@ describe('reading a footer', () => {
     'svc-metadata',
     'about svc-metadata:v1',
     '{"chat_id":7}',
-  ])('F2 a text without a footer is left as it is: %j', (message) => {
+  ])('F2 a text without a footer is unchanged: %j', (message) => {
     expect(parseFooter(message)).toEqual({ text: message, metadata: null });
     expect(carriesFooter(message)).toBe(false);
   });
@@ -96,7 +100,7 @@ describe('reading a footer', () => {
     expect(parseFooter(message)).toEqual({ text: message, metadata: null });
   });
 
-  it('F3 every known field comes through as it was written', () => {
+  it('F3 every known field survives a round trip', () => {
     const metadata = {
       chat_id: 42,
       is_group: true,
@@ -112,7 +116,7 @@ describe('reading a footer', () => {
     expect(parseFooter(writeFooter('', metadata)).metadata).toEqual(metadata);
   });
 
-  it('F4 unknown fields are kept, and a hostile name is only a name', () => {
+  it('F4 unknown fields are kept, and names such as __proto__ have no effect', () => {
     const json = '{"chat_id":7,"later":{"x":[1,2]},"__proto__":{"polluted":true},"constructor":null}';
     const { metadata, problem } = parseFooter(block(json));
     expect(problem).toBeUndefined();
@@ -122,40 +126,40 @@ describe('reading a footer', () => {
   });
 });
 
-describe('a footer that cannot be read', () => {
+describe('an unreadable footer', () => {
   it.each([
     ['broken JSON', `Hi\n${block('{"chat_id":')}`],
-    ['no JSON at all', `Hi\n${block('')}`],
+    ['an empty payload', `Hi\n${block('')}`],
     ['JSON that is an array', `Hi\n${block('[1]')}`],
     ['JSON that is a string', `Hi\n${block('"x"')}`],
     ['JSON that is null', `Hi\n${block('null')}`],
     ['two objects', `Hi\n${block('{}\n{}')}`],
     ['no closing line', 'Hi\n-- svc-metadata:v1 --\n{"chat_id":7}'],
-    ['nothing but an opening line', 'Hi\n-- svc-metadata:v1 --'],
-    ['an opening line of a later version, never closed', 'Hi\n-- svc-metadata:v9 --\n{"chat_id":7}'],
-    ['a closing line that was cut off', 'Hi\n-- svc-metadata:v1 --\n{"chat_id":7}\n-- end svc-metad'],
-    ['an opening line that was cut off', 'Hi\n-- svc-metadata:v1'],
-    ['an opening line that was cut off early', 'Hi\n-- svc-meta'],
+    ['only an opening line', 'Hi\n-- svc-metadata:v1 --'],
+    ['an unclosed opening line of a later version', 'Hi\n-- svc-metadata:v9 --\n{"chat_id":7}'],
+    ['a truncated closing line', 'Hi\n-- svc-metadata:v1 --\n{"chat_id":7}\n-- end svc-metad'],
+    ['a truncated opening line', 'Hi\n-- svc-metadata:v1'],
+    ['an opening line truncated early', 'Hi\n-- svc-meta'],
     [
-      'an opening line with words in it',
+      'an opening line with extra words',
       'Hi\n-- svc-metadata:v1 draft --\n{"chat_id":7}\n-- end svc-metadata --',
     ],
-    ['a closing line alone', 'Hi\n-- end svc-metadata --'],
-    ['dashes made longer by an editor', 'Hi\n— svc-metadata:v1 —\n{"chat_id":7}\n— end svc-metadata —'],
-    ['base64 with a foreign letter', 'Hi\n[[SVMD:v1:e30*]]'],
+    ['only a closing line', 'Hi\n-- end svc-metadata --'],
+    ['em dashes inserted by an editor', 'Hi\n— svc-metadata:v1 —\n{"chat_id":7}\n— end svc-metadata —'],
+    ['base64 with an invalid character', 'Hi\n[[SVMD:v1:e30*]]'],
     ['base64 without padding', 'Hi\n[[SVMD:v1:e30]]'],
-    ['base64 of broken UTF-8', 'Hi\n[[SVMD:v1:eyJhIjoi/yJ9]]'],
+    ['base64 of invalid UTF-8', 'Hi\n[[SVMD:v1:eyJhIjoi/yJ9]]'],
     ['base64 of broken JSON', `Hi\n${sentinel('{')}`],
     ['base64 of an array', `Hi\n${sentinel('[]')}`],
     ['an empty sentinel', 'Hi\n[[SVMD:v1:]]'],
     ['a sentinel without a version', 'Hi\n[[SVMD:e30=]]'],
-    ['a sentinel that never ends', 'Hi\n[[SVMD:v1:e30='],
+    ['an unterminated sentinel', 'Hi\n[[SVMD:v1:e30='],
     ['a sentinel that ends on another line', 'Hi\n[[SVMD:v1:e3\n0=]]'],
-    ['a sentinel that was cut off early', 'Hi\n[[SVM'],
-    ['a good footer followed by a broken one', `Hi\n${block(CHAT)}\n${block('{')}`],
-    ['a good footer closed twice', `Hi\n${block(CHAT)}\n-- end svc-metadata --`],
-    ['a good footer followed by one that is never closed', `Hi\n${block(CHAT)}\n-- svc-metadata:v1 --\n{`],
-  ])('F4 %s: a problem, no metadata, and no footer in the text', (_, message) => {
+    ['a sentinel truncated early', 'Hi\n[[SVM'],
+    ['a valid footer followed by a broken one', `Hi\n${block(CHAT)}\n${block('{')}`],
+    ['a valid footer closed twice', `Hi\n${block(CHAT)}\n-- end svc-metadata --`],
+    ['a valid footer followed by an unclosed one', `Hi\n${block(CHAT)}\n-- svc-metadata:v1 --\n{`],
+  ])('F4 %s: the result has a problem, no metadata, and no footer in the text', (_, message) => {
     const { text, metadata, problem, ...rest } = parseFooter(message);
     expect(text).toBe('Hi');
     expect(metadata).toBeNull();
@@ -168,7 +172,7 @@ describe('a footer that cannot be read', () => {
     ['Hi -- svc-metadata:v1 --\n{"chat_id":7}\n-- end svc-metadata --', 'Hi '],
     ['Hi\r-- svc-metadata:v1 --\r{"chat_id":7}\r-- end svc-metadata --', 'Hi\r'],
     ['-- svc-metadata:v1 -- {"chat_id":7} -- end svc-metadata --', ''],
-  ])('F4 a block whose lines were joined is not mistaken for text: %j', (message, text) => {
+  ])('F4 a block without its line breaks is not treated as text: %j', (message, text) => {
     expect(parseFooter(message)).toMatchObject({
       text,
       metadata: null,
@@ -176,14 +180,14 @@ describe('a footer that cannot be read', () => {
     });
   });
 
-  it('F4 the second half of a message that was cut in two is not mistaken for text', () => {
+  it('F4 the second half of a split message is not treated as text', () => {
     expect(parseFooter('_guid":"secret"}}\n-- end svc-metadata --')).toMatchObject({
       text: '',
       metadata: null,
     });
   });
 
-  it('F4 halves of a footer that meet when another is cut out are not mistaken for text', () => {
+  it('F4 a footer formed by removing another one is not treated as text', () => {
     expect(parseFooter('Hi\n[[SVMD:v2:e30=]]-- svc-metadata:v1 --')).toMatchObject({
       text: 'Hi\n',
       metadata: null,
@@ -191,13 +195,13 @@ describe('a footer that cannot be read', () => {
     });
   });
 
-  it('F4 the problem never repeats what the message says', () => {
+  it('F4 the problem does not repeat the content of the message', () => {
     const { problem } = parseFooter(`Hi\n${block('{"secret":SECRET}')}`);
     expect(problem).not.toContain('SECRET');
   });
 });
 
-describe('versions side by side', () => {
+describe('adjacent footers of several versions', () => {
   const v2 = block('{"chat":{"id":7}}', '2');
 
   it.each([
@@ -207,20 +211,20 @@ describe('versions side by side', () => {
     ['v99', `Hi\n${block(CHAT)}\n${block('any\nthing', '99')}`],
     ['a version that is not a number', `Hi\n${block('{}', '1.5-beta')}\n${block(CHAT)}`],
     ['both forms', `Hi\n${block(CHAT)}\n${sentinel('{}', '2')}`],
-    ['two of v1, the last counts', `Hi\n${block('{"chat_id":1}')}\n${block(CHAT)}`],
-    ['two forms of v1, the last counts', `Hi\n${sentinel('{"chat_id":1}')}\n${block(CHAT)}`],
-    ['a broken one followed by a good one', `Hi\n${block('{')}\n${block(CHAT)}`],
-  ])('F11 %s: v1 is read and nothing of the rest stays', (_, message) => {
+    ['two v1 footers, of which the last is read', `Hi\n${block('{"chat_id":1}')}\n${block(CHAT)}`],
+    ['v1 in both forms, of which the last is read', `Hi\n${sentinel('{"chat_id":1}')}\n${block(CHAT)}`],
+    ['a broken footer followed by a valid one', `Hi\n${block('{')}\n${block(CHAT)}`],
+  ])('F11 %s: v1 is read and all footers are removed', (_, message) => {
     expect(parseFooter(message)).toMatchObject({ text: 'Hi', metadata: { chat_id: 7 }, version: 1 });
   });
 
-  it('F11 a later version alone is cut and not read', () => {
+  it('F11 a later version alone is removed without being read', () => {
     expect(parseFooter(`Hi\n${v2}`)).toEqual({ text: 'Hi', metadata: null });
     expect(parseFooter(`Hi ${sentinel('{}', '2')}`)).toEqual({ text: 'Hi ', metadata: null });
     expect(parseFooter(`Hi\n${v2}\nBye`)).toEqual({ text: 'Hi\nBye', metadata: null });
   });
 
-  it('F11 a later version behind other text does not hide the v1 before it', () => {
+  it('F11 a later version after other text does not hide the v1 before it', () => {
     expect(parseFooter(`Hi\n${block(CHAT)}\nthere\n${v2}`)).toMatchObject({
       text: 'Hi\nthere',
       metadata: { chat_id: 7 },
@@ -262,7 +266,7 @@ const jsonObject = fc.dictionary(
 const asRead = (object: unknown) => JSON.parse(JSON.stringify(object)) as unknown;
 
 describe('round trip', () => {
-  it('F10 any text and any object come back exactly', () => {
+  it('F10 any text and any object survive a round trip', () => {
     fc.assert(
       fc.property(hostileText, jsonObject, (text, object) => {
         const read = parseFooter(writeFooter(text, object));
@@ -272,7 +276,7 @@ describe('round trip', () => {
     );
   });
 
-  it('F10 the sentinel form brings them back as well', () => {
+  it('F10 any text and any object survive a round trip in the sentinel form', () => {
     fc.assert(
       fc.property(hostileText, jsonObject, (text, object) => {
         const read = parseFooter(writeFooter(text, object, 'sentinel'));
@@ -282,7 +286,7 @@ describe('round trip', () => {
     );
   });
 
-  it.each(delimiters)('F10 text that ends with %j comes back exactly', (end) => {
+  it.each(delimiters)('F10 text that ends with %j survives a round trip', (end) => {
     for (const text of [end, `Hi\n${end}`, `Hi ${end}\n`, `${end}\n${end}`]) {
       expect(parseFooter(writeFooter(text, { chat_id: 7 }))).toMatchObject({
         text,
@@ -291,7 +295,7 @@ describe('round trip', () => {
     }
   });
 
-  it('F10 delimiter lines earlier in the text are text, also when the footer was written by somebody else', () => {
+  it('F10 delimiter lines earlier in the text are text, even before a footer that writeFooter did not write', () => {
     for (const text of [
       '-- svc-metadata:v1 --',
       '-- end svc-metadata --',
@@ -302,7 +306,7 @@ describe('round trip', () => {
     }
   });
 
-  it('F10 a footer written over a footer: the later one counts, the earlier one is the text', () => {
+  it('F10 of two nested footers, the outer one is read and the inner one is text', () => {
     const inner = writeFooter('Hi', { chat_id: 1 });
     const outer = parseFooter(writeFooter(inner, { chat_id: 2 }));
     expect(outer).toMatchObject({ text: inner, metadata: { chat_id: 2 } });
@@ -310,8 +314,8 @@ describe('round trip', () => {
   });
 });
 
-describe('any string at all', () => {
-  it('F4 reading never throws, never adds to the text, and keeps every text without a delimiter', () => {
+describe('arbitrary strings', () => {
+  it('F4 parsing never throws, never lengthens the text, and keeps any text without a delimiter', () => {
     fc.assert(
       fc.property(hostileText, (message) => {
         const { text, metadata, problem } = parseFooter(message);
@@ -323,7 +327,7 @@ describe('any string at all', () => {
     );
   });
 
-  it('F4 without metadata, nothing of a footer is left in the text', () => {
+  it('F4 without metadata, the text contains no part of a footer', () => {
     fc.assert(
       fc.property(hostileText, (message) => {
         const { text, metadata, problem } = parseFooter(message);

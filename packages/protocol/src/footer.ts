@@ -6,22 +6,22 @@
  *     {"chat_id":42,"reaction":{…}}
  *     -- end svc-metadata --
  *
- * or, in place of the three lines, the sentinel `[[SVMD:v1:<base64 of the JSON>]]`.
+ * The sentinel `[[SVMD:v1:<base64 of the JSON>]]` may replace the three lines.
  *
- * How a message is read:
- * - A *footer* is a closing line with the nearest opening line above it, or a sentinel within one line. Spaces around
- *   the lines, CRLF and JSON over several lines are fine. A raw newline cannot stand inside a JSON string, so a
- *   delimiter line is never part of the JSON.
- * - The last footer of the version we know is the one that counts. Footers that touch it (white space between them) are
- *   the same thing said side by side or said twice: all are cut. What stands earlier is text, whatever it looks like.
- * - Footers of other versions are cut and not read. Text after a footer is kept: CRMs append opt-out lines.
- * - A *trace* is a piece of a footer that is not whole: an opening line that is never closed, a closing line that was
- *   never opened (the second half of a message cut in two), a sentinel that never ends, a block whose lines were
- *   joined. A trace with no good footer behind it means that there is a footer which we cannot read: `problem` says
- *   why, `metadata` is null, and the text stops where the trace begins. Whoever sends must not send it (F4).
+ * Parsing rules:
+ * - A *footer* is a closing line with the nearest opening line above it, or a sentinel within one line. White space
+ *   around the lines, CRLF and multi-line JSON are allowed. A JSON string cannot contain a raw newline, so a delimiter
+ *   line is never part of the JSON.
+ * - The last footer of the supported version is read. Footers adjacent to it (separated only by white space) are other
+ *   versions or duplicates of it and are removed with it. Anything earlier is text, even if it looks like a footer.
+ * - Footers of other versions are removed without being read. Text after a footer is kept: CRMs append opt-out lines.
+ * - A *fragment* is an incomplete footer: an opening line without a closing line, a closing line without an opening line
+ *   (the second half of a split message), an unterminated sentinel, or a block without its line breaks. A fragment that
+ *   no supported footer follows means that the footer is unreadable: `problem` gives the reason, `metadata` is null, and
+ *   the text ends where the fragment begins. Such a message must not be sent (F4).
  *
- * One ambiguity is left: text that itself ends with a footer, followed by the real one, looks like two footers side by
- * side. The writer marks its block in that case by one space before the JSON, and a marked block stands alone (F10).
+ * One case is ambiguous: text that itself ends with a footer, followed by the real one, looks like two adjacent footers.
+ * The writer then puts one space before the JSON, and a block with that mark is never merged with adjacent ones (F10).
  */
 import { decodeBase64, encodeBase64 } from './base64.ts';
 import {
@@ -30,8 +30,8 @@ import {
   openingLine,
   sentinel,
   type Footer,
+  type Fragment,
   type Part,
-  type Trace,
 } from './footer-parts.ts';
 import type { Metadata } from './metadata.ts';
 import { isObject } from './schema.ts';
@@ -40,46 +40,47 @@ export interface ReadFooter {
   /** The message without its footer. */
   readonly text: string;
   readonly metadata: Metadata | null;
-  /** Of the footer that was read. */
+  /** The version of the footer that was read. */
   readonly version?: number;
   readonly form?: 'block' | 'sentinel';
-  /** A footer is there, but unreadable. */
+  /** The reason why the footer of the message is unreadable. */
   readonly problem?: string;
 }
 
-/** The only version there is. A later one is added here and in `readPayload`; the highest of a run counts (F11). */
+/** The only supported version. Of several adjacent footers, the highest supported version is read (F11). */
 const VERSION = 1;
-const STANDS_ALONE = ' {';
-const ENTANGLED = 'the footers of the message are entangled';
+/** The start of a payload that must not be merged with adjacent footers (F10). */
+const NOT_MERGED = ' {';
+const OVERLAPPING = 'the message contains overlapping footers';
 
 export function parseFooter(message: string): ReadFooter {
   const parts = findParts(message);
   const last = parts.findLastIndex(isOurs);
   const footer = parts[last];
-  const trace = parts.slice(last + 1).find(isTrace);
-  if (trace) return withoutMetadata(readableText(message, parts), trace.problem);
+  const fragment = parts.slice(last + 1).find(isFragment);
+  if (fragment) return withoutMetadata(readableText(message, parts), fragment.problem);
   if (!footer || !isOurs(footer)) return withoutMetadata(cut(message, parts.filter(isFooter)));
 
   const read = readPayload(footer);
   if ('problem' in read) return withoutMetadata(readableText(message, parts), read.problem);
-  const first = read.alone ? last : startOfRun(message, parts, last);
+  const first = read.notMerged ? last : startOfRun(message, parts, last);
   const text = cut(message, parts.slice(first).filter(isFooter));
   return { text, metadata: read.metadata, version: VERSION, form: footer.form };
 }
 
-/** The message as people should see it. */
+/** Returns the message without its footer. */
 export function stripFooter(message: string): string {
   return parseFooter(message).text;
 }
 
-/** Whether a reader would take any of this for a footer, readable or not. */
+/** Returns whether the message contains a footer or a fragment of one. */
 export function carriesFooter(message: string): boolean {
   return findParts(message).length > 0;
 }
 
 /**
- * Appends a footer so that `parseFooter` gives back exactly this text and this metadata, whatever the text holds (F10).
- * The block is what everybody writes; the sentinel is for channels that do not keep line breaks.
+ * Appends a footer. `parseFooter` returns exactly the same text and metadata, even if the text contains delimiters (F10).
+ * The block is the default form; the sentinel is for channels that do not preserve line breaks.
  */
 export function writeFooter(text: string, metadata: Metadata, form: 'block' | 'sentinel' = 'block'): string {
   const json = JSON.stringify(metadata);
@@ -95,7 +96,7 @@ function append(text: string, json: string, form: 'block' | 'sentinel'): string 
   return text + separatorAfter(text) + footer;
 }
 
-/** The reader takes one line break away, and `\r\n` is one: a text that ends in `\r` needs a whole one of its own. */
+/** The parser removes one line break, and `\r\n` counts as one: a text that ends in `\r` needs a complete `\r\n`. */
 function separatorAfter(text: string): string {
   if (text === '') return '';
   return text.endsWith('\r') ? '\r\n' : '\n';
@@ -105,15 +106,15 @@ function isFooter(part: Part): part is Footer {
   return part.kind === 'footer';
 }
 
-function isTrace(part: Part): part is Trace {
-  return part.kind === 'trace';
+function isFragment(part: Part): part is Fragment {
+  return part.kind === 'fragment';
 }
 
 function isOurs(part: Part): part is Footer {
   return isFooter(part) && part.version === String(VERSION);
 }
 
-/** The first of the footers which stand, one after the other, right before this one. */
+/** Returns the index of the first footer in the run of adjacent footers that ends at `last`. */
 function startOfRun(message: string, parts: readonly Part[], last: number): number {
   let first = last;
   for (let before = last - 1; before >= 0; before -= 1) {
@@ -124,14 +125,15 @@ function startOfRun(message: string, parts: readonly Part[], last: number): numb
   return first;
 }
 
-/** Where footers were cut, halves of others may meet: what is left must not be a footer either. */
+/** Removing a footer can join two halves of another one, so the remaining text is checked again. */
 function withoutMetadata(text: string, problem?: string): ReadFooter {
-  const [left] = findParts(text);
-  if (left) return { text: text.slice(0, left.start), metadata: null, problem: problem ?? ENTANGLED };
+  const [remaining] = findParts(text);
+  if (remaining)
+    return { text: text.slice(0, remaining.start), metadata: null, problem: problem ?? OVERLAPPING };
   return problem === undefined ? { text, metadata: null } : { text, metadata: null, problem };
 }
 
-/** Takes footers out. At the end of a message the line break before a footer goes too, and blank lines behind it. */
+/** Removes footers. At the end of a message, the line break before the footer and blank lines after it are removed too. */
 function cut(message: string, footers: readonly Footer[]): string {
   if (footers.length === 0) return message;
   let text = '';
@@ -154,28 +156,28 @@ function isBlank(text: string): boolean {
   return text.trim() === '';
 }
 
-/** What is safe to show: every footer is cut, and the text ends where the first trace begins. */
+/** Returns the text that is safe to show: without footers, and only up to the first fragment. */
 function readableText(message: string, parts: readonly Part[]): string {
-  const trace = parts.find(isTrace);
-  if (!trace) return cut(message, parts.filter(isFooter));
-  const before = message.slice(0, trace.start);
-  // The second half of a message that was cut in two: all that stands before the closing line is the rest of the JSON.
-  if (trace.closes && before.trimEnd().endsWith('}')) return '';
-  const whole = parts.slice(0, parts.indexOf(trace)).filter(isFooter);
-  return withoutLineBreak(cut(before, whole));
+  const fragment = parts.find(isFragment);
+  if (!fragment) return cut(message, parts.filter(isFooter));
+  const before = message.slice(0, fragment.start);
+  // The second half of a split message: everything before the closing line is the rest of the JSON.
+  if (fragment.closes && before.trimEnd().endsWith('}')) return '';
+  const footers = parts.slice(0, parts.indexOf(fragment)).filter(isFooter);
+  return withoutLineBreak(cut(before, footers));
 }
 
-type Read = { readonly metadata: Metadata; readonly alone: boolean } | { readonly problem: string };
+type Payload = { readonly metadata: Metadata; readonly notMerged: boolean } | { readonly problem: string };
 
-function readPayload(footer: Footer): Read {
+function readPayload(footer: Footer): Payload {
   const json = footer.form === 'block' ? footer.payload : decodeUtf8(footer.payload);
-  if (json === undefined) return { problem: 'the sentinel of the footer does not hold base64 of UTF-8' };
+  if (json === undefined) return { problem: 'the sentinel of the footer is not base64 of UTF-8' };
   try {
     const value: unknown = JSON.parse(json);
-    if (!isObject(value)) return { problem: 'the footer holds JSON, but not an object' };
-    return { metadata: value, alone: json.startsWith(STANDS_ALONE) };
+    if (!isObject(value)) return { problem: 'the footer is not a JSON object' };
+    return { metadata: value, notMerged: json.startsWith(NOT_MERGED) };
   } catch {
-    return { problem: 'the footer does not hold JSON' };
+    return { problem: 'the footer is not valid JSON' };
   }
 }
 

@@ -89,26 +89,26 @@ const changed = (frame: object, change: object) => JSON.stringify({ ...frame, ..
 const without = (frame: object, name: string) =>
   JSON.stringify(Object.fromEntries(Object.entries(frame).filter(([key]) => key !== name)));
 
-describe('frames that are fine', () => {
+describe('valid frames', () => {
   it.each(macFrames.map((frame) => [frame.type, frame] as const))(
-    '%s from the Mac comes through',
+    'a %s frame from the Mac survives a round trip',
     (_, frame) => {
       expect(parseMacFrame(writeFrame(frame))).toEqual({ kind: 'frame', frame });
     },
   );
 
   it.each(serviceFrames.map((frame) => [frame.type, frame] as const))(
-    '%s from the service comes through',
+    'a %s frame from the service survives a round trip',
     (_, frame) => {
       expect(parseServiceFrame(writeFrame(frame))).toEqual({ kind: 'frame', frame });
     },
   );
 
-  it('the wire has a name and a size', () => {
+  it('the subprotocol name and the frame size limit are fixed', () => {
     expect([SUBPROTOCOL, MAX_FRAME_BYTES]).toEqual(['footbridge.v1', 262_144]);
   });
 
-  it('F4 unknown fields are left behind, at every depth', () => {
+  it('F4 unknown fields are dropped at every depth', () => {
     const text = changed(received, {
       later: 1,
       chat: { ...received.chat, later: 2 },
@@ -120,19 +120,19 @@ describe('frames that are fine', () => {
     });
   });
 
-  it('F4 an unknown kind of reaction comes through', () => {
+  it('F4 an unknown kind of reaction is accepted', () => {
     expect(parseMacFrame(changed(received, { reaction: { ...reaction, kind: 'memoji' } }))).toMatchObject({
       kind: 'frame',
       frame: { reaction: { kind: 'memoji' } },
     });
   });
 
-  it('F4 a field named __proto__ changes nothing', () => {
+  it('F4 a field named __proto__ has no effect', () => {
     const text = writeFrame(delivered).replace('{', '{"__proto__":{"error":{"code":"X","message":"x"}},');
     expect(parseMacFrame(text)).toEqual({ kind: 'frame', frame: delivered });
   });
 
-  it('half a surrogate pair is replaced when a frame is written, not refused when it is read', () => {
+  it('a lone surrogate is replaced when the frame is written', () => {
     expect(parseServiceFrame(writeFrame({ ...send, message: 'a\ud800b' }))).toMatchObject({
       kind: 'frame',
       frame: { message: 'a\ufffdb' },
@@ -140,11 +140,14 @@ describe('frames that are fine', () => {
   });
 });
 
-describe('frames that are not', () => {
-  it.each(['', '{', 'null', '[]', '7', '"register"', '\0', '{"type":"ack"}}'])('%j is no frame', (text) => {
-    expect(parseMacFrame(text)).toEqual({ kind: 'invalid', reason: 'a frame must be one JSON object' });
-    expect(parseServiceFrame(text)).toMatchObject({ kind: 'invalid' });
-  });
+describe('invalid frames', () => {
+  it.each(['', '{', 'null', '[]', '7', '"register"', '\0', '{"type":"ack"}}'])(
+    '%j is not a frame',
+    (text) => {
+      expect(parseMacFrame(text)).toEqual({ kind: 'invalid', reason: 'a frame must be one JSON object' });
+      expect(parseServiceFrame(text)).toMatchObject({ kind: 'invalid' });
+    },
+  );
 
   it.each([undefined, 7, null, ['ack']])('a type must be a string, not %j', (type) => {
     expect(parseMacFrame(JSON.stringify({ type, seq: 4 }))).toEqual({
@@ -155,13 +158,13 @@ describe('frames that are not', () => {
   });
 
   it.each(['hello', 'toString', '__proto__', 'send', ''])(
-    'F4 the type %j is unknown, and that is all',
+    'F4 a frame of the unknown type %j is reported as unknown, not as invalid',
     (type) => {
       expect(parseMacFrame(JSON.stringify({ type, seq: 1 }))).toEqual({ kind: 'unknown', type });
     },
   );
 
-  it('F4 an endless unknown type is cut short', () => {
+  it('F4 a long unknown type is truncated', () => {
     expect(parseMacFrame(JSON.stringify({ type: '😀'.repeat(1000) }))).toEqual({
       kind: 'unknown',
       type: '😀'.repeat(32),
@@ -172,7 +175,7 @@ describe('frames that are not', () => {
     [...macFrames, ...serviceFrames].flatMap((frame) =>
       Object.keys(frame).map((name) => [frame.type, name, frame] as const),
     ),
-  )('%s: %s of a wrong type is refused without being repeated', (_, name, frame) => {
+  )('%s: a %s of the wrong type is rejected, and the reason does not repeat the value', (_, name, frame) => {
     if (name === 'type') return;
     for (const value of [{ secret: 'SECRET' }, ['SECRET', {}], 1.5, true, -1]) {
       const parse = macFrames.some((known) => known === frame) ? parseMacFrame : parseServiceFrame;
@@ -194,17 +197,17 @@ describe('frames that are not', () => {
     ['messageId', delivered, null],
     ['text', received, ''],
     ['attachments', received, []],
-  ] as const)('%s left out means nothing', (name, frame, meant) => {
+  ] as const)('%s has a default value', (name, frame, value) => {
     expect(parseMacFrame(changed(frame, { [name]: undefined }))).toMatchObject({
       kind: 'frame',
-      frame: { [name]: meant },
+      frame: { [name]: value },
     });
   });
 
   it.each([
     ...['error', 'guid'].map((name) => [name, delivered] as const),
     ...['reaction', 'sticker', 'voice', 'animation', 'replyTo'].map((name) => [name, received] as const),
-  ])('%s may be null, which says the same as leaving it out', (name, frame) => {
+  ])('a %s of null is equivalent to an absent one', (name, frame) => {
     const parsed = parseMacFrame(changed(frame, { [name]: null }));
     expect(parsed).toEqual(parseMacFrame(without(frame, name)));
     expect(parsed.kind).toBe('frame');
@@ -222,37 +225,37 @@ describe('frames that are not', () => {
   });
 
   it.each([
-    ['a guid without characters', received, { guid: '' }],
+    ['an empty guid', received, { guid: '' }],
     ['a guid of 257 characters', received, { guid: 'x'.repeat(257) }],
-    ['half a surrogate pair in a guid', received, { guid: '\ud800' }],
+    ['a lone surrogate in a guid', received, { guid: '\ud800' }],
     ['a sender of 321 characters', received, { sender: 'x'.repeat(321) }],
     ['65 recipients', received, { chat: { ...received.chat, recipients: Array<string>(65).fill('x') } }],
     ['101 attachments', received, { attachments: Array<string>(101).fill('https://a.test/') }],
-    ['an attachment that is no URL', received, { attachments: ['a.png'] }],
-    ['an attachment that is a file', received, { attachments: ['file:///etc/passwd'] }],
+    ['an attachment that is not a URL', received, { attachments: ['a.png'] }],
+    ['an attachment with a file URL', received, { attachments: ['file:///etc/passwd'] }],
     ['an attachment of 2049 characters', received, { attachments: [`https://a.test/${'x'.repeat(2034)}`] }],
     ['a text over the limit', received, { text: 'x'.repeat(MAX_TEXT_UNITS + 1) }],
     ['a date without a time', received, { sentAt: '2026-05-01' }],
-    ['a day that does not exist', received, { sentAt: '2026-13-01T00:00:00Z' }],
+    ['a month that does not exist', received, { sentAt: '2026-13-01T00:00:00Z' }],
     ['a date in words', received, { sentAt: 'yesterday' }],
     ['an unknown service', received, { service: 'Fax' }],
     ['a negative seq', delivered, { seq: -1 }],
-    ['a seq that is not safe', delivered, { seq: 2 ** 53 }],
+    ['a seq beyond the safe integers', delivered, { seq: 2 ** 53 }],
     ['a seq that is a fraction', delivered, { seq: 0.5 }],
     ['a seq that is a string', delivered, { seq: '1' }],
     ['a status that is not terminal', delivered, { status: 'pending' }],
     ['a failure without an error', delivered, { status: 'failed' }],
     ['a failure without a code', failed, { error: { message: 'x' } }],
     ['a reaction without a target', received, { reaction: { kind: 'classic', action: 'add' } }],
-    ['a reaction that toggles', received, { reaction: { ...reaction, action: 'toggle' } }],
-    ['a voice that takes negative time', received, { voice: { duration_ms: -1 } }],
-    ['an animation of no kind', received, { animation: { effect: 'slam', kind: 'window' } }],
-    ['a reply to nothing', received, { replyTo: {} }],
-  ])('refused: %s', (_, frame, change) => {
+    ['a reaction with an unknown action', received, { reaction: { ...reaction, action: 'toggle' } }],
+    ['a voice message of negative duration', received, { voice: { duration_ms: -1 } }],
+    ['an animation of an unknown kind', received, { animation: { effect: 'slam', kind: 'window' } }],
+    ['a reply without a target', received, { replyTo: {} }],
+  ])('rejects %s', (_, frame, change) => {
     expect(parseMacFrame(changed(frame, change))).toMatchObject({ kind: 'invalid' });
   });
 
-  it('F5 at most one of reaction, sticker, voice and animation', () => {
+  it('F5 rejects more than one of reaction, sticker, voice and animation', () => {
     const pairs = Object.keys(contents).flatMap((a, i, all) => all.slice(i + 1).map((b) => [a, b] as const));
     for (const [a, b] of pairs) {
       const both = Object.fromEntries(Object.entries(contents).filter(([name]) => name === a || name === b));
@@ -260,21 +263,21 @@ describe('frames that are not', () => {
     }
   });
 
-  it('the seq of a refused frame is told when it can be read', () => {
+  it('the result for an invalid frame includes its seq if it is readable', () => {
     expect(parseMacFrame(changed(failed, { status: 'lost' }))).toMatchObject({ kind: 'invalid', seq: 2 });
     expect(parseMacFrame(changed(failed, { seq: -2 }))).not.toHaveProperty('seq');
   });
 });
 
-it('no text makes a parser throw, and what is read writes and reads the same', () => {
-  const nearly = fc
+it('no input makes a parser throw, and every parsed frame survives a round trip', () => {
+  const almostValid = fc
     .tuple(
       fc.constantFrom<object>(...macFrames, ...serviceFrames),
       fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
     )
     .map(([frame, change]) => changed(frame, change));
   fc.assert(
-    fc.property(fc.oneof(fc.string({ unit: ANY_CHARACTER }), fc.json({ maxDepth: 2 }), nearly), (text) => {
+    fc.property(fc.oneof(fc.string({ unit: ANY_CHARACTER }), fc.json({ maxDepth: 2 }), almostValid), (text) => {
       for (const parse of [parseMacFrame, parseServiceFrame]) {
         const parsed = parse(text);
         if (parsed.kind === 'frame') expect(parse(writeFrame(parsed.frame))).toEqual(parsed);

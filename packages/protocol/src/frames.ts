@@ -3,14 +3,14 @@ import { checkAgainst, isObject, type FromSchema, type ObjectSchema } from './sc
 
 export const SUBPROTOCOL = 'footbridge.v1';
 export const MAX_FRAME_BYTES = 256 * 1024;
-/** UTF-16 units of text in one frame, footer included. */
+/** Length of the text of one frame in UTF-16 code units, footer included. */
 export const MAX_TEXT_UNITS = 100_000;
-/** Of one `send`. */
+/** Attachments of one `send`. */
 export const MAX_ATTACHMENTS = 20;
-/** Of one message that people wrote: as many as they like, within reason. */
+/** Attachments of one `message_received`. */
 export const MAX_RECEIVED_ATTACHMENTS = 100;
 export const MAX_CONTACT_ID = 1024;
-/** Of `error.message` in `message_status` and of `reason` in `ack`. */
+/** Length of `error.message` in `message_status` and of `reason` in `ack`. */
 export const MAX_EXPLANATION = 1000;
 
 const seq = { type: 'integer', minimum: 0 } as const;
@@ -22,7 +22,7 @@ const label = { type: 'string', maxLength: 128 } as const;
 const handle = { type: 'string', minLength: 1, maxLength: 320 } as const;
 const attachment = { type: 'string', minLength: 1, maxLength: 2048, format: 'uri' } as const;
 
-/** What a Mac says to the service. */
+/** Frames that a Mac sends to the service. */
 const MAC_FRAMES = {
   register: {
     type: 'object',
@@ -85,7 +85,7 @@ const MAC_FRAMES = {
   },
 } as const;
 
-/** What the service says to a Mac. */
+/** Frames that the service sends to a Mac. */
 const SERVICE_FRAMES = {
   registered: {
     type: 'object',
@@ -128,7 +128,7 @@ const SERVICE_FRAMES = {
   },
 } as const;
 
-/** Every frame as JSON Schema, by direction and type: the source of the types below and of the published document. */
+/** Every frame as JSON Schema, by sender and type. The types below and the published document derive from it. */
 export const FRAME_SHAPES = { mac: MAC_FRAMES, service: SERVICE_FRAMES } as const;
 
 export type RegisterFrame = FromSchema<typeof MAC_FRAMES.register>;
@@ -149,9 +149,9 @@ export type AckOutcome =
 export type ServiceFrame = RegisteredFrame | SendFrame | RedeliverFrame | AckFrame;
 
 /**
- * `unknown`: a type of a later version, to be ignored and counted. `invalid`: the sender broke the protocol; `seq` and
- * `request` are there when they could be read, so that the frame can still be named, and a request refused. The reason
- * never holds a value of the frame.
+ * `unknown`: a frame type of a later version, to be ignored and counted. `invalid`: the sender violated the protocol; `seq`
+ * and `request` are set if they are readable, so that the receiver can still refer to the frame and reject the request.
+ * The reason never contains a value of the frame.
  */
 export type Parsed<F> =
   | { readonly kind: 'frame'; readonly frame: F }
@@ -165,33 +165,33 @@ interface Invalid {
   readonly request?: RequestNames;
 }
 
-/** Which request is meant, and which message of the CRM. */
+/** The ids of a request and of its CRM message. */
 export type RequestNames = Pick<SendFrame, 'requestId' | 'messageId'>;
 
-/** Reads what a Mac sent. Unknown fields are left behind. */
+/** Parses a frame sent by a Mac. Unknown fields are dropped. */
 export function parseMacFrame(text: string): Parsed<MacFrame> {
   const parsed = parse<MacFrame>(MAC_FRAMES, text);
   if (parsed.kind !== 'frame') return parsed;
-  const fault = crossFieldFault(parsed.frame);
-  return fault === undefined ? parsed : invalid(fault, parsed.frame);
+  const problem = crossFieldProblem(parsed.frame);
+  return problem === undefined ? parsed : invalid(problem, parsed.frame);
 }
 
-/** Reads what the service sent. Unknown fields are left behind. */
+/** Parses a frame sent by the service. Unknown fields are dropped. */
 export function parseServiceFrame(text: string): Parsed<ServiceFrame> {
   return parse<ServiceFrame>(SERVICE_FRAMES, text);
 }
 
-/** Half a surrogate pair, which JSON may carry and no message can, becomes U+FFFD: the reader would refuse the frame. */
+/** Serialises a frame. Lone surrogates become U+FFFD, because the receiver would reject the frame. */
 export function writeFrame(frame: MacFrame | ServiceFrame): string {
   const text = JSON.stringify(frame);
-  // Such halves are escaped; without any in sight, the slow way through every value is not needed.
+  // JSON.stringify escapes lone surrogates. Without such an escape, the slow pass over every value is skipped.
   return text.includes('\\ud') ? JSON.stringify(frame, wellFormed) : text;
 }
 
 const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
 
-/** What a frame says by leaving a field out. */
-const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+/** Default values of fields that a frame may omit. */
+const DEFAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   register: { agent: { version: '' }, os: { name: '', version: '' }, capabilities: [] },
   message_status: { messageId: null },
   message_received: { text: '', attachments: [] },
@@ -203,7 +203,7 @@ function parse<F>(shapes: Readonly<Record<string, ObjectSchema>>, text: string):
   if (typeof json['type'] !== 'string') return invalid('type must be a string', json);
   const shape = Object.hasOwn(shapes, json['type']) ? shapes[json['type']] : undefined;
   if (!shape) return { kind: 'unknown', type: json['type'].slice(0, 64).toWellFormed() };
-  const checked = checkAgainst(shape, json, LEFT_OUT[json['type']]);
+  const checked = checkAgainst(shape, json, DEFAULTS[json['type']]);
   return checked.ok
     ? { kind: 'frame', frame: checked.value as F }
     : invalid(`${json['type']}: ${checked.reason}`, json);
@@ -236,17 +236,17 @@ const REQUEST_NAMES = {
 
 const CONTENTS = ['reaction', 'sticker', 'voice', 'animation'] as const;
 
-function contentsOf(frame: MessageReceivedFrame): number {
-  let found = 0;
-  for (const name of CONTENTS) if (frame[name] !== undefined) found++;
-  return found;
+function countContents(frame: MessageReceivedFrame): number {
+  let count = 0;
+  for (const name of CONTENTS) if (frame[name] !== undefined) count++;
+  return count;
 }
 
-function crossFieldFault(frame: MacFrame): string | undefined {
+function crossFieldProblem(frame: MacFrame): string | undefined {
   if (frame.type === 'message_status' && frame.status === 'failed' && !frame.error) {
     return 'message_status: error must be present when status is failed';
   }
-  if (frame.type === 'message_received' && contentsOf(frame) > 1) {
+  if (frame.type === 'message_received' && countContents(frame) > 1) {
     return `message_received: at most one of ${CONTENTS.join(', ')} may be present`;
   }
   return undefined;

@@ -12,7 +12,7 @@ import {
 } from './ids.ts';
 
 describe('message ids', () => {
-  it('A1 whatever the string, a usable id makes a path of exactly four segments', () => {
+  it('A1 a usable id always produces a path of exactly four segments', () => {
     const odd = fc.constantFrom(
       '.',
       '..',
@@ -48,14 +48,14 @@ describe('message ids', () => {
   });
 
   it.each(['', '.', '..', 'x'.repeat(257), '\ud800', 'a\udc00', 7, null, undefined, ['m'], { id: 'm' }])(
-    'A1 %j is not usable',
+    'A1 rejects %j',
     (value) => {
       expect(usableMessageId(value)).toBeUndefined();
     },
   );
 
   it.each(['m', '...', 'a/b', '../x', 'm 1', '%2e%2e', 'x'.repeat(256), '😀', '\0'])(
-    'A1 %j is usable',
+    'A1 accepts %j',
     (value) => {
       expect(usableMessageId(value)).toBe(value);
     },
@@ -63,18 +63,18 @@ describe('message ids', () => {
 });
 
 describe('location ids', () => {
-  it.each(['abc', 'A1b', 'x'.repeat(200)])('L3 the limiter counts by %j', (value) => {
+  it.each(['abc', 'A1b', 'x'.repeat(200)])('L3 the limiter accepts %j as its key', (value) => {
     expect(isLimiterLocationId(value)).toBe(true);
   });
 
   it.each(['', 'ab', 'x'.repeat(201), 'abc-1', 'abc ', 'abc\n', 'äbc', '١٢٣'])(
-    'L3 the limiter does not count by %j',
+    'L3 the limiter does not accept %j as its key',
     (value) => {
       expect(isLimiterLocationId(value)).toBe(false);
     },
   );
 
-  it('a location is a string with something in it', () => {
+  it('a location id is a string that is not blank', () => {
     expect(asLocationId(' loc-1 ')).toBe(' loc-1 ');
     for (const blank of ['', '  ', '\n', 7, null, undefined, ['loc']])
       expect(asLocationId(blank)).toBeUndefined();
@@ -97,7 +97,7 @@ describe('device ids and guids', () => {
 });
 
 describe('request ids', () => {
-  it('a request id is a UUIDv7 that tells its time', () => {
+  it('a request id is a UUIDv7 that contains its creation time', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 48 - 1 }), (now) => {
         const id = newRequestId(now);
@@ -117,7 +117,7 @@ describe('request ids', () => {
     expect(now).toBeLessThanOrEqual(Date.now());
   });
 
-  it('something else has no time', () => {
+  it('a string that is not a UUIDv7 has no creation time', () => {
     for (const other of ['', 'x', '6ba7b810-9dad-11d1-80b4-00c04fd430c8'])
       expect(requestTime(other)).toBeUndefined();
   });

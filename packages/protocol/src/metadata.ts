@@ -11,14 +11,14 @@ const short = { type: 'string', maxLength: 256 } as const;
 const handle = { type: 'string', minLength: 1, maxLength: 320 } as const;
 const guid = { type: 'string', minLength: 1, maxLength: 256 } as const;
 
-/** A sticker as it comes from the Mac. `guid` is local to that Mac and means nothing anywhere else. */
+/** A sticker sent by the Mac. `guid` is local to that Mac. */
 export const INBOUND_STICKER = {
   type: 'object',
   properties: { guid, mime_type: short, name: short, short_description: { type: 'string', maxLength: 1000 } },
   required: ['guid'],
 } as const;
 
-/** A reaction as it comes from the Mac. Kinds and types stay open: a newer Mac may know more of them (F4). */
+/** A reaction sent by the Mac. `kind` and `type` are open strings: a newer Mac may send new values (F4). */
 export const INBOUND_REACTION = {
   type: 'object',
   properties: {
@@ -50,7 +50,7 @@ export const ANIMATION = {
 
 const REPLY_TO = { type: 'object', properties: { message_guid: guid }, required: ['message_guid'] } as const;
 
-/** What every reader of a footer may rely on once `knownFields` let it through (F3). */
+/** The fields that `knownFields` validates (F3). */
 const KNOWN_FIELDS = {
   chat_id: { type: 'integer' },
   is_group: { type: 'boolean' },
@@ -70,7 +70,7 @@ export type InboundReaction = FromSchema<typeof INBOUND_REACTION>;
 export type Voice = FromSchema<typeof VOICE>;
 export type Animation = FromSchema<typeof ANIMATION>;
 
-/** A sticker in either direction: `guid` and its companions come from the Mac, `bytes` or `url` go to it. */
+/** A sticker. Inbound: `guid`, `mime_type`, `name`, `short_description`. Outbound: `bytes` or `url`, and `name`. */
 export interface Sticker {
   readonly guid?: string;
   readonly mime_type?: string;
@@ -84,7 +84,7 @@ export interface Reaction {
   readonly kind: ReactionKind | (string & {});
   readonly action: 'add' | 'remove';
   readonly target_message_guid: string;
-  /** With the prefix that Messages stores; for debugging, never for pairing. */
+  /** Includes the prefix that Messages stores. For debugging only, never for matching. */
   readonly target_message_guid_raw?: string;
   readonly type?: ClassicType | (string & {});
   readonly emoji?: string;
@@ -92,8 +92,8 @@ export interface Reaction {
 }
 
 /**
- * The JSON object of a footer, with the names of the wire. The types are what a writer owes. What was read from a
- * message is whatever object stood there, so pass it through `knownFields`, `checkReaction` or `checkSticker` first.
+ * The JSON object of a footer, with its wire names. The types describe a valid footer. Parsed metadata is not validated:
+ * pass it through `knownFields`, `checkReaction` or `checkSticker` first.
  */
 export interface Metadata extends KnownFields {
   readonly reaction?: Reaction;
@@ -101,7 +101,7 @@ export interface Metadata extends KnownFields {
   readonly [unknown: string]: unknown;
 }
 
-/** The fields of F3 that have their proper type; a field of another type counts as absent, as unknown fields do (F4). */
+/** Returns the fields of F3 that have the expected type. Unknown fields and fields of another type are dropped (F4). */
 export function knownFields(metadata: Metadata): KnownFields {
   const known: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(KNOWN_FIELDS)) {

@@ -4,7 +4,7 @@ import { checkReaction, checkSticker, REQUIRED_FIELDS } from './reactions.ts';
 
 type Json = Record<string, unknown>;
 
-/** Footers are read from JSON, where anything may stand. */
+/** Parses the value as JSON, as a footer would be. */
 const metadata = (value: Json): Metadata => JSON.parse(JSON.stringify(value)) as Metadata;
 
 const love = { kind: 'classic', action: 'add', target_message_guid: 'g-1', type: 'love' };
@@ -21,7 +21,7 @@ const reaction = (value: unknown, chatId: unknown = 42) =>
 
 describe('outbound reactions', () => {
   it.each(['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'])(
-    'F5 classic %s, added and removed',
+    'F5 accepts a classic %s reaction, added and removed',
     (type) => {
       for (const action of ['add', 'remove']) {
         expect(reaction({ ...love, type, action })).toEqual({
@@ -33,7 +33,7 @@ describe('outbound reactions', () => {
     },
   );
 
-  it('F5 an emoji, added and removed', () => {
+  it('F5 accepts an emoji reaction, added and removed', () => {
     for (const action of ['add', 'remove']) {
       expect(reaction({ ...party, action })).toMatchObject({
         ok: true,
@@ -42,14 +42,14 @@ describe('outbound reactions', () => {
     }
   });
 
-  it('F5 a sticker, added', () => {
+  it('F5 accepts an added sticker reaction', () => {
     expect(reaction(cat)).toMatchObject({
       ok: true,
       reaction: { kind: 'sticker', action: 'add', sticker: { from: 'bytes', bytes: 'aGk=', name: 'cat' } },
     });
   });
 
-  it('F4 unknown fields do not matter', () => {
+  it('F4 ignores unknown fields', () => {
     expect(reaction({ ...love, later: 1, sticker: 'x', emoji: 3 })).toMatchObject({ ok: true });
   });
 
@@ -60,12 +60,12 @@ describe('outbound reactions', () => {
     ['the target is missing', { chat_id: 1, reaction: { ...love, target_message_guid: undefined } }],
     ['the target is empty', { chat_id: 1, reaction: { ...love, target_message_guid: ' ' } }],
     ['the target is a number', { chat_id: 1, reaction: { ...love, target_message_guid: 7 } }],
-    ['the target is endless', { chat_id: 1, reaction: { ...love, target_message_guid: 'x'.repeat(257) } }],
+    ['the target is too long', { chat_id: 1, reaction: { ...love, target_message_guid: 'x'.repeat(257) } }],
     ['the kind is missing', { chat_id: 1, reaction: { ...love, kind: undefined } }],
     ['the action is missing', { chat_id: 1, reaction: { ...love, action: undefined } }],
     ['the action is unknown', { chat_id: 1, reaction: { ...love, action: 'toggle' } }],
     ['there is no reaction', { chat_id: 1 }],
-    ['the reaction is a list', { chat_id: 1, reaction: [love] }],
+    ['the reaction is an array', { chat_id: 1, reaction: [love] }],
   ])('F7 INVALID_FRAME when %s', (_, value) => {
     expect(checkReaction(metadata(value))).toMatchObject({ ok: false, code: 'INVALID_FRAME' });
   });
@@ -74,13 +74,13 @@ describe('outbound reactions', () => {
     ['classic without type', { ...love, type: undefined }],
     ['classic with an empty type', { ...love, type: '' }],
     ['classic with an unknown type', { ...love, type: 'wow' }],
-    ['classic with the name of a method as type', { ...love, type: 'toString' }],
+    ['classic with a method name as type', { ...love, type: 'toString' }],
     ['emoji without emoji', { ...party, emoji: undefined }],
     ['emoji with an empty emoji', { ...party, emoji: ' ' }],
     ['sticker without sticker', { ...cat, sticker: undefined }],
     ['sticker with neither bytes nor url', { ...cat, sticker: { name: 'cat' } }],
     ['sticker with empty bytes', { ...cat, sticker: { bytes: '' } }],
-    ['sticker with the guid of an inbound one', { ...cat, sticker: { guid: 'local' } }],
+    ['sticker with the guid of an inbound sticker', { ...cat, sticker: { guid: 'local' } }],
     ['sticker over http', { ...cat, sticker: { url: 'http://example.com/cat.png' } }],
     ['sticker removed', { ...cat, action: 'remove' }],
   ])('F7 INVALID_KIND_FIELD_COMBO for %s', (_, value) => {
@@ -91,7 +91,7 @@ describe('outbound reactions', () => {
     expect(reaction({ ...love, kind })).toMatchObject({ ok: false, code: 'NOT_IMPLEMENTED' });
   });
 
-  it('F7 of several faults the kind is reported first, then where it goes, then what it needs', () => {
+  it('F7 reports a problem with the kind first, then with the destination, then with the fields of the kind', () => {
     expect(checkReaction(metadata({ reaction: { kind: 'memoji' } }))).toMatchObject({
       code: 'NOT_IMPLEMENTED',
     });
@@ -101,7 +101,7 @@ describe('outbound reactions', () => {
     expect(reaction({ kind: 'sticker', action: 'remove' })).toMatchObject({ code: 'INVALID_FRAME' });
   });
 
-  it('F7 the refusal names what is needed and repeats no value', () => {
+  it('F7 the error message names the required value and does not repeat the given one', () => {
     const refused = reaction({ ...love, type: 'SECRET' });
     expect(refused).toMatchObject({ message: expect.stringContaining('emphasize') as string });
     expect(JSON.stringify(refused)).not.toContain('SECRET');
@@ -110,12 +110,12 @@ describe('outbound reactions', () => {
 });
 
 describe('stickers', () => {
-  it('F8 bytes win over url, whatever the url is', () => {
+  it('F8 bytes take precedence over url, even over an invalid one', () => {
     const both = checkSticker(metadata({ chat_id: 1, sticker: { bytes: 'aGk=', url: 'ftp://x' } }));
     expect(both).toEqual({ ok: true, chatId: 1, sticker: { from: 'bytes', bytes: 'aGk=' } });
   });
 
-  it('F8 an https url is taken, any other is not', () => {
+  it('F8 accepts an https url and rejects any other', () => {
     const url = 'https://example.com/cat.png';
     expect(checkSticker(metadata({ chat_id: 1, sticker: { url, name: 'cat' } }))).toEqual({
       ok: true,
@@ -136,7 +136,7 @@ describe('stickers', () => {
     }
   });
 
-  it('F7 a sticker of its own needs its chat and its image', () => {
+  it('F7 a standalone sticker requires a chat_id and an image', () => {
     expect(checkSticker(metadata({ sticker: { bytes: 'aGk=' } }))).toMatchObject({ code: 'INVALID_FRAME' });
     expect(checkSticker(metadata({ chat_id: 1 }))).toMatchObject({ code: 'INVALID_KIND_FIELD_COMBO' });
     expect(checkSticker(metadata({ chat_id: 1, sticker: 'cat' }))).toMatchObject({

@@ -7,7 +7,7 @@ import {
 } from './metadata.ts';
 import { isObject } from './schema.ts';
 
-/** What each kind of reaction must carry on its way to the Mac, besides `kind` and `target_message_guid` (F7). */
+/** The fields that each kind of outbound reaction requires besides `kind` and `target_message_guid` (F7). */
 export const REQUIRED_FIELDS = {
   classic: { actions: ['add', 'remove'], sibling: 'type', rule: `one of ${CLASSIC_TYPES.join(', ')}` },
   emoji: { actions: ['add', 'remove'], sibling: 'emoji', rule: 'the emoji itself' },
@@ -20,7 +20,7 @@ interface RequiredFields {
   readonly rule: string;
 }
 
-/** The image of a sticker: base64, or an https address from which the Mac fetches it. */
+/** A sticker image: base64, or an https URL from which the Mac downloads it. */
 export type OutboundSticker =
   | { readonly from: 'bytes'; readonly bytes: string; readonly name?: string }
   | { readonly from: 'url'; readonly url: string; readonly name?: string };
@@ -34,7 +34,7 @@ export type OutboundReaction = { readonly targetGuid: string } & ReactionContent
 
 type Json = Record<string, unknown>;
 
-export interface Refusal {
+export interface InvalidMetadata {
   readonly ok: false;
   readonly code: 'INVALID_FRAME' | 'INVALID_KIND_FIELD_COMBO' | 'NOT_IMPLEMENTED';
   readonly message: string;
@@ -42,41 +42,43 @@ export interface Refusal {
 
 export type CheckedReaction =
   | { readonly ok: true; readonly reaction: OutboundReaction; readonly chatId: number }
-  | Refusal;
+  | InvalidMetadata;
 
 export type CheckedSticker =
   | { readonly ok: true; readonly sticker: OutboundSticker; readonly chatId: number }
-  | Refusal;
+  | InvalidMetadata;
 
 /**
- * Checks the reaction of an outbound footer (F7). With several faults the first of this order is reported: the kind,
- * since nothing can be said of a kind we do not know; then where it goes (`chat_id`, `target_message_guid`, `action`);
- * then what the kind asks for.
+ * Validates the reaction of an outbound footer (F7). Only the first problem is reported, in this order: the kind, because
+ * it determines the other rules; then `chat_id`, `target_message_guid` and `action`; then the fields that the kind requires.
  */
 export function checkReaction(metadata: Metadata): CheckedReaction {
   const reaction: unknown = metadata.reaction;
-  if (!isObject(reaction)) return refuse('INVALID_FRAME', 'The footer has no reaction object.');
+  if (!isObject(reaction)) return invalid('INVALID_FRAME', 'The footer has no reaction object.');
   const { kind, action, target_message_guid: targetGuid } = reaction;
-  if (!isText(kind)) return refuse('INVALID_FRAME', 'The reaction has no kind.');
+  if (!isText(kind)) return invalid('INVALID_FRAME', 'The reaction has no kind.');
   if (!isOneOf(REACTION_KINDS, kind)) {
-    return refuse('NOT_IMPLEMENTED', `This kind of reaction is not known; use ${REACTION_KINDS.join(', ')}.`);
+    return invalid(
+      'NOT_IMPLEMENTED',
+      `This kind of reaction is not supported. Use one of ${REACTION_KINDS.join(', ')}.`,
+    );
   }
   const chatId = chatIdOf(metadata);
   if (chatId === undefined) return NO_CHAT;
   if (!isText(targetGuid) || targetGuid.length > 256) {
-    return refuse('INVALID_FRAME', 'The reaction has no target_message_guid.');
+    return invalid('INVALID_FRAME', 'The reaction has no target_message_guid.');
   }
   if (action !== 'add' && action !== 'remove') {
-    return refuse('INVALID_FRAME', 'The action of the reaction must be add or remove.');
+    return invalid('INVALID_FRAME', 'The action of a reaction must be add or remove.');
   }
   const content = readContent(kind, action, reaction);
   if (content) return { ok: true, chatId, reaction: { targetGuid, ...content } };
   const { actions, sibling, rule } = REQUIRED_FIELDS[kind];
-  return refuse(
+  return invalid(
     'INVALID_KIND_FIELD_COMBO',
     isOneOf(actions, action)
-      ? `A reaction of kind ${kind} needs ${sibling}: ${rule}.`
-      : `A reaction of kind ${kind} cannot be taken back.`,
+      ? `A reaction of kind ${kind} requires ${sibling}: ${rule}.`
+      : `A reaction of kind ${kind} cannot be removed.`,
   );
 }
 
@@ -92,16 +94,16 @@ function readContent(
   return action === 'add' && sticker ? { kind, action, sticker } : undefined;
 }
 
-/** Checks a sticker that is a message of its own: first where it goes, then the image. */
+/** Validates a standalone sticker: first `chat_id`, then the image. */
 export function checkSticker(metadata: Metadata): CheckedSticker {
   const chatId = chatIdOf(metadata);
   if (chatId === undefined) return NO_CHAT;
   const sticker = readSticker(metadata.sticker);
   if (sticker) return { ok: true, chatId, sticker };
-  return refuse('INVALID_KIND_FIELD_COMBO', `The sticker must be ${REQUIRED_FIELDS.sticker.rule}.`);
+  return invalid('INVALID_KIND_FIELD_COMBO', `The sticker must be ${REQUIRED_FIELDS.sticker.rule}.`);
 }
 
-/** With both, `bytes` wins and `url` is not even looked at (F8). */
+/** `bytes` takes precedence over `url`, which is then not validated (F8). */
 function readSticker(value: unknown): OutboundSticker | undefined {
   const { bytes, url, name } = isObject(value) ? value : {};
   const label = isText(name) ? { name } : {};
@@ -122,11 +124,8 @@ function isOneOf<T extends string>(choices: readonly T[], value: unknown): value
   return choices.some((choice) => choice === value);
 }
 
-function refuse(code: Refusal['code'], message: string): Refusal {
+function invalid(code: InvalidMetadata['code'], message: string): InvalidMetadata {
   return { ok: false, code, message };
 }
 
-const NO_CHAT = refuse(
-  'INVALID_FRAME',
-  'The footer has no chat_id, an integer: which conversation is meant?',
-);
+const NO_CHAT = invalid('INVALID_FRAME', 'The footer has no chat_id. It must be an integer.');

@@ -1,6 +1,6 @@
 /**
- * The part of JSON Schema in which our shapes are written. A shape is data: the checker reads it, the TypeScript type
- * is inferred from it, and it can be published as it stands.
+ * The subset of JSON Schema used for frames and footers. A schema is plain data: values are validated against it, the
+ * TypeScript type is inferred from it, and the published documents include it unchanged.
  */
 export type Schema = StringSchema | IntegerSchema | BooleanSchema | ArraySchema | ObjectSchema;
 
@@ -33,7 +33,7 @@ export interface ObjectSchema {
   readonly required: readonly string[];
 }
 
-/** The type of the values that a schema lets through. */
+/** The TypeScript type of the values that match a schema. */
 export type FromSchema<S> = S extends { type: 'object'; properties: infer P; required: readonly (infer R)[] }
   ? Flat<
       { readonly [K in keyof P as K extends R ? K : never]: FromSchema<P[K]> } & {
@@ -61,48 +61,49 @@ export type Checked<T> =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Copies what the schema knows out of an untrusted JSON value and leaves the rest behind; `leftOut` stands in for fields that
- * are not there. The reason of a refusal names the place and the rule, never the value.
+ * Validates an untrusted JSON value and returns a copy of the properties that the schema declares; other properties are
+ * dropped. `defaults` supplies top-level properties that the value lacks. The reason of a failure names the path and the
+ * rule, never the value.
  */
 export function checkAgainst<const S extends Schema>(
   schema: S,
   value: unknown,
-  leftOut?: Readonly<Record<string, unknown>>,
+  defaults?: Readonly<Record<string, unknown>>,
 ): Checked<FromSchema<S>> {
   try {
-    return { ok: true, value: pickerOf(schema)(value, undefined, undefined, leftOut) as FromSchema<S> };
+    return { ok: true, value: pickerOf(schema)(value, undefined, undefined, defaults) as FromSchema<S> };
   } catch (error) {
-    if (error instanceof Mismatch) return { ok: false, reason: error.message };
+    if (error instanceof SchemaError) return { ok: false, reason: error.message };
     throw error;
   }
 }
 
-/** Where in the value we are. Spelled out only when something is wrong there: a name per field and frame would cost as much as the check. */
-interface Place {
-  readonly within: Place | undefined;
+/** A path within the value, as a linked list. It becomes a string only on failure: a string per field would cost as much as the check. */
+interface Path {
+  readonly parent: Path | undefined;
   readonly key: string | number;
 }
 
-function spelled(place: Place | undefined): string {
-  if (place === undefined) return '';
-  const before = spelled(place.within);
-  if (typeof place.key === 'number') return `${before}[${place.key}]`;
-  return before === '' ? place.key : `${before}.${place.key}`;
+function formatPath(path: Path | undefined): string {
+  if (path === undefined) return '';
+  const before = formatPath(path.parent);
+  if (typeof path.key === 'number') return `${before}[${path.key}]`;
+  return before === '' ? path.key : `${before}.${path.key}`;
 }
 
-/** Leaves the recursion at the first mismatch; never seen outside of this file. */
-class Mismatch extends Error {
-  constructor(rule: string, within?: Place, key?: string | number) {
-    const place = key === undefined ? spelled(within) : spelled({ within, key });
-    super(`${place === '' ? 'the value' : place} must be ${rule}`);
+/** Ends the recursion at the first mismatch. `checkAgainst` catches it. */
+class SchemaError extends Error {
+  constructor(rule: string, parent?: Path, key?: string | number) {
+    const path = key === undefined ? formatPath(parent) : formatPath({ parent, key });
+    super(`${path === '' ? 'the value' : path} must be ${rule}`);
   }
 }
 
 type Picker = (
   value: unknown,
-  within?: Place,
+  parent?: Path,
   key?: string | number,
-  leftOut?: Readonly<Record<string, unknown>>,
+  defaults?: Readonly<Record<string, unknown>>,
 ) => unknown;
 
 interface Field {
@@ -113,17 +114,17 @@ interface Field {
 
 const PICKERS = new WeakMap<Schema, Picker>();
 
-/** A schema is read once; every value is then met by a function that knows what to do. */
+/** Compiles each schema once and caches the result. */
 function pickerOf(schema: Schema): Picker {
-  const known = PICKERS.get(schema);
-  if (known !== undefined) return known;
-  const made = makePicker(schema);
-  PICKERS.set(schema, made);
-  return made;
+  const cached = PICKERS.get(schema);
+  if (cached !== undefined) return cached;
+  const picker = makePicker(schema);
+  PICKERS.set(schema, picker);
+  return picker;
 }
 
 function makePicker(schema: Schema): Picker {
-  if (schema.type === 'integer') return (value, within, key) => pickInteger(schema, value, within, key);
+  if (schema.type === 'integer') return (value, parent, key) => pickInteger(schema, value, parent, key);
   if (schema.type === 'boolean') return pickBoolean;
   if (schema.type === 'object') {
     const fields = Object.entries(schema.properties).map(([name, inner]): Field => ({
@@ -131,76 +132,76 @@ function makePicker(schema: Schema): Picker {
       isRequired: schema.required.includes(name),
       pick: pickerOf(inner),
     }));
-    return (value, within, key, leftOut) => pickObject(fields, value, inside(within, key), leftOut);
+    return (value, parent, key, defaults) => pickObject(fields, value, childPath(parent, key), defaults);
   }
   if (schema.type === 'array') {
     const pick = pickerOf(schema.items);
-    return (value, within, key) => pickArray(schema.maxItems, pick, value, inside(within, key));
+    return (value, parent, key) => pickArray(schema.maxItems, pick, value, childPath(parent, key));
   }
-  return (value, within, key) => pickString(schema, value, within, key);
+  return (value, parent, key) => pickString(schema, value, parent, key);
 }
 
-const inside = (within: Place | undefined, key: string | number | undefined): Place | undefined =>
-  key === undefined ? within : { within, key };
+const childPath = (parent: Path | undefined, key: string | number | undefined): Path | undefined =>
+  key === undefined ? parent : { parent, key };
 
 function pickObject(
   fields: readonly Field[],
   value: unknown,
-  place?: Place,
-  leftOut?: Readonly<Record<string, unknown>>,
+  path?: Path,
+  defaults?: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  if (!isObject(value)) throw new Mismatch('an object', place);
+  if (!isObject(value)) throw new SchemaError('an object', path);
   const picked: Record<string, unknown> = {};
   for (const { name, isRequired, pick } of fields) {
-    const given = Object.hasOwn(value, name) ? value[name] : leftOut?.[name];
+    const given = Object.hasOwn(value, name) ? value[name] : defaults?.[name];
     if (given === undefined) {
-      if (isRequired) throw new Mismatch('present', place, name);
-      // Some languages write null for what is not there.
-    } else if (isRequired || given !== null) picked[name] = pick(given, place, name);
+      if (isRequired) throw new SchemaError('present', path, name);
+      // Some languages serialise an absent value as null.
+    } else if (isRequired || given !== null) picked[name] = pick(given, path, name);
   }
   return picked;
 }
 
-function pickArray(maxItems: number, pick: Picker, value: unknown, place?: Place): unknown[] {
-  if (!Array.isArray(value)) throw new Mismatch('an array', place);
-  if (value.length > maxItems) throw new Mismatch(`at most ${maxItems} entries`, place);
-  return value.map((entry, index) => pick(entry, place, index));
+function pickArray(maxItems: number, pick: Picker, value: unknown, path?: Path): unknown[] {
+  if (!Array.isArray(value)) throw new SchemaError('an array', path);
+  if (value.length > maxItems) throw new SchemaError(`an array of at most ${maxItems} entries`, path);
+  return value.map((entry, index) => pick(entry, path, index));
 }
 
-function pickInteger(schema: IntegerSchema, value: unknown, within?: Place, key?: string | number): number {
+function pickInteger(schema: IntegerSchema, value: unknown, parent?: Path, key?: string | number): number {
   const minimum = schema.minimum ?? Number.MIN_SAFE_INTEGER;
   if (typeof value !== 'number' || !Number.isSafeInteger(value))
-    throw new Mismatch('an integer', within, key);
-  if (value < minimum) throw new Mismatch(`at least ${minimum}`, within, key);
+    throw new SchemaError('an integer', parent, key);
+  if (value < minimum) throw new SchemaError(`at least ${minimum}`, parent, key);
   return value;
 }
 
-function pickBoolean(value: unknown, within?: Place, key?: string | number): boolean {
-  if (typeof value !== 'boolean') throw new Mismatch('true or false', within, key);
+function pickBoolean(value: unknown, parent?: Path, key?: string | number): boolean {
+  if (typeof value !== 'boolean') throw new SchemaError('true or false', parent, key);
   return value;
 }
 
 function pickString(
   schema: StringSchema,
   value: unknown,
-  within?: Place,
+  parent?: Path,
   key?: string | number,
 ): string | null {
   if (value === null && schema.type !== 'string') return null;
-  const broken = typeof value === 'string' ? brokenRule(schema, value) : kindOfText(schema);
-  if (broken !== undefined) throw new Mismatch(broken, within, key);
+  const violated = typeof value === 'string' ? violatedRule(schema, value) : typeRule(schema);
+  if (violated !== undefined) throw new SchemaError(violated, parent, key);
   return String(value);
 }
 
-const kindOfText = (schema: StringSchema) => (schema.type === 'string' ? 'a string' : 'a string or null');
+const typeRule = (schema: StringSchema) => (schema.type === 'string' ? 'a string' : 'a string or null');
 
-function brokenRule(schema: StringSchema, value: string): string | undefined {
+function violatedRule(schema: StringSchema, value: string): string | undefined {
   const { minLength = 0, maxLength = Infinity } = schema;
   if (value.length < minLength || value.length > maxLength)
     return `${minLength} to ${maxLength} characters long`;
   if (!value.isWellFormed()) return 'well-formed Unicode';
   if (schema.enum && !schema.enum.includes(value)) return `one of ${schema.enum.join(', ')}`;
-  if (schema.format === 'date-time' && !isDateTime(value)) return 'a date and time of ISO 8601';
+  if (schema.format === 'date-time' && !isDateTime(value)) return 'an ISO 8601 date and time';
   if (schema.format === 'uri' && !isWebUrl(value)) return 'an absolute http or https URL';
   return undefined;
 }
