@@ -47,17 +47,39 @@ export function asGuid(value: unknown): Guid | undefined {
   return value.isWellFormed() ? (value as Guid) : undefined;
 }
 
-/** Returns a UUIDv7: a 48-bit timestamp in milliseconds, then random bits, so that ids sort by creation time. */
+/**
+ * Returns a UUIDv7: a 48-bit timestamp in milliseconds, then random bits, so that ids sort by creation time. Browsers
+ * and Node before 26 have no native generator.
+ */
 export function newRequestId(now: number = Date.now()): RequestId {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, Math.floor(now / 0x10000));
-  view.setUint16(4, now % 0x10000);
-  view.setUint8(6, (view.getUint8(6) & 0x0f) | 0x70);
-  view.setUint8(8, (view.getUint8(8) & 0x3f) | 0x80);
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
-  return groups.join('-') as RequestId;
+  const high = Math.floor(now / 2 ** 32);
+  const time = `${hex(high >>> 8)}${hex(high)}${hex(now >>> 24)}${hex(now >>> 16)}-${hex(now >>> 8)}${hex(now)}`;
+  const version = hex(0x70 | (randomByte() & 0x0f)) + hex(randomByte());
+  const variant = hex(0x80 | (randomByte() & 0x3f)) + hex(randomByte());
+  const node =
+    hex(randomByte()) +
+    hex(randomByte()) +
+    hex(randomByte()) +
+    hex(randomByte()) +
+    hex(randomByte()) +
+    hex(randomByte());
+  return `${time}-${version}-${variant}-${node}` as RequestId;
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+const hex = (byte: number): string => HEX[byte & 0xff] ?? '';
+
+/** Filled in batches: one call of `getRandomValues` per id costs many times as much as the rest. */
+const randomBytes = new Uint8Array(1280);
+let usedBytes = randomBytes.length;
+
+function randomByte(): number {
+  if (usedBytes === randomBytes.length) {
+    crypto.getRandomValues(randomBytes);
+    usedBytes = 0;
+  }
+  return randomBytes[usedBytes++] ?? 0;
 }
 
 /** Returns the creation time of a request id in milliseconds, or undefined if the id is not a UUIDv7. */
