@@ -4,13 +4,13 @@ import type { Metadata } from '@footbridge/protocol/metadata';
 export { parseFooter, stripFooter, type ReadFooter } from '@footbridge/protocol/footer';
 
 export interface FooterOptions {
-  /** What people read in the CRM, before the footer. */
+  /** The text before the footer, which the CRM displays. */
   readonly text?: string;
-  /** The sentinel is for channels that do not keep line breaks. */
+  /** Defaults to `block`. `sentinel` is for channels that do not preserve line breaks. */
   readonly form?: 'block' | 'sentinel';
 }
 
-/** Writes a message with a footer that `parseFooter` takes apart again exactly, whatever the text holds. */
+/** Returns a message with a footer. `parseFooter` returns exactly the same text and metadata, whatever the text contains. */
 export function makeFooter(metadata: Metadata, { text = '', form = 'block' }: FooterOptions = {}): string {
   return writeFooter(text, metadata, form);
 }

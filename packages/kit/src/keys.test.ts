@@ -11,14 +11,14 @@ const pkcs8 = { format: 'pem', type: 'pkcs8' } as const;
 const spki = { format: 'pem', type: 'spki' } as const;
 
 describe('keys', () => {
-  it('the scheme follows from the key', async () => {
+  it('the type of the key determines the scheme', async () => {
     expect(await importPrivateKey(seed.privateKeyPem)).toMatchObject({
       scheme: 'Ed25519',
     });
     expect(await importPublicKey(rsa.key.publicKeyPem)).toMatchObject({ scheme: 'RSA-SHA256' });
   });
 
-  it('a PEM that came through an environment variable is read', async () => {
+  it('accepts a PEM from an environment variable', async () => {
     for (const mangled of [
       seed.publicKeyPem.replaceAll('\n', String.raw`\n`),
       seed.publicKeyPem.replaceAll('\n', '\r\n'),
@@ -29,8 +29,8 @@ describe('keys', () => {
   });
 
   it.each([
-    ['nothing', '', 'must start with -----BEGIN PRIVATE KEY-----'],
-    ['a public key', seed.publicKeyPem, 'It is a public key; a private key is needed'],
+    ['an empty string', '', 'must start with -----BEGIN PRIVATE KEY-----'],
+    ['a public key', seed.publicKeyPem, 'It is a public key; a private key is required'],
     [
       'PKCS#1',
       '-----BEGIN RSA PRIVATE KEY-----\nAA==\n-----END RSA PRIVATE KEY-----',
@@ -41,30 +41,30 @@ describe('keys', () => {
       '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----',
       'encrypted',
     ],
-    ['a damaged key', seed.privateKeyPem.replace('MC4C', 'MC*C'), 'damaged'],
-    ['a key without its end', seed.privateKeyPem.slice(0, -10), 'damaged'],
+    ['a corrupt key', seed.privateKeyPem.replace('MC4C', 'MC*C'), 'corrupt'],
+    ['a key without its END line', seed.privateKeyPem.slice(0, -10), 'corrupt'],
     [
-      'a key cut short inside',
+      'a truncated key',
       '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIAAB\n-----END PRIVATE KEY-----',
       'copied completely',
     ],
-    ['another kind of key', elliptic.privateKey.export(pkcs8), 'neither Ed25519 nor RSA'],
+    ['a key of another type', elliptic.privateKey.export(pkcs8), 'neither Ed25519 nor RSA'],
     ['a short RSA key', smallRsa.privateKey.export(pkcs8), 'at least 2048 bits'],
-  ])('a private key is needed: %s is refused with a hint', async (_, pem, hint) => {
+  ])('importPrivateKey rejects %s with a hint', async (_, pem, hint) => {
     await expect(importPrivateKey(pem)).rejects.toThrow(hint);
   });
 
   it.each([
-    ['a private key', seed.privateKeyPem, 'never leaves the signer'],
+    ['a private key', seed.privateKeyPem, 'must stay with the signer'],
     ['a certificate', '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----', 'It is a certificate'],
     ['a short RSA key', smallRsa.publicKey.export(spki), 'at least 2048 bits'],
-  ])('a public key is needed: %s is refused with a hint', async (_, pem, hint) => {
+  ])('importPublicKey rejects %s with a hint', async (_, pem, hint) => {
     await expect(importPublicKey(pem)).rejects.toThrow(hint);
   });
 
-  it('no hint repeats the key', async () => {
-    const damaged = seed.privateKeyPem.replace('MC4C', 'MC*C');
-    const error: unknown = await importPrivateKey(damaged).catch((cause: unknown) => cause);
+  it('error messages do not contain the key', async () => {
+    const corrupt = seed.privateKeyPem.replace('MC4C', 'MC*C');
+    const error: unknown = await importPrivateKey(corrupt).catch((cause: unknown) => cause);
     expect(String(error)).not.toContain(seed.privateKeyPem.slice(40, 60));
   });
 });

@@ -2,7 +2,7 @@ import { decodeBase64 } from '@footbridge/protocol/base64';
 
 export type Scheme = 'Ed25519' | 'RSA-SHA256';
 
-/** A key that was imported once, for callers who sign or verify often. */
+/** An imported key. Callers that sign or verify often should import a key once. */
 export interface ImportedKey {
   readonly scheme: Scheme;
   readonly key: CryptoKey;
@@ -10,7 +10,7 @@ export interface ImportedKey {
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** What WebCrypto calls the two schemes, and how their keys are told apart: by the object identifier in the key. */
+/** The WebCrypto algorithm of each scheme, and the DER object identifier by which its keys are recognised. */
 const SCHEMES = {
   Ed25519: { algorithm: { name: 'Ed25519' }, identifier: [0x06, 0x03, 0x2b, 0x65, 0x70] },
   'RSA-SHA256': {
@@ -21,17 +21,17 @@ const SCHEMES = {
 
 const MIN_RSA_BITS = 2048;
 
-/** Reads the private key with which a CRM signs: PKCS#8, PEM, not encrypted. */
+/** Imports the private key with which the CRM signs: PEM, PKCS#8, unencrypted. */
 export async function importPrivateKey(pem: string): Promise<ImportedKey> {
   return importKey(pem, 'PRIVATE KEY', 'pkcs8', 'sign');
 }
 
-/** Reads a public key: SPKI, PEM. */
+/** Imports a public key: PEM, SPKI. */
 export async function importPublicKey(pem: string): Promise<ImportedKey> {
   return importKey(pem, 'PUBLIC KEY', 'spki', 'verify');
 }
 
-/** The names of the algorithms, for `crypto.subtle`. */
+/** Returns the algorithm of a scheme for `crypto.subtle`. */
 export function algorithmOf(scheme: Scheme): { readonly name: string } {
   return SCHEMES[scheme].algorithm;
 }
@@ -45,23 +45,26 @@ async function importKey(
   const der = readPem(pem, label);
   const scheme = schemeOf(der);
   if (!scheme) {
-    throw new TypeError('The key is neither Ed25519 nor RSA; the bridge takes signatures of these two only.');
+    throw new TypeError('The key is neither Ed25519 nor RSA. The bridge supports only these two types.');
   }
   const key = await crypto.subtle
     .importKey(format, der, SCHEMES[scheme].algorithm, false, [usage])
     .catch((cause: unknown) => {
-      throw new TypeError(`The PEM does not hold a usable ${scheme} key; was it copied completely?`, {
-        cause,
-      });
+      throw new TypeError(
+        `The PEM does not contain a usable ${scheme} key. Check that it was copied completely.`,
+        {
+          cause,
+        },
+      );
     });
   if ('modulusLength' in key.algorithm && Number(key.algorithm.modulusLength) < MIN_RSA_BITS) {
-    throw new TypeError(`An RSA key needs at least ${MIN_RSA_BITS} bits. Ed25519 is the better choice.`);
+    throw new TypeError(`An RSA key must have at least ${MIN_RSA_BITS} bits. Prefer Ed25519.`);
   }
   return { scheme, key };
 }
 
 function readPem(pem: string, label: 'PRIVATE KEY' | 'PUBLIC KEY'): Uint8Array<ArrayBuffer> {
-  // Line feeds often arrive as the two characters `\n` when a PEM travels through an environment variable.
+  // Environment variables often contain the two characters `\n` instead of line feeds.
   const text = pem.replaceAll('\\n', '\n').trim();
   const found = /^-----BEGIN ([A-Z ]+)-----/.exec(text)?.[1];
   const body = text.slice(`-----BEGIN ${label}-----`.length, -`-----END ${label}-----`.length);
@@ -70,24 +73,24 @@ function readPem(pem: string, label: 'PRIVATE KEY' | 'PUBLIC KEY'): Uint8Array<A
       ? decodeBase64(body.replaceAll(/\s/g, ''))
       : undefined;
   if (der) return der;
-  throw new TypeError(`This is no ${label.toLowerCase()} in PEM form. ${hintFor(found, label)}`);
+  throw new TypeError(`This is not a ${label.toLowerCase()} in PEM format. ${hintFor(found, label)}`);
 }
 
 function hintFor(found: string | undefined, label: string): string {
   if (found === undefined) return `It must start with -----BEGIN ${label}-----.`;
-  if (found === label) return 'The text between the BEGIN and END lines is damaged; copy it again.';
+  if (found === label) return 'The text between the BEGIN and END lines is corrupt; copy it again.';
   if (found === 'ENCRYPTED PRIVATE KEY') return 'It is encrypted; decrypt it with: openssl pkey -in key.pem';
   if (found.endsWith('PRIVATE KEY') && label === 'PRIVATE KEY') {
-    return 'It is in an older form; convert it with: openssl pkcs8 -topk8 -nocrypt -in key.pem';
+    return 'It is in an older format; convert it with: openssl pkcs8 -topk8 -nocrypt -in key.pem';
   }
   if (found.endsWith('PRIVATE KEY')) {
-    return 'It is a private key, which never leaves the signer; make the public one with: openssl pkey -in key.pem -pubout';
+    return 'It is a private key, which must stay with the signer; extract the public key with: openssl pkey -in key.pem -pubout';
   }
-  return `It is a ${found.toLowerCase()}; a ${label.toLowerCase()} is needed here.`;
+  return `It is a ${found.toLowerCase()}; a ${label.toLowerCase()} is required here.`;
 }
 
 function schemeOf(der: Uint8Array): Scheme | undefined {
-  // The identifier stands in the first bytes of SPKI and PKCS#8; further on it could be part of a number.
+  // SPKI and PKCS#8 have the identifier in their first bytes; later, the same bytes could be part of the key itself.
   const head = der.subarray(0, 40);
   if (contains(head, SCHEMES.Ed25519.identifier)) return 'Ed25519';
   return contains(head, SCHEMES['RSA-SHA256'].identifier) ? 'RSA-SHA256' : undefined;

@@ -7,11 +7,11 @@ export {
 } from './outbound-message.ts';
 export { makeFooter, parseFooter, stripFooter, type FooterOptions, type ReadFooter } from './footer.ts';
 export { importPrivateKey, importPublicKey, type ImportedKey, type Scheme } from './keys.ts';
-export { makeReaction, ReactionRefused, type ReactionRequest, type StickerImage } from './make-reaction.ts';
+export { makeReaction, ReactionError, type ReactionRequest, type StickerImage } from './make-reaction.ts';
 export {
   reactionsFor,
   reduceReactions,
-  type ReactingMessage,
+  type ConversationMessage,
   type ReactionState,
   type ShownReaction,
   type ShownSticker,
@@ -20,11 +20,11 @@ export {
   BridgeClient,
   sendMessage,
   type ClientOptions,
-  type NotSent,
+  type SendFailure,
   type SendOptions,
-  type Sent,
+  type SendResult,
 } from './send-message.ts';
 export { SIGNATURE_HEADERS, signWebhook, type SignedWebhook, type SignOptions } from './sign-webhook.ts';
 export { isRetryable, nextStatus, type MessageStatus, type RetryAdvice } from './status.ts';
-export { verifyWebhook, type RequestHeaders, type TrustedKey, type Verified } from './verify-webhook.ts';
+export { verifyWebhook, type RequestHeaders, type TrustedKey, type VerifyResult } from './verify-webhook.ts';
 export type { ClassicType, Metadata, Reaction } from '@footbridge/protocol/metadata';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { makeReaction, ReactionRefused, type ReactionRequest } from './make-reaction.ts';
+import { makeReaction, ReactionError, type ReactionRequest } from './make-reaction.ts';
 import { parseFooter } from './footer.ts';
 import { reactionsFor, reduceReactions } from './reduce-reactions.ts';
 
 const place = { chatId: 42, target: 'g-1' } as const;
 
-describe('making reactions', () => {
+describe('makeReaction', () => {
   it.each<[string, ReactionRequest, object]>([
     [
       'a Tapback',
@@ -13,7 +13,7 @@ describe('making reactions', () => {
       { kind: 'classic', action: 'add', type: 'love' },
     ],
     [
-      'taking a Tapback back',
+      'the removal of a Tapback',
       { ...place, kind: 'classic', type: 'love', action: 'remove' },
       { action: 'remove' },
     ],
@@ -23,14 +23,14 @@ describe('making reactions', () => {
       { ...place, kind: 'sticker', sticker: { bytes: 'aGk=' } },
       { kind: 'sticker', sticker: { bytes: 'aGk=' } },
     ],
-  ])('F7 %s carries what its kind asks for', (_, request, reaction) => {
+  ])('F7 %s has the fields that its kind requires', (_, request, reaction) => {
     expect(parseFooter(makeReaction(request)).metadata).toMatchObject({
       chat_id: 42,
       reaction: { target_message_guid: 'g-1', ...reaction },
     });
   });
 
-  it('F2 the text is for the log of the CRM, and the form can be chosen', () => {
+  it('F2 puts the text before the footer and writes the requested form', () => {
     const message = makeReaction({
       ...place,
       kind: 'emoji',
@@ -49,13 +49,13 @@ describe('making reactions', () => {
     ['INVALID_KIND_FIELD_COMBO', { ...place, kind: 'sticker', sticker: { url: 'http://example.com/a.png' } }],
     ['INVALID_KIND_FIELD_COMBO', { ...place, kind: 'sticker', sticker: { bytes: 'aGk=' }, action: 'remove' }],
     ['NOT_IMPLEMENTED', { ...place, kind: 'memoji' }],
-  ])('F7 %s is thrown before anything is sent', (code, request) => {
+  ])('F7 throws %s for an invalid reaction', (code, request) => {
     const make = () => makeReaction(JSON.parse(JSON.stringify(request)) as ReactionRequest);
-    expect(make).toThrow(ReactionRefused);
+    expect(make).toThrow(ReactionError);
     expect(make).toThrow(expect.objectContaining({ code }) as Error);
   });
 
-  it('F9 a reaction which the CRM sent itself is drawn under the name it gives', () => {
+  it('F9 a reaction sent by the CRM is drawn with the sender that the caller passes', () => {
     const message = makeReaction({ ...place, kind: 'classic', type: 'love' });
     expect(reactionsFor(reduceReactions({}, { message, sender: 'me' }), 'g-1')).toEqual([
       { sender: 'me', kind: 'classic', type: 'love' },

@@ -2,24 +2,24 @@ import { parseFooter } from '@footbridge/protocol/footer';
 import { usableMessageId } from '@footbridge/protocol/ids';
 import { checkReaction, checkSticker } from '@footbridge/protocol/reactions';
 
-/** The body of the webhook: these fields, at the top level, under exactly these names. */
+/** The body of a webhook request. The bridge reads these fields only at the top level and under exactly these names. */
 export interface OutboundMessage {
   readonly locationId: string;
   readonly contactId: string;
-  /** The text, with a footer if there is one. This or `attachments`. */
+  /** The text, including its footer. Required unless there are `attachments`. */
   readonly message?: string;
-  /** Addresses of files that were uploaded before. */
+  /** URLs of uploaded files. */
   readonly attachments?: readonly string[];
-  /** The CRM's id of this message. Without it there are no status calls, and a repeated request is sent twice. */
+  /** The CRM's id of this message. Without it there are no status callbacks, and a repeated request is sent twice. */
   readonly messageId?: string;
-  /** May be left out when the bridge can look the contact up. */
+  /** Optional if the bridge can look up the contact. */
   readonly phone?: string;
   readonly type?: 'SMS';
-  /** Who triggered it; logged and not interpreted. */
+  /** The CRM user who triggered the message. Logged, not interpreted. */
   readonly userId?: string;
 }
 
-/** Why a message was not even sent: the code with which it would have failed, and what to do about it. */
+/** A problem with a message: the code with which it would have failed, and how to fix it. */
 export interface Fault {
   readonly code: string;
   readonly field: string;
@@ -29,7 +29,7 @@ export interface Fault {
 export const MAX_MESSAGE_UNITS = 20_000;
 const MAX_ATTACHMENTS = 20;
 
-/** Names that are not read any more, by the field that replaced them. A dot leads into an object. */
+/** Removed field names, by the field that replaces them. A dot separates nested properties. */
 export const REMOVED_ALIASES = {
   locationId: ['location.id', 'accountId'],
   contactId: ['contact.id'],
@@ -58,14 +58,14 @@ export const REMOVED_ALIASES = {
   ],
 } as const;
 
-/** All that is wrong with a message, as far as it can be told before sending it. Never throws, whatever it is given. */
+/** Returns all problems that can be detected before sending a message. Never throws, even for a value of another type. */
 export function checkMessage(message: unknown): Fault[] {
   if (typeof message !== 'object' || message === null || Array.isArray(message)) {
     return [
       {
         code: 'MISSING_REQUIRED_FIELDS',
         field: '',
-        message: 'A message is an object with locationId and contactId.',
+        message: 'A message must be an object with locationId and contactId.',
       },
     ];
   }
@@ -90,8 +90,8 @@ function aliasFaults(body: Readonly<Record<string, unknown>>): Fault[] {
 
 function aliasHint(field: string, alias: string): string {
   if (field === 'conversationId')
-    return `${alias} is not read: a message is known by its own messageId. Leave it out.`;
-  return `${alias} is not read any more: use ${field}, at the top level.`;
+    return `${alias} is no longer supported: a message is identified by its messageId. Remove it.`;
+  return `${alias} is no longer supported: use ${field}, at the top level.`;
 }
 
 function has(value: unknown, [name = '', ...rest]: readonly string[]): boolean {
@@ -102,19 +102,16 @@ function has(value: unknown, [name = '', ...rest]: readonly string[]): boolean {
 
 function requiredFaults(body: Readonly<Record<string, unknown>>): Fault[] {
   const missing = ['locationId', 'contactId'].filter((field) => !isFilled(body[field]));
-  const faults = missing.map((field) => required(field, `${field} must be a string that is not blank.`));
+  const faults = missing.map((field) => required(field, `${field} must be a non-blank string.`));
   const { message, attachments, phone } = body;
   if (message !== undefined && typeof message !== 'string') {
     faults.push(required('message', 'message must be a string, not an object.'));
   } else if (!isFilled(message) && !(Array.isArray(attachments) && attachments.length > 0)) {
-    faults.push(required('message', 'message or attachments must be there.'));
+    faults.push(required('message', 'message or attachments is required.'));
   }
   if (phone !== undefined && !isFilled(phone)) {
     faults.push(
-      required(
-        'phone',
-        'phone must be a string that is not blank; leave it out to have the contact looked up.',
-      ),
+      required('phone', 'phone must be a non-blank string; omit it to have the contact looked up.'),
     );
   }
   return faults;
@@ -131,7 +128,7 @@ function attachmentFaults(attachments: unknown): Fault[] {
   if (attachments === undefined) return [];
   if (!Array.isArray(attachments)) return invalid('attachments must be an array of URLs.');
   if (attachments.length > MAX_ATTACHMENTS)
-    return invalid(`attachments may hold ${MAX_ATTACHMENTS} URLs at most.`);
+    return invalid(`attachments must contain at most ${MAX_ATTACHMENTS} URLs.`);
   const bad = attachments.findIndex((entry: unknown) => !isWebUrl(entry));
   return bad < 0 ? [] : invalid(`attachments[${bad}] must be an absolute http or https URL.`);
 }
@@ -143,12 +140,16 @@ function textFaults(message: unknown): Fault[] {
     faults.push({
       code: 'MESSAGE_BODY_TOO_LONG',
       field: 'message',
-      message: `message has ${message.length} UTF-16 units, footer included; ${MAX_MESSAGE_UNITS} are the limit.`,
+      message: `message has ${message.length} UTF-16 code units including the footer; the limit is ${MAX_MESSAGE_UNITS}.`,
     });
   }
   const { metadata, problem } = parseFooter(message);
   if (problem !== undefined) {
-    faults.push({ code: 'INVALID_FRAME', field: 'message', message: `It would not be sent: ${problem}.` });
+    faults.push({
+      code: 'INVALID_FRAME',
+      field: 'message',
+      message: `The Mac would not send this message: ${problem}.`,
+    });
   }
   const checks = [
     ...(metadata?.reaction === undefined ? [] : [checkReaction(metadata)]),
@@ -163,13 +164,13 @@ function textFaults(message: unknown): Fault[] {
 function idFaults(messageId: unknown): Fault[] {
   if (messageId === undefined || usableMessageId(messageId)) return [];
   const message =
-    'messageId must be a string of 1 to 256 characters that can stand in a URL, or be left out.';
+    'messageId must be a string of 1 to 256 characters that is valid in a URL path, or be omitted.';
   return [{ code: 'INVALID_REQUEST', field: 'messageId', message }];
 }
 
 function typeFaults(type: unknown): Fault[] {
   if (type === undefined || type === 'SMS') return [];
-  return [{ code: 'UNSUPPORTED_MESSAGE_TYPE', field: 'type', message: 'type must be SMS or be left out.' }];
+  return [{ code: 'UNSUPPORTED_MESSAGE_TYPE', field: 'type', message: 'type must be SMS or be omitted.' }];
 }
 
 function isFilled(value: unknown): value is string {

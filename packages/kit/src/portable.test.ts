@@ -5,7 +5,7 @@ import { build } from 'vite';
 import { beforeAll, describe, expect, it } from 'vitest';
 import ed25519 from '../vectors/signatures-ed25519.json' with { type: 'json' };
 
-/** What browsers, workers and Node have in common, as far as the kit uses it. */
+/** The globals that the kit uses, all of which exist in browsers, workers and Node. */
 const WEB = { AbortSignal, clearTimeout, crypto, fetch, Headers, setTimeout, TextDecoder, TextEncoder, URL };
 
 let bundle = '';
@@ -28,17 +28,17 @@ beforeAll(async () => {
   bundle = chunk && 'code' in chunk ? chunk.code : '';
 });
 
-describe('the kit as a browser gets it', () => {
-  it('asks for nothing of Node', () => {
+describe('the kit bundled for browsers', () => {
+  it('does not use Node APIs', () => {
     expect(bundle).toContain('svc-metadata');
     expect(bundle).not.toMatch(/["']node:|\brequire\(|\bBuffer\b|\bprocess\./);
   });
 
-  it('is small', () => {
+  it('is smaller than 16 kB gzipped', () => {
     expect(gzipSync(bundle).length).toBeLessThan(16_000);
   });
 
-  it('signs, verifies, reads footers and pairs reactions with what the web has', async () => {
+  it('signs, verifies, reads footers and reduces reactions with Web APIs only', async () => {
     const context = createContext({ ...WEB, keys: ed25519.keys.seed });
     const ran: unknown = await runInContext(
       `${bundle}

@@ -16,7 +16,7 @@ import { verifyWebhook } from './kit.ts';
 const { privateKeyPem, publicKeyPem } = ed25519.keys.seed;
 const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
 
-/** The TypeScript of the page, each block with the heading it stands under and the lines it promises to print. */
+/** The TypeScript blocks of the README, with their heading and their expected output. */
 const examples = readme.split(/^## /m).flatMap((section) => {
   const [heading = ''] = section.split('\n', 1);
   const blocks = Array.from(section.matchAll(/^```ts\n(.*?)^```/gms), ([, code = '']) => code);
@@ -35,7 +35,7 @@ let directory = '';
 let bridge: Server;
 let url = '';
 
-/** Two projects of somebody else's: one has the kit as it lies here, one as it is handed out. */
+/** Two consumer projects: one imports the kit's sources, the other the packed kit. */
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'footbridge-'));
   const sources = await project('sources');
@@ -75,25 +75,25 @@ async function project(name: string): Promise<string> {
 }
 
 describe('the README', () => {
-  it('has an example for everything it offers', () => {
+  it('has at least seven examples, each with its expected output', () => {
     expect(examples.length).toBeGreaterThanOrEqual(7);
     expect(examples.every(({ prints }) => prints.length > 0)).toBe(true);
   });
 
   describe.each(['sources', 'packed'])('with the %s', (name) => {
     it.each(examples.map(({ heading, prints }, index) => ({ heading, prints, index })))(
-      'prints what it says: $heading',
+      'the example prints the documented output: $heading',
       async ({ prints, index }) => {
         const child = spawn(process.execPath, [join(directory, name, `example-${index}.ts`)], {
           env: { BRIDGE_URL: url, CRM_PRIVATE_KEY: privateKeyPem, CRM_PUBLIC_KEY: publicKeyPem },
           stdio: ['ignore', 'pipe', 'pipe'],
         });
-        const [printed, complaints, [exitCode]] = await Promise.all([
+        const [printed, errors, [exitCode]] = await Promise.all([
           text(child.stdout),
           text(child.stderr),
           once(child, 'exit'),
         ]);
-        expect([complaints, exitCode]).toEqual(['', 0]);
+        expect([errors, exitCode]).toEqual(['', 0]);
         expect(printed.trimEnd().split('\n')).toEqual(prints);
       },
     );
@@ -116,14 +116,14 @@ describe('the packed kit', () => {
     );
   });
 
-  it('runs on Node 20: no newer function is called', async () => {
+  it('does not call functions that Node 20 lacks', async () => {
     const newer =
       /Promise\.(withResolvers|try)|(Map|Object)\.groupBy|RegExp\.escape|\.(toBase64|union|difference)\(/;
     for await (const file of glob('**/*.js', { cwd: folder() }))
       expect(await readFile(join(folder(), file), 'utf8')).not.toMatch(newer);
   });
 
-  it('tells TypeScript what it is', () => {
+  it('includes type declarations', () => {
     const options = ['--noEmit', '--ignoreConfig', '--strict', '--module', 'nodenext', '--target', 'es2023'];
     const types = ['--types', 'node', '--typeRoots', TYPE_ROOT];
     const files = examples.map((_, index) => `example-${index}.ts`);

@@ -4,7 +4,7 @@ import { makeFooter } from './footer.ts';
 import {
   reactionsFor,
   reduceReactions,
-  type ReactingMessage,
+  type ConversationMessage,
   type ReactionState,
 } from './reduce-reactions.ts';
 
@@ -22,9 +22,9 @@ const event = fc.record({
   content: fc.constantFrom(...contents),
 });
 
-/** As if each had been a message of its own, one after the other. */
+/** One message per event, in order of time. */
 const messages = fc.array(event, { maxLength: 12 }).map((events) =>
-  events.map(({ sender, action, content }, at): ReactingMessage => {
+  events.map(({ sender, action, content }, at): ConversationMessage => {
     const reaction = {
       ...content,
       action: action === 'add' ? ('add' as const) : ('remove' as const),
@@ -34,13 +34,13 @@ const messages = fc.array(event, { maxLength: 12 }).map((events) =>
   }),
 );
 
-const reduce = (list: readonly ReactingMessage[], start: ReactionState = {}) =>
+const reduce = (list: readonly ConversationMessage[], start: ReactionState = {}) =>
   list.reduce(reduceReactions, start);
 const shown = (state: ReactionState) =>
   reactionsFor(state, 'g').toSorted((a, b) => a.sender.localeCompare(b.sender));
 
-describe('pairing reactions', () => {
-  it('F9 with times, the order of arrival does not matter, nor does it when all come twice', () => {
+describe('reduceReactions', () => {
+  it('F9 gives the same result in any order of arrival and with duplicates if every message has a time', () => {
     const shuffled = messages.chain((list) =>
       fc.tuple(fc.constant(list), fc.shuffledSubarray([...list, ...list], { minLength: list.length * 2 })),
     );
@@ -52,7 +52,7 @@ describe('pairing reactions', () => {
     );
   });
 
-  it('F9 nobody has more than one reaction on a message', () => {
+  it('F9 keeps at most one reaction per sender and message', () => {
     fc.assert(
       fc.property(messages, (list) => {
         const senders = reactionsFor(reduce(list), 'g').map(({ sender }) => sender);
@@ -61,10 +61,10 @@ describe('pairing reactions', () => {
     );
   });
 
-  it('F9 the state stays small and right, however often somebody changes their mind', () => {
+  it('F9 bounds the size of the state after many changes and keeps the result correct', () => {
     const love = { kind: 'classic', type: 'love', action: 'add', target_message_guid: 'g' } as const;
     const withdrawn = { ...love, type: 'like', action: 'remove' } as const;
-    const list = Array.from({ length: 500 }, (_, at): ReactingMessage => ({
+    const list = Array.from({ length: 500 }, (_, at): ConversationMessage => ({
       message: makeFooter({ sender: 'a', message_guid: `r${at}`, reaction: at === 0 ? love : withdrawn }),
     }));
     const state = reduce(list);
@@ -72,7 +72,7 @@ describe('pairing reactions', () => {
     expect(shown(state)).toEqual([{ sender: 'a', kind: 'classic', type: 'love' }]);
   });
 
-  it('F9 what is no reaction, or was seen before, gives back the same object', () => {
+  it('F9 returns the same object for a message without a reaction and for a duplicate', () => {
     const reaction = { kind: 'emoji', emoji: '🎉', action: 'add', target_message_guid: 'g' } as const;
     const message = makeFooter({ sender: 'a', message_guid: 'r1', reaction });
     const state = reduce([{ message }]);
@@ -81,7 +81,7 @@ describe('pairing reactions', () => {
     }
   });
 
-  it('F4 a reaction that cannot be understood leaves everything as it is', () => {
+  it('F4 ignores an invalid reaction', () => {
     for (const json of [
       '[]',
       '{"kind":"classic"}',

@@ -2,19 +2,19 @@ import { parseFooter } from '@footbridge/protocol/footer';
 import { CLASSIC_TYPES, knownFields, type ClassicType } from '@footbridge/protocol/metadata';
 import { checkAgainst, type FromSchema } from '@footbridge/protocol/schema';
 
-/** What the CRM received, or sent itself. Only `message` is needed. */
-export interface ReactingMessage {
+/** A message that the CRM received or sent. Only `message` is required. */
+export interface ConversationMessage {
   readonly message: string;
   readonly attachments?: readonly string[];
-  /** Names the reactor when the footer does not: pass a name of yours for what the CRM itself sent. */
+  /** The sender of the reaction if the footer has none: pass your own identifier for messages that the CRM sent. */
   readonly sender?: string;
-  /** When it happened, in milliseconds. Given throughout, messages may come in any order. */
+  /** The time of the message in milliseconds. If every message has one, they may be processed in any order. */
   readonly at?: number;
 }
 
 /**
- * What everybody said about each message: by its guid, then by sender. Plain JSON, to be kept with the conversation.
- * Start with `{}`, and ask `reactionsFor` what it amounts to.
+ * The reaction events of a conversation, by target message GUID, then by sender. Plain JSON, to be stored with the
+ * conversation. Start with `{}`; `reactionsFor` returns the reactions to draw.
  */
 export interface ReactionState {
   readonly [targetGuid: string]: { readonly [sender: string]: readonly ReactionEvent[] };
@@ -27,7 +27,7 @@ interface ReactionEvent {
   readonly emoji?: string;
   readonly sticker?: ShownSticker;
   readonly image?: string;
-  /** Of the message that brought it. */
+  /** The GUID of the message that contained the event. */
   readonly guid?: string;
   readonly at?: number;
 }
@@ -36,7 +36,7 @@ interface ReactionEvent {
 export type ShownReaction = { readonly sender: string } & (
   | { readonly kind: 'classic'; readonly type: ClassicType }
   | { readonly kind: 'emoji'; readonly emoji: string }
-  /** `image` is the address of the sticker as a picture. */
+  /** `image` is the URL of the sticker image. */
   | { readonly kind: 'sticker'; readonly sticker: ShownSticker; readonly image?: string }
 );
 
@@ -61,14 +61,14 @@ const REACTION = {
   required: ['kind', 'action', 'target_message_guid'],
 } as const;
 
-/** Per sender and message. Enough for anybody's changes of mind, and a bound for those who play. */
-const REMEMBERED = 32;
+/** Per sender and target message; older events are merged. */
+const MAX_EVENTS = 32;
 
 /**
- * The state after one more message. Pure; a message without a reaction, or one that was seen before, gives back the
- * same object.
+ * Returns the state after one more message. Pure. Returns the same object for a message without a reaction and for one
+ * that was already processed.
  */
-export function reduceReactions(state: ReactionState, inbound: ReactingMessage): ReactionState {
+export function reduceReactions(state: ReactionState, inbound: ConversationMessage): ReactionState {
   const { metadata } = parseFooter(inbound.message);
   const checked = checkAgainst(REACTION, metadata?.reaction);
   if (!metadata || !checked.ok) return state;
@@ -85,43 +85,43 @@ export function reduceReactions(state: ReactionState, inbound: ReactingMessage):
     ...(guid !== undefined && { guid }),
     ...(inbound.at !== undefined && { at: inbound.at }),
   };
-  return { ...state, [target]: { ...senders, [sender]: shorten(insert(events, event)) } };
+  return { ...state, [target]: { ...senders, [sender]: compact(insert(events, event)) } };
 }
 
-/** What is to be drawn on a message: at most one reaction per sender, and no kind that is not known here (F9). */
+/** Returns the reactions to draw on a message: at most one per sender, and only of known kinds (F9). */
 export function reactionsFor(state: ReactionState, targetGuid: string): ShownReaction[] {
   return Object.entries(own(state, targetGuid) ?? {}).flatMap(([sender, events]) => {
-    const shown = draw(inForce(events));
+    const shown = draw(activeReaction(events));
     return shown ? [{ sender, ...shown }] : [];
   });
 }
 
-/** In the order of the times, and in the order of arrival where there are none. */
+/** Inserts by time, or in order of arrival if there is no time. */
 function insert(events: readonly ReactionEvent[], event: ReactionEvent): ReactionEvent[] {
   const isLater = (other: ReactionEvent) => (other.at ?? -Infinity) > (event.at ?? Infinity);
   const before = events.findLastIndex((other) => !isLater(other)) + 1;
   return events.toSpliced(before, 0, event);
 }
 
-/** The oldest events are replaced by what they amounted to. */
-function shorten(events: readonly ReactionEvent[]): readonly ReactionEvent[] {
-  if (events.length <= REMEMBERED) return events;
-  const held = inForce(events.slice(0, 1 - REMEMBERED));
-  return [...(held ? [held] : []), ...events.slice(1 - REMEMBERED)];
+/** Replaces the oldest events with the reaction that results from them. */
+function compact(events: readonly ReactionEvent[]): readonly ReactionEvent[] {
+  if (events.length <= MAX_EVENTS) return events;
+  const active = activeReaction(events.slice(0, 1 - MAX_EVENTS));
+  return [...(active ? [active] : []), ...events.slice(1 - MAX_EVENTS)];
 }
 
-/** One reaction per sender and message, whatever its kind: another one takes its place, and only its own removal ends it. */
-function inForce(events: readonly ReactionEvent[]): ReactionEvent | undefined {
-  let held: ReactionEvent | undefined;
+/** Returns the sender's current reaction. Any added reaction replaces it; only a matching removal clears it. */
+function activeReaction(events: readonly ReactionEvent[]): ReactionEvent | undefined {
+  let active: ReactionEvent | undefined;
   for (const event of events) {
-    if (event.action === 'add') held = event;
-    else if (held && isPair(held, event)) held = undefined;
+    if (event.action === 'add') active = event;
+    else if (active && isRemovalOf(active, event)) active = undefined;
   }
-  return held;
+  return active;
 }
 
-/** An emoji pairs by its kind alone: some versions of macOS leave the emoji out of the removal. Unknown kinds do likewise. */
-function isPair(added: ReactionEvent, removed: ReactionEvent): boolean {
+/** Emoji and unknown kinds match by kind alone: some versions of macOS omit the emoji from the removal. */
+function isRemovalOf(added: ReactionEvent, removed: ReactionEvent): boolean {
   if (added.kind !== removed.kind) return false;
   if (added.kind === 'classic') return added.type === removed.type;
   return added.kind !== 'sticker' || added.sticker?.guid === removed.sticker?.guid;
@@ -142,7 +142,7 @@ function draw(event: ReactionEvent | undefined): Drawn | undefined {
   return undefined;
 }
 
-/** Guids and senders come from outside: `constructor` is a name like any other. */
+/** GUIDs and senders are untrusted: `constructor` must not resolve to an inherited property. */
 function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

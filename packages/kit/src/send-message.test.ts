@@ -25,26 +25,26 @@ const accepted = {
   locationId: 'locTEST1',
 };
 
-const undo: (() => unknown)[] = [];
+const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const step of undo.splice(0).toReversed()) await step();
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** From here to the end of the test it is that time; timers go on. */
+/** Freezes the date until the end of the test. Timers keep running. */
 function stopDate(now: string): void {
   vi.useFakeTimers({ toFake: ['Date'], now: new Date(now) });
-  undo.push(() => vi.useRealTimers());
+  cleanups.push(() => vi.useRealTimers());
 }
 
 type Step = 'hang up' | 'hang' | { status: number; headers?: Record<string, string>; body?: unknown };
 
-/** A bridge that answers as told, the last step for ever, and keeps what it got. */
+/** A bridge that responds with the given steps in order, repeats the last one, and records the requests. */
 async function bridge(steps: readonly Step[], options: Partial<ClientOptions> = {}) {
   const bodies: string[] = [];
   const signatures: boolean[] = [];
   const headers: IncomingHttpHeaders[] = [];
   const waits: number[] = [];
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array));
     const raw = Buffer.concat(chunks);
@@ -56,10 +56,10 @@ async function bridge(steps: readonly Step[], options: Partial<ClientOptions> = 
     else if (step !== 'hang')
       response.writeHead(step?.status ?? 500, step?.headers).end(JSON.stringify(step?.body ?? {}));
   };
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer((request, response) => void respond(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  undo.push(() => {
+  cleanups.push(() => {
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   });
@@ -78,8 +78,8 @@ async function bridge(steps: readonly Step[], options: Partial<ClientOptions> = 
 
 const OK: Step = { status: 200, body: accepted };
 
-describe('sending', () => {
-  it('a message that is taken', async () => {
+describe('sendMessage', () => {
+  it('signs and posts a message', async () => {
     const { client, bodies, signatures } = await bridge([OK]);
     expect(await sendMessage(client, message)).toEqual({
       ok: true,
@@ -92,7 +92,7 @@ describe('sending', () => {
     expect(signatures).toEqual([true]);
   });
 
-  it('an answer without a message id is fine', async () => {
+  it('accepts a response without a message id', async () => {
     const { client } = await bridge([{ status: 200, body: { ...accepted, messageId: null } }]);
     expect(await sendMessage(client, message)).toMatchObject({ ok: true, messageId: null });
   });
@@ -100,9 +100,9 @@ describe('sending', () => {
   it.each<[string, Step]>([
     ['429', { status: 429, body: { error: 'TOO_MANY_REQUESTS', code: 'TOO_MANY_REQUESTS' } }],
     ['500', { status: 500, body: { code: 'INTERNAL_ERROR' } }],
-    ['503 of a proxy', { status: 503 }],
-    ['no answer', 'hang up'],
-  ])('%s is tried again with the same bytes', async (_, step) => {
+    ['503 from a proxy', { status: 503 }],
+    ['a closed connection', 'hang up'],
+  ])('retries after %s with the same bytes', async (_, step) => {
     const { client, bodies, signatures, waits } = await bridge([step, step, OK]);
     expect(await sendMessage(client, message)).toMatchObject({ ok: true, attempts: 3 });
     expect(new Set(bodies).size).toBe(1);
@@ -116,13 +116,13 @@ describe('sending', () => {
     ['Retry-After in seconds', { 'Retry-After': '7', 'RateLimit-Reset': '9' }, 7000],
     ['RateLimit-Reset', { 'RateLimit-Reset': '9' }, 9000],
     ['Retry-After 0', { 'Retry-After': '0' }, undefined],
-  ])('%s is honoured', async (_, headers, expected) => {
+  ])('honours %s', async (_, headers, expected) => {
     const { client, waits } = await bridge([{ status: 429, headers }, OK]);
     expect(await sendMessage(client, message)).toMatchObject({ ok: true, attempts: 2 });
     expect(waits()[0]).toBe(expected);
   });
 
-  it('Retry-After as a date is honoured', async () => {
+  it('honours Retry-After as a date', async () => {
     stopDate('2026-01-01T00:00:00Z');
     const headers = { 'Retry-After': 'Thu, 01 Jan 2026 00:00:30 GMT' };
     const { client, waits } = await bridge([{ status: 503, headers }, OK]);
@@ -130,13 +130,13 @@ describe('sending', () => {
     expect(waits()).toEqual([30_000]);
   });
 
-  it('a wait longer than the limit is left to the caller', async () => {
+  it('stops if the requested delay exceeds the limit', async () => {
     const { client, bodies, waits } = await bridge([{ status: 429, headers: { 'Retry-After': '3600' } }]);
     expect(await sendMessage(client, message)).toMatchObject({ ok: false, status: 429, attempts: 1 });
     expect([bodies.length, waits()]).toEqual([1, []]);
   });
 
-  it('the tries come to an end', async () => {
+  it('stops after the maximum number of attempts', async () => {
     const { client, bodies } = await bridge([{ status: 500 }], { attempts: 3 });
     expect(await sendMessage(client, message)).toMatchObject({
       ok: false,
@@ -150,30 +150,26 @@ describe('sending', () => {
   it.each<[string, Step, string]>([
     ['400', { status: 400, body: { code: 'RECIPIENT_PHONE_INVALID' } }, 'E.164'],
     [
-      '400 with the names of what is missing',
+      '400 with a list of missing fields',
       { status: 400, body: { code: 'MISSING_REQUIRED_FIELDS', required: ['phone'] } },
       'Missing: phone.',
     ],
-    ['401', { status: 401, body: { error: 'Invalid signature' } }, 'registered with the operator'],
+    ['401', { status: 401, body: { error: 'Invalid signature' } }, 'operator registered this key'],
     [
       '404',
       { status: 404, body: { code: 'LOCATION_NOT_CONNECTED' } },
-      'when the Mac of this location is back',
+      'when the Mac for this location is back online',
     ],
-    [
-      'a redirect',
-      { status: 301, headers: { Location: 'https://elsewhere.example/' } },
-      'unknown to this kit',
-    ],
-    ['a page that is no bridge', { status: 200, body: {} }, 'address of the webhook'],
-  ])('%s is not tried again, and the answer says what to do', async (_, step, hint) => {
+    ['a redirect', { status: 301, headers: { Location: 'https://elsewhere.example/' } }, 'does not know'],
+    ['a response from another server', { status: 200, body: {} }, 'Check the URL'],
+  ])('does not retry after %s and returns a hint', async (_, step, hint) => {
     const { client, bodies } = await bridge([step]);
     const sent = await sendMessage(client, message);
     expect(sent).toMatchObject({ ok: false, attempts: 1, message: expect.stringContaining(hint) as string });
     expect(bodies).toHaveLength(1);
   });
 
-  it('404 is tried again only when asked to', async () => {
+  it('retries after 404 only with retryNotConnected', async () => {
     const { client } = await bridge([{ status: 404, body: { code: 'LOCATION_NOT_CONNECTED' } }, OK]);
     expect(await sendMessage(client, message, { retryNotConnected: true })).toMatchObject({
       ok: true,
@@ -186,19 +182,19 @@ describe('sending', () => {
     });
   });
 
-  it('the signature goes under the header that the operator registered', async () => {
+  it('puts the signature in the configured header', async () => {
     const { client, headers } = await bridge([OK], { header: 'X-Acme-Signature' });
     await sendMessage(client, message);
     expect(headers[0]?.['x-acme-signature']).toHaveLength(88);
     expect(headers[0]).not.toHaveProperty('x-crm-signature');
   });
 
-  it('an answer that does not come in time is a missing answer', async () => {
+  it('reports a timeout as UNREACHABLE', async () => {
     const { client } = await bridge(['hang'], { timeoutMs: 50, attempts: 1 });
     expect(await sendMessage(client, message)).toMatchObject({ ok: false, code: 'UNREACHABLE', attempts: 1 });
   });
 
-  it('the caller can stop it, in a try and between two', async () => {
+  it('rejects when the signal aborts, during an attempt and between two', async () => {
     const { client } = await bridge(['hang'], { attempts: 1 });
     const stopped = sendMessage(client, message, { signal: AbortSignal.timeout(30) });
     await expect(stopped).rejects.toMatchObject({ name: 'TimeoutError' });
@@ -211,13 +207,13 @@ describe('sending', () => {
     await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('a key that cannot be used is thrown, not sent', async () => {
+  it('throws for an unusable key without sending', async () => {
     const { client, bodies } = await bridge([OK], { privateKey: publicKey });
-    await expect(sendMessage(client, message)).rejects.toThrow('a private key is needed');
+    await expect(sendMessage(client, message)).rejects.toThrow('a private key is required');
     expect(bodies).toEqual([]);
   });
 
-  it('reactions, stickers and attachments keep to 50 in a minute, plain text does not wait', async () => {
+  it('limits reactions, stickers and attachments to 50 per minute, but not plain text', async () => {
     stopDate('2026-01-01T00:00:00Z');
     const { client, waits } = await bridge([OK]);
     const love = {
@@ -233,49 +229,79 @@ describe('sending', () => {
   });
 });
 
-describe('messages that are refused before they are sent', () => {
+describe('sendMessage does not send', () => {
   const { message: _, ...noText } = message;
   it.each<[string, object, string, string]>([
-    ['no location', { ...message, locationId: ' ' }, 'MISSING_REQUIRED_FIELDS', 'locationId'],
-    ['a contact that is a number', { ...message, contactId: 7 }, 'MISSING_REQUIRED_FIELDS', 'contactId'],
-    ['neither text nor attachments', noText, 'MISSING_REQUIRED_FIELDS', 'message or attachments'],
     [
-      'an empty list of attachments',
+      'a message without a location',
+      { ...message, locationId: ' ' },
+      'MISSING_REQUIRED_FIELDS',
+      'locationId',
+    ],
+    [
+      'a message whose contactId is a number',
+      { ...message, contactId: 7 },
+      'MISSING_REQUIRED_FIELDS',
+      'contactId',
+    ],
+    [
+      'a message with neither text nor attachments',
+      noText,
+      'MISSING_REQUIRED_FIELDS',
+      'message or attachments',
+    ],
+    [
+      'a message with an empty array of attachments',
       { ...noText, attachments: [] },
       'MISSING_REQUIRED_FIELDS',
       'message or attachments',
     ],
     [
-      'a text in an object',
+      'a message whose text is an object',
       { ...message, message: { text: 'Hi' } },
       'MISSING_REQUIRED_FIELDS',
       'must be a string',
     ],
-    ['a blank phone', { ...message, phone: '' }, 'MISSING_REQUIRED_FIELDS', 'looked up'],
-    ['an alias', { ...message, to: '+15555550100' }, 'MISSING_REQUIRED_FIELDS', 'use phone'],
+    ['a message with a blank phone', { ...message, phone: '' }, 'MISSING_REQUIRED_FIELDS', 'looked up'],
     [
-      'a file of this machine',
+      'a message with a removed alias',
+      { ...message, to: '+15555550100' },
+      'MISSING_REQUIRED_FIELDS',
+      'use phone',
+    ],
+    [
+      'a message with a file URL',
       { ...message, attachments: ['file:///etc/passwd'] },
       'INVALID_ATTACHMENTS',
       'attachments[0]',
     ],
     [
-      'too many attachments',
+      'a message with too many attachments',
       { ...message, attachments: Array<string>(21).fill('https://a.example/') },
       'INVALID_ATTACHMENTS',
       '20',
     ],
     [
-      'attachments in one string',
+      'a message whose attachments are a string',
       { ...message, attachments: 'https://a.example/' },
       'INVALID_ATTACHMENTS',
       'array',
     ],
-    ['20,001 units', { ...message, message: 'x'.repeat(20_001) }, 'MESSAGE_BODY_TOO_LONG', '20001'],
-    ['another type', { ...message, type: 'Email' }, 'UNSUPPORTED_MESSAGE_TYPE', 'SMS'],
-    ['a messageId that no URL can carry', { ...message, messageId: '..' }, 'INVALID_REQUEST', 'messageId'],
     [
-      'a footer that cannot be read',
+      'a message of 20,001 code units',
+      { ...message, message: 'x'.repeat(20_001) },
+      'MESSAGE_BODY_TOO_LONG',
+      '20001',
+    ],
+    ['a message of another type', { ...message, type: 'Email' }, 'UNSUPPORTED_MESSAGE_TYPE', 'SMS'],
+    [
+      'a messageId that is not valid in a URL',
+      { ...message, messageId: '..' },
+      'INVALID_REQUEST',
+      'messageId',
+    ],
+    [
+      'an unreadable footer',
       { ...message, message: 'Hi\n-- svc-metadata:v1 --\n{' },
       'INVALID_FRAME',
       'never closed',
@@ -295,7 +321,7 @@ describe('messages that are refused before they are sent', () => {
       'INVALID_KIND_FIELD_COMBO',
       'bytes',
     ],
-    ['no object', [], 'MISSING_REQUIRED_FIELDS', 'an object'],
+    ['an array', [], 'MISSING_REQUIRED_FIELDS', 'an object'],
   ])('%s', async (_name, body, code, hint) => {
     const { client, bodies } = await bridge([OK]);
     const sent = await sendMessage(client, JSON.parse(JSON.stringify(body)) as OutboundMessage);
@@ -308,7 +334,7 @@ describe('messages that are refused before they are sent', () => {
     expect(bodies).toEqual([]);
   });
 
-  it('all faults are told at once', async () => {
+  it('a message with several faults, and lists them all', async () => {
     const { client } = await bridge([OK]);
     const sent = await sendMessage(client, JSON.parse('{"text":"Hi","type":"Email"}') as OutboundMessage);
     const fields = sent.ok ? [] : sent.faults?.map(({ field }) => field);

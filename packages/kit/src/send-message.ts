@@ -1,39 +1,39 @@
 import { codeEntry } from '@footbridge/protocol/codes';
 import { parseFooter } from '@footbridge/protocol/footer';
+import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import { isObject } from '@footbridge/protocol/schema';
 import { importPrivateKey, type ImportedKey } from './keys.ts';
 import { checkMessage, type Fault, type OutboundMessage } from './outbound-message.ts';
-import { Pace } from './pace.ts';
-import { waitAskedFor } from './retry-after.ts';
+import { RateLimiter } from './rate-limiter.ts';
 import { signWebhook, type SignedWebhook } from './sign-webhook.ts';
 
 export interface ClientOptions {
-  /** The address of the webhook, for example `https://bridge.example/crm/webhook`. */
+  /** The URL of the webhook, for example `https://bridge.example/crm/webhook`. */
   readonly url: string;
-  /** The CRM's private key, PEM or imported before. */
+  /** The CRM's private key, as PEM or already imported. */
   readonly privateKey: string | ImportedKey;
-  /** The header under which the operator registered the key, if it is not the usual one. */
+  /** The header for which the operator registered the key. Defaults to the header of the key's scheme. */
   readonly header?: string;
-  /** How often a message is tried in all; 5. */
+  /** The maximum number of attempts per message. Default 5. */
   readonly attempts?: number;
-  /** How long one try may take; 10 seconds. */
+  /** The timeout of one attempt. Default 10 seconds. */
   readonly timeoutMs?: number;
-  /** The longest wait between two tries; 60 seconds. When the bridge asks for more, the message is given up. */
+  /** The maximum delay between two attempts. Default 60 seconds. If the bridge requests a longer one, sending stops. */
   readonly maxWaitMs?: number;
-  /** How many reactions, stickers and attachments are sent in a minute; 50. */
+  /** The maximum number of reactions, stickers and messages with attachments per minute. Default 50. */
   readonly heavyPerMinute?: number;
   readonly fetch?: typeof fetch;
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 export interface SendOptions {
-  /** Try again while no Mac is connected. Off by default: it may take hours, and nothing is queued. */
+  /** Retry while no Mac is connected. Off by default: it may take hours, and the bridge does not queue. */
   readonly retryNotConnected?: boolean;
   readonly signal?: AbortSignal;
 }
 
-export type Sent =
-  /** On its way to the Mac. What became of it comes by status calls. */
+export type SendResult =
+  /** The bridge forwarded the message to the Mac. Status callbacks report whether it was delivered. */
   | {
       readonly ok: true;
       readonly requestId: string;
@@ -41,37 +41,37 @@ export type Sent =
       readonly locationId: string;
       readonly attempts: number;
     }
-  | NotSent;
+  | SendFailure;
 
-export interface NotSent {
+export interface SendFailure {
   readonly ok: false;
-  /** Of the last answer; missing when there was none. */
+  /** The HTTP status of the last response. Absent if there was none. */
   readonly status?: number;
-  /** One of the documented codes, `UNREACHABLE` when no answer came, or `HTTP_<status>` when it had no code. */
+  /** A documented code, `UNREACHABLE` if there was no response, or `HTTP_<status>` if the response had no code. */
   readonly code: string;
   /** What happened and what to do next. */
   readonly message: string;
-  /** What is wrong with the message, when it was refused before sending. */
+  /** The problems with the message if it failed validation and was not sent. */
   readonly faults?: readonly Fault[];
   readonly attempts: number;
 }
 
-/** Where to send and with which key. Make one and keep it: it holds the imported key and the pace. */
+/** The connection settings of one bridge. Create one and reuse it: it holds the imported key and the rate limiter. */
 export class BridgeClient {
   readonly settings: Required<Omit<ClientOptions, 'privateKey' | 'header'>> & Pick<ClientOptions, 'header'>;
-  /** Reactions, stickers and attachments keep a Mac busy for seconds each. */
-  readonly heavyPace: Pace;
+  /** Limits reactions, stickers and attachments, each of which occupies the Mac for seconds. */
+  readonly heavyLimiter: RateLimiter;
   readonly #privateKey: string | ImportedKey;
   #imported: Promise<ImportedKey> | undefined;
 
   constructor({ privateKey, ...options }: ClientOptions) {
     const defaults = { attempts: 5, timeoutMs: 10_000, maxWaitMs: 60_000, heavyPerMinute: 50, fetch, sleep };
     this.settings = { ...defaults, ...options };
-    this.heavyPace = new Pace(this.settings.heavyPerMinute);
+    this.heavyLimiter = new RateLimiter(this.settings.heavyPerMinute);
     this.#privateKey = privateKey;
   }
 
-  /** Imported at the first message, once. */
+  /** Imports the key on first use. */
   async signingKey(): Promise<ImportedKey> {
     if (typeof this.#privateKey !== 'string') return this.#privateKey;
     this.#imported ??= importPrivateKey(this.#privateKey);
@@ -80,15 +80,15 @@ export class BridgeClient {
 }
 
 /**
- * Sends one message: checks it, signs it once, and posts the same bytes until the bridge takes it, refuses it for good,
- * or the tries are used up. 429, 5xx and a missing answer are tried again, 404 only when asked to, anything else never.
- * Throws for a key that cannot be used and when `signal` aborts; every other outcome is an answer.
+ * Validates a message, signs it once, and posts the same bytes until the bridge accepts it, rejects it permanently, or
+ * the attempts are exhausted. Retries on 429, 5xx and network errors, and on 404 only with `retryNotConnected`. Throws if
+ * the key is unusable or `signal` aborts; every other outcome is returned.
  */
 export async function sendMessage(
   client: BridgeClient,
   message: OutboundMessage,
   options: SendOptions = {},
-): Promise<Sent> {
+): Promise<SendResult> {
   const faults = checkMessage(message);
   const [fault] = faults;
   if (fault) return { ok: false, code: fault.code, message: fault.message, faults, attempts: 0 };
@@ -99,30 +99,30 @@ export async function sendMessage(
     await client.signingKey(),
     header ? { header } : {},
   );
-  if (isHeavy(message)) await client.settings.sleep(client.heavyPace.reserve(Date.now()), options.signal);
+  if (isHeavy(message)) await client.settings.sleep(client.heavyLimiter.reserve(Date.now()), options.signal);
 
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await post(client, signed, options.signal);
-    const result = read(answer, attempt);
-    if (result.ok || attempt >= attempts || !isWorthAnotherTry(result, options)) return result;
-    const asked = answer && waitAskedFor(answer.headers, Date.now());
-    if (asked !== undefined && asked > maxWaitMs) return result;
-    await client.settings.sleep(asked ?? backoff(attempt, maxWaitMs), options.signal);
+    const response = await post(client, signed, options.signal);
+    const result = toResult(response, attempt);
+    if (result.ok || attempt >= attempts || !shouldRetry(result, options)) return result;
+    const requested = response && requestedDelay(response.headers);
+    if (requested !== undefined && requested > maxWaitMs) return result;
+    await client.settings.sleep(requested ?? backoff(attempt, maxWaitMs), options.signal);
   }
 }
 
-interface Answer {
+interface WebhookResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined when no answer came. */
+/** Returns undefined on a network error or timeout. */
 async function post(
   client: BridgeClient,
   signed: SignedWebhook,
   signal?: AbortSignal,
-): Promise<Answer | undefined> {
+): Promise<WebhookResponse | undefined> {
   const { url, timeoutMs, fetch: send } = client.settings;
   signal?.throwIfAborted();
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -150,20 +150,20 @@ function readJson(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function read(answer: Answer | undefined, attempts: number): Sent {
-  if (!answer) {
+function toResult(response: WebhookResponse | undefined, attempts: number): SendResult {
+  if (!response) {
     const message =
-      'No answer came from the bridge. Check the address and the network; the message may have arrived.';
+      'The bridge did not respond. Check the URL and the network; the message may still have arrived.';
     return { ok: false, code: 'UNREACHABLE', message, attempts };
   }
-  const { status, body } = answer;
+  const { status, body } = response;
   const { requestId, messageId, locationId, code } = body;
   if (status !== 200) {
     const known = typeof code === 'string' ? code : `HTTP_${status}`;
     return { ok: false, status, code: known, message: explain(known, body), attempts };
   }
   if (typeof requestId !== 'string' || typeof locationId !== 'string') {
-    const message = 'Something answered 200 that is no bridge. Is this the address of the webhook?';
+    const message = 'The response is not from a Footbridge webhook. Check the URL.';
     return { ok: false, status, code: 'UNEXPECTED_ANSWER', message, attempts };
   }
   return {
@@ -175,28 +175,36 @@ function read(answer: Answer | undefined, attempts: number): Sent {
   };
 }
 
-function explain(code: string, { required }: Answer['body']): string {
+function explain(code: string, { required }: WebhookResponse['body']): string {
   if (code === 'HTTP_401') {
-    return 'The signature was not accepted. Is this key registered with the operator, under this header and for this location?';
+    return 'The signature was rejected. Check that the operator registered this key for this header and this location.';
   }
   const entry = codeEntry(code, 'webhook');
   const missing = Array.isArray(required) ? ` Missing: ${required.join(', ')}.` : '';
   return entry
     ? `${entry.meaning} ${entry.advice}${missing}`
-    : 'The bridge refused the message for a reason unknown to this kit.';
+    : 'The bridge rejected the message with a code that this version of the kit does not know.';
 }
 
-function isWorthAnotherTry({ status, code }: NotSent, { retryNotConnected }: SendOptions): boolean {
+function shouldRetry({ status, code }: SendFailure, { retryNotConnected }: SendOptions): boolean {
   if (status === undefined || status === 429 || status >= 500) return true;
   return code === 'LOCATION_NOT_CONNECTED' && retryNotConnected === true;
 }
 
-const FIRST_WAIT_MS = 500;
+/** Both headers are in seconds; `Retry-After` may also be a date. */
+function requestedDelay(headers: Headers): number | undefined {
+  const now = Date.now();
+  return (
+    parseRetryAfter(headers.get('retry-after'), now) ?? parseRetryAfter(headers.get('ratelimit-reset'), now)
+  );
+}
 
-/** Twice as long each time, and never the same for everybody. */
+const FIRST_DELAY_MS = 500;
+
+/** Exponential backoff with jitter. */
 function backoff(attempt: number, maxWaitMs: number): number {
-  const wait = Math.min(maxWaitMs, FIRST_WAIT_MS * 2 ** (attempt - 1));
-  return wait * (0.5 + Math.random() / 2);
+  const delay = Math.min(maxWaitMs, FIRST_DELAY_MS * 2 ** (attempt - 1));
+  return delay * (0.5 + Math.random() / 2);
 }
 
 function isHeavy({ message = '', attachments = [] }: OutboundMessage): boolean {
@@ -204,7 +212,7 @@ function isHeavy({ message = '', attachments = [] }: OutboundMessage): boolean {
   return attachments.length > 0 || metadata?.reaction !== undefined || metadata?.sticker !== undefined;
 }
 
-/** Node 20 can only make a promise this way. */
+/** Uses the Promise constructor because the kit also runs on Node 20. */
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (ms <= 0) return Promise.resolve();
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { encodeBase64 } from '@footbridge/protocol/base64';
 import { algorithmOf, importPrivateKey, type ImportedKey, type Scheme } from './keys.ts';
 
-/** The header in which the bridge expects a signature, unless the operator registered the key under another one. */
+/** The default header of each signature scheme. The operator may register a key for another header. */
 export const SIGNATURE_HEADERS = {
   Ed25519: 'X-CRM-Signature',
   'RSA-SHA256': 'X-WH-Signature',
@@ -10,18 +10,18 @@ export const SIGNATURE_HEADERS = {
 export interface SignedWebhook {
   /** `Content-Type` and the signature. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes that were signed. Send these and no others: a body written anew has another signature. */
+  /** The bytes that were signed. Send exactly these: a re-serialised body does not match the signature. */
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
 export interface SignOptions {
-  /** The header under which the operator registered the key. */
+  /** The header for which the operator registered the key. */
   readonly header?: string;
 }
 
 /**
- * Signs the exact bytes of a webhook body with the CRM's private key, PEM or imported before.
- * The scheme follows from the key.
+ * Signs the exact bytes of a webhook body with the CRM's private key, given as PEM or already imported.
+ * The type of the key determines the signature scheme.
  */
 export async function signWebhook(
   body: string | Uint8Array,

@@ -1,11 +1,11 @@
 import { codeEntry } from '@footbridge/protocol/codes';
 
-/** What the bridge reports about an outbound message. */
+/** The status of an outbound message as reported by the bridge. */
 export type MessageStatus = 'pending' | 'delivered' | 'failed';
 
 /**
- * The status to show after another one came in. Status calls may cross each other: `delivered` and `failed` are final,
- * a late `pending` is ignored, and so is whatever the bridge does not send.
+ * Returns the status to show after a status callback. Callbacks may arrive out of order: `delivered` and `failed` are
+ * final, and a late `pending` or an unknown status is ignored.
  */
 export function nextStatus(current: MessageStatus | undefined, incoming: string): MessageStatus | undefined {
   if (current === 'delivered' || current === 'failed') return current;
@@ -13,11 +13,11 @@ export function nextStatus(current: MessageStatus | undefined, incoming: string)
 }
 
 export interface RetryAdvice {
-  /** Whether sending it again by program makes sense. */
+  /** Whether an automatic retry makes sense. */
   readonly retry: boolean;
-  /** Whether the cause may pass without anybody changing the request. */
+  /** Whether the same request may succeed later. */
   readonly transient: boolean;
-  /** At least this long before the next try; without it the cause must be gone first, as the advice says. */
+  /** The minimum delay before the next attempt. If absent, the cause named in `advice` must be resolved first. */
   readonly waitMs?: number;
   readonly advice: string;
 }
@@ -25,14 +25,15 @@ export interface RetryAdvice {
 const UNKNOWN: RetryAdvice = {
   retry: false,
   transient: true,
-  advice: 'This code is newer than this kit: show it to a person, and do not try again by program.',
+  advice:
+    'This version of the kit does not know the code: show it to a person and do not retry automatically.',
 };
 
 const BACKOFF_MS = 5_000;
-/** The queue of a Mac that is full needs longer to drain. */
+/** A full queue on the Mac takes longer to drain. */
 const WAITS: Readonly<Record<string, number>> = { RATE_LIMITED: 30_000 };
 
-/** What to do about the `error.code` of a failed message. */
+/** Returns the retry advice for the `error.code` of a failed message. */
 export function isRetryable(code: string): RetryAdvice {
   const entry = codeEntry(code, 'status');
   if (!entry) return UNKNOWN;

@@ -38,7 +38,7 @@ async function isAccepted(
 
 describe('signatures', () => {
   it.each([...ed25519.valid, ...rsa.valid])(
-    'the vector states its bytes: $name',
+    'the vector has the stated bytes, length and digest: $name',
     ({ body, bodyBase64, bytes, sha256 }) => {
       const raw = Buffer.from(bodyBase64, 'base64');
       expect([raw.toString(), raw.length]).toEqual([body, bytes]);
@@ -53,7 +53,7 @@ describe('signatures', () => {
     expect(await isAccepted(body, signature, publicKeyPem, 'Ed25519')).toBe(true);
   });
 
-  it.each(ed25519.invalid)('Ed25519 refuses: $name', async ({ key, body, signature }) => {
+  it.each(ed25519.invalid)('Ed25519 rejects: $name', async ({ key, body, signature }) => {
     expect(await isAccepted(body, signature, keyNamed(key).publicKeyPem, 'Ed25519')).toBe(false);
   });
 
@@ -63,50 +63,56 @@ describe('signatures', () => {
     expect(await isAccepted(body, signature, rsa.key.publicKeyPem, 'RSA-SHA256')).toBe(true);
   });
 
-  it.each(rsa.invalid)('RSA-SHA256 refuses: $name', async ({ body, signature }) => {
+  it.each(rsa.invalid)('RSA-SHA256 rejects: $name', async ({ body, signature }) => {
     expect(await isAccepted(body, signature, rsa.key.publicKeyPem, 'RSA-SHA256')).toBe(false);
   });
 
-  it.each(base64.spellings)('a signature spelt $name', async ({ value, ok }) => {
-    expect(await isAccepted(base64.body, value, keyNamed('seed').publicKeyPem, 'Ed25519')).toBe(ok);
-  });
+  it.each(base64.spellings)(
+    'accepts exactly one base64 encoding of a signature: $name',
+    async ({ value, ok }) => {
+      expect(await isAccepted(base64.body, value, keyNamed('seed').publicKeyPem, 'Ed25519')).toBe(ok);
+    },
+  );
 });
 
 const { aliases } = aliasVectors;
 
 describe('messages', () => {
-  it('all 31 removed aliases are there', () => {
+  it('the vectors contain all 31 removed aliases', () => {
     expect(new Set(aliases.map(({ alias }) => alias)).size).toBe(31);
   });
 
-  it.each(aliases)('$alias is refused with a hint', ({ alias, field, body }) => {
+  it.each(aliases)('$alias is rejected with a hint', ({ alias, field, body }) => {
     const fault = checkMessage(body).find((found) => found.field === alias);
     expect(fault?.code).toBe('MISSING_REQUIRED_FIELDS');
     expect(fault?.message).toContain(field === 'conversationId' ? 'messageId' : `use ${field}`);
   });
 
-  it.each(lengths.texts)('$units units of $unit', ({ unit, times, units, codePoints, utf8Bytes, ok }) => {
-    const message = unit.repeat(times);
-    expect([message.length, Array.from(message).length, Buffer.byteLength(message)]).toEqual([
-      units,
-      codePoints,
-      utf8Bytes,
-    ]);
-    const faults = checkMessage({
-      locationId: 'locTEST1',
-      contactId: 'c1',
-      message,
-    });
-    expect(faults.map(({ code }) => code)).toEqual(ok ? [] : ['MESSAGE_BODY_TOO_LONG']);
-    if (!ok) expect(faults[0]?.message).toContain(`${units} UTF-16 units`);
-    expect(units <= lengths.limit).toBe(ok);
-  });
+  it.each(lengths.texts)(
+    'checks the length of $units code units of $unit',
+    ({ unit, times, units, codePoints, utf8Bytes, ok }) => {
+      const message = unit.repeat(times);
+      expect([message.length, Array.from(message).length, Buffer.byteLength(message)]).toEqual([
+        units,
+        codePoints,
+        utf8Bytes,
+      ]);
+      const faults = checkMessage({
+        locationId: 'locTEST1',
+        contactId: 'c1',
+        message,
+      });
+      expect(faults.map(({ code }) => code)).toEqual(ok ? [] : ['MESSAGE_BODY_TOO_LONG']);
+      if (!ok) expect(faults[0]?.message).toContain(`${units} UTF-16 code units`);
+      expect(units <= lengths.limit).toBe(ok);
+    },
+  );
 });
 
 const { footers } = footerVectors;
 
 describe('footers', () => {
-  it('F1 there are enough of them, and no two are the same', () => {
+  it('F1 the vectors contain at least 60 different messages', () => {
     expect(new Set(footers.map(({ message }) => message)).size).toBe(footers.length);
     expect(footers.length).toBeGreaterThanOrEqual(60);
   });
@@ -120,15 +126,18 @@ describe('footers', () => {
     expect(stripFooter(message)).toBe(text);
   });
 
-  it.each(footers)('F10 written over: $name', ({ message: text }) => {
-    for (const form of ['block', 'sentinel'] as const) {
-      expect(parseFooter(makeFooter({ chat_id: 7 }, { text, form }))).toMatchObject({
-        text,
-        metadata: { chat_id: 7 },
-        form,
-      });
-    }
-  });
+  it.each(footers)(
+    'F10 survives a round trip as the text before another footer: $name',
+    ({ message: text }) => {
+      for (const form of ['block', 'sentinel'] as const) {
+        expect(parseFooter(makeFooter({ chat_id: 7 }, { text, form }))).toMatchObject({
+          text,
+          metadata: { chat_id: 7 },
+          form,
+        });
+      }
+    },
+  );
 });
 
 interface Sequence {
@@ -140,7 +149,7 @@ interface Sequence {
 const sequences: Sequence[] = reactionVectors.sequences;
 
 describe('reactions', () => {
-  it('F9 there are enough sequences', () => {
+  it('F9 the vectors contain at least 40 sequences', () => {
     expect(sequences.length).toBeGreaterThanOrEqual(40);
   });
 

@@ -1,5 +1,5 @@
 import { verifyWebhook } from '@footbridge/kit';
-import type { TrustedKey, Verified } from '@footbridge/kit';
+import type { TrustedKey, VerifyResult } from '@footbridge/kit';
 import { useEffect, useState } from 'preact/hooks';
 
 import { about } from '../events.ts';
@@ -8,7 +8,7 @@ import type { HttpExchange } from '../shapes.ts';
 
 /** The signature checked again, here, by the kit, over the very bytes that crossed the wire. */
 export function Signature({ entry }: { entry: HttpExchange }) {
-  const [verified, setVerified] = useState<Verified<TrustedKey>>();
+  const [verified, setVerified] = useState<VerifyResult<TrustedKey>>();
   const publicKey = about.value?.publicKey;
   useEffect(() => {
     if (publicKey === undefined) return;

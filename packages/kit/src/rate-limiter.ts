@@ -1,7 +1,7 @@
 const MINUTE_MS = 60_000;
 
-/** Lets at most so many through in any minute. */
-export class Pace {
+/** Spaces out calls so that no sliding minute contains more than a fixed number of them. */
+export class RateLimiter {
   readonly #perMinute: number;
   #starts: number[] = [];
 
@@ -9,7 +9,7 @@ export class Pace {
     this.#perMinute = perMinute;
   }
 
-  /** Takes the next free place and says how long to wait for it. */
+  /** Reserves the next free slot and returns how many milliseconds to wait for it. */
   reserve(now: number): number {
     this.#starts = this.#starts.filter((start) => start > now - MINUTE_MS);
     const oldest = this.#starts.at(-this.#perMinute);
