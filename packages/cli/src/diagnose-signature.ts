@@ -10,7 +10,7 @@ export interface CandidateKey {
   readonly publicKey: string;
 }
 
-/** How far a signature got, and where it stopped. */
+/** The steps of the verification, in order. */
 export type Step = 'header' | 'base64' | 'length' | 'key' | 'body' | 'verified';
 
 export interface Diagnosis {
@@ -25,7 +25,7 @@ export interface Diagnosis {
   readonly bodySha256: string;
 }
 
-/** Goes the way of the service, step by step, and says which step fails and what most likely happened. Needs no service. */
+/** Verifies a signature as the service does and returns the step that fails, with the most likely cause. Works offline. */
 export function diagnoseSignature(body: Buffer, signature: string, keys: readonly CandidateKey[]): Diagnosis {
   const facts = { bodyBytes: body.length, bodySha256: createHash('sha256').update(body).digest('hex') };
   const fail = (step: Step, reason: string, hint?: string): Diagnosis => ({
@@ -37,46 +37,51 @@ export function diagnoseSignature(body: Buffer, signature: string, keys: readonl
   });
 
   if (signature === '')
-    return fail('header', 'there is no signature', 'the request must carry the signature header');
+    return fail('header', 'the signature is empty', 'the request must have a signature header');
   if (signature === 'N/A')
-    return fail('header', 'the header says N/A: the CRM did not sign', 'switch signing on in the CRM');
+    return fail('header', 'the header is N/A: the CRM did not sign the request', 'enable signing in the CRM');
   const bytes = decodeBase64(signature);
   if (bytes === undefined) return fail('base64', 'the signature is not strict base64', base64Hint(signature));
 
-  const known = keys.map(({ label, scheme, publicKey }) => ({
+  const candidates = keys.map(({ label, scheme, publicKey }) => ({
     label,
     scheme,
     key: createPublicKey(publicKey),
   }));
-  const fitting = known.filter(({ key }) => signatureBytes(key) === bytes.length);
-  const found = { ...facts, signatureBytes: bytes.length };
-  if (fitting.length === 0)
+  const sameLength = candidates.filter(({ key }) => signatureBytes(key) === bytes.length);
+  const details = { ...facts, signatureBytes: bytes.length };
+  if (sameLength.length === 0)
     return {
-      ...fail('length', `the signature has ${bytes.length} bytes, which fits no key`, lengthHint(known)),
-      ...found,
+      ...fail(
+        'length',
+        `the signature has ${bytes.length} bytes, which matches no key`,
+        lengthHint(candidates),
+      ),
+      ...details,
     };
 
-  const by = (content: Buffer) => fitting.find(({ key, scheme }) => verifies(key, scheme, content, bytes));
-  const match = by(body);
-  if (match !== undefined)
-    return { ok: true, step: 'verified', reason: 'the signature is good', key: match.label, ...found };
+  const signerOf = (content: Buffer) =>
+    sameLength.find(({ key, scheme }) => verifies(key, scheme, content, bytes));
+  const signer = signerOf(body);
+  if (signer !== undefined)
+    return { ok: true, step: 'verified', reason: 'the signature is valid', key: signer.label, ...details };
 
-  for (const { what, content } of repairs(body)) {
-    const repaired = by(content);
-    if (repaired !== undefined)
+  for (const { description, content } of originalCandidates(body)) {
+    const original = signerOf(content);
+    if (original !== undefined)
       return {
-        ...fail('body', 'the body changed after it was signed', `the signature matches ${what}`),
-        key: repaired.label,
-        ...found,
+        ...fail('body', 'the body was changed after it was signed', `the signature matches ${description}`),
+        key: original.label,
+        ...details,
       };
   }
   return {
     ...fail(
       'key',
-      `none of ${fitting.length} fitting keys made this signature over this body`,
-      'either the key is not registered, or the body is not the bytes that were signed; save the raw request and compare its SHA-256',
+      `the signature does not match the body under any of ${sameLength.length} keys`,
+      'either the key is not registered, or these are not the bytes that were signed; save the raw request and compare its SHA-256',
     ),
-    ...found,
+    ...details,
   };
 }
 
@@ -91,42 +96,48 @@ function verifies(key: KeyObject, scheme: string, body: Buffer, signature: Uint8
 }
 
 function base64Hint(signature: string): string {
-  if (/\s/.test(signature)) return 'it holds white space; was the header folded or copied over two lines?';
-  if (/[-_]/.test(signature)) return 'it uses the URL-safe letters - and _; the standard ones are + and /';
-  if (signature.includes(',')) return 'it holds several values; was the header sent twice?';
-  if (/^[0-9a-f]+$/i.test(signature)) return 'it looks like hex; encode the same bytes as base64';
-  if (signature.length % 4 !== 0) return 'its length is no multiple of four; is the padding (=) missing?';
-  return 'it holds letters that are not base64, or unused bits that are not zero';
+  if (/\s/.test(signature)) return 'it contains white space; check whether it was copied over two lines';
+  if (/[-_]/.test(signature))
+    return 'it uses the URL-safe alphabet (- and _) instead of the standard one (+ and /)';
+  if (signature.includes(',')) return 'it contains several values; check whether the header was sent twice';
+  if (/^[0-9a-f]+$/i.test(signature)) return 'it looks like hex; encode the bytes as base64 instead';
+  if (signature.length % 4 !== 0)
+    return 'its length is not a multiple of four; the padding (=) may be missing';
+  return 'it contains characters that are not base64, or unused bits that are not zero';
 }
 
 function lengthHint(keys: readonly { key: KeyObject }[]): string {
   if (keys.length === 0) return 'no key was given';
   const lengths = [...new Set(keys.map(({ key }) => signatureBytes(key)))];
-  return `expected ${lengths.join(' or ')} bytes; an Ed25519 signature has 64, an RSA one as many as its key`;
+  return `expected ${lengths.join(' or ')} bytes; an Ed25519 signature has 64, an RSA signature as many as its key`;
 }
 
-/** What programs do to a body between signing and sending, undone. Cheap guesses, the most common first. */
-function* repairs(body: Buffer): Generator<{ what: string; content: Buffer }> {
+/** Yields what the body may have been before common changes between signing and sending, the most common first. */
+function* originalCandidates(body: Buffer): Generator<{ description: string; content: Buffer }> {
   const text = body.toString('utf8');
-  const guess = (what: string, changed: string) => ({ what, content: Buffer.from(changed) });
-  yield guess('the body without the line break at its end', text.replace(/\r?\n$/, ''));
-  yield guess('the body with a line break at its end', `${text}\n`);
-  yield guess('the body without white space around it', text.trim());
-  yield guess('the body with CRLF turned into LF', text.replaceAll('\r\n', '\n'));
-  yield guess('the body with LF turned into CRLF', text.replaceAll('\n', '\r\n'));
+  const guess = (description: string, changed: string) => ({ description, content: Buffer.from(changed) });
+  yield guess('the body without its trailing line break', text.replace(/\r?\n$/, ''));
+  yield guess('the body with a trailing line break', `${text}\n`);
+  yield guess('the body without surrounding white space', text.trim());
+  yield guess('the body with LF instead of CRLF', text.replaceAll('\r\n', '\n'));
+  yield guess('the body with CRLF instead of LF', text.replaceAll('\n', '\r\n'));
   yield guess('the body without its byte order mark', text.replace(/^\ufeff/, ''));
   const json = parsed(text);
   if (json === undefined) return;
   const compact = JSON.stringify(json);
-  const re = (how: string) => `the same JSON ${how}: the body was probably re-serialised after signing`;
-  yield guess(re('written compactly'), compact);
-  yield guess(re('with an indent of two'), JSON.stringify(json, null, 2));
-  yield guess(re('with an indent of four'), JSON.stringify(json, null, 4));
-  yield guess(re('with spaces after commas and colons, as Python writes it'), spaced(json));
-  yield guess(re('with escaped letters and spaces, as Python writes it'), escaped(spaced(json)));
-  yield guess(re('with escaped slashes, as PHP writes it'), escaped(compact).replaceAll('/', '\\/'));
-  yield guess(re('with escaped letters'), escaped(compact));
-  yield guess(re('with its names sorted'), JSON.stringify(sorted(json)));
+  const reserialised = (form: string) =>
+    `the same JSON ${form}: the body was probably re-serialised after signing`;
+  yield guess(reserialised('in compact form'), compact);
+  yield guess(reserialised('with an indent of two'), JSON.stringify(json, null, 2));
+  yield guess(reserialised('with an indent of four'), JSON.stringify(json, null, 4));
+  yield guess(reserialised('with spaces after commas and colons, as Python writes it'), spaced(json));
+  yield guess(reserialised('with non-ASCII escapes and spaces, as Python writes it'), escaped(spaced(json)));
+  yield guess(
+    reserialised('with escaped slashes, as PHP writes it'),
+    escaped(compact).replaceAll('/', '\\/'),
+  );
+  yield guess(reserialised('with non-ASCII escapes'), escaped(compact));
+  yield guess(reserialised('with sorted keys'), JSON.stringify(sorted(json)));
 }
 
 function parsed(text: string): object | undefined {

@@ -10,11 +10,11 @@ import { locationCommand } from './commands/location.ts';
 import { redeliverCommand } from './commands/redeliver.ts';
 import { showCommand } from './commands/show.ts';
 import { tailCommand } from './commands/tail.ts';
-import { EXIT, Failure } from './failure.ts';
+import { EXIT, CliError } from './cli-error.ts';
 import { createOutput } from './output.ts';
-import { addSharedOptions } from './tools.ts';
+import { addSharedOptions } from './command-context.ts';
 
-/** One line per command; each adds itself and its subcommands to the program. */
+/** Each function adds a command and its subcommands to the program. */
 const COMMANDS = [
   keysCommand,
   licenseCommand,
@@ -30,7 +30,7 @@ const { version } = createRequire(import.meta.url)('../package.json') as { versi
 
 export function createProgram(): Command {
   const program = addSharedOptions(new Command('footbridge'))
-    .description('Runs and inspects a Footbridge service.')
+    .description('Manage and inspect a Footbridge service.')
     .version(version)
     .showSuggestionAfterError()
     .showHelpAfterError('Try --help.')
@@ -44,17 +44,18 @@ async function run(args: readonly string[]): Promise<number> {
     await createProgram().parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? EXIT.done);
   } catch (error) {
-    // Commander has printed its own message; help and version come this way too, with exit code 0.
+    // Commander has already printed its message. It also throws for --help and --version, with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const failure =
-      error instanceof Failure
+    const cliError =
+      error instanceof CliError
         ? error
-        : new Failure(`this should not have happened: ${String(error)}`, {
+        : new CliError(`internal error: ${String(error)}`, {
             exitCode: EXIT.bug,
+            next: 'this is a bug in footbridge, please report it',
             cause: error,
           });
-    createOutput({ json: args.includes('--json'), quiet: false }).failure(failure);
-    return failure.exitCode;
+    createOutput({ json: args.includes('--json'), quiet: false }).error(cliError);
+    return cliError.exitCode;
   }
 }
 

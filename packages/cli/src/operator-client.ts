@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 
-import { EXIT, Failure } from './failure.ts';
+import { EXIT, CliError } from './cli-error.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 
@@ -15,10 +15,10 @@ export interface OperatorOptions {
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** The operator API of a running service. Every way to fail ends as a Failure with the exit code that scripts rely on. */
+/** Client of the operator API. Every method rejects with a CliError that has the matching exit code. */
 export interface OperatorClient {
   call<T>(method: Method, path: string, body?: object): Promise<T>;
-  /** Server-sent events after `lastId`, from the moment this resolves until the connection ends or breaks. */
+  /** Subscribes to server-sent events after `lastId`. Resolves once subscribed; the iteration ends with the connection. */
   events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;
 }
 
@@ -27,7 +27,7 @@ export function createOperatorClient(options: OperatorOptions, env = process.env
   const base = options.url.replace(/\/+$/, '');
   return {
     async call<T>(method: Method, path: string, body?: object): Promise<T> {
-      const answer = await reach(base, path, {
+      const response = await request(base, path, {
         method,
         headers: {
           Authorization: `Bearer ${token}`,
@@ -36,24 +36,24 @@ export function createOperatorClient(options: OperatorOptions, env = process.env
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(options.timeoutMs),
       });
-      const text = await answer.text();
-      if (answer.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
-      throw refusal(answer, text);
+      const text = await response.text();
+      if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
+      throw toError(response, text);
     },
     async events(path, lastId) {
-      const answer = await reach(base, path, {
+      const response = await request(base, path, {
         headers: {
           Authorization: `Bearer ${token}`,
           ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
         },
       });
-      if (!answer.ok || answer.body === null) throw refusal(answer, await answer.text());
-      return serverSentEvents(answer.body);
+      if (!response.ok || response.body === null) throw toError(response, await response.text());
+      return serverSentEvents(response.body);
     },
   };
 }
 
-/** A token on the command line would be seen by everybody on the machine, so it comes from a file or the environment. */
+/** A command-line option would expose the token in the process list, so it comes from a file or the environment. */
 function operatorToken(file: string | undefined, env: NodeJS.ProcessEnv): string {
   if (file !== undefined) return readToken(file);
   const given = env['OPERATOR_TOKEN'];
@@ -65,22 +65,22 @@ function readToken(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new Failure(`the operator token is not in ${file}`, {
+    throw new CliError(`cannot read the operator token from ${file}`, {
       exitCode: EXIT.configuration,
-      next: 'run this where the service keeps its data, or give --token-file, OPERATOR_TOKEN or DATA_DIR',
+      next: 'set OPERATOR_TOKEN or DATA_DIR, pass --token-file, or run this in the directory of the service',
       cause: error,
     });
   }
 }
 
-async function reach(base: string, path: string, init: RequestInit): Promise<Response> {
+async function request(base: string, path: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(base + path, { ...init, redirect: 'error' });
   } catch (error) {
-    const late = error instanceof DOMException && error.name === 'TimeoutError';
-    throw new Failure(late ? `${base} did not answer in time` : `nothing answers at ${base}`, {
-      exitCode: late ? EXIT.timedOut : EXIT.unreachable,
-      next: 'is the service running? Its operator listener is ADMIN_HOST:ADMIN_PORT; name another with --url',
+    const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
+    throw new CliError(timedOut ? `${base} did not respond in time` : `cannot connect to ${base}`, {
+      exitCode: timedOut ? EXIT.timedOut : EXIT.unreachable,
+      next: 'check that the service is running; its operator API listens on ADMIN_HOST:ADMIN_PORT, or pass --url',
       cause: error,
     });
   }
@@ -94,19 +94,17 @@ const EXIT_OF: Readonly<Record<number, number>> = {
 };
 
 const NEXT_OF: Readonly<Record<number, string>> = {
-  401: 'the token of this service is in its OPERATOR_TOKEN, or in DATA_DIR/operator-token',
+  401: "use the service's own OPERATOR_TOKEN, or the token in its DATA_DIR/operator-token",
   429: 'wait, then try again',
 };
 
-function refusal(answer: Response, text: string): Failure {
+function toError(response: Response, text: string): CliError {
+  const { status, headers } = response;
   const body = errorBody(text);
-  const waitMs = parseRetryAfter(answer.headers.get('retry-after'), Date.now());
-  return new Failure(body.message ?? body.error ?? `the service answered ${answer.status}`, {
-    exitCode: EXIT_OF[answer.status] ?? (answer.status >= 500 ? EXIT.unreachable : EXIT.failed),
-    next:
-      answer.status === 429 && waitMs !== undefined
-        ? `wait ${Math.ceil(waitMs / 1000)} s, then try again`
-        : NEXT_OF[answer.status],
+  const delayMs = status === 429 ? parseRetryAfter(headers.get('retry-after'), Date.now()) : undefined;
+  return new CliError(body.message ?? body.error ?? `the service responded with HTTP ${status}`, {
+    exitCode: EXIT_OF[status] ?? (status >= 500 ? EXIT.unreachable : EXIT.failed),
+    next: delayMs === undefined ? NEXT_OF[status] : `wait ${Math.ceil(delayMs / 1000)} s, then try again`,
     code: body.code,
   });
 }

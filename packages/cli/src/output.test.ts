@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { Failure } from './failure.ts';
+import { CliError } from './cli-error.ts';
 import { createOutput, printable } from './output.ts';
 
 function streams(isTTY: boolean) {
@@ -21,7 +21,7 @@ const COLUMNS = [
 const plain = (text: string) => text.replace(new RegExp(String.raw`\u001b\[\d+m`, 'g'), '');
 
 describe('output', () => {
-  it('is a table for people', () => {
+  it('prints a table to a terminal', () => {
     const { stdout, stderr, out } = streams(true);
     createOutput({ json: false, quiet: false }, stdout, stderr).rows(
       [
@@ -35,9 +35,9 @@ describe('output', () => {
   });
 
   it.each([
-    ['when it is piped', false, false],
-    ['when it is asked for', true, true],
-  ])('is one JSON object per line %s', (_name, json, isTTY) => {
+    ['when stdout is piped', false, false],
+    ['with --json', true, true],
+  ])('prints one JSON object per line %s', (_name, json, isTTY) => {
     const { stdout, stderr, out } = streams(isTTY);
     const output = createOutput({ json, quiet: false }, stdout, stderr);
     output.rows([{ id: 'a' }, { id: 'b' }], COLUMNS, 'none');
@@ -45,21 +45,21 @@ describe('output', () => {
     expect(out.join('')).toBe('{"id":"a"}\n{"id":"b"}\n{"done":true}\n');
   });
 
-  it('says what there would be when there is nothing, beside the data', () => {
+  it('prints the message for an empty table to stderr', () => {
     const { stdout, stderr, out, err } = streams(true);
     createOutput({ json: false, quiet: false }, stdout, stderr).rows([], COLUMNS, 'Nothing yet.');
     expect([out, err]).toEqual([[], ['Nothing yet.\n']]);
   });
 
-  it('tells a failure with the next step', () => {
+  it('prints an error with the next step', () => {
     const { stdout, stderr, err } = streams(true);
-    createOutput({ json: false, quiet: false }, stdout, stderr).failure(
-      new Failure('it broke', { next: 'mend it' }),
+    createOutput({ json: false, quiet: false }, stdout, stderr).error(
+      new CliError('no such key', { next: 'footbridge keys list' }),
     );
-    expect(plain(err.join(''))).toBe('✖ it broke\n  Next: mend it\n');
+    expect(plain(err.join(''))).toBe('✖ no such key\n  Next: footbridge keys list\n');
   });
 
-  it('lets no foreign text play with the terminal', () => {
+  it('replaces control characters in untrusted text', () => {
     expect(printable('a\u001b[31mb\u202ec\nd\u2028')).toBe('a·[31mb·c·d·');
   });
 });

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 
-import type { Failure } from './failure.ts';
+import type { CliError } from './cli-error.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -9,15 +9,15 @@ export interface Column {
   readonly value: (row: Row) => string;
 }
 
-/** Data goes to stdout: a table or a sentence for a person at a terminal, one JSON object per line for everybody else. */
+/** Writes results to stdout: tables and sentences to a terminal, one JSON object per line otherwise. Hints and errors go to stderr. */
 export interface Output {
   readonly json: boolean;
   rows(rows: readonly Row[], columns: readonly Column[], whenEmpty: string): void;
-  /** One result: `sentence` for people, `data` for programs. */
+  /** Writes one result: `sentence` to a terminal, otherwise `data` as JSON. */
   result(sentence: string, data: Row): void;
-  /** Advice for people; programs do not get it. */
+  /** Writes a hint to a terminal. Omitted from JSON output. */
   hint(text: string): void;
-  failure(failure: Failure): void;
+  error(error: CliError): void;
 }
 
 interface Stream {
@@ -31,21 +31,21 @@ export function createOutput(
   stderr: Stream = process.stderr,
 ): Output {
   const json = options.json || stdout.isTTY !== true;
-  const say = (text: string) => void stdout.write(`${text}\n`);
+  const print = (text: string) => void stdout.write(`${text}\n`);
   const warn = (text: string) => void stderr.write(`${text}\n`);
 
   return {
     json,
     rows(rows, columns, whenEmpty) {
-      if (json) for (const row of rows) say(JSON.stringify(row));
+      if (json) for (const row of rows) print(JSON.stringify(row));
       else if (rows.length === 0) warn(whenEmpty);
-      else say(table(rows, columns));
+      else print(table(rows, columns));
     },
-    result: (sentence, data) => say(json ? JSON.stringify(data) : sentence),
+    result: (sentence, data) => print(json ? JSON.stringify(data) : sentence),
     hint(text) {
       if (!json && !options.quiet) warn(styleText('dim', text, { stream: process.stderr }));
     },
-    failure({ message, next, code }) {
+    error({ message, next, code }) {
       if (json) warn(JSON.stringify({ error: message, code, next }));
       else warn(`${styleText('red', '✖', { stream: process.stderr })} ${printable(message)}`);
       if (!json && next !== undefined) warn(`  Next: ${next}`);
@@ -67,7 +67,7 @@ function table(rows: readonly Row[], columns: readonly Column[]): string {
   return [head, ...cells.map(line)].join('\n');
 }
 
-/** Foreign text must not move the cursor or change the colours of somebody's terminal. */
+/** Replaces control and format characters, so that untrusted text cannot move the cursor or change terminal colours. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·').toWellFormed();
 }

@@ -4,12 +4,12 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** Reads an event stream until it ends; one that breaks has ended. */
+/** Parses an event stream. Ends without an error if the connection breaks. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   try {
     yield* read(body);
   } catch {
-    // Who listens can take it up again after the last event.
+    // The caller can resume after the last event.
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 
-import { EXIT, Failure } from '../failure.ts';
+import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
-import { toolsOf } from '../tools.ts';
+import { contextOf } from '../command-context.ts';
 
 interface Device {
   readonly id: string;
@@ -23,20 +23,20 @@ Examples:
   footbridge device list
   footbridge device revoke mac-4f2a19`;
 
-/** `footbridge device`: the Macs that hold seats. */
+/** `footbridge device`: the activated Macs. */
 export function deviceCommand(program: Command): void {
   const device = program
     .command('device')
-    .description('Macs that were activated')
+    .description('manage activated Macs')
     .addHelpText('after', EXAMPLES);
 
   device
     .command('list')
-    .description('show all Macs, which are connected and when they were last seen')
+    .description('list all Macs with their connections and when they were last seen')
     .action(async (_options: object, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       output.rows(
-        (await list(operator())).map((one) => ({ ...one })),
+        (await list(operator())).map((entry) => ({ ...entry })),
         [
           { title: 'ID', value: (row) => String(row['id']) },
           { title: 'DEVICE', value: (row) => String(row['deviceId']) },
@@ -51,34 +51,36 @@ export function deviceCommand(program: Command): void {
           },
           { title: 'LAST SEEN', value: (row) => String(row['lastSeenAt']).slice(0, 19).replace('T', ' ') },
         ],
-        'No Mac was activated yet. Make a license with `footbridge license create` and start the agent with its key.',
+        'No Macs are activated. Create a license with `footbridge license create` and start the agent with its key.',
       );
     });
 
   device
     .command('revoke <device>')
-    .description('send a Mac away, free its seat and let it not activate again; by id, device id or name')
+    .description(
+      'disconnect a Mac, free its seat and block it from activating again; by id, device id or name',
+    )
     .action(async (wanted: string, _options: object, command: Command) => {
-      const { output, operator, confirm } = toolsOf(command);
+      const { output, operator, confirm } = contextOf(command);
       const client = operator();
       const found = await find(client, wanted);
       await confirm(
-        `Revoke ${printable(found.name)} (${found.deviceId})? It cannot send or receive any more.`,
+        `Revoke ${printable(found.name)} (${found.deviceId})? It will no longer send or receive messages.`,
       );
       const changed = await client.call<Device>('POST', `/operator/devices/${found.id}/revoke`);
       output.result(`${printable(changed.name)} is revoked; its seat is free.`, { ...changed });
-      output.hint(`footbridge device restore ${found.id}   lets it activate again`);
+      output.hint(`To let it activate again: footbridge device restore ${found.id}`);
     });
 
   device
     .command('restore <device>')
     .description('let a revoked Mac activate again; by id, device id or name')
     .action(async (wanted: string, _options: object, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       const client = operator();
       const { id } = await find(client, wanted);
       const changed = await client.call<Device>('POST', `/operator/devices/${id}/restore`);
-      output.result(`${printable(changed.name)} may activate again.`, { ...changed });
+      output.result(`${printable(changed.name)} can activate again.`, { ...changed });
     });
 }
 
@@ -90,11 +92,11 @@ async function find(client: OperatorClient, wanted: string): Promise<Device> {
   const all = await list(client);
   const exact = all.find(({ id }) => id === wanted);
   if (exact !== undefined) return exact;
-  const fitting = all.filter(({ deviceId, name }) => deviceId === wanted || name === wanted);
-  const [only] = fitting;
-  if (only !== undefined && fitting.length === 1) return only;
-  throw new Failure(
-    only === undefined ? `no device is ${wanted}` : `${fitting.length} devices are called ${wanted}`,
-    { exitCode: EXIT.notFound, next: 'footbridge device list shows them with their ids' },
+  const matches = all.filter(({ deviceId, name }) => deviceId === wanted || name === wanted);
+  const [only] = matches;
+  if (only !== undefined && matches.length === 1) return only;
+  throw new CliError(
+    only === undefined ? `no device matches ${wanted}` : `${matches.length} devices match ${wanted}`,
+    { exitCode: EXIT.notFound, next: 'run footbridge device list to see their ids' },
   );
 }

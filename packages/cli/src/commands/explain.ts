@@ -2,71 +2,74 @@ import { CODES, codeEntries } from '@footbridge/protocol/codes';
 import type { Channel, CodeEntry, Retry } from '@footbridge/protocol/codes';
 import type { Command } from 'commander';
 
-import { EXIT, Failure } from '../failure.ts';
-import { toolsOf } from '../tools.ts';
+import { EXIT, CliError } from '../cli-error.ts';
+import { contextOf } from '../command-context.ts';
 
 const EXAMPLES = `
 Examples:
   footbridge explain EMOJI_NOT_IN_RECENTS
   footbridge explain`;
 
-const WHERE: Readonly<Record<Channel, string>> = {
-  webhook: 'answer of the webhook',
+const CHANNELS: Readonly<Record<Channel, string>> = {
+  webhook: 'webhook response',
   status: 'error.code of a status callback',
-  inbound: 'inbound message that the CRM does not have',
-  oauth: 'answer of the OAuth callback',
-  enrolment: 'answer to a Mac',
-  operator: 'answer of the operator API',
+  inbound: 'undelivered inbound message',
+  oauth: 'OAuth callback response',
+  enrolment: 'response to a Mac',
+  operator: 'operator API response',
 };
 
 const RETRY: Readonly<Record<Retry, string>> = {
-  yes: 'yes, after a while',
-  no: 'no, the same request fails again',
-  sometimes: 'sometimes, the message tells',
-  later: 'once its cause is gone',
+  yes: 'yes, with backoff',
+  no: 'no, the same request will fail again',
+  sometimes: 'depends on the error message',
+  later: 'once the cause is resolved',
 };
 
-/** `footbridge explain CODE`: what a code means and what to do. Needs no service. */
+/** `footbridge explain CODE`: what a code means and what to do. Works offline. */
 export function explainCommand(program: Command): void {
   program
     .command('explain [code]')
-    .description('what a code means, whether to retry, what to do')
+    .description('explain an error code, or list all of them')
     .addHelpText('after', EXAMPLES)
     .action((code: string | undefined, _options: object, command: Command) => {
-      const { output } = toolsOf(command);
+      const { output } = contextOf(command);
       if (code === undefined)
         return output.rows(
           CODES.map((entry) => ({ ...entry })),
           [
             { title: 'CODE', value: (row) => String(row['code']) },
-            { title: 'MET IN', value: (row) => String(row['channel']) },
+            { title: 'CHANNEL', value: (row) => String(row['channel']) },
             { title: 'HTTP', value: ({ http }) => (typeof http === 'number' ? String(http) : '') },
             { title: 'MEANING', value: (row) => String(row['meaning']) },
           ],
           '',
         );
-      for (const entry of known(code)) output.result(`${describe(entry)}\n`, { ...entry });
+      for (const entry of findEntries(code)) output.result(`${describeCode(entry)}\n`, { ...entry });
     });
 }
 
-function known(code: string): readonly CodeEntry[] {
+function findEntries(code: string): readonly CodeEntry[] {
   const wanted = code.toUpperCase();
   const entries = codeEntries(wanted);
   if (entries.length > 0) return entries;
-  const close = CODES.find((entry) => entry.code.includes(wanted) || wanted.includes(entry.code));
-  throw new Failure(`${wanted} is not a code of ours`, {
+  const similar = CODES.find((entry) => entry.code.includes(wanted) || wanted.includes(entry.code));
+  throw new CliError(`unknown code ${wanted}`, {
     exitCode: EXIT.notFound,
-    next: close === undefined ? 'footbridge explain   lists all codes' : `footbridge explain ${close.code}`,
+    next:
+      similar === undefined
+        ? 'run footbridge explain to list all codes'
+        : `footbridge explain ${similar.code}`,
   });
 }
 
-/** The lines under a code, also shown by `footbridge show`. */
-export function describe(entry: CodeEntry): string {
+/** Also used by `footbridge show`. */
+export function describeCode(entry: CodeEntry): string {
   const http = entry.http === undefined ? '' : ` (HTTP ${entry.http})`;
   return [
-    `${entry.code}   ${WHERE[entry.channel]}${http}`,
+    `${entry.code}   ${CHANNELS[entry.channel]}${http}`,
     `Meaning   ${entry.meaning}`,
     `Retry     ${RETRY[entry.retry]}`,
-    `Do        ${entry.advice}`,
+    `Advice    ${entry.advice}`,
   ].join('\n');
 }

@@ -5,10 +5,10 @@ import type { Command } from 'commander';
 
 import { diagnoseSignature } from '../diagnose-signature.ts';
 import type { CandidateKey, Diagnosis } from '../diagnose-signature.ts';
-import { EXIT, Failure } from '../failure.ts';
+import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
-import { toolsOf } from '../tools.ts';
+import { contextOf } from '../command-context.ts';
 
 interface Key {
   readonly id: string;
@@ -28,42 +28,40 @@ Examples:
   footbridge keys add --label Acme --header X-Acme-Signature --file acme.pem
   footbridge keys test --body request.json --signature "$SIG" --key-file acme.pem`;
 
-/** `footbridge keys`: the allowlist of CRM keys. */
+/** `footbridge keys`: the CRM public keys that may sign webhooks. */
 export function keysCommand(program: Command): void {
   const keys = program
     .command('keys')
-    .description('the CRM keys that webhooks are verified with')
+    .description('manage the CRM public keys that may sign webhooks')
     .addHelpText('after', EXAMPLES);
 
   keys
     .command('add')
-    .description('trust a public key')
+    .description('add a public key')
     .option('--preset <name>', 'a published key: highlevel, or highlevel-legacy (RSA)')
-    .option('--file <pem>', 'the public key, PEM; - reads it from standard input')
-    .option('--label <text>', 'what you call it')
+    .option('--file <pem>', 'public key in PEM format; - reads from standard input')
+    .option('--label <text>', 'a name for the key')
     .option('--scheme <scheme>', 'Ed25519 or RSA-SHA256', 'Ed25519')
     .option(
       '--header <name>',
-      'the header its signatures arrive in (default: X-CRM-Signature, or X-WH-Signature for RSA)',
+      'the header that contains its signatures (default: X-CRM-Signature, or X-WH-Signature for RSA)',
     )
-    .option('--location <id...>', 'the only locations it may speak for')
+    .option('--location <id...>', 'accept the key only for these locations')
     .action(async (options: AddOptions, command: Command) => {
-      const { output, operator } = toolsOf(command);
-      const key = await operator().call<Key>('POST', '/operator/keys', offered(options));
+      const { output, operator } = contextOf(command);
+      const key = await operator().call<Key>('POST', '/operator/keys', requestBody(options));
       output.result(
-        `Added ${key.label}: ${key.scheme} under ${key.header}, fingerprint ${short(key)}, id ${key.id}`,
+        `Added ${key.label}: ${key.scheme} in header ${key.header}, fingerprint ${short(key)}, id ${key.id}`,
         { ...key },
       );
-      output.hint(
-        'Next: footbridge keys test --body FILE --signature SIG   checks a request that the CRM signed',
-      );
+      output.hint('To check a request signed by the CRM: footbridge keys test --body FILE --signature SIG');
     });
 
   keys
     .command('list')
-    .description('show all keys')
+    .description('list all keys')
     .action(async (_options: object, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       output.rows(
         (await list(operator())).map((key) => ({ ...key })),
         [
@@ -77,9 +75,9 @@ export function keysCommand(program: Command): void {
             value: (row) => (Array.isArray(row['locations']) ? String(row['locations'].length) : 'all'),
           },
           { title: 'STATE', value: (row) => (row['enabled'] === true ? 'enabled' : 'disabled') },
-          { title: 'FROM', value: (row) => String(row['source']) },
+          { title: 'SOURCE', value: (row) => String(row['source']) },
         ],
-        'No key is trusted: every webhook gets 401. Add one with `footbridge keys add`.',
+        'There are no keys, so every webhook gets 401. Add one with `footbridge keys add`.',
       );
     });
 
@@ -89,9 +87,9 @@ export function keysCommand(program: Command): void {
   ] as const)
     keys
       .command(`${name} <key>`)
-      .description(`${name} a key, by its id, label or fingerprint`)
+      .description(`${name} a key; by id, label or fingerprint`)
       .action(async (wanted: string, _options: object, command: Command) => {
-        const { output, operator } = toolsOf(command);
+        const { output, operator } = contextOf(command);
         const client = operator();
         const { id } = await find(client, wanted);
         const key = await client.call<Key>('PATCH', `/operator/keys/${id}`, { enabled });
@@ -100,9 +98,9 @@ export function keysCommand(program: Command): void {
 
   keys
     .command('remove <key>')
-    .description('forget a key, by its id, label or fingerprint')
+    .description('remove a key; by id, label or fingerprint')
     .action(async (wanted: string, _options: object, command: Command) => {
-      const { output, operator, confirm } = toolsOf(command);
+      const { output, operator, confirm } = contextOf(command);
       const client = operator();
       const key = await find(client, wanted);
       await confirm(`Remove ${printable(key.label)} (${short(key)})? Webhooks signed with it will get 401.`);
@@ -112,16 +110,16 @@ export function keysCommand(program: Command): void {
 
   keys
     .command('test')
-    .description('say whether a signature is good, and if not, which step fails')
-    .requiredOption('--body <file>', 'the raw body, byte for byte; - reads it from standard input')
+    .description('verify a signature and, if it is invalid, show which step fails')
+    .requiredOption('--body <file>', 'the raw request body; - reads from standard input')
     .requiredOption('--signature <base64>', 'the value of the signature header')
-    .option('--key-file <pem...>', 'public keys to try, without asking a service')
+    .option('--key-file <pem...>', 'public keys to try instead of those of the service')
     .action(async (options: TestOptions, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       const candidates =
-        options.keyFile === undefined ? await list(operator()) : options.keyFile.map(keyOfFile);
+        options.keyFile === undefined ? await list(operator()) : options.keyFile.map(readKey);
       const diagnosis = diagnoseSignature(readBytes(options.body), options.signature, candidates);
-      output.result(explained(diagnosis), { ...diagnosis });
+      output.result(formatDiagnosis(diagnosis), { ...diagnosis });
       if (!diagnosis.ok) process.exitCode = EXIT.notAuthorised;
     });
 }
@@ -141,12 +139,12 @@ interface TestOptions {
   keyFile?: string[];
 }
 
-function offered({ preset, file, label, scheme, header, location: locations }: AddOptions): object {
+function requestBody({ preset, file, label, scheme, header, location: locations }: AddOptions): object {
   if (preset !== undefined) return { preset, label, locations };
   if (file === undefined || label === undefined)
-    throw new Failure('a key needs --file and --label, or --preset', {
+    throw new CliError('either --preset, or both --file and --label are required', {
       exitCode: EXIT.usage,
-      next: 'footbridge keys add --help',
+      next: 'run footbridge keys add --help',
     });
   return {
     label,
@@ -160,27 +158,29 @@ function offered({ preset, file, label, scheme, header, location: locations }: A
 const list = async (client: OperatorClient): Promise<readonly Key[]> =>
   (await client.call<{ keys: Key[] }>('GET', '/operator/keys')).keys;
 
-/** By whole label, or by the beginning of id or fingerprint, as long as only one key fits. */
+/** Finds a key by its label or by a prefix of its id or fingerprint. Throws unless exactly one key matches. */
 async function find(client: OperatorClient, wanted: string): Promise<Key> {
-  const fitting = (await list(client)).filter(
+  const matches = (await list(client)).filter(
     ({ id, label, fingerprint }) =>
       label === wanted || id.startsWith(wanted) || fingerprint.startsWith(wanted),
   );
-  const [key] = fitting;
-  if (key !== undefined && fitting.length === 1) return key;
-  throw new Failure(
-    key === undefined ? `there is no key ${wanted}` : `${fitting.length} keys are called ${wanted}`,
+  const [key] = matches;
+  if (key !== undefined && matches.length === 1) return key;
+  throw new CliError(
+    key === undefined ? `no key matches ${wanted}` : `${matches.length} keys match ${wanted}`,
     {
       exitCode: key === undefined ? EXIT.notFound : EXIT.usage,
-      next: 'footbridge keys list',
+      next: 'run footbridge keys list to see them',
     },
   );
 }
 
-function keyOfFile(file: string): CandidateKey {
+function readKey(file: string): CandidateKey {
   const publicKey = readBytes(file).toString('utf8');
   if (publicKey.includes('PRIVATE KEY'))
-    throw new Failure(`${file} holds a private key; the public one is enough`, { exitCode: EXIT.usage });
+    throw new CliError(`${file} contains a private key; pass the public key instead`, {
+      exitCode: EXIT.usage,
+    });
   return { label: file, scheme: schemeOf(publicKey, file), publicKey };
 }
 
@@ -188,7 +188,7 @@ function schemeOf(publicKey: string, file: string): string {
   try {
     return createPublicKey(publicKey).asymmetricKeyType === 'ed25519' ? 'Ed25519' : 'RSA-SHA256';
   } catch (error) {
-    throw new Failure(`${file} is not a public key in PEM form`, { exitCode: EXIT.usage, cause: error });
+    throw new CliError(`${file} is not a public key in PEM format`, { exitCode: EXIT.usage, cause: error });
   }
 }
 
@@ -196,11 +196,11 @@ function readBytes(file: string): Buffer {
   try {
     return readFileSync(file === '-' ? 0 : file);
   } catch (error) {
-    throw new Failure(`${file} cannot be read`, { exitCode: EXIT.usage, cause: error });
+    throw new CliError(`cannot read ${file}`, { exitCode: EXIT.usage, cause: error });
   }
 }
 
-function explained(diagnosis: Diagnosis): string {
+function formatDiagnosis(diagnosis: Diagnosis): string {
   const { ok, reason, step, hint, key, signatureBytes, bodyBytes, bodySha256 } = diagnosis;
   const lines = [
     ['step', ok ? 'all passed' : step],

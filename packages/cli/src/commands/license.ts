@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 
-import { EXIT, Failure } from '../failure.ts';
+import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
-import { toolsOf } from '../tools.ts';
+import { contextOf } from '../command-context.ts';
 
 export interface License {
   readonly id: string;
@@ -20,35 +20,35 @@ Examples:
   footbridge license create "Front office" --seats 5
   footbridge license suspend "Front office"`;
 
-/** `footbridge license`: licenses and how many Macs they may activate. */
+/** `footbridge license`: licenses and their seats. */
 export function licenseCommand(program: Command): void {
   const license = program
     .command('license')
-    .description('licenses and their seats')
+    .description('manage licenses and their seats')
     .addHelpText('after', EXAMPLES);
 
   license
     .command('create <label>')
-    .description('make a license; its key is shown once')
-    .option('--seats <number>', 'how many Macs may be active at the same time', '1')
+    .description('create a license; its key is shown only once')
+    .option('--seats <number>', 'maximum number of active Macs', '1')
     .action(async (label: string, { seats }: { seats: string }, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       const body = { label, maxSeats: seatsOf(seats) };
-      const made = await operator().call<CreatedLicense>('POST', '/operator/licenses', body);
+      const created = await operator().call<CreatedLicense>('POST', '/operator/licenses', body);
       output.result(
-        `${made.key}\n\n${printable(made.label)} has ${seatsText(made.maxSeats)}. Keep the key: it is not shown again.`,
-        { ...made },
+        `${created.key}\n\n${printable(created.label)} has ${seatsText(created.maxSeats)}. Save the key now: it will not be shown again.`,
+        { ...created },
       );
-      output.hint(`Next: on the Mac, footbridge-agent run --license ${made.key} --location LOCATION`);
+      output.hint(`Next, on the Mac: footbridge-agent run --license ${created.key} --location LOCATION`);
     });
 
   license
     .command('list')
-    .description('show all licenses')
+    .description('list all licenses')
     .action(async (_options: object, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       output.rows(
-        (await listLicenses(operator())).map((one) => ({ ...one })),
+        (await listLicenses(operator())).map((entry) => ({ ...entry })),
         [
           { title: 'ID', value: (row) => String(row['id']) },
           { title: 'LABEL', value: (row) => String(row['label']) },
@@ -57,33 +57,33 @@ export function licenseCommand(program: Command): void {
           { title: 'SEATS', value: ({ seats }) => (isSeats(seats) ? `${seats.used} of ${seats.max}` : '') },
           { title: 'CREATED', value: (row) => String(row['createdAt']).slice(0, 10) },
         ],
-        'There is no license yet. Make one with `footbridge license create LABEL --seats N`.',
+        'There are no licenses. Create one with `footbridge license create LABEL --seats N`.',
       );
     });
 
-  const deeds = [
-    ['suspend', 'suspended', 'send its Macs away until it is resumed'],
-    ['resume', 'active', 'let the Macs of a suspended license in again'],
+  const statusChanges = [
+    ['suspend', 'suspended', 'disconnect all Macs of a license until it is resumed'],
+    ['resume', 'active', 'let the Macs of a suspended license connect again'],
   ] as const;
-  for (const [name, status, description] of deeds)
+  for (const [name, status, description] of statusChanges)
     license
       .command(`${name} <license>`)
-      .description(`${description}; by id, label or end of the key`)
+      .description(`${description}; by id, label or last group of the key`)
       .action(async (wanted: string, _options: object, command: Command) => {
-        const { output, operator } = toolsOf(command);
+        const { output, operator } = contextOf(command);
         const changed = await change(operator(), wanted, { status });
         output.result(`${printable(changed.label)} is ${changed.status}.`, { ...changed });
       });
 
   license
     .command('revoke <license>')
-    .description('end a license for good; by id, label or end of the key')
+    .description('revoke a license permanently; by id, label or last group of the key')
     .action(async (wanted: string, _options: object, command: Command) => {
-      const { output, operator, confirm } = toolsOf(command);
+      const { output, operator, confirm } = contextOf(command);
       const client = operator();
       const found = await findLicense(client, wanted);
       await confirm(
-        `Revoke ${printable(found.label)} for good? Its ${found.seats.used} active Macs are sent away.`,
+        `Permanently revoke ${printable(found.label)}? Its active Macs (${found.seats.used}) will be disconnected.`,
       );
       const changed = await change(client, found.id, { status: 'revoked' });
       output.result(`${printable(changed.label)} is revoked.`, { ...changed });
@@ -91,12 +91,12 @@ export function licenseCommand(program: Command): void {
 
   license
     .command('seats <license> <number>')
-    .description('change how many Macs may be active at the same time')
+    .description('change the maximum number of active Macs')
     .action(async (wanted: string, seats: string, _options: object, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       const changed = await change(operator(), wanted, { maxSeats: seatsOf(seats) });
       output.result(
-        `${printable(changed.label)} has ${seatsText(changed.maxSeats)}, ${changed.seats.used} taken.`,
+        `${printable(changed.label)} has ${seatsText(changed.maxSeats)}, ${changed.seats.used} in use.`,
         { ...changed },
       );
     });
@@ -113,20 +113,20 @@ export async function listLicenses(client: OperatorClient): Promise<readonly Lic
   return (await client.call<{ licenses: License[] }>('GET', '/operator/licenses')).licenses;
 }
 
-/** By id, by label, or by the last group of its key; one and only one must fit. */
+/** Finds a license by its id, its label or the last group of its key. Throws unless exactly one license matches. */
 export async function findLicense(client: OperatorClient, wanted: string): Promise<License> {
   const all = await listLicenses(client);
   const exact = all.find(({ id }) => id === wanted);
   if (exact !== undefined) return exact;
   const hint = wanted.toUpperCase().split('-').at(-1);
-  const fitting = all.filter(({ label, keyHint }) => label === wanted || keyHint === hint);
-  const [only] = fitting;
-  if (only !== undefined && fitting.length === 1) return only;
-  throw new Failure(
-    only === undefined ? `no license is ${wanted}` : `${fitting.length} licenses are called ${wanted}`,
+  const matches = all.filter(({ label, keyHint }) => label === wanted || keyHint === hint);
+  const [only] = matches;
+  if (only !== undefined && matches.length === 1) return only;
+  throw new CliError(
+    only === undefined ? `no license matches ${wanted}` : `${matches.length} licenses match ${wanted}`,
     {
       exitCode: EXIT.notFound,
-      next: 'footbridge license list shows them with their ids',
+      next: 'run footbridge license list to see their ids',
     },
   );
 }
@@ -138,7 +138,7 @@ async function change(client: OperatorClient, wanted: string, body: object): Pro
 
 function seatsOf(text: string): number {
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
-  throw new Failure(`the number of seats must be a whole number from 1, not ${text}`, {
+  throw new CliError(`the number of seats must be a positive integer, not ${text}`, {
     exitCode: EXIT.usage,
   });
 }

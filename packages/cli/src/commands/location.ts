@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 
 import { printable } from '../output.ts';
 import type { Row } from '../output.ts';
-import { toolsOf } from '../tools.ts';
+import { contextOf } from '../command-context.ts';
 import { findLicense } from './license.ts';
 
 interface Location {
@@ -18,41 +18,41 @@ Examples:
   footbridge location list
   footbridge location assign ve9EPM428h8vShlRW1KT "Front office"`;
 
-/** `footbridge location`: which license owns a location, and which Mac holds it. */
+/** `footbridge location`: locations, their licenses and their connected Macs. */
 export function locationCommand(program: Command): void {
   const location = program
     .command('location')
-    .description('locations, their licenses and who is connected')
+    .description('manage locations, their licenses and their Macs')
     .addHelpText('after', EXAMPLES);
 
   location
     .command('list')
-    .description('show all locations')
+    .description('list all locations')
     .action(async (_options: object, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       const { locations } = await operator().call<{ locations: Location[] }>('GET', '/operator/locations');
       output.rows(
-        locations.map((one) => ({ ...one })),
+        locations.map((entry) => ({ ...entry })),
         [
           { title: 'LOCATION', value: (row) => String(row['locationId']) },
           { title: 'STATE', value: (row) => String(row['state']) },
           { title: 'LICENSE', value: ({ license }) => (typeof license === 'string' ? license : '–') },
-          { title: 'MAC', value: (row) => inner(row, 'connected', 'name') ?? 'not connected' },
+          { title: 'MAC', value: (row) => nested(row, 'connected', 'name') ?? 'not connected' },
           {
             title: 'SINCE',
-            value: (row) => inner(row, 'connected', 'since')?.slice(0, 19).replace('T', ' ') ?? '',
+            value: (row) => nested(row, 'connected', 'since')?.slice(0, 19).replace('T', ' ') ?? '',
           },
-          { title: 'OAUTH', value: (row) => inner(row, 'oauth', 'state') ?? '–' },
+          { title: 'OAUTH', value: (row) => nested(row, 'oauth', 'state') ?? '–' },
         ],
-        'No location is known yet: one appears when a Mac registers for it or the CRM app is installed there.',
+        'There are no locations. One appears when a Mac registers for it or the CRM app is installed in it.',
       );
     });
 
   location
     .command('assign <location> <license>')
-    .description('give a location to a license, by id, label or end of its key')
+    .description('assign a location to a license; by id, label or last group of the key')
     .action(async (locationId: string, wanted: string, _options: object, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       const client = operator();
       const { id: licenseId } = await findLicense(client, wanted);
       const changed = await client.call<Location>('PUT', pathOf(locationId), { licenseId });
@@ -63,11 +63,11 @@ export function locationCommand(program: Command): void {
 
   location
     .command('release <location>')
-    .description('take a location from its license; its Mac is sent away and stays away')
+    .description('remove a location from its license; its Mac is disconnected and does not reconnect')
     .action(async (locationId: string, _options: object, command: Command) => {
-      const { output, operator, confirm } = toolsOf(command);
+      const { output, operator, confirm } = contextOf(command);
       await confirm(
-        `Release ${printable(locationId)}? Its Mac is sent away, and another license may take it.`,
+        `Release ${printable(locationId)}? Its Mac will be disconnected, and another license can claim it.`,
       );
       const changed = await operator().call<Location>('PUT', pathOf(locationId), { licenseId: null });
       output.result(`${printable(locationId)} is released.`, { ...changed });
@@ -75,27 +75,27 @@ export function locationCommand(program: Command): void {
 
   location
     .command('disconnect <location>')
-    .description('send the Mac of a location away; it comes back after a minute')
+    .description('disconnect the Mac of a location; it reconnects after a minute')
     .action(async (locationId: string, _options: object, command: Command) => {
-      const { output, operator } = toolsOf(command);
-      const done = await operator().call<{ wasConnected: boolean }>(
+      const { output, operator } = contextOf(command);
+      const result = await operator().call<{ wasConnected: boolean }>(
         'POST',
         `${pathOf(locationId)}/disconnect`,
       );
       output.result(
-        done.wasConnected
-          ? `The Mac of ${printable(locationId)} was sent away.`
+        result.wasConnected
+          ? `The Mac of ${printable(locationId)} was disconnected.`
           : `No Mac was connected to ${printable(locationId)}.`,
-        { locationId, ...done },
+        { locationId, ...result },
       );
     });
 }
 
 const pathOf = (locationId: string) => `/operator/locations/${encodeURIComponent(locationId)}`;
 
-function inner(row: Row, outer: string, name: string): string | undefined {
-  const value = row[outer];
-  if (typeof value !== 'object' || value === null) return undefined;
-  const found: unknown = Reflect.get(value, name);
-  return typeof found === 'string' ? found : undefined;
+function nested(row: Row, parent: string, name: string): string | undefined {
+  const object = row[parent];
+  if (typeof object !== 'object' || object === null) return undefined;
+  const value: unknown = Reflect.get(object, name);
+  return typeof value === 'string' ? value : undefined;
 }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 
 import { printable } from '../output.ts';
-import { toolsOf } from '../tools.ts';
+import { contextOf } from '../command-context.ts';
 
-interface Asked {
+interface Redelivery {
   readonly id: string;
   readonly locationId: string;
-  /** The number under which the Mac keeps it. */
+  /** The sequence number of the message on the Mac. */
   readonly seq: number;
 }
 
@@ -15,17 +15,19 @@ Examples:
   footbridge tail --dir in --status undeliverable --since 1d --no-follow
   footbridge redeliver 01890a5d-ac96-774b-bcce-b302099a8057`;
 
-/** `footbridge redeliver ID`: the Mac sends an inbound message again that it was told to keep (I2, I6). */
+/** `footbridge redeliver ID`: asks the Mac to resend an inbound message that the CRM did not accept (I2, I6). */
 export function redeliverCommand(program: Command): void {
   program
     .command('redeliver <id>')
-    .description('have the Mac send an inbound message again that the CRM does not have')
+    .description('ask the Mac to resend an inbound message that was not delivered to the CRM')
     .addHelpText('after', EXAMPLES)
     .action(async (id: string, _options: object, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       const path = `/operator/messages/${encodeURIComponent(id)}/redeliver`;
-      const asked = await operator().call<Asked>('POST', path);
-      output.result(`The Mac of ${printable(asked.locationId)} was asked to send it again.`, { ...asked });
-      output.hint(`What becomes of it: footbridge show ${asked.id}`);
+      const redelivery = await operator().call<Redelivery>('POST', path);
+      output.result(`Asked the Mac of ${printable(redelivery.locationId)} to resend the message.`, {
+        ...redelivery,
+      });
+      output.hint(`To see the result: footbridge show ${redelivery.id}`);
     });
 }

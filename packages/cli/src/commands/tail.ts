@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 
-import { EXIT, Failure } from '../failure.ts';
+import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
 import type { ServerSentEvent } from '../server-sent-events.ts';
-import { toolsOf } from '../tools.ts';
-import { arrow, clock, lengthOf, stepWords } from './message-words.ts';
-import type { Message, Step } from './message-words.ts';
+import { contextOf } from '../command-context.ts';
+import { arrow, clock, lengthOf, describeStep } from './format-message.ts';
+import type { Message, Step } from './format-message.ts';
 
 interface Options {
   readonly location?: string;
@@ -20,7 +20,7 @@ interface Options {
 }
 
 /** One event of the live feed. */
-interface Happening extends Step {
+interface FeedEvent extends Step {
   readonly id: string;
   readonly status: string | null;
   readonly code: string | null;
@@ -31,7 +31,7 @@ interface Happening extends Step {
   readonly length: number | null;
 }
 
-type Filter = (one: Pick<Happening, 'locationId' | 'direction' | 'status' | 'code'>) => boolean;
+type Filter = (event: Pick<FeedEvent, 'locationId' | 'direction' | 'status' | 'code'>) => boolean;
 
 const EXAMPLES = `
 Examples:
@@ -39,47 +39,47 @@ Examples:
   footbridge tail --location ve9EPM428h8vShlRW1KT --dir in --status undeliverable --no-follow`;
 
 const FEED = '/operator/events';
-const COME_BACK_MS = 1000;
-const PAGE = 200;
+const RECONNECT_MS = 1000;
+const PAGE_SIZE = 200;
 
-/** `footbridge tail`: what happens to messages, as it happens. */
+/** `footbridge tail`: a live feed of messages. */
 export function tailCommand(program: Command): void {
   program
     .command('tail')
-    .description('messages as they pass, live')
-    .option('--location <id>', 'only this location')
-    .option('--dir <in|out>', 'only inbound (from Macs) or outbound (to Macs)')
-    .option('--status <status>', 'only messages in this state: failed, undeliverable, delivered, …')
+    .description('show messages live')
+    .option('--location <id>', 'only messages of this location')
+    .option('--dir <in|out>', 'only inbound (from Macs) or outbound (to Macs) messages')
+    .option('--status <status>', 'only messages with this status: failed, undeliverable, delivered, …')
     .option('--code <code>', 'only messages with this code')
-    .option('--since <time>', 'first show what passed in the last 30s, 10m, 2h or 1d')
-    .option('--steps', 'show every step, not only what became of messages')
-    .option('--no-follow', 'do not wait for more')
+    .option('--since <time>', 'first show the messages of the last 30s, 10m, 2h or 1d')
+    .option('--steps', 'show every step, not only status changes')
+    .option('--no-follow', 'exit instead of waiting for new messages')
     .addHelpText('after', EXAMPLES)
     .action(async (options: Options, command: Command) => {
-      const { output, operator } = toolsOf(command);
+      const { output, operator } = contextOf(command);
       const filter = filterOf(options);
       const from = options.since === undefined ? undefined : Date.now() - milliseconds(options.since);
       const client = operator();
-      // Listening begins before the past is read: nothing falls in between.
+      // Subscribe before reading the journal, so that no message is missed in between.
       const live = options.follow ? await client.events(FEED) : undefined;
-      const past = from === undefined ? [] : await pastOf(client, from, options);
+      const past = from === undefined ? [] : await messagesSince(client, from, options);
       const shown = past.filter(filter);
-      for (const message of shown) output.result(lineOf(message, message.updatedAt), { ...message });
-      const told = new Set(shown.map(nameOf));
-      const print = (one: Happening) => {
-        if ((one.status === null && options.steps !== true) || !filter(one)) return;
-        if (told.delete(nameOf(one))) return;
-        const words = options.steps === true ? `  ${stepWords(one)}` : '';
-        output.result(lineOf(one, one.at) + words, { ...one });
+      for (const message of shown) output.result(formatLine(message, message.updatedAt), { ...message });
+      const printed = new Set(shown.map(keyOf));
+      const print = (event: FeedEvent) => {
+        if ((event.status === null && options.steps !== true) || !filter(event)) return;
+        if (printed.delete(keyOf(event))) return;
+        const step = options.steps === true ? `  ${describeStep(event)}` : '';
+        output.result(formatLine(event, event.at) + step, { ...event });
       };
       if (live !== undefined) await follow(client, live, output, print);
     });
 }
 
-/** Oldest first. */
-async function pastOf(client: OperatorClient, from: number, options: Options): Promise<Message[]> {
+/** Returns messages from the journal, oldest first. */
+async function messagesSince(client: OperatorClient, from: number, options: Options): Promise<Message[]> {
   const found: Message[] = [];
-  const query = new URLSearchParams({ limit: String(PAGE) });
+  const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
   if (options.location !== undefined) query.set('locationId', options.location);
   if (options.status !== undefined) query.set('status', options.status);
   for (;;) {
@@ -87,65 +87,60 @@ async function pastOf(client: OperatorClient, from: number, options: Options): P
       'GET',
       `/operator/messages?${query.toString()}`,
     );
-    const young = page.messages.filter(({ createdAt }) => Date.parse(createdAt) >= from);
-    found.push(...young);
-    if (page.cursor === null || young.length < page.messages.length) return found.toReversed();
+    const recent = page.messages.filter(({ createdAt }) => Date.parse(createdAt) >= from);
+    found.push(...recent);
+    if (page.cursor === null || recent.length < page.messages.length) return found.toReversed();
     query.set('cursor', page.cursor);
   }
 }
 
-const nameOf = ({ id, status }: Pick<Happening, 'id' | 'status'>) => `${id} ${status ?? ''}`;
+const keyOf = ({ id, status }: Pick<FeedEvent, 'id' | 'status'>) => `${id} ${status ?? ''}`;
 
-/** Until somebody ends it. A connection that breaks is taken up where it broke. */
+/** Prints events until the process is terminated. Reconnects after the last event when the connection breaks. */
 async function follow(
   client: OperatorClient,
   first: AsyncIterable<ServerSentEvent>,
   output: Output,
-  print: (one: Happening) => void,
+  print: (event: FeedEvent) => void,
 ): Promise<void> {
   let lastId: string | undefined;
-  for (let live = first; ; live = await comeBack(client, output, lastId)) {
+  for (let live = first; ; live = await reconnect(client, output, lastId)) {
     for await (const event of live) {
-      if (event.name === 'gap') output.hint('… something was missed here');
+      if (event.name === 'gap') output.hint('… some events were missed here');
       if (event.name !== 'message') continue;
       lastId = event.id;
-      print(JSON.parse(event.data) as Happening);
+      print(JSON.parse(event.data) as FeedEvent);
     }
   }
 }
 
-async function comeBack(
+async function reconnect(
   client: OperatorClient,
   output: Output,
   lastId: string | undefined,
 ): Promise<AsyncIterable<ServerSentEvent>> {
-  output.hint('the connection broke; trying again');
+  output.hint('connection lost, reconnecting');
   for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, COME_BACK_MS));
+    await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
     try {
       return await client.events(FEED, lastId);
     } catch (error) {
-      if (!(error instanceof Failure) || error.exitCode !== EXIT.unreachable) throw error;
+      if (!(error instanceof CliError) || error.exitCode !== EXIT.unreachable) throw error;
     }
   }
 }
 
-function lineOf(
-  one: Pick<Happening, 'direction' | 'locationId' | 'kind' | 'length' | 'status' | 'code'> & {
-    id: string;
-    messageId: string | null;
-  },
-  at: string,
-): string {
-  const explain = one.code === null ? '' : `  (footbridge explain ${one.code})`;
+function formatLine(event: Omit<FeedEvent, keyof Step>, at: string): string {
+  const { code, status } = event;
+  const explain = code === null ? '' : `  ${code}  (footbridge explain ${code})`;
   return printable(
     [
       clock(at),
-      arrow(one),
-      one.locationId ?? '',
-      one.messageId ?? one.id,
-      `${one.kind ?? ''} ${lengthOf(one)}`.trim(),
-      `${one.status ?? ''}${one.code === null ? '' : `  ${one.code}`}${explain}`,
+      arrow(event),
+      event.locationId ?? '',
+      event.messageId ?? event.id,
+      `${event.kind ?? ''} ${lengthOf(event)}`.trim(),
+      `${status ?? ''}${explain}`,
     ]
       .filter((part) => part !== '')
       .join('  '),
@@ -154,13 +149,13 @@ function lineOf(
 
 function filterOf({ location, dir, status, code }: Options): Filter {
   if (dir !== undefined && dir !== 'in' && dir !== 'out')
-    throw new Failure(`--dir must be in or out, not ${dir}`, { exitCode: EXIT.usage });
+    throw new CliError(`--dir must be in or out, not ${dir}`, { exitCode: EXIT.usage });
   const direction = dir === undefined ? undefined : dir === 'in' ? 'inbound' : 'outbound';
-  return (one) =>
-    (location === undefined || one.locationId === location) &&
-    (direction === undefined || one.direction === direction) &&
-    (status === undefined || one.status === status) &&
-    (code === undefined || one.code === code);
+  return (event) =>
+    (location === undefined || event.locationId === location) &&
+    (direction === undefined || event.direction === direction) &&
+    (status === undefined || event.status === status) &&
+    (code === undefined || event.code === code);
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -168,7 +163,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 function milliseconds(text: string): number {
   const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (number === undefined)
-    throw new Failure(`--since must be a time such as 30s, 10m, 2h or 1d, not ${text}`, {
+    throw new CliError(`--since must be a duration such as 30s, 10m, 2h or 1d, not ${text}`, {
       exitCode: EXIT.usage,
     });
   return Number(number) * (UNITS[unit] ?? 0);

@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 
-import { EXIT, Failure } from './failure.ts';
+import { EXIT, CliError } from './cli-error.ts';
 import { createOperatorClient } from './operator-client.ts';
 import type { OperatorClient } from './operator-client.ts';
 import { createOutput } from './output.ts';
 import type { Output } from './output.ts';
 
-/** What a command's action works with, made from the flags that all commands share. */
-export interface Tools {
+/** The objects that a command's action uses, created from the options that all commands share. */
+export interface CommandContext {
   readonly output: Output;
   readonly operator: () => OperatorClient;
-  /** Asks before something is destroyed; without a terminal only `--yes` will do. */
+  /** Asks for confirmation of a destructive action. Throws if the user declines, or without a terminal unless `--yes` is given. */
   readonly confirm: (question: string) => Promise<void>;
 }
 
@@ -19,20 +19,17 @@ const DEFAULT_URL = 'http://127.0.0.1:4610';
 export function addSharedOptions(program: Command): Command {
   return program
     .option('--json', 'print JSON, one object per line (the default when the output is piped)')
-    .option('-q, --quiet', 'print no advice')
-    .option('-y, --yes', 'do not ask before something is destroyed')
-    .option(
-      '--url <url>',
-      `operator address of the service (default: FOOTBRIDGE_OPERATOR_URL, or ${DEFAULT_URL})`,
-    )
+    .option('-q, --quiet', 'do not print hints')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .option('--url <url>', `URL of the operator API (default: FOOTBRIDGE_OPERATOR_URL, or ${DEFAULT_URL})`)
     .option(
       '--token-file <file>',
       'file with the operator token (default: OPERATOR_TOKEN, or DATA_DIR/operator-token)',
     )
-    .option('--timeout <seconds>', 'how long to wait for an answer', '10');
+    .option('--timeout <seconds>', 'how long to wait for a response', '10');
 }
 
-interface Shared {
+interface SharedOptions {
   json?: boolean;
   quiet?: boolean;
   yes?: boolean;
@@ -41,7 +38,7 @@ interface Shared {
   timeout?: string;
 }
 
-export function toolsOf(command: Command): Tools {
+export function contextOf(command: Command): CommandContext {
   const {
     json = false,
     quiet = false,
@@ -49,7 +46,7 @@ export function toolsOf(command: Command): Tools {
     url,
     tokenFile,
     timeout,
-  } = command.optsWithGlobals<Shared>();
+  } = command.optsWithGlobals<SharedOptions>();
   const output = createOutput({ json, quiet });
   return {
     output,
@@ -62,11 +59,11 @@ export function toolsOf(command: Command): Tools {
     async confirm(question) {
       if (yes) return;
       if (!process.stdin.isTTY || !process.stderr.isTTY)
-        throw new Failure(`${question} Nobody is here to ask.`, {
+        throw new CliError(`${question} Cannot ask for confirmation: stdin or stderr is not a terminal.`, {
           exitCode: EXIT.usage,
-          next: 'say it with --yes',
+          next: 'pass --yes to confirm',
         });
-      if (!(await answersYes(question))) throw new Failure('nothing was changed');
+      if (!(await ask(question))) throw new CliError('cancelled, nothing was changed');
     },
   };
 }
@@ -74,17 +71,17 @@ export function toolsOf(command: Command): Tools {
 function seconds(text: string): number {
   const value = Number(text);
   if (value > 0 && value <= 3600) return value;
-  throw new Failure(`--timeout must be a number of seconds from 1 to 3600, not ${text}`, {
+  throw new CliError(`--timeout must be a number of seconds from 1 to 3600, not ${text}`, {
     exitCode: EXIT.usage,
   });
 }
 
-async function answersYes(question: string): Promise<boolean> {
+async function ask(question: string): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises');
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return /^y(es)?$/i.test((await asking.question(`${question} [y/N] `)).trim());
+    return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim());
   } finally {
-    asking.close();
+    prompt.close();
   }
 }

@@ -1,6 +1,6 @@
 import { printable } from '../output.ts';
 
-/** A message of the journal as the operator API tells it. */
+/** A journal entry as returned by the operator API. */
 export interface Message {
   readonly id: string;
   readonly direction: 'outbound' | 'inbound';
@@ -27,7 +27,7 @@ export const arrow = ({ direction }: { direction: string | null }): string =>
 export const lengthOf = ({ length }: { length: number | null }): string =>
   length === null ? '' : `${length} chars`;
 
-/** Local time of the day. */
+/** Formats the local time of day. */
 export function clock(iso: string, exact = false): string {
   const at = new Date(iso);
   const pad = (value: number, size = 2) => String(value).padStart(size, '0');
@@ -35,28 +35,28 @@ export function clock(iso: string, exact = false): string {
   return exact ? `${time}.${pad(at.getMilliseconds(), 3)}` : time;
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const STEPS: Readonly<Record<string, string>> = {
   accepted: 'accepted',
   rejected: 'rejected',
   written: "written to the Mac's socket",
-  not_connected: 'no Mac is connected',
-  crm_told: 'CRM told',
-  crm_refused: 'CRM did not take it',
-  mac_says: 'Mac says',
+  not_connected: 'no Mac connected',
+  crm_told: 'status sent to the CRM',
+  crm_refused: 'not accepted by the CRM',
+  mac_says: 'status received from the Mac',
   received: 'received from the Mac',
   contact_found: 'contact found',
-  crm_took_it: 'CRM took it',
+  crm_took_it: 'accepted by the CRM',
   acknowledged: 'acknowledged to the Mac',
-  uncertain: 'uncertain: the CRM may have it twice',
-  parked: 'put aside, the Mac keeps it',
+  uncertain: 'uncertain, the CRM may have it twice',
+  parked: 'parked on the Mac',
 };
 
-/** A step in words, with what is known about it. */
-export function stepWords({ step, detail }: Step): string {
+/** Describes a step and its details. */
+export function describeStep({ step, detail }: Step): string {
   const facts = Object.entries(detail ?? {})
     .filter(([, value]) => value !== null && value !== '')
     .map(([name, value]) =>
       name === 'status' || name === 'code' ? String(value) : `${name} ${String(value)}`,
     );
-  return printable([WORDS[step] ?? step, ...facts].join('  '));
+  return printable([STEPS[step] ?? step, ...facts].join('  '));
 }

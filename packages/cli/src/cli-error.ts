@@ -1,4 +1,4 @@
-/** How the command ended, for scripts. Documented and stable. */
+/** Exit codes. Scripts depend on them: they are documented and stable. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -13,12 +13,12 @@ export const EXIT = {
   bug: 70,
 } as const;
 
-/** What was asked for did not happen. Says what happened and, where there is one, the next step. */
-export class Failure extends Error {
-  override readonly name = 'Failure';
+/** An error to show to the user: what happened and, if known, what to do next. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
   readonly exitCode: number;
   readonly next: string | undefined;
-  /** The service's code, when it gave one. */
+  /** The code of the service's error response. */
   readonly code: string | undefined;
 
   constructor(
