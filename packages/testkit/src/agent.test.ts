@@ -8,32 +8,36 @@ import { undoList } from './undo.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-/** Without a service: it keeps knocking, and its simulated Messages works all the same. */
-async function lonelyAgent(macos = '26.1'): Promise<Agent> {
+/** Starts an agent without a service: it keeps reconnecting, and its simulated Messages works. */
+async function startOfflineAgent(macos = '26.1'): Promise<Agent> {
   const url = `http://127.0.0.1:${await freePort()}`;
   const agent = await startAgent({ url, license: 'FB-TEST-LICENSE', location: 'LocA', macos });
   undo.add(() => agent.stop());
   return agent;
 }
 
-describe('the agent as a process', () => {
+describe('the agent in a child process', () => {
   it('lets tests play the people on the other side', async () => {
-    const agent = await lonelyAgent('15.6');
+    const agent = await startOfflineAgent('15.6');
     const { guid, chatId } = await agent.say('+15550001111', { text: 'hello' });
     await agent.react('+15550001111', { targetGuid: guid, kind: 'classic', action: 'add', type: 'love' });
     const world = await agent.world();
     expect(world.macos).toBe('15.6');
-    const message = world.chats.find((chat) => chat.id === chatId)?.messages.find((one) => one.guid === guid);
+    const message = world.chats
+      .find((chat) => chat.id === chatId)
+      ?.messages.find((entry) => entry.guid === guid);
     expect(message).toMatchObject({ from: '+15550001111', text: 'hello', reactions: [{ kind: 'classic' }] });
     const group = await agent.group(['+15550001111', '+15550002222']);
     expect(group.chatId).not.toBe(chatId);
     await agent.change({ macos: '26.2' });
     expect((await agent.world()).macos).toBe('26.2');
-    await expect(agent.say('+15550001111', { chatId: 987_654, text: 'x' })).rejects.toThrow(/answered 4\d\d/);
+    await expect(agent.say('+15550001111', { chatId: 987_654, text: 'x' })).rejects.toThrow(
+      /failed with 4\d\d/,
+    );
   });
 
-  it('can be killed and started again over its data, and stopped for good', async () => {
-    const agent = await lonelyAgent();
+  it('can be killed and restarted with its data, and stop removes its data', async () => {
+    const agent = await startOfflineAgent();
     const first = agent.pid;
     await agent.kill9();
     expect(await agent.exited).toMatchObject({ signal: 'SIGKILL' });

@@ -2,11 +2,11 @@ import { Program, started } from './program.ts';
 import type { LogLine } from './program.ts';
 
 export interface AgentOptions {
-  /** The service's public listener. */
+  /** The URL of the service's public listener. */
   url: string;
   license: string;
   location: string;
-  /** A temporary one unless given; only that one is removed by `stop`. */
+  /** Default: a temporary directory, which `stop` removes. */
   dataDir?: string;
   deviceId?: string;
   macos?: string;
@@ -60,7 +60,7 @@ export interface World {
   chats: { id: number; isGroup: boolean; recipients: string[]; service: string; messages: WorldMessage[] }[];
 }
 
-/** The real agent over a simulated Messages, as a process of its own; people are played through its control port. */
+/** Starts the agent with simulated Messages in a child process. Its control port plays the people it talks to. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const agent = new Agent(options);
   return started(agent, () => agent.start());
@@ -101,44 +101,44 @@ export class Agent extends Program {
     await this.start();
   }
 
-  /** Until it is bound to its location. */
+  /** Resolves when the agent is registered for its location. */
   registered(): Promise<LogLine> {
     return this.logged('registered');
   }
 
   world(): Promise<World> {
-    return this.#ask('GET', '/world');
+    return this.#request('GET', '/world');
   }
 
   /** `{ macos?, permissions?, delayMs?, faults? }` */
   change(world: object): Promise<unknown> {
-    return this.#ask('POST', '/world', world);
+    return this.#request('POST', '/world', world);
   }
 
   say(handle: string, what: Said): Promise<{ guid: string; chatId: number }> {
-    return this.#ask('POST', `/people/${encodeURIComponent(handle)}/say`, what);
+    return this.#request('POST', `/people/${encodeURIComponent(handle)}/say`, what);
   }
 
   react(handle: string, what: Reacted): Promise<{ guid: string }> {
-    return this.#ask('POST', `/people/${encodeURIComponent(handle)}/react`, what);
+    return this.#request('POST', `/people/${encodeURIComponent(handle)}/react`, what);
   }
 
   sticker(handle: string, what: File & { chatId?: number }): Promise<{ guid: string }> {
-    return this.#ask('POST', `/people/${encodeURIComponent(handle)}/sticker`, what);
+    return this.#request('POST', `/people/${encodeURIComponent(handle)}/sticker`, what);
   }
 
   group(recipients: readonly string[]): Promise<{ chatId: number }> {
-    return this.#ask('POST', '/groups', { recipients });
+    return this.#request('POST', '/groups', { recipients });
   }
 
-  async #ask<T>(method: string, path: string, body?: object): Promise<T> {
+  async #request<T>(method: string, path: string, body?: object): Promise<T> {
     const response = await fetch(new URL(path, this.controlUrl), {
       method,
       headers: { 'Content-Type': 'application/json' },
       body: body === undefined ? null : JSON.stringify(body),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    if (!response.ok) throw new Error(`${method} ${path} failed with ${response.status}: ${text}`);
     return JSON.parse(text || 'null');
   }
 }

@@ -13,8 +13,8 @@ function node(script: string): Child {
   return child;
 }
 
-describe('a child', () => {
-  it('is heard line by line on both streams, in time or afterwards', async () => {
+describe('a child process', () => {
+  it('provides the lines of both streams, past and future', async () => {
     const child = node(
       'console.log("one"); console.error("two"); setTimeout(() => console.log("ready 7"), 50)',
     );
@@ -25,10 +25,10 @@ describe('a child', () => {
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('that ends early or says nothing is an error with its last words', async () => {
+  it('rejects with its last lines if it exits early or stays silent', async () => {
     const early = node('console.error("no database"); process.exit(3)');
     await expect(early.line(() => undefined, 60_000, 'readiness')).rejects.toThrow(
-      /Ended \(3\) before readiness\.\nno database/,
+      /Exited \(3\) before readiness\.\nno database/,
     );
     const silent = node('setInterval(() => {}, 1000)');
     await expect(silent.line(() => undefined, 30, 'readiness')).rejects.toThrow(
@@ -36,21 +36,21 @@ describe('a child', () => {
     );
   });
 
-  it('that does not exist is an error too', async () => {
+  it('rejects if the program does not exist', async () => {
     const missing = new Child('/no/such/program', []);
     await expect(missing.line(() => undefined, 60_000, 'readiness')).rejects.toThrow('ENOENT');
   });
 
-  it('ends when asked, and when it will not, it is made to', async () => {
-    const polite = node('setInterval(() => {}, 1000)');
-    expect(await polite.end()).toEqual({ code: null, signal: 'SIGTERM' });
-    const stubborn = node('process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("up")');
-    await stubborn.line((line) => line === 'up' || undefined, 60_000, 'up');
-    expect(await stubborn.end('SIGTERM', 50)).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(await stubborn.end()).toEqual({ code: null, signal: 'SIGKILL' });
+  it('ends on SIGTERM, or on SIGKILL if it ignores SIGTERM', async () => {
+    const responsive = node('setInterval(() => {}, 1000)');
+    expect(await responsive.end()).toEqual({ code: null, signal: 'SIGTERM' });
+    const ignoring = node('process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("up")');
+    await ignoring.line((line) => line === 'up' || undefined, 60_000, 'up');
+    expect(await ignoring.end('SIGTERM', 50)).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(await ignoring.end()).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  it('does not outlive the process that started it', async () => {
+  it('is killed when the process that started it exits', async () => {
     const grandchild = `
       const server = require('node:net').createServer().listen(0, '127.0.0.1', () => console.log('port ' + server.address().port));
     `;

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 export interface ChildOptions {
-  /** Added to the environment of this process, or all there is with `bareEnv`. */
+  /** Added to the environment of this process, or the entire environment with `bareEnv`. */
   env?: Record<string, string>;
   bareEnv?: boolean;
   cwd?: string;
@@ -19,9 +19,9 @@ export interface Exit {
 const running = new Set<ChildProcess>();
 let hooked = false;
 
-/** A process of ours: its output line by line, its end as a promise. It never outlives the process that started it. */
+/** A child process with its output line by line. It is killed when the process that started it exits. */
 export class Child {
-  /** Standard output and standard error together, as they came. */
+  /** The lines of standard output and standard error, in order of arrival. */
   readonly lines: string[] = [];
   readonly exited: Promise<Exit>;
   readonly #process: ChildProcess;
@@ -37,20 +37,20 @@ export class Child {
     });
     killAtExit(this.#process);
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
-      if (stream) createInterface(stream).on('line', (line) => this.#heard(line));
+      if (stream) createInterface(stream).on('line', (line) => this.#addLine(line));
     }
     this.exited = new Promise((resolve) => {
-      const ended = (code: number | null, signal: NodeJS.Signals | null) => {
+      const onExit = (code: number | null, signal: NodeJS.Signals | null) => {
         running.delete(this.#process);
         this.#exit = { code, signal };
         resolve(this.#exit);
       };
       this.#process.once('error', (error) => {
-        this.#heard(String(error));
-        ended(null, null);
+        this.#addLine(String(error));
+        onExit(null, null);
       });
-      // 'close' rather than 'exit': by then the last lines have been read.
-      this.#process.once('close', ended);
+      // 'close' instead of 'exit', because only then all lines have been read.
+      this.#process.once('close', onExit);
     });
   }
 
@@ -62,10 +62,13 @@ export class Child {
     return this.#exit === undefined;
   }
 
-  /** The first line, past (but for the first `from`) or coming, that fits; an early end or the deadline is an error which shows the last lines. */
-  async line<T>(fits: (line: string) => T | undefined, within: number, what: string, from = 0): Promise<T> {
+  /**
+   * Resolves to the first result of `match` for a past line, starting at index `from`, or a future one. Rejects with the
+   * last lines if the process exits first or after `within` ms.
+   */
+  async line<T>(match: (line: string) => T | undefined, within: number, what: string, from = 0): Promise<T> {
     for (const line of this.lines.slice(from)) {
-      const found = fits(line);
+      const found = match(line);
       if (found !== undefined) return found;
     }
     let watcher: ((line: string) => void) | undefined;
@@ -74,17 +77,17 @@ export class Child {
       return await Promise.race([
         new Promise<T>((resolve) => {
           watcher = (line) => {
-            const found = fits(line);
+            const found = match(line);
             if (found !== undefined) resolve(found);
           };
           this.#watchers.push(watcher);
         }),
         this.exited.then((exit) => {
-          throw new Error(`Ended (${exit.code ?? exit.signal}) before ${what}.\n${this.#tail()}`);
+          throw new Error(`Exited (${exit.code ?? exit.signal}) before ${what}.\n${this.#tail()}`);
         }),
         new Promise<never>((_, reject) => {
-          const give = () => reject(new Error(`Not within ${within} ms: ${what}.\n${this.#tail()}`));
-          timer = setTimeout(give, within);
+          const onTimeout = () => reject(new Error(`Not within ${within} ms: ${what}.\n${this.#tail()}`));
+          timer = setTimeout(onTimeout, within);
         }),
       ]);
     } finally {
@@ -97,16 +100,16 @@ export class Child {
     if (this.isRunning) this.#process.kill(signal);
   }
 
-  /** Asks it to end, and insists after `patience`. */
-  async end(signal: NodeJS.Signals = 'SIGTERM', patience = 10_000): Promise<Exit> {
+  /** Sends the signal, then SIGKILL after `killAfter` ms. Resolves when the process has exited. */
+  async end(signal: NodeJS.Signals = 'SIGTERM', killAfter = 10_000): Promise<Exit> {
     this.signal(signal);
-    const insist = setTimeout(() => this.signal('SIGKILL'), patience);
+    const timer = setTimeout(() => this.signal('SIGKILL'), killAfter);
     const exit = await this.exited;
-    clearTimeout(insist);
+    clearTimeout(timer);
     return exit;
   }
 
-  #heard(line: string): void {
+  #addLine(line: string): void {
     this.lines.push(line);
     for (const watcher of this.#watchers) watcher(line);
   }
@@ -121,6 +124,6 @@ function killAtExit(child: ChildProcess): void {
   if (hooked) return;
   hooked = true;
   process.on('exit', () => {
-    for (const left of running) left.kill('SIGKILL');
+    for (const remaining of running) remaining.kill('SIGKILL');
   });
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Crm } from './crm.ts';
 
-/** The settings of a service that trusts this CRM's key and has its OAuth app. */
+/** Returns the settings of a service that trusts this CRM's key and uses its OAuth app. */
 export const crmEnv = (crm: Crm): Record<string, string> => ({
   CRM_HOSTNAME: crm.url,
   CRM_PUBLIC_KEY: crm.key.publicKey,

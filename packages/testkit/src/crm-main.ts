@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { startCrm } from './crm.ts';
 
-/** `node crm-main.ts [--port N] [--control-port N] [--bridge-url URL] [--client-id ID] [--client-secret SECRET]`: prints one JSON line when it is ready. */
+/** `node crm-main.ts [--port N] [--control-port N] [--bridge-url URL] [--client-id ID] [--client-secret SECRET]`. Prints one JSON line when it is ready. */
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },

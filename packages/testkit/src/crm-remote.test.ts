@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => undo.run());
 
-it('drives a CRM in another process', async () => {
+it('controls a CRM in another process', async () => {
   const { access_token } = await crm.token({ locationId: 'LocA' });
   const contact = await crm.addContact({ locationId: 'LocA', phone: '+15550001111' });
   await crm.set({ rateLimit: null });
@@ -50,9 +50,9 @@ it('drives a CRM in another process', async () => {
   expect(await crm.messages()).toEqual([]);
 });
 
-it('gives OAuth codes and says what it does not know', async () => {
+it('returns OAuth codes and rejects unknown operations', async () => {
   expect(await crm.install({ locationId: 'LocA' })).toMatch(/^[0-9a-f]{40}$/);
   expect(await crm.state()).toMatchObject({ url, settings: { expiresInSec: 86_399 } });
   // @ts-expect-error no such operation
-  await expect(crm.explode()).rejects.toThrow('Unknown: explode');
+  await expect(crm.explode()).rejects.toThrow('Unknown operation: explode');
 });

@@ -2,7 +2,7 @@ import { remote } from './control.ts';
 import type { Remote } from './control.ts';
 import type { CrmOperations } from './crm/operations.ts';
 
-/** A CRM in another process, through its control port: one asynchronous function per operation. */
+/** A client for the control port of a CRM in another process, with one asynchronous function per operation. */
 export type RemoteCrm = Remote<CrmOperations>;
 
 export function remoteCrm(controlUrl: string): RemoteCrm {

@@ -1,10 +1,10 @@
 import type { Server } from 'node:http';
 import { createControl } from './control.ts';
-import { AddressBook } from './crm/address-book.ts';
+import { ContactStore } from './crm/contact-store.ts';
 import { Grants } from './crm/grants.ts';
-import { Moods } from './crm/moods.ts';
+import { InjectedFaults } from './crm/injected-faults.ts';
 import { operationsOf } from './crm/operations.ts';
-import { newId } from './crm/reading.ts';
+import { newId } from './crm/values.ts';
 import { createCrmServer } from './crm/server.ts';
 import type {
   Call,
@@ -22,18 +22,18 @@ import type {
   Upload,
   WebhookFields,
   WebhookOptions,
-} from './crm/shapes.ts';
+} from './crm/types.ts';
 import type { CrmState } from './crm/state.ts';
 import { sendSigned, webhookBody } from './crm/webhook-sender.ts';
 import { ed25519Key } from './keys.ts';
 import type { SigningKey } from './keys.ts';
 import { closeHttp, listen } from './loopback.ts';
 
-export type * from './crm/shapes.ts';
+export type * from './crm/types.ts';
 
 export interface CrmOptions {
   port?: number;
-  /** Opens the control surface for other processes; 0 takes any port. */
+  /** Opens a control port for other processes; 0 picks a free port. */
   controlPort?: number;
   host?: string;
   settings?: Partial<CrmSettings>;
@@ -43,7 +43,7 @@ export interface CrmOptions {
 }
 
 const DEFAULTS: CrmSettings = {
-  // An app id of 24 hex digits, a dash, eight letters, and a UUID: what the real one hands out.
+  // The format of HighLevel: an app id of 24 hex digits, a dash and eight letters; the secret is a UUID.
   clientId: '5f0e1d2c3b4a59687766554f-footbrid',
   clientSecret: '3c1a4d2e-7b60-4f58-9a1e-0d5f6b7c8e90',
   expiresInSec: 86_399,
@@ -62,16 +62,16 @@ export async function startCrm(options: CrmOptions = {}): Promise<Crm> {
   return crm;
 }
 
-/** A CRM on loopback that behaves like the real one, remembers everything, and fails on request. */
+/** A simulated CRM on loopback. It behaves like HighLevel, records every call, and fails on request. */
 export class Crm {
-  /** What it signs its webhooks with. */
+  /** The key that signs its webhooks. */
   readonly key: SigningKey;
-  /** Where webhooks go. */
+  /** The destination of its webhooks. */
   bridgeUrl: string | undefined;
   url = '';
   controlUrl: string | undefined;
   readonly #state: CrmState;
-  readonly #moods = new Moods();
+  readonly #faults = new InjectedFaults();
   readonly #servers: Server[] = [];
 
   constructor(options: CrmOptions = {}) {
@@ -81,13 +81,13 @@ export class Crm {
   }
 
   async open({ host = '127.0.0.1', port = 0, controlPort }: CrmOptions): Promise<void> {
-    const listening = async (server: Server, at: number) => {
+    const listenOn = async (server: Server, serverPort: number) => {
       this.#servers.push(server);
-      return `http://${host}:${await listen(server, at, host)}`;
+      return `http://${host}:${await listen(server, serverPort, host)}`;
     };
-    this.url = await listening(createCrmServer(this.#state, this.#moods), port);
+    this.url = await listenOn(createCrmServer(this.#state, this.#faults), port);
     if (controlPort !== undefined)
-      this.controlUrl = await listening(createControl(operationsOf(this)), controlPort);
+      this.controlUrl = await listenOn(createControl(operationsOf(this)), controlPort);
   }
 
   async stop(): Promise<void> {
@@ -98,7 +98,7 @@ export class Crm {
     return `${this.url}/oauth/token`;
   }
 
-  /** Live: assign to a field and the next call sees it. */
+  /** Mutable: a change applies from the next call on. */
   get settings(): CrmSettings {
     return this.#state.settings;
   }
@@ -124,7 +124,7 @@ export class Crm {
   }
 
   get contacts(): readonly Contact[] {
-    return this.#state.book.all;
+    return this.#state.contacts.all;
   }
 
   callsTo(route: Route): Call[] {
@@ -135,7 +135,7 @@ export class Crm {
     return this.statuses.filter((call) => call.messageId === messageId);
   }
 
-  /** The statuses that took effect, in the order in which they did. */
+  /** Returns the accepted statuses of a message, in order of acceptance. */
   accepted(messageId: string): string[] {
     return this.statusesOf(messageId)
       .filter((call) => call.accepted)
@@ -143,69 +143,69 @@ export class Crm {
       .map((call) => call.status);
   }
 
-  /** Empties the ledgers; grants, contacts and moods stay. */
+  /** Clears the recorded calls, messages, statuses, webhooks and uploads. Grants, contacts and injected faults stay. */
   forget(): void {
     Object.assign(this.#state, { calls: [], messages: [], statuses: [], webhooks: [], uploads: [] });
   }
 
-  /** Installs the app and gives the OAuth code that its callback would receive. */
+  /** Installs the app and returns the OAuth code that the callback would receive. */
   install(what: Install): string {
     return this.#state.grants.install(what);
   }
 
-  /** Installs and exchanges in one step. */
+  /** Installs the app and exchanges the code for tokens. */
   token(locationId: string): TokenAnswer {
-    const answer = this.#state.grants.exchange(this.install({ locationId }));
-    if (!answer) throw new Error(`The code for ${locationId} was not accepted.`);
-    return answer;
+    const tokens = this.#state.grants.exchange(this.install({ locationId }));
+    if (!tokens) throw new Error(`The code for ${locationId} was not accepted.`);
+    return tokens;
   }
 
-  /** A private integration token. */
+  /** Returns a new private integration token. */
   pit(locationId: string): string {
     return this.#state.grants.pit(locationId);
   }
 
   addContact(contact: NewContact): Contact {
-    return this.#state.book.add(contact);
+    return this.#state.contacts.add(contact);
   }
 
   removeContact(id: string): void {
-    this.#state.book.remove(id);
+    this.#state.contacts.remove(id);
   }
 
-  /** Access tokens of the location are refused from now on; a refresh heals it. */
+  /** Expires the access tokens of a location. Its refresh token stays valid. */
   expireTokens(locationId: string): void {
     this.#state.grants.expireAll(locationId);
   }
 
-  /** The grant is gone: access and refresh tokens are refused. */
+  /** Revokes the grants of a location: access and refresh tokens become invalid. */
   revoke(locationId: string): void {
     this.#state.grants.revoke(locationId);
   }
 
-  /** An inactive location refuses to refresh, and keeps its refresh token. */
+  /** While a location is inactive, refreshing fails, but its refresh token stays valid. */
   setActive(locationId: string, active: boolean): void {
     this.#state.grants.setActive(locationId, active);
   }
 
   misbehave(what: Misbehaviour): Mood {
-    return this.#moods.add(what);
+    return this.#faults.add(what);
   }
 
   calm(): void {
-    this.#moods.calm();
+    this.#faults.clear();
   }
 
-  /** A message of the CRM's own: its status window starts now. */
+  /** Creates an outbound message, for which the CRM then accepts status calls. `statusWindowMs` starts now. */
   newMessage(locationId: string, messageId = newId()): string {
     const createdAt = this.#state.now();
-    this.#state.ownMessages.set(messageId, { messageId, locationId, conversationId: newId(), createdAt });
+    this.#state.sentMessages.set(messageId, { messageId, locationId, conversationId: newId(), createdAt });
     return messageId;
   }
 
   async sendWebhook(fields: WebhookFields, options: WebhookOptions = {}): Promise<SentWebhook> {
     const to = options.url ?? this.bridgeUrl;
-    if (to === undefined) throw new Error('No bridge to send to: set bridgeUrl, or pass url.');
+    if (to === undefined) throw new Error('No bridge to send to: set bridgeUrl or pass url.');
     const body = webhookBody(fields);
     if (body.messageId !== undefined) this.newMessage(body.locationId, body.messageId);
     return sendSigned(to, body, this.key, options, (sent) => this.#state.webhooks.push(sent));
@@ -217,8 +217,8 @@ function createState(settings: CrmSettings, now: () => number): CrmState {
     settings,
     now,
     grants: new Grants(settings, now),
-    book: new AddressBook(now),
-    ownMessages: new Map(),
+    contacts: new ContactStore(now),
+    sentMessages: new Map(),
     byIdempotencyKey: new Map(),
     calls: [],
     messages: [],

@@ -7,7 +7,7 @@ import { closeHttp, listen } from './loopback.ts';
 
 /**
  * `node fault-proxy-main.ts --link crm=127.0.0.1:4700 --link redis=127.0.0.1:6379@16379 [--control-port N] [--seed N]`
- * A number behind @ is the port to listen on. Prints one JSON line when it is ready.
+ * The number after @ is the port to listen on. Prints one JSON line when it is ready.
  */
 const { values } = parseArgs({
   options: {
@@ -21,7 +21,7 @@ const links = new Map<string, FaultProxy>();
 for (const link of values.link) {
   const [, name, to, port] = /^([^=]+)=([^@]+)(?:@(\d+))?$/.exec(link) ?? [];
   if (name === undefined || to === undefined) {
-    process.stderr.write(`--link ${link}: write name=host:port or name=host:port@listen\n`);
+    process.stderr.write(`--link ${link} is invalid: use name=host:port or name=host:port@listen\n`);
     process.exit(2);
   }
   links.set(name, await startFaultProxy({ to, port: Number(port ?? 0), seed: Number(values.seed) }));

@@ -16,7 +16,7 @@ interface Ready {
   links: Record<string, string>;
 }
 
-it('runs as a process with named links, driven through its control port', async () => {
+it('runs as a process with named links and is controlled through its control port', async () => {
   const server = createServer((_, response) => response.end('done'));
   const port = await listen(server);
   undo.add(() => closeHttp(server));
@@ -38,12 +38,12 @@ it('runs as a process with named links, driven through its control port', async 
   await expect(get()).rejects.toThrow('fetch failed');
   await faults.up({ link: 'web' });
   expect((await get()).status).toBe(200);
-  await expect(faults.cut({ link: 'nowhere' })).rejects.toThrow('No link nowhere; there are web');
+  await expect(faults.cut({ link: 'nowhere' })).rejects.toThrow('Unknown link nowhere; known links: web');
   expect(await child.end()).toEqual({ code: 0, signal: null });
 });
 
-it('refuses a link it cannot read', async () => {
+it('rejects an invalid link', async () => {
   const child = new Child(process.execPath, [MAIN, '--link', 'nonsense']);
   expect(await child.exited).toEqual({ code: 2, signal: null });
-  expect(child.lines.join()).toContain('write name=host:port');
+  expect(child.lines.join()).toContain('use name=host:port');
 });

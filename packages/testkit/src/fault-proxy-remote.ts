@@ -2,7 +2,7 @@ import { remote } from './control.ts';
 import type { Remote } from './control.ts';
 import type { FaultOperations } from './fault-proxy/operations.ts';
 
-/** Fault proxies in another process, through their control port; every operation names its link. */
+/** A client for the control port of fault proxies in another process. Every operation takes the name of a link. */
 export type RemoteFaults = Remote<FaultOperations>;
 
 export function remoteFaults(controlUrl: string): RemoteFaults {

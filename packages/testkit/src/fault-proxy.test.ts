@@ -11,23 +11,23 @@ import { undoList } from './undo.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-/** Loaded machines are slow machines. */
-const soon = <T>(look: () => T | Promise<T>) => expect.poll(look, { timeout: 20_000, interval: 5 });
+/** Polls with a generous timeout, because the machine may be under load. */
+const soon = <T>(poll: () => T | Promise<T>) => expect.poll(poll, { timeout: 20_000, interval: 5 });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('over TCP', () => {
   let proxy: FaultProxy;
   let peers: Socket[] = [];
-  let heard = '';
+  let received = '';
 
-  /** Echoes what it hears; `peers` are the server's ends. */
+  /** Starts an echo server; `peers` are its sockets. */
   beforeEach(async () => {
     peers = [];
-    heard = '';
+    received = '';
     const server = createServer((socket) => {
       peers.push(socket);
       socket.on('data', (data) => {
-        heard += data.toString();
+        received += data.toString();
         socket.write(data);
       });
       socket.on('error', () => undefined);
@@ -51,7 +51,7 @@ describe('over TCP', () => {
     return socket;
   }
 
-  it('is faithful without toxics, both ways, to the last byte and to the end', async () => {
+  it('forwards all bytes and the end of the stream in both directions without toxics', async () => {
     const socket = await client();
     const text = 'abc'.repeat(200_000);
     socket.end(text);
@@ -61,7 +61,7 @@ describe('over TCP', () => {
     await soon(() => proxy.open).toBe(0);
   });
 
-  it('latency delays without slowing the stream down', async () => {
+  it('latency delays the data without reducing the throughput', async () => {
     proxy.add({ type: 'latency', ms: 200, direction: 'down' });
     const socket = await client();
     const started = performance.now();
@@ -76,7 +76,7 @@ describe('over TCP', () => {
     expect(took).toBeLessThan(9_000);
   });
 
-  it('bandwidth and slicer make it drip, in order', async () => {
+  it('bandwidth and slicer slow down and split the data and keep its order', async () => {
     proxy.add({ type: 'bandwidth', bytesPerSec: 10_000, direction: 'up' });
     const socket = await client();
     const text = Array.from({ length: 1_000 }, (_, i) => i % 10).join('');
@@ -94,16 +94,16 @@ describe('over TCP', () => {
     expect(pieces.length).toBeGreaterThan(3);
   });
 
-  it('limit_data cuts in the middle', async () => {
+  it('limit_data closes the connection after the given number of bytes', async () => {
     proxy.add({ type: 'limit_data', bytes: 5, direction: 'down' });
     const socket = await client();
     socket.write('0123456789');
     await soon(() => socket.ended).toBeDefined();
     expect(socket.got).toBe('01234');
-    expect(heard).toBe('0123456789');
+    expect(received).toBe('0123456789');
   });
 
-  it('reset_peer resets, at once or later, open connections too', async () => {
+  it('reset_peer resets new and open connections, immediately or after a delay', async () => {
     const socket = await client();
     const started = performance.now();
     proxy.add({ type: 'reset_peer', afterMs: 50 });
@@ -114,12 +114,12 @@ describe('over TCP', () => {
     expect(await isReset(proxy)).toBe(true);
   });
 
-  it('timeout swallows everything, and such a connection does not survive the healing', async () => {
+  it('timeout drops all data, and its removal resets the affected connections', async () => {
     const socket = await client();
     const toxic = proxy.add({ type: 'timeout' });
     socket.write('lost');
     await pause(50);
-    expect([heard, socket.got, socket.ended]).toEqual(['', '', undefined]);
+    expect([received, socket.got, socket.ended]).toEqual(['', '', undefined]);
     toxic.remove();
     await soon(() => socket.ended).toBe('ECONNRESET');
     const next = await client();
@@ -127,7 +127,7 @@ describe('over TCP', () => {
     await soon(() => next.got).toBe('back');
   });
 
-  it('timeout hides a death as well', async () => {
+  it('timeout also hides a reset', async () => {
     const socket = await client();
     socket.write('x');
     await soon(() => socket.got).toBe('x');
@@ -137,24 +137,24 @@ describe('over TCP', () => {
     expect(peers[0]?.destroyed).toBe(false);
   });
 
-  it('half_open lets the server believe in a client that is gone', async () => {
+  it('half_open hides the disconnect of a client from the server', async () => {
     proxy.add({ type: 'half_open', direction: 'up' });
-    const [polite, rude] = await Promise.all([client(), client()]);
-    polite.write('a');
-    rude.write('b');
-    await soon(() => heard.length).toBe(2);
-    polite.end();
-    rude.resetAndDestroy();
+    const [closing, resetting] = await Promise.all([client(), client()]);
+    closing.write('a');
+    resetting.write('b');
+    await soon(() => received.length).toBe(2);
+    closing.end();
+    resetting.resetAndDestroy();
     await pause(50);
     expect(peers.map((peer) => peer.readyState)).toEqual(['open', 'open']);
-    for (const peer of peers) peer.write('anybody?');
+    for (const peer of peers) peer.write('ping');
     await pause(20);
     expect(peers.map((peer) => peer.destroyed)).toEqual([false, false]);
     proxy.clear();
     await soon(() => peers.filter((peer) => peer.destroyed).length).toBeGreaterThan(0);
   });
 
-  it('slow_close keeps the end to itself for a while', async () => {
+  it('slow_close delays the end of the stream', async () => {
     proxy.add({ type: 'slow_close', ms: 80, direction: 'up' });
     const socket = await client();
     socket.end('x');
@@ -163,18 +163,18 @@ describe('over TCP', () => {
     expect(performance.now() - started).toBeGreaterThanOrEqual(75);
   });
 
-  it('strikes by chance, the same for the same seed, and at most so many times', async () => {
-    const struckBy = async (seed: number) => {
-      const line = await startFaultProxy({ to: proxy.address, seed });
-      undo.add(() => line.stop());
-      line.add({ type: 'reset_peer', probability: 0.5 });
-      let fates = '';
-      for (let i = 0; i < 12; i++) fates += (await isReset(line)) ? 'x' : '-';
-      return fates;
+  it('affects random connections, the same ones for the same seed, up to a maximum number', async () => {
+    const resets = async (seed: number) => {
+      const seeded = await startFaultProxy({ to: proxy.address, seed });
+      undo.add(() => seeded.stop());
+      seeded.add({ type: 'reset_peer', probability: 0.5 });
+      let pattern = '';
+      for (let i = 0; i < 12; i++) pattern += (await isReset(seeded)) ? 'x' : '-';
+      return pattern;
     };
-    const first = await struckBy(7);
-    expect(await struckBy(7)).toBe(first);
-    expect(await struckBy(8)).not.toBe(first);
+    const first = await resets(7);
+    expect(await resets(7)).toBe(first);
+    expect(await resets(8)).not.toBe(first);
     expect(first).toMatch(/x-|-x/);
 
     await soon(() => proxy.open).toBe(0);
@@ -183,7 +183,7 @@ describe('over TCP', () => {
     expect(toxic.hits).toBe(1);
   });
 
-  it('can cut, leave, and come back on its port', async () => {
+  it('can reset all connections, stop listening, and listen again on the same port', async () => {
     const socket = await client();
     proxy.cut();
     await soon(() => socket.ended).toBe('ECONNRESET');
@@ -195,7 +195,7 @@ describe('over TCP', () => {
     await soon(() => next.got).toBe('x');
   });
 
-  it('loses no socket when a reset meets a close', async () => {
+  it('does not leak a socket if a reset and a close coincide', async () => {
     for (let i = 0; i < 60; i++) {
       const socket = await client();
       socket.write('x');
@@ -207,16 +207,16 @@ describe('over TCP', () => {
     await soon(() => proxy.open).toBe(0);
   });
 
-  it('resets a client whose server is not there', async () => {
-    const lonely = await startFaultProxy({ to: '127.0.0.1:9' });
-    undo.add(() => lonely.stop());
-    const socket = connect(lonely.port, '127.0.0.1');
+  it('resets a client if the server is not running', async () => {
+    const unconnected = await startFaultProxy({ to: '127.0.0.1:9' });
+    undo.add(() => unconnected.stop());
+    const socket = connect(unconnected.port, '127.0.0.1');
     const [error] = await once(socket, 'error').catch((reason: unknown) => [reason]);
     expect(error).toMatchObject({ code: 'ECONNRESET' });
   });
 });
 
-/** Whether a new connection through the proxy is reset rather than echoed. */
+/** Returns whether a new connection through the proxy is reset. */
 async function isReset(proxy: FaultProxy): Promise<boolean> {
   const socket = connect(proxy.port, '127.0.0.1');
   socket.write('x');
@@ -253,7 +253,7 @@ describe('over HTTP', () => {
     });
   });
 
-  it('drop_response: the request arrived, the answer did not', async () => {
+  it('drop_response forwards the request and drops the response', async () => {
     expect((await post('before')).status).toBe(200);
     const toxic = proxy.add({ type: 'drop_response', times: 1 });
     await expect(post('dropped')).rejects.toThrow('fetch failed');
@@ -262,14 +262,14 @@ describe('over HTTP', () => {
     expect(toxic.hits).toBe(1);
   });
 
-  it('duplicate_request: one answer, two arrivals', async () => {
+  it('duplicate_request forwards the request twice and returns one response', async () => {
     proxy.add({ type: 'duplicate_request', times: 1 });
     expect((await post('once')).status).toBe(200);
     expect((await post('twice?')).status).toBe(200);
     await soon(() => [...bodies].sort()).toEqual(['once', 'once', 'twice?']);
   });
 
-  it('casts the dice per request on a connection that is kept alive', async () => {
+  it('decides for each request of a keep-alive connection', async () => {
     const toxic = proxy.add({ type: 'duplicate_request', probability: 0.5 });
     for (let i = 0; i < 20; i++) await (await post(String(i))).text();
     expect(toxic.hits).toBeGreaterThan(3);
@@ -278,6 +278,6 @@ describe('over HTTP', () => {
   });
 });
 
-it('asks for a port', async () => {
-  await expect(startFaultProxy({ to: 'localhost' })).rejects.toThrow('write host:port');
+it('requires a port', async () => {
+  await expect(startFaultProxy({ to: 'localhost' })).rejects.toThrow('use host:port');
 });

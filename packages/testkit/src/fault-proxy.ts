@@ -9,10 +9,10 @@ import { listen } from './loopback.ts';
 export type { Direction, Toxic, ToxicHandle, ToxicType } from './fault-proxy/toxics.ts';
 
 export interface FaultProxyOptions {
-  /** `host:port`, or any URL that has both. */
+  /** `host:port`, or a URL with both. */
   to: string;
   port?: number;
-  /** The same seed casts the same dice. */
+  /** Seed of the random choices. The same seed gives the same choices. */
   seed?: number;
 }
 
@@ -22,10 +22,10 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
   return proxy;
 }
 
-/** A TCP link to a server, faithful until a toxic is put into it. */
+/** A TCP proxy that forwards everything unchanged until a toxic is added. */
 export class FaultProxy {
   port = 0;
-  /** Over its whole life; bytes are those that got through. */
+  /** Totals since the start. Only forwarded bytes count. */
   readonly seen = { connections: 0, up: 0, down: 0 };
   readonly #target: Target;
   readonly #toxics: Toxics;
@@ -34,9 +34,9 @@ export class FaultProxy {
   readonly #server = createServer({ allowHalfOpen: true }, (client) => {
     this.seen.connections++;
     const link = new Link(client, this.#target, this.#toxics, {
-      passed: (direction, bytes) => (this.seen[direction] += bytes),
+      forwarded: (direction, bytes) => (this.seen[direction] += bytes),
       repeat: (request) => this.#repeat(request),
-      over: (done) => this.#links.delete(done),
+      closed: (closedLink) => this.#links.delete(closedLink),
     });
     this.#links.add(link);
   });
@@ -50,7 +50,7 @@ export class FaultProxy {
     return `127.0.0.1:${this.port}`;
   }
 
-  /** Open connections, also those only one end still believes in. */
+  /** The number of open connections, including half-open ones. */
   get open(): number {
     return this.#links.size;
   }
@@ -59,7 +59,7 @@ export class FaultProxy {
     return this.#toxics.list;
   }
 
-  /** The same URL, but through this proxy. */
+  /** Returns the same URL with the address of this proxy. */
   url(like: string): string {
     const url = new URL(like);
     url.hostname = '127.0.0.1';
@@ -67,32 +67,32 @@ export class FaultProxy {
     return url.href.replace(/\/$/, like.endsWith('/') ? '/' : '');
   }
 
-  /** Works at once, on open connections too. */
+  /** Adds a toxic. It takes effect immediately, also on open connections. */
   add(toxic: Toxic): ToxicHandle {
-    const handle = this.#toxics.add(toxic, () => this.#settle());
-    for (const link of this.#links) link.resetIfTold();
+    const handle = this.#toxics.add(toxic, () => this.#resetDamaged());
+    for (const link of this.#links) link.applyResetToxics();
     return handle;
   }
 
-  /** Takes all toxics out. */
+  /** Removes all toxics. */
   clear(): void {
     this.#toxics.clear();
-    this.#settle();
+    this.#resetDamaged();
   }
 
-  /** Resets every open connection, once. */
+  /** Resets every open connection once. */
   cut(): void {
     for (const link of this.#links) link.reset();
   }
 
-  /** Nobody listens any more and all connections are reset: the server has left, as far as clients can tell. */
+  /** Stops listening and resets all connections, as if the server were down. */
   async down(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.cut();
     await closed;
   }
 
-  /** Listens (again), on the port it had. */
+  /** Listens, after `down` on the same port. */
   async up(port = this.port): Promise<void> {
     this.port = await listen(this.#server, port);
   }
@@ -108,18 +108,18 @@ export class FaultProxy {
     this.#repeats.add(socket);
     socket.setTimeout(5_000, () => socket.destroy());
     socket.on('error', () => socket.destroy());
-    // The answer goes nowhere: whoever asked has one already.
+    // The response is discarded: the client already has one.
     socket.on('data', () => socket.end());
     socket.on('close', () => this.#repeats.delete(socket));
   }
 
-  #settle(): void {
-    for (const link of this.#links) link.settle();
+  #resetDamaged(): void {
+    for (const link of this.#links) link.resetIfDamaged();
   }
 }
 
 function targetOf(to: string): Target {
   const { hostname, port } = new URL(to.includes('://') ? to : `tcp://${to}`);
-  if (port === '') throw new Error(`"${to}" names no port: write host:port.`);
+  if (port === '') throw new Error(`"${to}" has no port: use host:port.`);
   return { host: hostname.replaceAll(/[[\]]/g, ''), port: Number(port) };
 }

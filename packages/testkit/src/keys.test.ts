@@ -18,22 +18,22 @@ const published: Vectors = JSON.parse(
 );
 
 describe('keys', () => {
-  it('gives one key per seed', () => {
+  it('are the same for the same seed', () => {
     expect(ed25519Key('tenant a')).toEqual(ed25519Key('tenant a'));
     expect(ed25519Key('tenant a').publicKey).not.toBe(ed25519Key('tenant b').publicKey);
   });
 
-  it('gives a fresh key without a seed', () => {
+  it('are random without a seed', () => {
     expect(ed25519Key().publicKey).not.toBe(ed25519Key().publicKey);
     expect(rsaKey().publicKey).not.toBe(fixedRsaKey().publicKey);
   });
 
-  it('makes RSA keys of the size asked for', () => {
+  it('can be RSA keys of a given size', () => {
     expect(createPublicKey(rsaKey(1024).publicKey).asymmetricKeyDetails?.modulusLength).toBe(1024);
     expect(createPublicKey(fixedRsaKey().publicKey).asymmetricKeyDetails?.modulusLength).toBe(2048);
   });
 
-  it.each(published.vectors)('signs the vector $name as published', ({ bodyBase64, signature }) => {
+  it.each(published.vectors)('sign the vector $name as published', ({ bodyBase64, signature }) => {
     const key = ed25519Key(RFC_8032_SECRET);
     expect(key.publicKey).toBe(published.publicKeyPem);
     expect(signBody(Buffer.from(bodyBase64, 'base64'), key)).toBe(signature);
@@ -44,7 +44,7 @@ describe('signed requests', () => {
   it.each([
     { key: ed25519Key('x'), header: 'X-CRM-Signature', digest: null, length: 88 },
     { key: fixedRsaKey(), header: 'X-WH-Signature', digest: 'sha256', length: 344 },
-  ])('carry a $key.scheme signature over the bytes sent', ({ key, header, digest, length }) => {
+  ])('have a $key.scheme signature over the bytes sent', ({ key, header, digest, length }) => {
     const request = signedRequest('{ "a" : 1.00 }\n', key);
     const signature = request.headers[header] ?? '';
     expect(request.body.toString()).toBe('{ "a" : 1.00 }\n');
@@ -55,7 +55,7 @@ describe('signed requests', () => {
     );
   });
 
-  it('write objects as compact JSON and take any header name or forged signature', () => {
+  it('serialise objects as compact JSON and accept any header name or forged signature', () => {
     const request = signedRequest({ a: [1, 2] }, ed25519Key('x'), {
       header: 'X-GHL-Signature',
       signature: 'N/A',

@@ -6,7 +6,7 @@ export type Scheme = 'Ed25519' | 'RSA-SHA256';
 
 export interface SigningKey {
   readonly scheme: Scheme;
-  /** The header a signature of this key travels in, unless a call names another. */
+  /** The default header of a signature by this key. */
   readonly header: string;
   /** SPKI, PEM. */
   readonly publicKey: string;
@@ -22,12 +22,12 @@ export interface SignedRequest {
 
 const HEADERS: Record<Scheme, string> = { Ed25519: 'X-CRM-Signature', 'RSA-SHA256': 'X-WH-Signature' };
 
-/** A text seed always gives the same key, 32 bytes are taken as the secret itself, nothing gives a fresh key. */
+/** Returns a key derived from a string seed, or with 32 bytes as its secret, or a random one without a seed. */
 export function ed25519Key(seed?: string | Uint8Array): SigningKey {
   return signingKey('Ed25519', seed === undefined ? freshEd25519() : ed25519From(seed));
 }
 
-/** Fresh on every call, and slow to make: prefer `fixedRsaKey` where any key will do. */
+/** Generates a new key, which is slow. Prefer `fixedRsaKey` if any key will do. */
 export function rsaKey(bits = 2048): SigningKey {
   return signingKey('RSA-SHA256', generateKeyPairSync('rsa', { modulusLength: bits }).privateKey);
 }
@@ -48,8 +48,8 @@ export function signBody(body: string | Uint8Array, key: SigningKey): string {
 }
 
 /**
- * A webhook ready for `fetch(url, signedRequest(body, key))`. Text and bytes are signed and sent exactly as given,
- * anything else as compact JSON.
+ * Returns the options of a signed webhook: `fetch(url, signedRequest(body, key))`. Strings and bytes are signed and sent
+ * unchanged, anything else as compact JSON.
  */
 export function signedRequest(
   body: unknown,
@@ -87,15 +87,15 @@ function ed25519From(seed: string | Uint8Array): KeyObject {
   return createPrivateKey({ key: Buffer.concat([pkcs8Head, secret]), format: 'der', type: 'pkcs8' });
 }
 
-// Parsing a PEM costs more than signing with it, and load tests sign by the thousand.
-const parsed = new WeakMap<SigningKey, KeyObject>();
+// Parsing a PEM costs more than signing with it, and load tests sign thousands of requests.
+const parsedKeys = new WeakMap<SigningKey, KeyObject>();
 
 function privateKeyOf(key: SigningKey): KeyObject {
-  const known = parsed.get(key);
-  if (known) return known;
-  const made = createPrivateKey(key.privateKey);
-  parsed.set(key, made);
-  return made;
+  const cached = parsedKeys.get(key);
+  if (cached) return cached;
+  const parsed = createPrivateKey(key.privateKey);
+  parsedKeys.set(key, parsed);
+  return parsed;
 }
 
 function bytesOf(body: string | Uint8Array): Buffer<ArrayBuffer> {

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Server as NetServer } from 'node:net';
 import { portOf } from './ports.ts';
 
-/** Listens and gives the port; a port that is taken is an error, not an event. */
+/** Resolves to the port once the server listens. Rejects if the port is in use. */
 export async function listen(server: NetServer, port = 0, host = '127.0.0.1'): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, () => {
@@ -13,7 +13,7 @@ export async function listen(server: NetServer, port = 0, host = '127.0.0.1'): P
   return portOf(server);
 }
 
-/** Stops at once, hanging requests included. */
+/** Closes the server and all its connections, including pending requests. */
 export async function closeHttp(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeAllConnections();

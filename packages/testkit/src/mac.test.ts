@@ -8,7 +8,7 @@ import { activate, connectMac, joinMac, SocketClosed, UpgradeRefused } from './m
 import { undoList } from './undo.ts';
 import { until } from './until.ts';
 
-/** The other end of the wire, played by the test. */
+/** A minimal service, scripted by the tests. */
 const undo = undoList();
 let url = '';
 let seen: Record<string, unknown>[] = [];
@@ -73,13 +73,13 @@ const SEND = {
 };
 
 describe('enrolment', () => {
-  it('activates with a device id of its own making', async () => {
+  it('activates with a generated device id', async () => {
     const activated = await activate(url, { licenseKey: 'good' });
     expect(activated).toMatchObject({ status: 201, deviceToken: 'token' });
     expect(seen[0]).toMatchObject({ licenseKey: 'good', deviceId: activated.deviceId, osVersion: '26.1' });
   });
 
-  it('shows a refusal', async () => {
+  it('reports a rejected activation', async () => {
     expect(await activate(url, { licenseKey: 'bad' })).toMatchObject({
       status: 403,
       body: { code: 'LICENSE_INVALID' },
@@ -88,13 +88,13 @@ describe('enrolment', () => {
     await expect(joinMac(url, { licenseKey: 'bad', locationId: 'LocA' })).rejects.toThrow('LICENSE_INVALID');
   });
 
-  it('shows the status of a refused upgrade', async () => {
-    const refused = await connectMac(url, { token: 'wrong' }).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(UpgradeRefused);
-    expect(refused).toMatchObject({ status: 401, body: 'bad' });
+  it('reports the status of a rejected upgrade', async () => {
+    const rejection = await connectMac(url, { token: 'wrong' }).catch((error: unknown) => error);
+    expect(rejection).toBeInstanceOf(UpgradeRefused);
+    expect(rejection).toMatchObject({ status: 401, body: 'bad' });
   });
 
-  it('reports a service that is not there', async () => {
+  it('reports a service that is not running', async () => {
     await expect(connectMac('http://127.0.0.1:9', { token: 'x' })).rejects.toThrow('ECONNREFUSED');
   });
 });
@@ -114,7 +114,7 @@ describe('a session', () => {
     await mac.close();
   });
 
-  it('hands out frames by type, each once, and keeps them all', async () => {
+  it('returns each frame once by type and records all of them', async () => {
     const mac = await joinMac(url, { licenseKey: 'good', locationId: 'LocA' });
     say(sockets[0], { ...SEND, requestId: 'r1', messageId: 'm1' });
     say(sockets[0], { type: 'ack', seq: 9, outcome: 'skipped' });
@@ -126,11 +126,11 @@ describe('a session', () => {
     await expect(mac.noFrame('ack', 20)).rejects.toThrow('Unexpected');
     await mac.noFrame('redeliver', 20);
     expect(mac.frames.map(({ type }) => type)).toEqual(['registered', 'send', 'ack', 'send']);
-    expect(mac.strange).toEqual(['{"type":"surprise"}']);
+    expect(mac.unknownFrames).toEqual(['{"type":"surprise"}']);
     await mac.close();
   });
 
-  it('reports every send delivered when told to', async () => {
+  it('reports every send as delivered after deliverAll', async () => {
     const mac = await joinMac(url, { licenseKey: 'good', locationId: 'LocA' });
     mac.deliverAll();
     say(sockets[0], { ...SEND, requestId: 'r1', messageId: 'm1' });
@@ -144,18 +144,18 @@ describe('a session', () => {
     await mac.close();
   });
 
-  it('says with which code it was closed, also to who is waiting', async () => {
+  it('reports the close code, also to pending calls', async () => {
     onFrame = (_, socket) => socket.close(4504, 'elsewhere');
     const mac = await connectMac(url, { token: 'token' });
-    const refused = await mac.register('LocA').catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(SocketClosed);
-    expect(refused).toMatchObject({ code: 4504, reason: 'elsewhere' });
+    const rejection = await mac.register('LocA').catch((error: unknown) => error);
+    expect(rejection).toBeInstanceOf(SocketClosed);
+    expect(rejection).toMatchObject({ code: 4504, reason: 'elsewhere' });
     expect(await mac.closed).toEqual({ code: 4504, reason: 'elsewhere' });
     expect(mac.isOpen).toBe(false);
   });
 
-  it('answers pings only if told to, and can stop reading', async () => {
-    const [quick, mute] = await Promise.all([
+  it('can leave pings unanswered and stop reading', async () => {
+    const [responsive, silent] = await Promise.all([
       connectMac(url, { token: 'token' }),
       connectMac(url, { token: 'token', answerPings: false }),
     ]);
@@ -164,21 +164,21 @@ describe('a session', () => {
       socket.on('pong', () => pongs++);
       socket.ping();
     }
-    await until(() => quick.pings + mute.pings === 2);
+    await until(() => responsive.pings + silent.pings === 2);
     await until(() => pongs === 1);
-    quick.pauseReading();
+    responsive.pauseReading();
     for (const socket of sockets) say(socket, { type: 'ack', seq: 1, outcome: 'delivered' });
-    await expect(quick.ack(1, 50)).rejects.toThrow('No the ack of 1');
-    quick.resumeReading();
-    await quick.ack(1);
-    quick.terminate();
-    mute.terminate();
+    await expect(responsive.ack(1, 50)).rejects.toThrow('No ack of 1');
+    responsive.resumeReading();
+    await responsive.ack(1);
+    responsive.terminate();
+    silent.terminate();
   });
 
-  it('dies without a close frame', async () => {
+  it('disconnects without a close frame on terminate', async () => {
     const mac = await connectMac(url, { token: 'token' });
-    const ended = new Promise((resolve) => sockets[0]?.once('close', resolve));
+    const closed = new Promise((resolve) => sockets[0]?.once('close', resolve));
     mac.terminate();
-    expect(await ended).toBe(1006);
+    expect(await closed).toBe(1006);
   });
 });

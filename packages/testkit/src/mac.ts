@@ -28,11 +28,11 @@ export interface Activated {
 
 export interface MacOptions {
   token: string;
-  /** `null` offers none. */
+  /** `null` offers no subprotocol. */
   subprotocol?: string | null;
   headers?: Record<string, string>;
   answerPings?: boolean;
-  /** The first number for frames sent; give the last session's `mac.seq` to go on after a reconnect. */
+  /** The sequence number of the first frame. Pass `mac.seq` of the last session after a reconnect. */
   seq?: number;
 }
 
@@ -44,20 +44,20 @@ export interface Closed {
 export type Received = Partial<MessageReceivedFrame> & { sender: string };
 export type Status = Pick<MessageStatusFrame, 'requestId' | 'status'> & Partial<MessageStatusFrame>;
 
-/** The service answered the upgrade with plain HTTP. */
+/** The service rejected the WebSocket upgrade with an HTTP response. */
 export class UpgradeRefused extends Error {
   override readonly name = 'UpgradeRefused';
   readonly status: number;
   readonly body: string;
 
   constructor(status: number, body: string) {
-    super(`The socket was refused with ${status}: ${body}`);
+    super(`The upgrade was rejected with ${status}: ${body}`);
     this.status = status;
     this.body = body;
   }
 }
 
-/** The connection ended while a test was waiting for something on it. */
+/** The socket was closed while a test was waiting for a frame. */
 export class SocketClosed extends Error {
   override readonly name = 'SocketClosed';
   readonly code: number;
@@ -92,7 +92,7 @@ export async function activate(url: string, given: Activation): Promise<Activate
   };
 }
 
-/** Opens the socket; rejects with `UpgradeRefused` when the service does not want it. */
+/** Opens the socket. Rejects with `UpgradeRefused` if the service rejects the upgrade. */
 export async function connectMac(url: string, options: MacOptions): Promise<Mac> {
   const { token, subprotocol = SUBPROTOCOL, headers = {}, answerPings = true, seq = 1 } = options;
   const address = new URL('/mac/socket', url.replace(/^http/, 'ws'));
@@ -101,7 +101,7 @@ export async function connectMac(url: string, options: MacOptions): Promise<Mac>
     perMessageDeflate: false,
     autoPong: answerPings,
   });
-  // Built before the first byte arrives: a frame right behind the upgrade must not be missed.
+  // Created before the upgrade completes, so that a frame right after it is not missed.
   const mac = new Mac(socket, seq);
   await new Promise<void>((resolve, reject) => {
     socket.once('open', resolve);
@@ -118,58 +118,58 @@ export async function connectMac(url: string, options: MacOptions): Promise<Mac>
   return mac;
 }
 
-/** Activates, connects and registers: a Mac in service. */
+/** Activates, connects and registers a Mac. */
 export async function joinMac(
   url: string,
   given: Activation & { locationId: string; answerPings?: boolean },
 ): Promise<Mac> {
   const { status, body, deviceToken } = await activate(url, given);
   if (deviceToken === undefined) {
-    throw new Error(`Activation was refused with ${status}: ${JSON.stringify(body)}`);
+    throw new Error(`The activation was rejected with ${status}: ${JSON.stringify(body)}`);
   }
   const mac = await connectMac(url, { token: deviceToken, answerPings: given.answerPings ?? true });
   await mac.register(given.locationId);
   return mac;
 }
 
-/** A Mac that does exactly what a test tells it to, and nothing by itself. */
+/** A scripted Mac: it sends only what the test tells it to. */
 export class Mac {
-  /** Everything the service sent that is a frame of the protocol, in order. */
+  /** All valid frames from the service, in order. */
   readonly frames: ServiceFrame[] = [];
-  /** Everything else. */
-  readonly strange: string[] = [];
+  /** All other messages from the service. */
+  readonly unknownFrames: string[] = [];
   readonly closed: Promise<Closed>;
   pings = 0;
-  /** The number the next frame will get. */
+  /** The sequence number of the next frame. */
   seq: number;
   readonly #socket: WebSocket;
   readonly #unread: ServiceFrame[] = [];
   #waiting: (() => void)[] = [];
-  #ended: Closed | undefined;
-  #delivers = false;
+  #closed: Closed | undefined;
+  #reportsDelivered = false;
 
   constructor(socket: WebSocket, seq: number) {
     this.seq = seq;
     this.#socket = socket;
     this.closed = new Promise((resolve) => {
       socket.on('close', (code, reason) => {
-        this.#ended = { code, reason: reason.toString() };
-        resolve(this.#ended);
+        this.#closed = { code, reason: reason.toString() };
+        resolve(this.#closed);
         this.#wake();
       });
     });
     socket.on('error', () => {
-      // 'close' follows and says what a test may want to know.
+      // 'close' follows and has the details.
     });
     socket.on('ping', () => this.pings++);
-    socket.on('message', (data: Buffer) => this.#take(data.toString()));
+    socket.on('message', (data: Buffer) => this.#receive(data.toString()));
   }
 
   get isOpen(): boolean {
     return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  /** Rejects with `SocketClosed` when the service closes instead. */
+  /** Rejects with `SocketClosed` if the service closes the socket instead. */
   async register(locationId: string, more: Partial<RegisterFrame> = {}): Promise<RegisteredFrame> {
     this.send({
       type: 'register',
@@ -182,7 +182,7 @@ export class Mac {
     return this.nextFrame('registered');
   }
 
-  /** The next frame of that type nobody has taken yet. */
+  /** Resolves to the next unread frame of that type. */
   nextFrame<T extends ServiceFrame['type']>(
     type: T,
     timeout?: number,
@@ -194,30 +194,30 @@ export class Mac {
     );
   }
 
-  /** The answer to one frame of ours, whatever came in between. */
+  /** Resolves to the acknowledgement of one frame. Other frames stay unread. */
   ack(seq: number, timeout?: number): Promise<AckFrame> {
-    const isIt = (frame: ServiceFrame): frame is AckFrame => frame.type === 'ack' && frame.seq === seq;
-    return this.#next(isIt, `the ack of ${seq}`, timeout);
+    const isAck = (frame: ServiceFrame): frame is AckFrame => frame.type === 'ack' && frame.seq === seq;
+    return this.#next(isAck, `ack of ${seq}`, timeout);
   }
 
-  /** Fails when such a frame arrives within that time. */
+  /** Rejects if a frame of that type is unread or arrives within that time. */
   async noFrame(type: ServiceFrame['type'], forMs: number): Promise<void> {
     const end = performance.now() + forMs;
     for (let left = forMs; left > 0; left = end - performance.now()) {
       const found = this.#unread.find((frame) => frame.type === type);
       if (found) throw new Error(`Unexpected: ${JSON.stringify(found)}`);
-      await this.#change(left);
+      await this.#nextEvent(left);
     }
   }
 
-  /** Sends `message_status` and gives its number. */
+  /** Sends a `message_status` frame and returns its sequence number. */
   status(frame: Status): number {
     const seq = this.seq++;
     this.send({ type: 'message_status', seq, messageId: null, ...frame });
     return seq;
   }
 
-  /** Sends `message_received`, a plain text from that sender unless told more, and gives its number. */
+  /** Sends a `message_received` frame, by default an empty text, and returns its sequence number. */
   received(frame: Received): number {
     const seq = this.seq++;
     this.send({
@@ -234,22 +234,22 @@ export class Mac {
     return seq;
   }
 
-  /** From now on every `send` is reported delivered. */
+  /** From now on, reports every `send` as delivered. */
   deliverAll(): void {
-    this.#delivers = true;
+    this.#reportsDelivered = true;
   }
 
-  /** Any object, also one that is no frame. */
+  /** Sends any object, even if it is not a valid frame. */
   send(frame: object): void {
     this.sendRaw(JSON.stringify(frame));
   }
 
-  /** Text goes as a text frame, bytes as a binary one. */
+  /** Sends a string as a text frame and bytes as a binary frame. */
   sendRaw(data: string | Uint8Array): void {
     this.#socket.send(data, { binary: typeof data !== 'string' });
   }
 
-  /** Stops reading the socket: pings stay unanswered and the service's writes pile up. */
+  /** Stops reading from the socket: pings are not answered, and the service's writes back up. */
   pauseReading(): void {
     this.#socket.pause();
   }
@@ -258,7 +258,7 @@ export class Mac {
     this.#socket.resume();
   }
 
-  /** Gone without a close frame, like a Mac whose lid was shut. */
+  /** Disconnects without a close frame, like a Mac that goes to sleep. */
   terminate(): void {
     this.#socket.terminate();
   }
@@ -268,44 +268,44 @@ export class Mac {
     return this.closed;
   }
 
-  #take(text: string): void {
+  #receive(text: string): void {
     const parsed = parseServiceFrame(text);
     if (parsed.kind === 'frame') {
       this.frames.push(parsed.frame);
       this.#unread.push(parsed.frame);
-      if (this.#delivers && parsed.frame.type === 'send') this.#deliver(parsed.frame);
+      if (this.#reportsDelivered && parsed.frame.type === 'send') this.#reportDelivered(parsed.frame);
     } else {
-      this.strange.push(text);
+      this.unknownFrames.push(text);
     }
     this.#wake();
   }
 
-  #deliver({ requestId, messageId }: SendFrame): void {
+  #reportDelivered({ requestId, messageId }: SendFrame): void {
     this.status({ requestId, messageId, status: 'delivered', guid: randomUUID().toUpperCase() });
   }
 
   async #next<F extends ServiceFrame>(
-    isIt: (frame: ServiceFrame) => frame is F,
+    matches: (frame: ServiceFrame) => frame is F,
     what: string,
     timeout = 60_000,
   ): Promise<F> {
     const end = performance.now() + timeout;
     for (;;) {
-      const at = this.#unread.findIndex(isIt);
-      const found = this.#unread[at];
-      if (found && isIt(found)) {
-        this.#unread.splice(at, 1);
+      const index = this.#unread.findIndex(matches);
+      const found = this.#unread[index];
+      if (found && matches(found)) {
+        this.#unread.splice(index, 1);
         return found;
       }
-      if (this.#ended) throw new SocketClosed(this.#ended, what);
+      if (this.#closed) throw new SocketClosed(this.#closed, what);
       const left = end - performance.now();
       if (left <= 0) throw new Error(`No ${what} from the service within ${timeout} ms.`);
-      await this.#change(left);
+      await this.#nextEvent(left);
     }
   }
 
-  /** Until something happened on the socket, or the time is over. */
-  async #change(within: number): Promise<void> {
+  /** Resolves on the next frame, on close, or after the timeout. */
+  async #nextEvent(within: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, within);
       this.#waiting.push(() => {

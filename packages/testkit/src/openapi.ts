@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import { ROUTES } from './crm/routes.ts';
-import type { Call, Route } from './crm/shapes.ts';
+import type { Call, Route } from './crm/types.ts';
 
 interface Content {
   readonly content?: Record<string, { readonly schema: { readonly $ref: string } }>;
@@ -32,23 +32,23 @@ const documents = FILES.map((file) => {
   return { file, document };
 });
 
-/** What the CRM's own document has against the body of a recorded call. Fields it does not know count. */
+/** Validates the body of a recorded call against HighLevel's OpenAPI documents. Undocumented fields are problems. */
 export function requestProblems(call: Call): string[] {
   if (call.route === undefined) return [`${call.method} ${call.path}: no documented operation`];
   const { file, operation } = documented(call.route);
   return problems(`request of ${call.route}`, file, operation.requestBody, call.body);
 }
 
-/** What the document has against an answer; a 201 is held against the 200 where only that is documented. */
+/** Validates a response against the documents. A 201 is checked against the documented 200 if there is no 201. */
 export function answerProblems(route: Route, status: number, body: unknown): string[] {
   const { file, operation } = documented(route);
-  const answer = operation.responses[status] ?? (status === 201 ? operation.responses['200'] : undefined);
-  if (!answer) return [`${route}: no documented answer ${status}`];
-  return problems(`${status} of ${route}`, file, answer, body);
+  const response = operation.responses[status] ?? (status === 201 ? operation.responses['200'] : undefined);
+  if (!response) return [`${route}: no documented response ${status}`];
+  return problems(`${status} of ${route}`, file, response, body);
 }
 
-function problems(what: string, file: string, described: Content | undefined, body: unknown): string[] {
-  const ref = Object.values(described?.content ?? {})[0]?.schema.$ref;
+function problems(what: string, file: string, content: Content | undefined, body: unknown): string[] {
+  const ref = Object.values(content?.content ?? {})[0]?.schema.$ref;
   if (ref === undefined) return [];
   const validate = ajv.compile({ $ref: new URL(ref, idOf(file)).href });
   if (validate(body)) return [];
@@ -64,10 +64,10 @@ function documented(route: Route) {
     const operation = document.paths?.[path]?.[entry?.method.toLowerCase() ?? ''];
     if (operation) return { file, operation };
   }
-  throw new Error(`The OpenAPI documents lack the route ${route}.`);
+  throw new Error(`The OpenAPI documents do not contain the route ${route}.`);
 }
 
-/** Where the document contradicts what the CRM is known to do, the CRM is right. */
+/** Adapts the documents where they contradict the known behaviour of the CRM. */
 function correct({ components: { schemas } }: Document): void {
   for (const name of [
     'ProcessMessageBodyDto',
@@ -79,15 +79,15 @@ function correct({ components: { schemas } }: Document): void {
   }
   const inbound = schemas['ProcessMessageBodyDto'];
   if (inbound) {
-    // The guide asks for one of conversationId and contactId, and for a provider id on added channels only.
+    // The guide requires one of conversationId and contactId, and a provider id only for added channels.
     inbound['required'] = ['type'];
-    // `direction` is given as an object with strings as examples; `locationId` is sent by many and passes.
+    // `direction` is documented as an object with strings as examples. `locationId` is undocumented but accepted.
     Object.assign(inbound['properties'] ?? {}, {
       direction: { enum: ['inbound', 'outbound'] },
       locationId: { type: 'string' },
     });
   }
-  // The live answer to an upload of files has no attachmentUrls, nor does the request need them.
+  // HighLevel neither requires attachmentUrls in the request nor returns them for uploaded files.
   if (schemas['UploadFilesDto']) schemas['UploadFilesDto']['required'] = ['locationId'];
 }
 

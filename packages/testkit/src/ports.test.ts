@@ -6,7 +6,7 @@ import { undoList } from './undo.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-it('gives ports that can be listened on, all different', async () => {
+it('freePort returns different ports that are free', async () => {
   const ports = await Promise.all([freePort(), freePort(), freePort({ below: 32_768 })]);
   expect(new Set(ports).size).toBe(3);
   for (const port of ports) {
@@ -17,10 +17,10 @@ it('gives ports that can be listened on, all different', async () => {
   }
 });
 
-it('stays below the bound', async () => {
+it('freePort returns ports below the bound', async () => {
   for (let i = 0; i < 20; i++) expect(await freePort({ below: 12_000 })).toBeLessThan(12_000);
 });
 
-it('says so when nothing listens', () => {
-  expect(() => portOf(createServer())).toThrow('listens on no TCP port');
+it('portOf throws for a server that does not listen', () => {
+  expect(() => portOf(createServer())).toThrow('does not listen on a TCP port');
 });

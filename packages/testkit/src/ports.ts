@@ -2,9 +2,8 @@ import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 
 /**
- * A TCP port of 127.0.0.1 that nobody listens on at this moment. Prefer listening on 0; this is for programs that
- * must be told a number. `below` keeps clear of the ephemeral range, where an outgoing connection may take the port
- * between the question and its use.
+ * Returns a free TCP port on 127.0.0.1. Prefer listening on port 0; this is for programs that need a fixed port. `below`
+ * avoids the ephemeral range, where an outgoing connection may take the port before it is used.
  */
 export async function freePort(options: { below?: number } = {}): Promise<number> {
   if (options.below === undefined) return tryPort(0);
@@ -15,16 +14,17 @@ export async function freePort(options: { below?: number } = {}): Promise<number
   throw new Error(`No free port found below ${options.below} in 50 attempts.`);
 }
 
-/** The port a listening server got. */
+/** Returns the port of a listening server. */
 export function portOf(server: Pick<Server, 'address'>): number {
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The server listens on no TCP port.');
+  if (address === null || typeof address === 'string')
+    throw new Error('The server does not listen on a TCP port.');
   return address.port;
 }
 
 function randomPort(below: number): number {
-  const lowest = 10_000;
-  return lowest + Math.floor(Math.random() * (below - lowest));
+  const min = 10_000;
+  return min + Math.floor(Math.random() * (below - min));
 }
 
 async function tryPort(port: number): Promise<number> {
@@ -32,7 +32,7 @@ async function tryPort(port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve);
   });
-  const got = portOf(server);
+  const listeningPort = portOf(server);
   await new Promise((resolve) => server.close(resolve));
-  return got;
+  return listeningPort;
 }

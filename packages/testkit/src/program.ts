@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Child } from './child.ts';
 import type { Exit } from './child.ts';
 
-/** A line of a program's log: `msg` and whatever fields. Output that is not JSON has only `msg`. */
+/** A line of a program's log: `msg` and any other fields. Output that is not JSON has only `msg`. */
 export interface LogLine {
   readonly msg: string;
   readonly [field: string]: unknown;
@@ -14,33 +14,33 @@ export interface LogLine {
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** For a start, a line of the log, an exit. On a loaded machine each of them is slow; only one that never comes is a failure. */
+/** The deadline of a start, a log line or an exit, generous because the machine may be under load. */
 const WITHIN_MS = 60_000;
 
-/** As when it is started by its own command: half of a start is compiling. */
-const COMPILED = join(ROOT, 'node_modules/.cache/footbridge/compiled');
+/** Node's compile cache, also used by the launcher: compiling takes half of the start. */
+const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/footbridge/compiled');
 
-/** What a program needs of the machine; the developer's own settings stay out of tests. */
-const KEPT = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'NODE_V8_COVERAGE'];
+/** The environment variables that a program inherits. The developer's own settings must not affect tests. */
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'NODE_V8_COVERAGE'];
 
-/** One of our programs, run from source as a process of its own, with a log to read and every way to die. */
+/** A Footbridge program, run from source in a child process. It can be stopped, killed, suspended and restarted. */
 export class Program {
   readonly dataDir: string;
   readonly #main: string;
   readonly #ownsDataDir: boolean;
-  readonly #earlier: LogLine[] = [];
+  readonly #earlierLogs: LogLine[] = [];
   #child: Child | undefined;
 
-  /** `main` is a path from the root of the repository. */
+  /** `main` is a path relative to the root of the repository. */
   constructor(main: string, dataDir: string | undefined) {
     this.#main = join(ROOT, main);
     this.#ownsDataDir = dataDir === undefined;
     this.dataDir = dataDir ?? mkdtempSync(join(tmpdir(), 'footbridge-'));
   }
 
-  /** Everything it wrote, over all its lives. */
+  /** All log lines, including those before a restart. */
   get logs(): LogLine[] {
-    return [...this.#earlier, ...(this.#child?.lines ?? []).map(readLine)];
+    return [...this.#earlierLogs, ...(this.#child?.lines ?? []).map(readLine)];
   }
 
   get pid(): number {
@@ -52,39 +52,41 @@ export class Program {
   }
 
   launch(args: readonly string[], env: Record<string, string>): void {
-    if (this.#child?.isRunning) throw new Error(`${this.#main} is running already.`);
-    this.#earlier.push(...(this.#child?.lines ?? []).map(readLine));
-    const kept = KEPT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+    if (this.#child?.isRunning) throw new Error(`${this.#main} is already running.`);
+    this.#earlierLogs.push(...(this.#child?.lines ?? []).map(readLine));
+    const inherited = INHERITED.flatMap((name) =>
+      process.env[name] === undefined ? [] : [[name, process.env[name]]],
+    );
     this.#child = new Child(
       process.execPath,
       ['--disable-warning=ExperimentalWarning', this.#main, ...args],
-      // In a directory of its own it meets no .env of the developer's.
+      // In its data directory it does not read the developer's .env file.
       {
         cwd: this.dataDir,
         bareEnv: true,
-        env: { NODE_COMPILE_CACHE: COMPILED, ...Object.fromEntries(kept), ...env },
+        env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...Object.fromEntries(inherited), ...env },
       },
     );
   }
 
-  /** The first line of its present life with that message, written already or to come. */
+  /** Resolves to the first log line with this message since the last start. */
   logged(msg: string, within = WITHIN_MS): Promise<LogLine> {
-    return this.#running.line(saying(msg), within, `"${msg}"`);
+    return this.#running.line(withMessage(msg), within, `"${msg}"`);
   }
 
-  /** Like `logged`, but only lines from now on count. */
+  /** Like `logged`, but ignores lines written before the call. */
   logsNext(msg: string, within = WITHIN_MS): Promise<LogLine> {
-    return this.#running.line(saying(msg), within, `"${msg}"`, this.#running.lines.length);
+    return this.#running.line(withMessage(msg), within, `"${msg}"`, this.#running.lines.length);
   }
 
-  /** Ends it politely and keeps its data, for a start later on. */
+  /** Stops it with SIGTERM and keeps its data for a later start. */
   async halt(): Promise<Exit> {
-    // A frozen process takes its leave only once it is thawed.
+    // A suspended process handles SIGTERM only after SIGCONT.
     this.resume();
     return this.#running.end('SIGTERM', WITHIN_MS);
   }
 
-  /** Ends it for good; a data directory made for it goes too. */
+  /** Stops it and removes its data directory if it is a temporary one. */
   async stop(): Promise<void> {
     if (this.#child) await this.halt();
     if (this.#ownsDataDir) {
@@ -96,7 +98,7 @@ export class Program {
     await this.#running.end('SIGKILL');
   }
 
-  /** Frozen with its sockets open (SIGSTOP), until `resume`. */
+  /** Suspends the process with SIGSTOP until `resume`. Its sockets stay open. */
   pause(): void {
     this.#running.signal('SIGSTOP');
   }
@@ -111,10 +113,10 @@ export class Program {
   }
 }
 
-/** Runs it until it is up, and clears away after a start that failed. */
-export async function started<P extends Program>(program: P, up: () => Promise<void>): Promise<P> {
+/** Waits for `start`, and stops the program if it fails. */
+export async function started<P extends Program>(program: P, start: () => Promise<void>): Promise<P> {
   try {
-    await up();
+    await start();
     return program;
   } catch (error) {
     await program.stop();
@@ -122,7 +124,7 @@ export async function started<P extends Program>(program: P, up: () => Promise<v
   }
 }
 
-function saying(msg: string): (line: string) => LogLine | undefined {
+function withMessage(msg: string): (line: string) => LogLine | undefined {
   return (line) => {
     const read = readLine(line);
     return read.msg === msg ? read : undefined;
@@ -134,7 +136,7 @@ function readLine(line: string): LogLine {
     const read: unknown = JSON.parse(line);
     if (typeof read === 'object' && read !== null && 'msg' in read) return { ...read, msg: String(read.msg) };
   } catch {
-    // Not of the log: a stack trace, or a warning of Node's.
+    // Not a log line: a stack trace, or a warning from Node.
   }
   return { msg: line };
 }

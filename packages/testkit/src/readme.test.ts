@@ -7,7 +7,7 @@ import { undoList } from './undo.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-it('the example of the README works: from the CRM through the service to a Mac', async () => {
+it('the example in the README works: from the CRM through the service to a Mac', async () => {
   const crm = await startCrm();
   undo.add(() => crm.stop());
   const service = await startService({ env: { CRM_HOSTNAME: crm.url, CRM_PUBLIC_KEY: crm.key.publicKey } });

@@ -9,30 +9,30 @@ describe('the service as a process', () => {
   let service: Service;
 
   beforeAll(async () => {
-    // Of the environment of the test nothing reaches it, or it would not start.
+    // With this variable the service would not start, so it does not inherit the environment.
     vi.stubEnv('PORT', 'nonsense');
     service = await startService();
     vi.unstubAllEnvs();
   });
   afterAll(() => service.stop());
 
-  it('is ready when started', async () => {
+  it('is ready when startService resolves', async () => {
     expect(await health(service.url)).toBe(200);
     expect((await service.operator('GET', '/livez')).status).toBe(200);
     expect(await service.license(3)).toMatchObject({ id: expect.any(String), key: expect.any(String) });
     expect(await service.logged('ready', 1)).toMatchObject({ url: service.url });
   });
 
-  it('freezes and thaws', async () => {
+  it('does not respond while it is paused', async () => {
     service.pause();
-    const answer = health(service.url);
-    const silence = new Promise((resolve) => setTimeout(resolve, 200, 'silence'));
-    expect(await Promise.race([answer, silence])).toBe('silence');
+    const response = health(service.url);
+    const timeout = new Promise((resolve) => setTimeout(resolve, 200, 'timeout'));
+    expect(await Promise.race([response, timeout])).toBe('timeout');
     service.resume();
-    expect(await answer).toBe(200);
+    expect(await response).toBe(200);
   });
 
-  it('comes back on the same ports, polite or killed, with its log kept', async () => {
+  it('keeps its ports and its log after a restart, stopped or killed', async () => {
     const { url, operatorUrl } = service;
     const stopping = service.logsNext('stopping');
     await service.restart();
@@ -45,13 +45,13 @@ describe('the service as a process', () => {
     expect(service.logs.filter((line) => line.msg === 'ready')).toHaveLength(3);
   });
 
-  it('is gone with its data when stopped', async () => {
+  it('is stopped and its data directory removed by stop', async () => {
     await service.stop();
     await expect(health(service.url)).rejects.toThrow('fetch failed');
     expect(existsSync(service.dataDir)).toBe(false);
   });
 
-  it('that refuses a setting fails the start with its words', async () => {
+  it('fails to start with an invalid setting, and the error contains its log', async () => {
     await expect(startService({ env: { PORT: 'nonsense' } })).rejects.toThrow(/before "ready".*PORT/s);
   });
 });

@@ -2,26 +2,26 @@ import { randomBytes } from 'node:crypto';
 import { Program, started } from './program.ts';
 
 export interface ServiceOptions {
-  /** Settings of the service. Nothing is inherited from the environment of the test. */
+  /** Settings of the service. It does not inherit the environment of the test. */
   env?: Record<string, string>;
-  /** A temporary one unless given; only that one is removed by `stop`. */
+  /** Default: a temporary directory, which `stop` removes. */
   dataDir?: string;
   readyWithin?: number;
 }
 
-export interface OperatorAnswer {
+export interface OperatorResponse {
   status: number;
   body: Record<string, unknown>;
 }
 
-/** The real service as a process of its own, on ports of its own, ready for requests. */
+/** Starts the service in a child process on free ports. Resolves when it is ready. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const service = new Service(options);
   return started(service, () => service.start());
 }
 
 export class Service extends Program {
-  /** Ports stay the same over restarts: Macs and CRMs find it again. */
+  /** The ports stay the same after a restart, so that Macs and CRMs can reconnect. */
   url = '';
   operatorUrl = '';
   readonly operatorToken: string;
@@ -54,8 +54,8 @@ export class Service extends Program {
     await this.start(env);
   }
 
-  /** A call to the operator listener: `service.operator('POST', '/operator/licenses', { label, maxSeats })`. */
-  async operator(method: string, path: string, body?: unknown): Promise<OperatorAnswer> {
+  /** Calls the operator API: `service.operator('POST', '/operator/licenses', { label, maxSeats })`. */
+  async operator(method: string, path: string, body?: unknown): Promise<OperatorResponse> {
     const response = await fetch(new URL(path, this.operatorUrl), {
       method,
       headers: {
@@ -71,10 +71,10 @@ export class Service extends Program {
     };
   }
 
-  /** A new license: its id, and the key that Macs activate with. */
+  /** Creates a license and returns its id and key. */
   async license(maxSeats = 10, label = 'test'): Promise<{ id: string; key: string }> {
     const { status, body } = await this.operator('POST', '/operator/licenses', { label, maxSeats });
-    if (status !== 201) throw new Error(`No license: ${status} ${JSON.stringify(body)}`);
+    if (status !== 201) throw new Error(`License not created: ${status} ${JSON.stringify(body)}`);
     return { id: String(body['id']), key: String(body['key']) };
   }
 }

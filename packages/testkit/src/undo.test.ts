@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { tempDir, undoList } from './undo.ts';
 
-it('undoes newest first, waiting for each, and only once', async () => {
+it('runs the cleanups once, newest first, and waits for each', async () => {
   const undo = undoList();
   const done: string[] = [];
   undo.add(() => done.push('first'));
@@ -17,7 +17,7 @@ it('undoes newest first, waiting for each, and only once', async () => {
   expect(done).toEqual(['second', 'first']);
 });
 
-it('goes on after a failure and reports it', async () => {
+it('continues after an error and reports it', async () => {
   const undo = undoList();
   const done: string[] = [];
   undo.add(() => done.push('still run'));
@@ -26,14 +26,14 @@ it('goes on after a failure and reports it', async () => {
   expect(done).toEqual(['still run']);
 });
 
-it('reports several failures together', async () => {
+it('reports several errors together', async () => {
   const undo = undoList();
   undo.add(() => Promise.reject(new Error('one')));
   undo.add(() => Promise.reject(new Error('two')));
   await expect(undo.run()).rejects.toThrow('2 cleanups failed');
 });
 
-it('removes temporary directories with what is in them', async () => {
+it('removes temporary directories with their contents', async () => {
   const undo = undoList();
   const dir = await tempDir(undo);
   await writeFile(join(dir, 'left-over'), 'x');

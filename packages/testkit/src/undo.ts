@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What a test opened and must close again. */
+/** The cleanup functions of a test. */
 export interface Undo {
   add(undo: () => unknown): void;
-  /** Newest first; every one runs even if another fails; a second run has nothing left to do. */
+  /** Runs the functions, newest first, even if some of them fail, and removes them. Rejects with their errors. */
   run(): Promise<void>;
 }
 
@@ -17,24 +17,24 @@ export function undoList(): Undo {
       steps.push(undo);
     },
     async run() {
-      const failures: unknown[] = [];
+      const errors: unknown[] = [];
       for (let step = steps.pop(); step; step = steps.pop()) {
         try {
           await step();
         } catch (error) {
-          failures.push(error);
+          errors.push(error);
         }
       }
-      if (failures.length === 1) throw failures[0];
-      if (failures.length > 1) throw new AggregateError(failures, `${failures.length} cleanups failed.`);
+      if (errors.length === 1) throw errors[0];
+      if (errors.length > 1) throw new AggregateError(errors, `${errors.length} cleanups failed.`);
     },
   };
 }
 
-/** A directory of its own for one test. */
+/** Creates a temporary directory for one test. */
 export async function tempDir(undo: Undo): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-'));
-  // A process that was killed a moment ago may still be writing here.
+  // A process that is being killed may still write here.
   undo.add(() => rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   return dir;
 }

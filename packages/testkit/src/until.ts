@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
 
 /**
- * Polls `look` until it returns something truthy, and returns that; `what` names it in the error after the deadline. The
- * default deadline is far beyond what a loaded machine needs: waiting longer than usual is not a failure.
+ * Polls until the result is truthy and returns it. Rejects after `within` ms; the error contains `what`. The default
+ * deadline is generous because the machine may be under load.
  */
 export async function until<T>(
-  look: () => T | Promise<T>,
+  poll: () => T | Promise<T>,
   options: { within?: number; every?: number; what?: string } = {},
 ): Promise<Truthy<T>> {
-  const { within = 60_000, every = 10, what = 'what the test waits for' } = options;
+  const { within = 60_000, every = 10, what = 'the condition of the test' } = options;
   const deadline = performance.now() + within;
   for (;;) {
-    const seen = await look();
-    if (isTruthy(seen)) return seen;
+    const result = await poll();
+    if (isTruthy(result)) return result;
     if (performance.now() >= deadline) throw new Error(`Not within ${within} ms: ${what}.`);
     await sleep(every);
   }

@@ -3,7 +3,7 @@ import { startCrm } from '../crm.ts';
 import type { Crm } from '../crm.ts';
 import { answerProblems, requestProblems } from '../openapi.ts';
 import { undoList } from '../undo.ts';
-import { ask } from './test-client.ts';
+import { request } from './test-client.ts';
 
 const undo = undoList();
 let crm: Crm;
@@ -20,40 +20,40 @@ afterEach(async () => {
 });
 
 const duplicate = (query: string) =>
-  ask(crm, `GET /contacts/search/duplicate?locationId=LocA&${query}`, { token });
+  request(crm, `GET /contacts/search/duplicate?locationId=LocA&${query}`, { token });
 
 describe('a contact by id', () => {
-  it('is shown with its phone', async () => {
+  it('is returned with its phone', async () => {
     const { id } = crm.addContact({ locationId: 'LocA', phone: '+15550001111', firstName: 'Ada' });
-    const answer = await ask(crm, `GET /contacts/${id}`, { token });
+    const answer = await request(crm, `GET /contacts/${id}`, { token });
     expect(answer.body).toMatchObject({
       contact: { id, locationId: 'LocA', phone: '+15550001111', name: 'Ada' },
     });
     expect(answerProblems('contact', answer.status, answer.body)).toEqual([]);
   });
 
-  it('is unknown, or somebody else’s', async () => {
-    expect((await ask(crm, 'GET /contacts/nobody', { token })).status).toBe(400);
+  it('gets 400 if it is unknown and 403 if it belongs to another location', async () => {
+    expect((await request(crm, 'GET /contacts/nobody', { token })).status).toBe(400);
     const { id } = crm.addContact({ locationId: 'LocB' });
-    expect((await ask(crm, `GET /contacts/${id}`, { token })).status).toBe(403);
+    expect((await request(crm, `GET /contacts/${id}`, { token })).status).toBe(403);
   });
 
-  it('is unknown once it was removed', async () => {
+  it('gets 400 after it was removed', async () => {
     const { id } = crm.addContact({ locationId: 'LocA', phone: '+15550001111' });
     crm.removeContact(id);
-    expect((await ask(crm, `GET /contacts/${id}`, { token })).status).toBe(400);
+    expect((await request(crm, `GET /contacts/${id}`, { token })).status).toBe(400);
     expect((await duplicate('number=%2B15550001111')).body['contact']).toBeNull();
   });
 });
 
 describe('the duplicate search', () => {
-  it('finds by phone however it is written, and by email in any case', async () => {
+  it('finds a contact by phone in any format and by email in any case', async () => {
     const { id } = crm.addContact({ locationId: 'LocA', phone: '+1 (555) 000-1111', email: 'Ada@x.test' });
     expect((await duplicate('number=%2B15550001111')).body).toMatchObject({ contact: { id } });
     expect((await duplicate('email=ada%40X.test')).body).toMatchObject({ contact: { id } });
   });
 
-  it('finds nothing in other locations, nor with a + that was not encoded', async () => {
+  it('finds nothing in another location, nor with an unencoded +', async () => {
     crm.addContact({ locationId: 'LocB', phone: '+15550001111' });
     expect((await duplicate('number=%2B15550001111')).body['contact']).toBeNull();
     crm.addContact({ locationId: 'LocA', phone: '+15550001111' });
@@ -61,8 +61,8 @@ describe('the duplicate search', () => {
   });
 });
 
-describe('searching', () => {
-  it('filters by phone and by words', async () => {
+describe('the search', () => {
+  it('filters by phone and by query', async () => {
     const ada = crm.addContact({ locationId: 'LocA', phone: '+15550001111', firstName: 'Ada' });
     crm.addContact({ locationId: 'LocA', phone: '+15550002222', firstName: 'Bob' });
     const filters = [{ field: 'phone', operator: 'eq', value: '+15550001111' }];
@@ -71,39 +71,39 @@ describe('searching', () => {
       { ...base, filters },
       { ...base, query: 'ada' },
     ]) {
-      const answer = await ask(crm, 'POST /contacts/search', { token, body });
+      const answer = await request(crm, 'POST /contacts/search', { token, body });
       expect(answer.body).toMatchObject({ contacts: [{ id: ada.id }], total: 1 });
     }
-    expect((await ask(crm, 'POST /contacts/search', { token, body: { locationId: 'LocA' } })).status).toBe(
-      422,
-    );
+    expect(
+      (await request(crm, 'POST /contacts/search', { token, body: { locationId: 'LocA' } })).status,
+    ).toBe(422);
   });
 });
 
-describe('creating', () => {
-  it('answers 201, and 400 with the twin’s id for a duplicate', async () => {
+describe('creating a contact', () => {
+  it('gets 201, or 400 with the id of the existing contact for a duplicate', async () => {
     const body = { locationId: 'LocA', phone: '+15550001111', source: 'test' };
-    const first = await ask(crm, 'POST /contacts/', { token, body });
+    const first = await request(crm, 'POST /contacts/', { token, body });
     expect(first.status).toBe(201);
     expect(answerProblems('createContact', first.status, first.body)).toEqual([]);
     const contactId = crm.contacts[0]?.id;
     expect(first.body).toMatchObject({ contact: { id: contactId } });
-    const second = await ask(crm, 'POST /contacts/', { token, body });
+    const second = await request(crm, 'POST /contacts/', { token, body });
     expect(second.status).toBe(400);
     expect(second.body).toMatchObject({
       message: 'This location does not allow duplicated contacts.',
       meta: { contactId, matchingField: 'phone' },
     });
     crm.settings.allowDuplicates = true;
-    expect((await ask(crm, 'POST /contacts/', { token, body })).status).toBe(201);
+    expect((await request(crm, 'POST /contacts/', { token, body })).status).toBe(201);
     expect(crm.contacts).toHaveLength(2);
   });
 });
 
-describe('upserting', () => {
-  it('makes one, then changes it, tags and all', async () => {
+describe('upserting a contact', () => {
+  it('creates it, then updates it including its tags', async () => {
     const upsert = (more: object) =>
-      ask(crm, 'POST /contacts/upsert', {
+      request(crm, 'POST /contacts/upsert', {
         token,
         body: { locationId: 'LocA', phone: '+15550001111', ...more },
       });
@@ -116,12 +116,12 @@ describe('upserting', () => {
     expect((await upsert({ phone: '+15550002222' })).body).toMatchObject({ new: true });
   });
 
-  it('needs a location, its own', async () => {
+  it('requires the location of the token', async () => {
     crm.settings.recordCalls = false;
-    expect((await ask(crm, 'POST /contacts/upsert', { token, body: { phone: '1' } })).status).toBe(422);
-    expect((await ask(crm, 'POST /contacts/upsert', { token, body: { locationId: 'LocB' } })).status).toBe(
-      403,
-    );
+    expect((await request(crm, 'POST /contacts/upsert', { token, body: { phone: '1' } })).status).toBe(422);
+    expect(
+      (await request(crm, 'POST /contacts/upsert', { token, body: { locationId: 'LocB' } })).status,
+    ).toBe(403);
     expect(crm.calls).toHaveLength(0);
   });
 });

@@ -1,67 +1,71 @@
-import { badRequest, FOREIGN_LOCATION, forbidden, NO_DUPLICATES, ok, unprocessable } from './answers.ts';
-import type { Answer } from './answers.ts';
-import { sameEmail, samePhone } from './address-book.ts';
-import { compact, fieldsOf, textOf, textsOf } from './reading.ts';
-import type { Contact, NewContact } from './shapes.ts';
-import type { Handle } from './state.ts';
+import { badRequest, FOREIGN_LOCATION, forbidden, NO_DUPLICATES, ok, unprocessable } from './responses.ts';
+import type { CrmResponse } from './responses.ts';
+import { sameEmail, samePhone } from './contact-store.ts';
+import { compact, fieldsOf, textOf, textsOf } from './values.ts';
+import type { Contact, NewContact } from './types.ts';
+import type { Handler } from './state.ts';
 
-export const contact: Handle = (state, { call, bearer }) => {
+export const contact: Handler = (state, { call, identity }) => {
   const id = call.params['contactId'] ?? '';
-  const found = state.book.byId(id);
+  const found = state.contacts.byId(id);
   if (!found) return badRequest(`Contact with id ${id} not found`);
-  if (found.locationId !== bearer?.locationId) return forbidden(FOREIGN_LOCATION);
-  return ok({ contact: shown(found) });
+  if (found.locationId !== identity?.locationId) return forbidden(FOREIGN_LOCATION);
+  return ok({ contact: toBody(found) });
 };
 
-export const duplicate: Handle = (state, { call, bearer }) => {
+export const duplicate: Handler = (state, { call, identity }) => {
   const { locationId, number, email } = call.query;
   if (!locationId) return unprocessable('locationId must be a string');
-  if (locationId !== bearer?.locationId) return forbidden(FOREIGN_LOCATION);
+  if (locationId !== identity?.locationId) return forbidden(FOREIGN_LOCATION);
   if (!number && !email) return badRequest('Either email or number is required');
-  // An unencoded + arrives as a space, and the number is then another one.
-  const found = number?.startsWith(' ') ? undefined : state.book.find(locationId, { phone: number, email });
-  return ok({ contact: found ? shown(found) : null });
+  // An unencoded + arrives as a space, which makes it a different number.
+  const found = number?.startsWith(' ')
+    ? undefined
+    : state.contacts.find(locationId, { phone: number, email });
+  return ok({ contact: found ? toBody(found) : null });
 };
 
-export const search: Handle = (state, { body, bearer }) => {
+export const search: Handler = (state, { body, identity }) => {
   const fields = fieldsOf(body);
   const locationId = textOf(fields['locationId']);
   const pageLimit = fields['pageLimit'];
   if (!locationId) return unprocessable('locationId must be a string');
   if (typeof pageLimit !== 'number') return unprocessable('pageLimit must be a number');
-  if (locationId !== bearer?.locationId) return forbidden(FOREIGN_LOCATION);
+  if (locationId !== identity?.locationId) return forbidden(FOREIGN_LOCATION);
   const filters = Array.isArray(fields['filters']) ? fields['filters'].map(fieldsOf) : [];
   const query = textOf(fields['query']);
-  const found = state.book.search(
+  const found = state.contacts.search(
     locationId,
-    (one) => filters.every((filter) => passes(one, filter)) && (!query || mentions(one, query)),
+    (candidate) =>
+      filters.every((filter) => passes(candidate, filter)) && (!query || mentions(candidate, query)),
   );
-  return ok({ contacts: found.slice(0, pageLimit).map(shown), total: found.length });
+  return ok({ contacts: found.slice(0, pageLimit).map(toBody), total: found.length });
 };
 
-export const createContact: Handle = (state, { body, bearer }) => {
+export const createContact: Handler = (state, { body, identity }) => {
   const given = newContact(body);
   if ('status' in given) return given;
-  if (given.locationId !== bearer?.locationId) return forbidden(FOREIGN_LOCATION);
-  const twin = state.settings.allowDuplicates ? undefined : state.book.find(given.locationId, given);
-  if (twin) {
-    const matchingField = given.email && sameEmail(twin.email, given.email) ? 'email' : 'phone';
-    return badRequest(NO_DUPLICATES, { meta: { contactId: twin.id, matchingField } });
+  if (given.locationId !== identity?.locationId) return forbidden(FOREIGN_LOCATION);
+  const existing = state.settings.allowDuplicates ? undefined : state.contacts.find(given.locationId, given);
+  if (existing) {
+    const matchingField = given.email && sameEmail(existing.email, given.email) ? 'email' : 'phone';
+    return badRequest(NO_DUPLICATES, { meta: { contactId: existing.id, matchingField } });
   }
-  return ok({ contact: shown(state.book.add(given)) }, 201);
+  return ok({ contact: toBody(state.contacts.add(given)) }, 201);
 };
 
-export const upsert: Handle = (state, { body, bearer }) => {
+export const upsert: Handler = (state, { body, identity }) => {
   const given = newContact(body);
   if ('status' in given) return given;
-  if (given.locationId !== bearer?.locationId) return forbidden(FOREIGN_LOCATION);
-  const always = state.settings.allowDuplicates && fieldsOf(body)['createNewIfDuplicateAllowed'] === true;
-  const known = always ? undefined : state.book.find(given.locationId, given);
-  const saved = known ? state.book.update(known, given) : state.book.add(given);
-  return ok({ new: !known, contact: shown(saved) });
+  if (given.locationId !== identity?.locationId) return forbidden(FOREIGN_LOCATION);
+  const alwaysCreate =
+    state.settings.allowDuplicates && fieldsOf(body)['createNewIfDuplicateAllowed'] === true;
+  const existing = alwaysCreate ? undefined : state.contacts.find(given.locationId, given);
+  const saved = existing ? state.contacts.update(existing, given) : state.contacts.add(given);
+  return ok({ new: !existing, contact: toBody(saved) });
 };
 
-function newContact(body: unknown): NewContact | Answer {
+function newContact(body: unknown): NewContact | CrmResponse {
   const fields = fieldsOf(body);
   const locationId = textOf(fields['locationId']);
   if (!locationId) return unprocessable('locationId must be a string', 'locationId should not be empty');
@@ -83,17 +87,17 @@ function newContact(body: unknown): NewContact | Answer {
   });
 }
 
-function shown(one: Contact) {
-  return { ...one, type: 'lead', dnd: false, customFields: [] };
+function toBody(stored: Contact) {
+  return { ...stored, type: 'lead', dnd: false, customFields: [] };
 }
 
-function passes(one: Contact, filter: Record<string, unknown>): boolean {
+function passes({ phone, email }: Contact, filter: Record<string, unknown>): boolean {
   const value = textOf(filter['value']) ?? '';
-  if (filter['field'] === 'phone') return samePhone(one.phone, value);
-  if (filter['field'] === 'email') return sameEmail(one.email, value);
+  if (filter['field'] === 'phone') return samePhone(phone, value);
+  if (filter['field'] === 'email') return sameEmail(email, value);
   return false;
 }
 
-function mentions(one: Contact, query: string): boolean {
-  return [one.name, one.phone, one.email].some((text) => text?.toLowerCase().includes(query.toLowerCase()));
+function mentions({ name, phone, email }: Contact, query: string): boolean {
+  return [name, phone, email].some((text) => text?.toLowerCase().includes(query.toLowerCase()));
 }

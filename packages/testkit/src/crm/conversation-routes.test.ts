@@ -3,8 +3,8 @@ import { startCrm } from '../crm.ts';
 import type { Contact, Crm } from '../crm.ts';
 import { answerProblems, requestProblems } from '../openapi.ts';
 import { undoList } from '../undo.ts';
-import { ask } from './test-client.ts';
-import type { Asking } from './test-client.ts';
+import { request } from './test-client.ts';
+import type { RequestOptions } from './test-client.ts';
 
 const undo = undoList();
 let crm: Crm;
@@ -21,13 +21,17 @@ beforeEach(async () => {
 });
 afterEach(() => undo.run());
 
-const inbound = (body: object, more: Asking = {}) =>
-  ask(crm, 'POST /conversations/messages/inbound', { token, body, ...more });
-const status = (messageId: string, body: object, more: Asking = {}) =>
-  ask(crm, `PUT /conversations/messages/${encodeURIComponent(messageId)}/status`, { token, body, ...more });
+const inbound = (body: object, more: RequestOptions = {}) =>
+  request(crm, 'POST /conversations/messages/inbound', { token, body, ...more });
+const status = (messageId: string, body: object, more: RequestOptions = {}) =>
+  request(crm, `PUT /conversations/messages/${encodeURIComponent(messageId)}/status`, {
+    token,
+    body,
+    ...more,
+  });
 
 describe('an inbound message', () => {
-  it('is stored and answered 201 with its ids', async () => {
+  it('is stored and gets 201 with its ids', async () => {
     const body = {
       type: 'SMS',
       contactId: contact.id,
@@ -50,7 +54,7 @@ describe('an inbound message', () => {
     expect(crm.messages[1]?.direction).toBe('inbound');
   });
 
-  it('is refused without a contact the location has', async () => {
+  it('is rejected without a contact of the location', async () => {
     const elsewhere = crm.addContact({ locationId: 'LocB' });
     expect((await inbound({ type: 'SMS', message: 'x' })).status).toBe(400);
     expect((await inbound({ type: 'SMS', message: 'x', contactId: 'nobody' })).status).toBe(400);
@@ -63,13 +67,13 @@ describe('an inbound message', () => {
     expect(crm.messages).toHaveLength(0);
   });
 
-  it('can name the conversation instead', async () => {
+  it('can have a conversation instead of a contact', async () => {
     const first = await inbound({ type: 'SMS', message: 'x', contactId: contact.id });
     await inbound({ type: 'SMS', message: 'y', conversationId: first.body['conversationId'] });
     expect(crm.messages[1]).toMatchObject({ contactId: contact.id, message: 'y' });
   });
 
-  it('comes twice when the key is not honoured, once when it is', async () => {
+  it('is stored once if the idempotency key is honoured, otherwise twice', async () => {
     const body = { type: 'SMS', message: 'x', contactId: contact.id };
     const headers = { 'Idempotency-Key': 'same' };
     await inbound(body, { headers });
@@ -109,7 +113,7 @@ describe('an inbound message', () => {
     expect(crm.messages).toHaveLength(message === 'Message added successfully' ? 1 : 0);
   });
 
-  it('with a provider id is closed to private integrations', async () => {
+  it('with a provider id is rejected for a private integration token', async () => {
     crm.settings.provider = { kind: 'custom', id: 'p1' };
     const body = { type: 'Custom', conversationProviderId: 'p1', message: 'x', contactId: contact.id };
     const answer = await inbound(body, { token: crm.pit('LocA') });
@@ -118,7 +122,7 @@ describe('an inbound message', () => {
 });
 
 describe('a status call', () => {
-  it('is taken and answered as documented', async () => {
+  it('is accepted with the documented response', async () => {
     const id = crm.newMessage('LocA');
     const first = await status(id, { status: 'pending' });
     expect(first.status).toBe(200);
@@ -129,7 +133,7 @@ describe('a status call', () => {
     expect(crm.statusesOf(id)[1]).toMatchObject({ error: { code: '1' }, accepted: true, locationId: 'LocA' });
   });
 
-  it('is refused for a while after the message was made', async () => {
+  it('is rejected for a while after the message was created', async () => {
     crm.settings.statusWindowMs = 5_000;
     const id = crm.newMessage('LocA');
     const early = await status(id, { status: 'pending' });
@@ -140,7 +144,7 @@ describe('a status call', () => {
     expect(crm.statusesOf(id).map(({ accepted }) => accepted)).toEqual([false, true]);
   });
 
-  it('starts the clock of an unknown message, unless unknown ones are refused', async () => {
+  it('creates an unknown message, unless messages are strict', async () => {
     crm.settings.statusWindowMs = 1_000;
     expect((await status('a/b c', { status: 'pending' })).status).toBe(403);
     clock += 1_000;
@@ -152,7 +156,7 @@ describe('a status call', () => {
     expect(unknown.body).toMatchObject({ message: 'No message found for the id' });
   });
 
-  it('is for the app’s own token and location', async () => {
+  it('requires an app token of the same location', async () => {
     const id = crm.newMessage('LocA');
     expect((await status(id, { status: 'pending' }, { token: crm.pit('LocA') })).status).toBe(401);
     expect((await status(id, { status: 'pending' }, { token: crm.token('LocB').access_token })).status).toBe(
@@ -178,10 +182,10 @@ describe('an upload', () => {
       form.append(name, value);
     }
     for (const file of files) form.append('fileAttachment', file);
-    return ask(crm, 'POST /conversations/messages/upload', { token, form });
+    return request(crm, 'POST /conversations/messages/upload', { token, form });
   };
 
-  it('gives a URL per file', async () => {
+  it('gets one URL per file', async () => {
     const answer = await upload([
       new File(['abc'], 'a.png', { type: 'image/png' }),
       new File(['d'], 'b.m4a'),
@@ -194,7 +198,7 @@ describe('an upload', () => {
     ]);
   });
 
-  it('refuses too much, too many, and what it cannot show', async () => {
+  it('is rejected if it has too many, too large or unsupported files', async () => {
     const megabytes = (count: number) => new Uint8Array(count * 1024 * 1024);
     expect((await upload([new File([megabytes(5)], 'a.png')])).status).toBe(200);
     const large = await upload([new File([megabytes(5), 'x'], 'a.png')]);

@@ -7,11 +7,11 @@ import {
   ok,
   unauthorized,
   unprocessable,
-} from './answers.ts';
-import type { Answer } from './answers.ts';
-import { compact, fieldsOf, newId, textOf, textsOf } from './reading.ts';
-import type { Contact } from './shapes.ts';
-import type { Asked, CrmState, Handle, OwnMessage } from './state.ts';
+} from './responses.ts';
+import type { CrmResponse } from './responses.ts';
+import { compact, fieldsOf, newId, textOf, textsOf } from './values.ts';
+import type { Contact } from './types.ts';
+import type { HandlerRequest, CrmState, Handler, SentMessage } from './state.ts';
 
 const INBOUND_TYPES = new Set(
   (
@@ -27,18 +27,18 @@ const UPLOADABLE = new RegExp(
   'i',
 );
 
-export const inbound: Handle = (state, asked) => {
-  const key = asked.call.headers['idempotency-key'];
-  const repeatable = state.settings.honourIdempotencyKey && key !== undefined;
-  const scoped = `${asked.bearer?.locationId} ${key}`;
-  const known = repeatable ? state.byIdempotencyKey.get(scoped) : undefined;
-  if (known) return known;
-  const answer = storeInbound(state, asked, key);
-  if (repeatable && answer.status < 300) state.byIdempotencyKey.set(scoped, answer);
-  return answer;
+export const inbound: Handler = (state, request) => {
+  const key = request.call.headers['idempotency-key'];
+  const isIdempotent = state.settings.honourIdempotencyKey && key !== undefined;
+  const scopedKey = `${request.identity?.locationId} ${key}`;
+  const earlier = isIdempotent ? state.byIdempotencyKey.get(scopedKey) : undefined;
+  if (earlier) return earlier;
+  const response = storeInbound(state, request, key);
+  if (isIdempotent && response.status < 300) state.byIdempotencyKey.set(scopedKey, response);
+  return response;
 };
 
-export const status: Handle = (state, { call, body, bearer, statusCall }) => {
+export const status: Handler = (state, { call, body, identity, statusCall }) => {
   const messageId = call.params['messageId'] ?? '';
   const fields = fieldsOf(body);
   const wanted = textOf(fields['status']);
@@ -51,9 +51,9 @@ export const status: Handle = (state, { call, body, bearer, statusCall }) => {
     const wrong = ['code', 'type', 'message'].filter((name) => typeof parts[name] !== 'string');
     if (wrong.length > 0) return unprocessable(...wrong.map((name) => `error.${name} must be a string`));
   }
-  const message = ownMessage(state, messageId, bearer?.locationId);
+  const message = findSentMessage(state, messageId, identity?.locationId);
   if (!message) return unauthorized(NO_MESSAGE);
-  if (message.locationId !== undefined && message.locationId !== bearer?.locationId) {
+  if (message.locationId !== undefined && message.locationId !== identity?.locationId) {
     return forbidden(FOREIGN_LOCATION);
   }
   if (state.now() - message.createdAt < state.settings.statusWindowMs) return forbidden(NOT_DOWNSTREAMED);
@@ -61,19 +61,19 @@ export const status: Handle = (state, { call, body, bearer, statusCall }) => {
   return ok({ success: true, conversationId: message.conversationId, messageId, status: wanted });
 };
 
-export const upload: Handle = (state, { body, bearer }) => {
+export const upload: Handler = (state, { body, identity }) => {
   if (!(body instanceof FormData)) return badRequest('Multipart: Boundary not found');
   const locationId = body.get('locationId');
   if (typeof locationId !== 'string') return badRequest('locationId is required');
-  if (locationId !== bearer?.locationId) return forbidden(FOREIGN_LOCATION);
+  if (locationId !== identity?.locationId) return forbidden(FOREIGN_LOCATION);
   if (!body.has('conversationId') && !body.has('contactId')) {
     return badRequest('conversationId or contactId is required');
   }
   const files = body.getAll('fileAttachment').filter((part) => part instanceof File);
-  if (files.length === 0 && !body.has('attachmentUrls')) return uploadRefused(400, 'No files to upload');
-  if (files.length > 5) return uploadRefused(400, 'Too many files: at most 5 in one request');
-  if (files.some((file) => file.size > 5 * MEGABYTE)) return uploadRefused(413, 'File too large');
-  if (files.some((file) => !UPLOADABLE.test(file.name))) return uploadRefused(415, 'File type not supported');
+  if (files.length === 0 && !body.has('attachmentUrls')) return uploadError(400, 'No files to upload');
+  if (files.length > 5) return uploadError(400, 'Too many files: at most 5 in one request');
+  if (files.some((file) => file.size > 5 * MEGABYTE)) return uploadError(413, 'File too large');
+  if (files.some((file) => !UPLOADABLE.test(file.name))) return uploadError(415, 'File type not supported');
   const uploadedFiles: Record<string, string> = {};
   for (const file of files) {
     const url = `https://storage.crm.test/conversations/${newId()}/${encodeURIComponent(file.name)}`;
@@ -83,34 +83,38 @@ export const upload: Handle = (state, { body, bearer }) => {
   return ok({ uploadedFiles });
 };
 
-/** Which message a status is about. One the CRM never sent out counts from the first time it is mentioned. */
-function ownMessage(
+/** Returns the message of a status call. Unless messages are strict, an unknown id creates a message now. */
+function findSentMessage(
   state: CrmState,
   messageId: string,
   locationId: string | undefined,
-): OwnMessage | undefined {
-  const known = state.ownMessages.get(messageId);
-  if (known || state.settings.strictMessages) return known;
-  const made = { messageId, locationId, conversationId: newId(), createdAt: state.now() };
-  state.ownMessages.set(messageId, made);
-  return made;
+): SentMessage | undefined {
+  const found = state.sentMessages.get(messageId);
+  if (found || state.settings.strictMessages) return found;
+  const created = { messageId, locationId, conversationId: newId(), createdAt: state.now() };
+  state.sentMessages.set(messageId, created);
+  return created;
 }
 
-function storeInbound(state: CrmState, { body, bearer }: Asked, idempotencyKey: string | undefined): Answer {
+function storeInbound(
+  state: CrmState,
+  { body, identity }: HandlerRequest,
+  idempotencyKey: string | undefined,
+): CrmResponse {
   const fields = fieldsOf(body);
   const type = textOf(fields['type']);
   if (!type || !INBOUND_TYPES.has(type)) return unprocessable('type must be a valid enum value');
-  const locationId = bearer?.locationId;
+  const locationId = identity?.locationId;
   if (locationId === undefined) return forbidden(FOREIGN_LOCATION);
   const named = textOf(fields['locationId']);
   if (named !== undefined && named !== locationId) return forbidden(FOREIGN_LOCATION);
-  const refusal = checkProvider(
+  const providerError = checkProvider(
     state,
     type,
     textOf(fields['conversationProviderId']),
-    bearer?.kind === 'pit',
+    identity?.kind === 'pit',
   );
-  if (refusal) return refusal;
+  if (providerError) return providerError;
   const contact = contactFor(state, fields);
   if ('status' in contact) return contact;
   if (contact.locationId !== locationId) return forbidden(FOREIGN_LOCATION);
@@ -121,7 +125,7 @@ function storeInbound(state: CrmState, { body, bearer }: Asked, idempotencyKey: 
   }
   const stored = compact({
     messageId: newId(),
-    conversationId: state.book.conversationOf(contact.id),
+    conversationId: state.contacts.conversationOf(contact.id),
     contactId: contact.id,
     locationId,
     type,
@@ -146,13 +150,13 @@ function storeInbound(state: CrmState, { body, bearer }: Asked, idempotencyKey: 
   );
 }
 
-function contactFor(state: CrmState, fields: Record<string, unknown>): Contact | Answer {
+function contactFor(state: CrmState, fields: Record<string, unknown>): Contact | CrmResponse {
   const contactId = textOf(fields['contactId']);
   const conversationId = textOf(fields['conversationId']);
   if (!contactId && !conversationId) return badRequest('Either conversationId or contactId is required');
   const contact = contactId
-    ? state.book.byId(contactId)
-    : state.book.contactOfConversation(conversationId ?? '');
+    ? state.contacts.byId(contactId)
+    : state.contacts.contactOfConversation(conversationId ?? '');
   if (contact) return contact;
   return badRequest(contactId ? `Contact with id ${contactId} not found` : 'Conversation not found');
 }
@@ -162,14 +166,14 @@ function checkProvider(
   type: string,
   providerId: string | undefined,
   isPit: boolean,
-): Answer | undefined {
+): CrmResponse | undefined {
   const { provider } = state.settings;
   if (providerId !== undefined && isPit) {
     return badRequest(`You don't have access to the conversationProvider with id: ${providerId}`);
   }
   if (provider.kind === 'default') {
     if (providerId !== undefined) return badRequest('Invalid conversationProviderId');
-    // Reported of the real one: a custom type without provider id gets 201, an empty body, and is not stored.
+    // Known behaviour of HighLevel: a Custom message without a provider id gets 201 with an empty body and is not stored.
     return type === 'Custom' ? { status: 201 } : undefined;
   }
   if (providerId === undefined) {
@@ -179,6 +183,6 @@ function checkProvider(
   return type === 'Custom' ? undefined : badRequest('Incorrect conversationProviderId/type');
 }
 
-function uploadRefused(code: 400 | 413 | 415, message: string): Answer {
+function uploadError(code: 400 | 413 | 415, message: string): CrmResponse {
   return { status: code, body: { status: code, message } };
 }

@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { parseBearerToken } from '@footbridge/protocol/bearer-token';
 import { fixedRsaKey, signBody } from '../keys.ts';
-import { compact, newId } from './reading.ts';
-import type { CrmSettings, Install, TokenAnswer } from './shapes.ts';
+import { compact, newId } from './values.ts';
+import type { CrmSettings, Install, TokenAnswer } from './types.ts';
 
-/** One installation of the app: in a location, or in a company for several of its locations. */
+/** One installation of the app, in a location or in a company for several of its locations. */
 interface Grant {
   readonly id: string;
   readonly userType: 'Location' | 'Company';
@@ -15,7 +16,8 @@ interface Grant {
   revoked: boolean;
 }
 
-export interface Bearer {
+/** What an access token grants. */
+export interface TokenIdentity {
   readonly kind: 'oauth' | 'pit';
   readonly userType: 'Location' | 'Company';
   readonly companyId: string | undefined;
@@ -24,13 +26,13 @@ export interface Bearer {
   readonly scopes: readonly string[] | 'all';
 }
 
-/** What an Authorization header is worth right now. */
-export type Presented =
-  | { state: 'good'; bearer: Bearer }
-  | { state: 'expired'; bearer: Bearer }
-  | { state: 'unknown'; bearer: Bearer | undefined };
+/** The current state of the token in an Authorization header. */
+export type TokenCheck =
+  | { state: 'valid'; identity: TokenIdentity }
+  | { state: 'expired'; identity: TokenIdentity }
+  | { state: 'unknown'; identity: TokenIdentity | undefined };
 
-export type Refreshed = { ok: true; answer: TokenAnswer } | { ok: false; why: 'invalid' | 'inactive' };
+export type RefreshResult = { ok: true; tokens: TokenAnswer } | { ok: false; reason: 'invalid' | 'inactive' };
 
 export const ALL_SCOPES: readonly string[] = [
   'conversations.readonly',
@@ -43,7 +45,7 @@ export const ALL_SCOPES: readonly string[] = [
   'oauth.write',
 ];
 
-/** Codes, tokens and what they open. Codes and refresh tokens work once. */
+/** Authorization codes, tokens and grants. Codes and refresh tokens are single-use. */
 export class Grants {
   readonly #settings: CrmSettings;
   readonly #now: () => number;
@@ -73,21 +75,21 @@ export class Grants {
     return this.#issue(grant);
   }
 
-  knowsCode(code: string): boolean {
+  hasCode(code: string): boolean {
     return this.#codes.has(code);
   }
 
-  refresh(refreshToken: string): Refreshed {
+  refresh(refreshToken: string): RefreshResult {
     const grant = this.#refresh.get(refreshToken);
-    if (!grant || grant.revoked) return { ok: false, why: 'invalid' };
-    // A paused location keeps its refresh token: it works again once the location does.
-    if (this.#inactive.has(grant.locationId ?? grant.companyId)) return { ok: false, why: 'inactive' };
+    if (!grant || grant.revoked) return { ok: false, reason: 'invalid' };
+    // The refresh token stays valid, so that it works again once the location is active.
+    if (this.#inactive.has(grant.locationId ?? grant.companyId)) return { ok: false, reason: 'inactive' };
     this.#refresh.delete(refreshToken);
-    return { ok: true, answer: this.#issue(grant) };
+    return { ok: true, tokens: this.#issue(grant) };
   }
 
-  /** The company's token buys one for a location; `undefined` when the app is not installed there. */
-  mintLocation(company: Bearer, companyId: string, locationId: string): TokenAnswer | undefined {
+  /** Exchanges a company token for a location token. Returns undefined if the app is not installed in the location. */
+  mintLocation(company: TokenIdentity, companyId: string, locationId: string): TokenAnswer | undefined {
     if (company.companyId !== companyId || !company.locations.includes(locationId)) return undefined;
     const scopes = company.scopes === 'all' ? ALL_SCOPES : company.scopes;
     const grant = this.#grantFor({
@@ -104,19 +106,19 @@ export class Grants {
     return token;
   }
 
-  present(authorization: string | undefined): Presented {
-    const token = authorization?.replace(/^Bearer /i, '') ?? '';
+  check(authorization: string | undefined): TokenCheck {
+    const token = parseBearerToken(authorization) ?? '';
     const pitLocation = this.#pits.get(token);
-    if (pitLocation !== undefined) return { state: 'good', bearer: pitBearer(pitLocation) };
+    if (pitLocation !== undefined) return { state: 'valid', identity: pitIdentity(pitLocation) };
     const access = this.#access.get(token);
-    if (!access) return { state: 'unknown', bearer: undefined };
-    const bearer = oauthBearer(access.grant);
-    if (access.grant.revoked) return { state: 'unknown', bearer };
-    return access.expiresAt <= this.#now() ? { state: 'expired', bearer } : { state: 'good', bearer };
+    if (!access) return { state: 'unknown', identity: undefined };
+    const identity = oauthIdentity(access.grant);
+    if (access.grant.revoked) return { state: 'unknown', identity };
+    return access.expiresAt <= this.#now() ? { state: 'expired', identity } : { state: 'valid', identity };
   }
 
   expireToken(authorization: string | undefined): void {
-    const access = this.#access.get(authorization?.replace(/^Bearer /i, '') ?? '');
+    const access = this.#access.get(parseBearerToken(authorization) ?? '');
     if (access) access.expiresAt = 0;
   }
 
@@ -157,9 +159,9 @@ export class Grants {
   }
 
   #companyOf(locationId: string): string {
-    const known = this.#companies.get(locationId) ?? newId();
-    this.#companies.set(locationId, known);
-    return known;
+    const companyId = this.#companies.get(locationId) ?? newId();
+    this.#companies.set(locationId, companyId);
+    return companyId;
   }
 
   #issue(grant: Grant): TokenAnswer {
@@ -198,12 +200,12 @@ export class Grants {
   }
 }
 
-function oauthBearer(grant: Grant): Bearer {
+function oauthIdentity(grant: Grant): TokenIdentity {
   const { userType, companyId, locationId, locations, scopes } = grant;
   return { kind: 'oauth', userType, companyId, locationId, locations, scopes };
 }
 
-function pitBearer(locationId: string): Bearer {
+function pitIdentity(locationId: string): TokenIdentity {
   return {
     kind: 'pit',
     userType: 'Location',

@@ -3,7 +3,7 @@ import { startCrm } from '../crm.ts';
 import type { Crm } from '../crm.ts';
 import { answerProblems } from '../openapi.ts';
 import { undoList } from '../undo.ts';
-import { ask, tokenForm } from './test-client.ts';
+import { request, tokenForm } from './test-client.ts';
 
 const undo = undoList();
 let crm: Crm;
@@ -17,21 +17,21 @@ beforeEach(async () => {
 afterEach(() => undo.run());
 
 const exchange = (code: string) =>
-  ask(crm, 'POST /oauth/token', {
+  request(crm, 'POST /oauth/token', {
     version: null,
     form: tokenForm(crm, { grant_type: 'authorization_code', code }),
   });
 const refresh = (refresh_token: unknown) =>
-  ask(crm, 'POST /oauth/token', {
+  request(crm, 'POST /oauth/token', {
     version: null,
     form: tokenForm(crm, { grant_type: 'refresh_token', refresh_token: String(refresh_token) }),
   });
 const works = async (token: unknown) =>
-  (await ask(crm, 'GET /contacts/search/duplicate?locationId=LocA&number=1', { token: String(token) }))
+  (await request(crm, 'GET /contacts/search/duplicate?locationId=LocA&number=1', { token: String(token) }))
     .status;
 
 describe('exchanging a code', () => {
-  it('gives the tokens of the location, once', async () => {
+  it('returns the tokens of the location once', async () => {
     const code = crm.install({ locationId: 'LocA' });
     const first = await exchange(code);
     expect(first.status).toBe(200);
@@ -52,32 +52,32 @@ describe('exchanging a code', () => {
     });
   });
 
-  it('takes JSON as well as a form', async () => {
+  it('accepts JSON and form data', async () => {
     const body = tokenForm(crm, {
       grant_type: 'authorization_code',
       code: crm.install({ locationId: 'LocA' }),
     });
-    expect((await ask(crm, 'POST /oauth/token', { body })).body).toMatchObject({ locationId: 'LocA' });
+    expect((await request(crm, 'POST /oauth/token', { body })).body).toMatchObject({ locationId: 'LocA' });
   });
 
-  it('refuses foreign credentials and keeps the code', async () => {
+  it('rejects wrong client credentials without consuming the code', async () => {
     const code = crm.install({ locationId: 'LocA' });
     const form = { ...tokenForm(crm, { grant_type: 'authorization_code', code }), client_secret: 'wrong' };
-    expect((await ask(crm, 'POST /oauth/token', { form })).status).toBe(401);
+    expect((await request(crm, 'POST /oauth/token', { form })).status).toBe(401);
     expect((await exchange(code)).status).toBe(200);
   });
 
   it.each(['client_id', 'client_secret', 'grant_type'])('names the missing parameter %s', async (name) => {
     const form = tokenForm(crm, { grant_type: 'authorization_code', code: 'x' });
     delete form[name];
-    const answer = await ask(crm, 'POST /oauth/token', { form });
+    const answer = await request(crm, 'POST /oauth/token', { form });
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({ error_description: `Missing parameter: \`${name}\`` });
   });
 });
 
 describe('refreshing', () => {
-  it('rotates: each refresh token works exactly once', async () => {
+  it('rotates the refresh token, which is single-use', async () => {
     const first = crm.token('LocA');
     const second = await refresh(first.refresh_token);
     expect(second.status).toBe(200);
@@ -91,13 +91,13 @@ describe('refreshing', () => {
     expect((await refresh(second.body['refresh_token'])).status).toBe(200);
   });
 
-  it('gives one winner among many at once', async () => {
+  it('succeeds once among concurrent requests', async () => {
     const { refresh_token } = crm.token('LocA');
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(refresh_token)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('is refused while the location is not active, and works with the same token afterwards', async () => {
+  it('is rejected while the location is inactive and succeeds with the same token afterwards', async () => {
     const { refresh_token } = crm.token('LocA');
     crm.setActive('LocA', false);
     const paused = await refresh(refresh_token);
@@ -108,14 +108,14 @@ describe('refreshing', () => {
     expect((await refresh(refresh_token)).status).toBe(200);
   });
 
-  it('is over for a revoked grant', async () => {
+  it('is rejected for a revoked grant', async () => {
     const { access_token, refresh_token } = crm.token('LocA');
     crm.revoke('LocA');
     expect(await works(access_token)).toBe(401);
     expect((await refresh(refresh_token)).body).toMatchObject({ error: 'invalid_grant' });
   });
 
-  it('replaces a token that ran out or was made to', async () => {
+  it('replaces an expired token', async () => {
     crm.settings.expiresInSec = 60;
     const first = crm.token('LocA');
     clock += 59_000;
@@ -136,16 +136,16 @@ describe('an agency install', () => {
   };
   const appId = () => crm.settings.clientId.split('-')[0] ?? '';
 
-  it('gives a company token without a location', async () => {
+  it('returns a company token without a location', async () => {
     const answer = await company();
     expect(answer).toMatchObject({ userType: 'Company', companyId: 'Comp1' });
     expect(answer).not.toHaveProperty('locationId');
   });
 
-  it('lists where the app is installed, page by page', async () => {
+  it('lists the installed locations in pages', async () => {
     const token = String((await company())['access_token']);
     const list = async (query: string) =>
-      ask(crm, `GET /oauth/installedLocations?companyId=Comp1&appId=${appId()}${query}`, { token });
+      request(crm, `GET /oauth/installedLocations?companyId=Comp1&appId=${appId()}${query}`, { token });
     const all = await list('');
     expect(answerProblems('installedLocations', all.status, all.body)).toEqual([]);
     expect(all.body).toMatchObject({
@@ -153,13 +153,13 @@ describe('an agency install', () => {
       locations: [{ _id: 'LocA' }, { _id: 'LocB' }, { _id: 'LocC' }],
     });
     expect((await list('&skip=2&limit=5')).body['locations']).toMatchObject([{ _id: 'LocC' }]);
-    expect((await ask(crm, 'GET /oauth/installedLocations?appId=x', { token })).status).toBe(422);
+    expect((await request(crm, 'GET /oauth/installedLocations?appId=x', { token })).status).toBe(422);
   });
 
-  it('buys the tokens of one of its locations, and of no other', async () => {
+  it('can be exchanged for the tokens of its locations only', async () => {
     const token = String((await company())['access_token']);
     const buy = (locationId: string) =>
-      ask(crm, 'POST /oauth/locationToken', { token, form: { companyId: 'Comp1', locationId } });
+      request(crm, 'POST /oauth/locationToken', { token, form: { companyId: 'Comp1', locationId } });
     const bought = await buy('LocA');
     expect(bought.status).toBe(201);
     expect(bought.body).toMatchObject({ userType: 'Location', locationId: 'LocA', companyId: 'Comp1' });
@@ -168,10 +168,10 @@ describe('an agency install', () => {
     expect((await buy('Elsewhere')).status).toBe(400);
   });
 
-  it('is refused a location token when a location or a private integration asks', async () => {
+  it('is required for a location token: location and private integration tokens are rejected', async () => {
     for (const token of [crm.token('LocA').access_token, crm.pit('LocA')]) {
       const form = { companyId: 'Comp1', locationId: 'LocA' };
-      const answer = await ask(crm, 'POST /oauth/locationToken', { token, form });
+      const answer = await request(crm, 'POST /oauth/locationToken', { token, form });
       expect(answer.status).toBe(401);
       expect(answer.body).toMatchObject({ message: "Token's user type mismatch!" });
     }

@@ -6,7 +6,7 @@ import { ed25519Key, fixedRsaKey, signBody } from '../keys.ts';
 import { requestProblems } from '../openapi.ts';
 import { undoList } from '../undo.ts';
 
-/** The CRM's own SDK as a witness: what it can do with the real one, it must be able to do with ours. */
+/** Runs HighLevel's own SDK against the simulated CRM. */
 const undo = undoList();
 let crm: Crm;
 let sdk: HighLevel;
@@ -44,14 +44,14 @@ function exchange(code: string) {
 }
 
 describe('the official SDK', () => {
-  it('exchanges a code, form-encoded', async () => {
+  it('exchanges a code as form data', async () => {
     const answer = await exchange(crm.install({ locationId: 'LocA' }));
     expect(answer).toMatchObject({ userType: 'Location', locationId: 'LocA', expires_in: 86_399 });
     expect(crm.calls[0]?.headers['content-type']).toBe('application/x-www-form-urlencoded');
     await expect(exchange('no such code')).rejects.toMatchObject({ statusCode: 401 });
   });
 
-  it('finds, makes and reads contacts', async () => {
+  it('finds, creates and reads contacts', async () => {
     await signIn();
     const made = await sdk.contacts.upsertContact({ locationId: 'LocA', phone: '+15550001111' }, LOCATION);
     expect(made.new).toBe(true);
@@ -73,7 +73,7 @@ describe('the official SDK', () => {
   it('adds inbound messages and updates statuses', async () => {
     await signIn();
     const contact = crm.addContact({ locationId: 'LocA' });
-    // Its types ask for a conversation and a provider as well; the CRM does not.
+    // Its types require a conversation and a provider; the API does not.
     const added = await sdk.conversations.addAnInboundMessage(
       { type: 'SMS', contactId: contact.id, message: 'hello' } as never,
       LOCATION,
@@ -85,7 +85,7 @@ describe('the official SDK', () => {
     expect(crm.calls.flatMap(requestProblems)).toEqual([]);
   });
 
-  it('refreshes once for eight calls that meet an expired token', async () => {
+  it('refreshes once for eight concurrent calls with an expired token', async () => {
     await signIn();
     const contact = crm.addContact({ locationId: 'LocA' });
     crm.expireTokens('LocA');
@@ -99,7 +99,7 @@ describe('the official SDK', () => {
     expect(crm.callsTo('contact').filter((call) => call.status === 401)).toHaveLength(8);
   });
 
-  it('turns an agency install into location tokens', async () => {
+  it('exchanges an agency install for location tokens', async () => {
     const company = await exchange(crm.install({ companyId: 'Comp1', locations: ['LocA', 'LocB'] }));
     expect(company.locationId).toBeUndefined();
     await sessions.setSession('Comp1', { ...company });
@@ -110,7 +110,7 @@ describe('the official SDK', () => {
     expect(minted).toMatchObject({ locationId: 'LocB', userType: 'Location' });
   });
 
-  it('reads the rate limit off a refusal', async () => {
+  it('reads the rate limit from a 429 response', async () => {
     await signIn();
     crm.settings.rateLimit = { max: 1, intervalMs: 10_000, daily: 200_000 };
     const { id } = crm.addContact({ locationId: 'LocA' });
@@ -124,7 +124,7 @@ describe('the official SDK', () => {
     });
   });
 
-  it('verifies what our keys signed, and nothing else', () => {
+  it('verifies the signatures of our keys and rejects others', () => {
     const body = '{ "locationId" : "LocA" }';
     const key = ed25519Key('witness');
     const check = (text: string, signature: string) =>

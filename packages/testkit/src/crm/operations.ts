@@ -7,9 +7,9 @@ import type {
   NewContact,
   WebhookFields,
   WebhookOptions,
-} from './shapes.ts';
+} from './types.ts';
 
-/** What another process may ask of the CRM; the remote CRM is typed from this table. */
+/** The operations of the control port. The types of the remote CRM derive from this table. */
 export function operationsOf(crm: Crm) {
   const moods = new Map<number, Mood>();
   return {

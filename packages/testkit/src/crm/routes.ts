@@ -1,17 +1,17 @@
 import * as contacts from './contact-routes.ts';
 import * as conversations from './conversation-routes.ts';
-import type { Access } from './gate.ts';
+import type { Access } from './request-checks.ts';
 import * as oauth from './oauth-routes.ts';
-import type { Route } from './shapes.ts';
-import type { Handle } from './state.ts';
+import type { Route } from './types.ts';
+import type { Handler } from './state.ts';
 
 export interface RouteEntry {
   readonly name: Route;
   readonly method: string;
   readonly path: string;
-  /** Without it the route needs neither version header nor token. */
+  /** If absent, the route requires neither a version header nor a token. */
   readonly access?: Access;
-  readonly handle: Handle;
+  readonly handle: Handler;
 }
 
 const LOCATION = 'location';

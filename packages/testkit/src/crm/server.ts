@@ -1,19 +1,19 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { notFound } from './answers.ts';
-import type { Answer } from './answers.ts';
-import { readBody, reply } from './bodies.ts';
-import type { ReadBody } from './bodies.ts';
-import { checkBearer, checkVersion, RateLimits } from './gate.ts';
-import type { Moods } from './moods.ts';
-import { fieldsOf, textOf } from './reading.ts';
+import { notFound } from './responses.ts';
+import type { CrmResponse } from './responses.ts';
+import { readBody, writeResponse } from './http-bodies.ts';
+import type { ReadBody } from './http-bodies.ts';
+import { checkToken, checkVersion, RateLimits } from './request-checks.ts';
+import type { InjectedFaults } from './injected-faults.ts';
+import { fieldsOf, textOf } from './values.ts';
 import { findRoute } from './routes.ts';
 import type { RouteEntry } from './routes.ts';
-import type { Call, How, Oddity, StatusCall } from './shapes.ts';
+import type { Call, How, Oddity, StatusCall } from './types.ts';
 import type { CrmState } from './state.ts';
 
-export function createCrmServer(state: CrmState, moods: Moods): Server {
+export function createCrmServer(state: CrmState, faults: InjectedFaults): Server {
   const limits = new RateLimits(state.settings, state.now);
   let calls = 0;
   return createServer((request, response) => {
@@ -23,8 +23,8 @@ export function createCrmServer(state: CrmState, moods: Moods): Server {
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { call, entry } = arrive(request);
-    const how = moods.take(call);
+    const { call, entry } = recordCall(request);
+    const how = faults.take(call);
     if (how !== undefined) call.mood = how;
     if (how === 'reset') {
       request.socket.resetAndDestroy();
@@ -33,23 +33,23 @@ export function createCrmServer(state: CrmState, moods: Moods): Server {
     const read = await readBody(request);
     if (!read) return;
     call.body = read.body;
-    const statusCall = entry?.name === 'status' ? noteStatus(call) : undefined;
+    const statusCall = entry?.name === 'status' ? recordStatus(call) : undefined;
     if (how === 'hang') return;
     if (how === 'expireToken') state.grants.expireToken(call.headers['authorization']);
     const odd = typeof how === 'object' ? how : {};
     if (odd.delayMs) await sleep(odd.delayMs);
-    const answer = underMood(how, () => behave(call, entry, read, statusCall));
+    const result = respondWithFault(how, () => handle(call, entry, read, statusCall));
     if (how === 'dropAnswer') {
       request.socket.destroy();
       return;
     }
     if (odd.answerDelayMs) await sleep(odd.answerDelayMs);
-    call.status = answer.status;
+    call.status = result.status;
     call.answeredAt = state.now();
-    await reply(response, answer, odd.slowBodyMs ?? 0);
+    await writeResponse(response, result, odd.slowBodyMs ?? 0);
   }
 
-  function arrive(request: IncomingMessage): { call: Call; entry: RouteEntry | undefined } {
+  function recordCall(request: IncomingMessage): { call: Call; entry: RouteEntry | undefined } {
     const url = new URL(request.url ?? '/', 'http://crm');
     const method = request.method ?? 'GET';
     const found = findRoute(method, url.pathname);
@@ -65,17 +65,17 @@ export function createCrmServer(state: CrmState, moods: Moods): Server {
       headers,
       route: found?.entry.name,
       params: found?.params ?? {},
-      locationId: state.grants.present(headers['authorization']).bearer?.locationId,
+      locationId: state.grants.check(headers['authorization']).identity?.locationId,
       body: undefined,
     };
     if (state.settings.recordCalls) state.calls.push(call);
     return { call, entry: found?.entry };
   }
 
-  /** On the record before anything is decided: what matters is the order of arrival. */
-  function noteStatus(call: Call): StatusCall {
+  /** Records the call before it is handled, because the list is in order of arrival. */
+  function recordStatus(call: Call): StatusCall {
     const fields = fieldsOf(call.body);
-    const noted: StatusCall = {
+    const recorded: StatusCall = {
       messageId: call.params['messageId'] ?? '',
       status: textOf(fields['status']) ?? '',
       ...('error' in fields ? { error: fields['error'] } : {}),
@@ -83,40 +83,40 @@ export function createCrmServer(state: CrmState, moods: Moods): Server {
       at: call.at,
       accepted: false,
     };
-    state.statuses.push(noted);
-    return noted;
+    state.statuses.push(recorded);
+    return recorded;
   }
 
-  function behave(
+  function handle(
     call: Call,
     entry: RouteEntry | undefined,
     read: ReadBody,
     statusCall: StatusCall | undefined,
-  ): Answer {
+  ): CrmResponse {
     if (!entry) return notFound(call.method, call.path);
-    const asked = { call, body: read.form ?? read.body, statusCall };
-    if (!entry.access) return read.problem ?? entry.handle(state, { ...asked, bearer: undefined });
-    const wrongVersion = checkVersion(call.headers['version']);
-    if (wrongVersion) return wrongVersion;
-    const bearer = checkBearer(state.grants.present(call.headers['authorization']), entry.access);
-    if ('status' in bearer) return bearer;
-    const limit = limits.take(bearer.locationId ?? bearer.companyId ?? '');
-    const answer = limit.refusal ?? read.problem ?? entry.handle(state, { ...asked, bearer });
-    return { ...answer, headers: { ...limit.headers, ...answer.headers } };
+    const request = { call, body: read.form ?? read.body, statusCall };
+    if (!entry.access) return read.problem ?? entry.handle(state, { ...request, identity: undefined });
+    const versionError = checkVersion(call.headers['version']);
+    if (versionError) return versionError;
+    const identity = checkToken(state.grants.check(call.headers['authorization']), entry.access);
+    if ('status' in identity) return identity;
+    const limit = limits.take(identity.locationId ?? identity.companyId ?? '');
+    const result = limit.error ?? read.problem ?? entry.handle(state, { ...request, identity });
+    return { ...result, headers: { ...limit.headers, ...result.headers } };
   }
 }
 
-function underMood(how: How | undefined, behave: () => Answer): Answer {
+function respondWithFault(how: How | undefined, handle: () => CrmResponse): CrmResponse {
   if (how === 'emptyBody') return { status: 201 };
-  if (typeof how !== 'object' || how.status === undefined) return behave();
-  if (how.stored) behave();
-  return oddAnswer(how.status, how);
+  if (typeof how !== 'object' || how.status === undefined) return handle();
+  if (how.stored) handle();
+  return faultResponse(how.status, how);
 }
 
-function oddAnswer(status: number, { body, retryAfter, headers }: Oddity): Answer {
+function faultResponse(status: number, { body, retryAfter, headers }: Oddity): CrmResponse {
   return {
     status,
-    body: body ?? { statusCode: status, message: 'The CRM was told to answer like this.' },
+    body: body ?? { statusCode: status, message: 'Injected fault.' },
     headers: { ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }), ...headers },
   };
 }

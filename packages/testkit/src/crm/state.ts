@@ -1,24 +1,24 @@
-import type { Answer } from './answers.ts';
-import type { AddressBook } from './address-book.ts';
-import type { Bearer, Grants } from './grants.ts';
-import type { Call, CrmSettings, SentWebhook, StatusCall, StoredMessage, Upload } from './shapes.ts';
+import type { CrmResponse } from './responses.ts';
+import type { ContactStore } from './contact-store.ts';
+import type { TokenIdentity, Grants } from './grants.ts';
+import type { Call, CrmSettings, SentWebhook, StatusCall, StoredMessage, Upload } from './types.ts';
 
-/** A message of the CRM's own, sent out by webhook: what status calls are about. */
-export interface OwnMessage {
+/** A message that the CRM sent by webhook and whose status it expects. */
+export interface SentMessage {
   readonly messageId: string;
   readonly locationId: string | undefined;
   readonly conversationId: string;
   readonly createdAt: number;
 }
 
-/** Everything the CRM knows, shared by its routes. */
+/** The state of the simulated CRM, shared by its routes. */
 export interface CrmState {
   readonly settings: CrmSettings;
   readonly now: () => number;
   readonly grants: Grants;
-  readonly book: AddressBook;
-  readonly ownMessages: Map<string, OwnMessage>;
-  readonly byIdempotencyKey: Map<string, Answer>;
+  readonly contacts: ContactStore;
+  readonly sentMessages: Map<string, SentMessage>;
+  readonly byIdempotencyKey: Map<string, CrmResponse>;
   calls: Call[];
   messages: StoredMessage[];
   statuses: StatusCall[];
@@ -27,12 +27,12 @@ export interface CrmState {
   acceptances: number;
 }
 
-/** What a route's handler gets: the call, the parsed body, and who is asking. */
-export interface Asked {
+/** The input of a route's handler: the call, the parsed body and the identity of the token. */
+export interface HandlerRequest {
   readonly call: Call;
   readonly body: unknown;
-  readonly bearer: Bearer | undefined;
+  readonly identity: TokenIdentity | undefined;
   readonly statusCall: StatusCall | undefined;
 }
 
-export type Handle = (state: CrmState, asked: Asked) => Answer;
+export type Handler = (state: CrmState, request: HandlerRequest) => CrmResponse;

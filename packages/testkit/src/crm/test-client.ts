@@ -1,24 +1,24 @@
 import type { Crm } from '../crm.ts';
 
-export interface Asking {
+export interface RequestOptions {
   token?: string;
-  /** `null` leaves the header out. */
+  /** `null` omits the header. */
   version?: string | null;
   body?: unknown;
   form?: Record<string, string> | FormData;
   headers?: Record<string, string>;
 }
 
-export interface Answered {
+export interface ResponseData {
   status: number;
   body: Record<string, unknown>;
   headers: Headers;
 }
 
-/** One call to the CRM as a client would make it. */
-export async function ask(crm: Crm, line: string, asking: Asking = {}): Promise<Answered> {
+/** Calls the CRM as a client would. `line` is the method and the path. */
+export async function request(crm: Crm, line: string, options: RequestOptions = {}): Promise<ResponseData> {
   const [method = 'GET', path = '/'] = line.split(' ');
-  const { token, version = '2021-07-28', body, form, headers } = asking;
+  const { token, version = '2021-07-28', body, form, headers } = options;
   const sent: Record<string, string> = { ...headers };
   if (token !== undefined) sent['Authorization'] = `Bearer ${token}`;
   if (version !== null) sent['Version'] = version;
@@ -33,7 +33,7 @@ export async function ask(crm: Crm, line: string, asking: Asking = {}): Promise<
   return { status: response.status, body: text === '' ? {} : JSON.parse(text), headers: response.headers };
 }
 
-/** The fields of a token request, with the CRM's client unless others are given. */
+/** Returns the fields of a token request, with the CRM's client credentials as defaults. */
 export function tokenForm(crm: Crm, fields: Record<string, string>): Record<string, string> {
   return { client_id: crm.settings.clientId, client_secret: crm.settings.clientSecret, ...fields };
 }

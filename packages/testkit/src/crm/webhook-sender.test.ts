@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 afterEach(() => undo.run());
 
-it('signs the very bytes it sends and keeps the answer', async () => {
+it('signs exactly the bytes it sends and records the response', async () => {
   const sent = await crm.sendWebhook({ locationId: 'LocA', phone: '+15550001111', message: 'héllo' });
   const [{ body, headers, path } = { body: Buffer.alloc(0), headers: {}, path: '' }] = arrived;
   expect(path).toBe('/crm/webhook');
@@ -56,7 +56,7 @@ it('signs the very bytes it sends and keeps the answer', async () => {
   expect(crm.webhooks).toEqual([sent]);
 });
 
-it('makes the message known, so that its status window starts', async () => {
+it('creates the message, so that the CRM accepts its status', async () => {
   crm.settings.strictMessages = true;
   const { messageId = '' } = await crm.sendWebhook({ locationId: 'LocA' });
   const answer = await fetch(`${crm.url}/conversations/messages/${messageId}/status`, {
@@ -71,7 +71,7 @@ it('makes the message known, so that its status window starts', async () => {
   expect(answer.status).toBe(200);
 });
 
-it('sends raw bytes, other paths, headers and keys', async () => {
+it('can send raw bytes, to another path and with another key', async () => {
   const key = fixedRsaKey();
   await crm.sendWebhook({ locationId: 'LocA' }, { raw: '{ "odd" :1}', path: '/crm/webhook/sms', key });
   expect(arrived[0]?.path).toBe('/crm/webhook/sms');
@@ -80,7 +80,7 @@ it('sends raw bytes, other paths, headers and keys', async () => {
   expect(verify('sha256', Buffer.from('{ "odd" :1}'), key.publicKey, signature)).toBe(true);
 });
 
-it('repeats the same message while it is refused, like the real one', async () => {
+it('retries a rejected message with the same bytes, like HighLevel', async () => {
   answers = [404, 500, 200];
   const sent = await crm.sendWebhook({ locationId: 'LocA' }, { retries: 12, retryDelayMs: 1 });
   expect(sent.status).toBe(200);
@@ -88,13 +88,13 @@ it('repeats the same message while it is refused, like the real one', async () =
   expect(new Set(arrived.map(({ body }) => body.toString())).size).toBe(1);
 });
 
-it('reports a bridge that does not answer', async () => {
+it('reports a bridge that does not respond', async () => {
   const sent = await crm.sendWebhook({ locationId: 'LocA' }, { url: `http://127.0.0.1:${await freePort()}` });
   expect(sent.status).toBeUndefined();
   expect(sent.error).toContain('ECONNREFUSED');
 });
 
-it('asks for a bridge when there is none', async () => {
+it('throws without a bridge URL', async () => {
   crm.bridgeUrl = undefined;
   await expect(crm.sendWebhook({ locationId: 'LocA' })).rejects.toThrow('set bridgeUrl');
 });

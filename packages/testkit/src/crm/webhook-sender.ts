@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signedRequest } from '../keys.ts';
 import type { SigningKey } from '../keys.ts';
-import { compact, newId } from './reading.ts';
-import type { SentWebhook, WebhookFields, WebhookOptions } from './shapes.ts';
+import { compact, newId } from './values.ts';
+import type { SentWebhook, WebhookFields, WebhookOptions } from './types.ts';
 
-/** A webhook body as the CRM writes it: fields the caller left out are made up, `undefined` ones are left out. */
+/** Returns a webhook body with generated values for missing fields. A field set to `undefined` is omitted. */
 export function webhookBody(fields: WebhookFields): WebhookFields {
   return { contactId: newId(), messageId: newId(), type: 'SMS', userId: newId(), ...fields };
 }
 
-/** Posts signed bytes to the bridge, again while it is refused if the caller wants that; the last answer counts. */
+/** Signs the body and posts it to the bridge, retrying if `options.retries` is set. Returns the last attempt. */
 export async function sendSigned(
   to: string,
   body: WebhookFields,
@@ -23,8 +23,8 @@ export async function sendSigned(
   for (let left = options.retries ?? 0; ; left--) {
     const sent = await post(url, request, messageId);
     record(sent);
-    const taken = sent.status !== undefined && sent.status >= 200 && sent.status < 300;
-    if (taken || left <= 0) return sent;
+    const accepted = sent.status !== undefined && sent.status >= 200 && sent.status < 300;
+    if (accepted || left <= 0) return sent;
     await sleep(options.retryDelayMs ?? 100);
   }
 }

@@ -8,25 +8,24 @@ export interface Target {
   readonly port: number;
 }
 
-/** Told to whoever keeps the books. */
 export interface LinkEvents {
-  passed(direction: Direction, bytes: number): void;
-  /** These bytes are to reach the server a second time. */
+  forwarded(direction: Direction, bytes: number): void;
+  /** The proxy must send these bytes to the server a second time. */
   repeat(request: Buffer): void;
-  over(link: Link): void;
+  closed(link: Link): void;
 }
 
-/** What a client asks and what is answered: from its first bytes to the first bytes of its next request. */
+/** A request and its response, up to the first bytes of the next request. */
 interface Exchange {
   readonly request: Buffer[];
   answered: boolean;
 }
 
-/** One connection through the proxy: a socket to the client, a socket to the server, a pipe each way. */
+/** One connection through the proxy: a socket to the client, a socket to the server, and a pipe in each direction. */
 export class Link {
-  /** Bytes are missing from its stream: it must never carry others. */
+  /** Set once data was dropped. The connection must not forward data afterwards. */
   hasLostBytes = false;
-  isOver = false;
+  isClosed = false;
   readonly #client: Socket;
   readonly #server: Socket;
   readonly #toxics: Toxics;
@@ -44,43 +43,43 @@ export class Link {
     new Pipe(this, 'down', toxics, this.#server, client).open();
     this.#watch(client, this.#server, 'up');
     this.#watch(this.#server, client, 'down');
-    this.resetIfTold();
+    this.applyResetToxics();
   }
 
-  /** RST to both ends. */
+  /** Sends RST to both ends. */
   reset(): void {
-    this.#leave(hardReset);
+    this.#close(hardReset);
   }
 
-  /** Closes both ends once what was written is out. */
+  /** Closes both ends after flushing pending writes. */
   end(): void {
-    this.#leave((socket) => socket.destroySoon());
+    this.#close((socket) => socket.destroySoon());
   }
 
-  resetIfTold(): void {
-    for (const { afterMs } of this.#toxics.striking('reset_peer', this)) {
+  applyResetToxics(): void {
+    for (const { afterMs } of this.#toxics.affecting('reset_peer', this)) {
       if (afterMs === undefined) this.reset();
       else this.#timers.push(setTimeout(() => this.reset(), afterMs));
     }
   }
 
-  /** After a toxic went: what it did to this connection cannot be undone, only ended. */
-  settle(): void {
-    const cut = this.#toxics.striking('timeout', this).length > 0;
-    const hides = this.#toxics.striking('half_open', this).length > 0;
-    const oneIsGone = this.#client.destroyed !== this.#server.destroyed;
-    if ((this.hasLostBytes && !cut) || (oneIsGone && !hides)) this.reset();
+  /** After the removal of a toxic, resets the connection if it lost data or one of its ends. */
+  resetIfDamaged(): void {
+    const stillDropping = this.#toxics.affecting('timeout', this).length > 0;
+    const stillHiding = this.#toxics.affecting('half_open', this).length > 0;
+    const isHalfOpen = this.#client.destroyed !== this.#server.destroyed;
+    if ((this.hasLostBytes && !stillDropping) || (isHalfOpen && !stillHiding)) this.reset();
   }
 
   count(direction: Direction, bytes: number): void {
-    this.#events.passed(direction, bytes);
+    this.#events.forwarded(direction, bytes);
   }
 
-  /** Keeps track of requests and answers; false when these bytes must not go on. */
-  exchanged(direction: Direction, chunk: Buffer): boolean {
+  /** Tracks requests and responses. Returns false if the chunk must not be forwarded. */
+  trackExchange(direction: Direction, chunk: Buffer): boolean {
     if (direction === 'up') {
       if (!this.#exchange || this.#exchange.answered) this.#exchange = { request: [], answered: false };
-      // Kept only where it will be repeated: a socket may talk for hours without an answer.
+      // Buffered only if it will be repeated: a WebSocket client may send for hours without a response.
       if (this.#isRepeated(this.#exchange)) this.#exchange.request.push(chunk);
       return true;
     }
@@ -88,43 +87,43 @@ export class Link {
     if (!exchange || exchange.answered) return true;
     exchange.answered = true;
     if (exchange.request.length > 0) this.#events.repeat(Buffer.concat(exchange.request.splice(0)));
-    if (this.#toxics.striking('drop_response', exchange).length === 0) return true;
+    if (this.#toxics.affecting('drop_response', exchange).length === 0) return true;
     this.reset();
     return false;
   }
 
   #isRepeated(exchange: Exchange): boolean {
-    return this.#toxics.striking('duplicate_request', exchange).length > 0;
+    return this.#toxics.affecting('duplicate_request', exchange).length > 0;
   }
 
-  #watch(dying: Socket, other: Socket, direction: Direction): void {
-    dying.on('error', () => {
-      // A broken end breaks the other, unless that is being hidden from it.
+  #watch(socket: Socket, other: Socket, direction: Direction): void {
+    socket.on('error', () => {
+      // An error on one end resets the other, unless a toxic hides it.
       if (!this.#hides(direction)) hardReset(other);
     });
-    dying.once('close', () => {
+    socket.once('close', () => {
       if (!other.destroyed) return;
-      this.isOver = true;
+      this.isClosed = true;
       for (const timer of this.#timers) clearTimeout(timer);
-      this.#events.over(this);
+      this.#events.closed(this);
     });
   }
 
   #hides(direction: Direction): boolean {
     return (
-      this.#toxics.striking('half_open', this, direction).length > 0 ||
-      this.#toxics.striking('timeout', this, direction).length > 0
+      this.#toxics.affecting('half_open', this, direction).length > 0 ||
+      this.#toxics.affecting('timeout', this, direction).length > 0
     );
   }
 
-  #leave(how: (socket: Socket) => void): void {
-    this.isOver = true;
-    how(this.#client);
-    how(this.#server);
+  #close(closeSocket: (socket: Socket) => void): void {
+    this.isClosed = true;
+    closeSocket(this.#client);
+    closeSocket(this.#server);
   }
 }
 
-/** Node loses track of a socket that is reset while its FIN is on the way out, and spins on it for ever. */
+/** Works around a bug in Node: a socket that is reset while its FIN is pending keeps the event loop spinning. */
 function hardReset(socket: Socket): void {
   const isEnding = socket.writableEnded && !socket.writableFinished;
   if (isEnding || socket.connecting) socket.destroy();

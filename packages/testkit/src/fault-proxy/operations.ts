@@ -1,12 +1,12 @@
 import type { FaultProxy } from '../fault-proxy.ts';
 import type { Toxic, ToxicHandle } from './toxics.ts';
 
-/** What another process may ask of named proxies; the remote side is typed from this table. */
+/** The operations of the control port. The types of the remote client derive from this table. */
 export function operationsOf(links: ReadonlyMap<string, FaultProxy>) {
   const toxics = new Map<string, ToxicHandle>();
   const proxyOf = (link: string) => {
     const proxy = links.get(link);
-    if (!proxy) throw new Error(`No link ${link}; there are ${[...links.keys()].join(', ')}`);
+    if (!proxy) throw new Error(`Unknown link ${link}; known links: ${[...links.keys()].join(', ')}`);
     return proxy;
   };
   return {

@@ -6,7 +6,7 @@ import type { Direction, Toxics } from './toxics.ts';
 
 const HIGH_WATER = 256 * 1024;
 
-/** One direction of a connection: bytes in order, late, in pieces, or not at all. */
+/** One direction of a connection. Forwards data in order, and delays, splits or drops it as the toxics require. */
 export class Pipe {
   readonly #link: Link;
   readonly #direction: Direction;
@@ -15,7 +15,7 @@ export class Pipe {
   readonly #to: Socket;
   readonly #queue: { chunk: Buffer | null; at: number }[] = [];
   #queued = 0;
-  #passed = 0;
+  #forwarded = 0;
   #pumping = false;
 
   constructor(link: Link, direction: Direction, toxics: Toxics, from: Socket, to: Socket) {
@@ -27,11 +27,11 @@ export class Pipe {
   }
 
   open(): void {
-    this.#from.on('data', (chunk: Buffer) => this.#take(chunk));
-    this.#from.on('end', () => this.#take(null));
+    this.#from.on('data', (chunk: Buffer) => this.#enqueue(chunk));
+    this.#from.on('end', () => this.#enqueue(null));
   }
 
-  #take(chunk: Buffer | null): void {
+  #enqueue(chunk: Buffer | null): void {
     this.#queue.push({ chunk, at: performance.now() });
     this.#queued += chunk?.length ?? 0;
     if (this.#queued > HIGH_WATER) this.#from.pause();
@@ -40,56 +40,55 @@ export class Pipe {
 
   async #pump(): Promise<void> {
     this.#pumping = true;
-    for (let next = this.#queue.shift(); next && !this.#link.isOver; next = this.#queue.shift()) {
+    for (let next = this.#queue.shift(); next && !this.#link.isClosed; next = this.#queue.shift()) {
       this.#queued -= next.chunk?.length ?? 0;
       if (this.#queued <= HIGH_WATER && this.#from.isPaused()) this.#from.resume();
-      if (next.chunk) await this.#pass(next.chunk, next.at);
-      else await this.#finish();
+      if (next.chunk) await this.#forward(next.chunk, next.at);
+      else await this.#end();
     }
     this.#pumping = false;
   }
 
-  async #pass(chunk: Buffer, at: number): Promise<void> {
-    if (this.#swallows()) return;
-    if (!this.#link.exchanged(this.#direction, chunk)) return;
-    await this.#wait(at);
-    // A partition may have begun while the bytes were on their way.
-    if (this.#link.isOver || this.#swallows()) return;
-    const limits = this.#toxics.striking('limit_data', this.#link, this.#direction);
-    const allowed = Math.min(Infinity, ...limits.map(({ bytes }) => bytes - this.#passed));
+  async #forward(chunk: Buffer, at: number): Promise<void> {
+    if (this.#drops()) return;
+    if (!this.#link.trackExchange(this.#direction, chunk)) return;
+    await this.#delay(at);
+    // A toxic may have been added during the delay.
+    if (this.#link.isClosed || this.#drops()) return;
+    const limits = this.#toxics.affecting('limit_data', this.#link, this.#direction);
+    const allowed = Math.min(Infinity, ...limits.map(({ bytes }) => bytes - this.#forwarded));
     await this.#write(allowed < chunk.length ? chunk.subarray(0, Math.max(0, allowed)) : chunk);
     if (allowed <= chunk.length) this.#link.end();
   }
 
-  async #finish(): Promise<void> {
-    const slow = this.#toxics.striking('slow_close', this.#link, this.#direction);
+  async #end(): Promise<void> {
+    const slow = this.#toxics.affecting('slow_close', this.#link, this.#direction);
     for (const { ms } of slow) await sleep(ms);
-    if (this.#swallows() || this.#toxics.striking('half_open', this.#link, this.#direction).length > 0)
-      return;
+    if (this.#drops() || this.#toxics.affecting('half_open', this.#link, this.#direction).length > 0) return;
     this.#to.end();
   }
 
-  #swallows(): boolean {
-    const lost = this.#toxics.striking('timeout', this.#link, this.#direction).length > 0;
-    if (lost) this.#link.hasLostBytes = true;
-    return lost || !this.#to.writable;
+  #drops(): boolean {
+    const dropped = this.#toxics.affecting('timeout', this.#link, this.#direction).length > 0;
+    if (dropped) this.#link.hasLostBytes = true;
+    return dropped || !this.#to.writable;
   }
 
-  async #wait(at: number): Promise<void> {
-    for (const { ms, jitterMs = 0 } of this.#toxics.striking('latency', this.#link, this.#direction)) {
-      const left = at + ms + this.#toxics.chance() * jitterMs - performance.now();
+  async #delay(at: number): Promise<void> {
+    for (const { ms, jitterMs = 0 } of this.#toxics.affecting('latency', this.#link, this.#direction)) {
+      const left = at + ms + this.#toxics.random() * jitterMs - performance.now();
       if (left > 0) await sleep(left);
     }
   }
 
   async #write(chunk: Buffer): Promise<void> {
-    for (let rest = chunk; rest.length > 0 && !this.#link.isOver;) {
-      const { size, pauseMs } = this.#pace(rest.length);
+    for (let rest = chunk; rest.length > 0 && !this.#link.isClosed;) {
+      const { size, pauseMs } = this.#throttle(rest.length);
       if (pauseMs > 0) await sleep(pauseMs);
-      if (this.#link.isOver) return;
+      if (this.#link.isClosed) return;
       const piece = rest.subarray(0, size);
       rest = rest.subarray(size);
-      this.#passed += piece.length;
+      this.#forwarded += piece.length;
       this.#link.count(this.#direction, piece.length);
       if (!this.#to.write(piece) && !this.#to.destroyed) {
         await Promise.race([once(this.#to, 'drain'), once(this.#to, 'close')]).catch(() => undefined);
@@ -97,14 +96,14 @@ export class Pipe {
     }
   }
 
-  #pace(length: number): { size: number; pauseMs: number } {
+  #throttle(length: number): { size: number; pauseMs: number } {
     let size = length;
     let pauseMs = 0;
-    for (const { bytes, delayMs = 0 } of this.#toxics.striking('slicer', this.#link, this.#direction)) {
-      size = Math.min(size, Math.max(1, Math.round(bytes * (0.5 + this.#toxics.chance()))));
+    for (const { bytes, delayMs = 0 } of this.#toxics.affecting('slicer', this.#link, this.#direction)) {
+      size = Math.min(size, Math.max(1, Math.round(bytes * (0.5 + this.#toxics.random()))));
       pauseMs += delayMs;
     }
-    for (const { bytesPerSec } of this.#toxics.striking('bandwidth', this.#link, this.#direction)) {
+    for (const { bytesPerSec } of this.#toxics.affecting('bandwidth', this.#link, this.#direction)) {
       size = Math.min(size, Math.max(1, Math.round(bytesPerSec / 50)));
       pauseMs += (size / bytesPerSec) * 1_000;
     }

@@ -1,33 +1,33 @@
 export type Direction = 'up' | 'down';
 
-/** `up` is from the client to the server. Without a direction a toxic works both ways. */
+/** `up` is from the client to the server. A toxic without a direction affects both. */
 interface Common {
   direction?: Direction;
-  /** The chance that a connection (for the last two: an exchange) is struck. Always, unless told. */
+  /** The probability that a connection (for the last two types: an exchange) is affected. Default 1. */
   probability?: number;
-  /** How many are struck at most. */
+  /** The maximum number of affected connections or exchanges. */
   times?: number;
 }
 
-/** Names as in toxiproxy where it has them. */
+/** Named as in toxiproxy, where it has the same toxic. */
 export type Toxic = Common &
   (
     | { type: 'latency'; ms: number; jitterMs?: number }
     | { type: 'bandwidth'; bytesPerSec: number }
-    /** Small pieces, with a pause between them. */
+    /** Splits the data into small pieces with a delay between them. */
     | { type: 'slicer'; bytes: number; delayMs?: number }
-    /** Cuts the connection after so many bytes, wherever in the message that is. */
+    /** Closes the connection after this number of bytes. */
     | { type: 'limit_data'; bytes: number }
-    /** RST to both ends, at once or later. */
+    /** Sends RST to both ends, immediately or after a delay. */
     | { type: 'reset_peer'; afterMs?: number }
-    /** Swallows everything, closing included. A connection that lost bytes is reset when the toxic goes. */
+    /** Drops all data and the end of the stream. A connection that lost data is reset when the toxic is removed. */
     | { type: 'timeout' }
     | { type: 'slow_close'; ms: number }
-    /** One end's death is hidden from the other: `up` hides the client's from the server. */
+    /** Hides the disconnect of one end from the other: `up` hides the client's from the server. */
     | { type: 'half_open' }
-    /** The request arrives, its answer is lost with the connection. */
+    /** Forwards the request, then resets the connection instead of forwarding the response. */
     | { type: 'drop_response' }
-    /** The request arrives a second time, on a connection of its own. */
+    /** Sends the request a second time on a separate connection. */
     | { type: 'duplicate_request' }
   );
 
@@ -35,7 +35,7 @@ export type ToxicType = Toxic['type'];
 
 export interface ToxicHandle {
   readonly id: number;
-  /** How many connections or exchanges it struck. */
+  /** The number of affected connections or exchanges. */
   readonly hits: number;
   remove(): void;
 }
@@ -47,7 +47,7 @@ interface Active {
   hits: number;
 }
 
-/** Which toxics are in the line, and whom they strike. */
+/** The active toxics, and the choice of the connections and exchanges that they affect. */
 export class Toxics {
   readonly #random: () => number;
   #active: Active[] = [];
@@ -80,29 +80,33 @@ export class Toxics {
     return this.#active.map(({ id, toxic, hits }) => ({ id, toxic, hits }));
   }
 
-  /** The toxics of that type in the way of a connection or exchange. The dice are cast once for each of them. */
-  striking<T extends ToxicType>(type: T, whom: object, direction?: Direction): Extract<Toxic, { type: T }>[] {
+  /** Returns the toxics of that type that affect a connection or exchange. The random choice is made once for each. */
+  affecting<T extends ToxicType>(
+    type: T,
+    target: object,
+    direction?: Direction,
+  ): Extract<Toxic, { type: T }>[] {
     return this.#active.flatMap((active) => {
       const { toxic } = active;
       if (!isOf(toxic, type)) return [];
       if (direction && toxic.direction && toxic.direction !== direction) return [];
-      return this.#strikes(active, whom) ? [toxic] : [];
+      return this.#affects(active, target) ? [toxic] : [];
     });
   }
 
-  /** From 0 to 1. */
-  chance(): number {
+  /** Returns a random number from 0 to 1. */
+  random(): number {
     return this.#random();
   }
 
-  #strikes(active: Active, whom: object): boolean {
-    const known = active.decided.get(whom);
-    if (known !== undefined) return known;
+  #affects(active: Active, target: object): boolean {
+    const decided = active.decided.get(target);
+    if (decided !== undefined) return decided;
     const { probability = 1, times = Infinity } = active.toxic;
-    const struck = active.hits < times && this.#random() < probability;
-    if (struck) active.hits++;
-    active.decided.set(whom, struck);
-    return struck;
+    const affected = active.hits < times && this.#random() < probability;
+    if (affected) active.hits++;
+    active.decided.set(target, affected);
+    return affected;
   }
 }
 
@@ -110,7 +114,7 @@ function isOf<T extends ToxicType>(toxic: Toxic, type: T): toxic is Extract<Toxi
   return toxic.type === type;
 }
 
-/** mulberry32: the same seed, the same accidents. */
+/** The mulberry32 generator. */
 function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

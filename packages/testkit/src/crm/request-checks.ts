@@ -8,12 +8,12 @@ import {
   unauthorized,
   WRONG_AUTH_CLASS,
   WRONG_USER_TYPE,
-} from './answers.ts';
-import type { Answer } from './answers.ts';
-import type { Bearer, Presented } from './grants.ts';
-import type { CrmSettings } from './shapes.ts';
+} from './responses.ts';
+import type { CrmResponse } from './responses.ts';
+import type { TokenIdentity, TokenCheck } from './grants.ts';
+import type { CrmSettings } from './types.ts';
 
-/** Whom a route serves. PITs count as locations, except where only the app's own token will do. */
+/** The type of token that a route requires. Private integration tokens count as `location`; `app` excludes them. */
 export interface Access {
   readonly for: 'location' | 'company' | 'app';
   readonly scope: string;
@@ -21,24 +21,24 @@ export interface Access {
 
 const VERSIONS = new Set(['2021-04-15', '2021-07-28', '2023-02-21', 'v3']);
 
-export function checkVersion(version: string | undefined): Answer | undefined {
+export function checkVersion(version: string | undefined): CrmResponse | undefined {
   if (version === undefined || version === '') return unauthorized(NO_VERSION);
   if (!VERSIONS.has(version)) return badRequest(`Invalid API version segment '${version}' at position 0`);
   return undefined;
 }
 
-export function checkBearer(presented: Presented, access: Access): Answer | Bearer {
-  if (presented.state === 'expired') return unauthorized(EXPIRED);
-  if (presented.state === 'unknown') return unauthorized(INVALID_TOKEN);
-  const { bearer } = presented;
-  if (access.for === 'company' && bearer.userType !== 'Company') return unauthorized(WRONG_USER_TYPE);
-  if (access.for !== 'company' && bearer.userType === 'Company') return unauthorized(WRONG_AUTH_CLASS);
-  if (access.for === 'app' && bearer.kind === 'pit') return unauthorized(NOT_IN_SCOPE);
-  if (bearer.scopes !== 'all' && !bearer.scopes.includes(access.scope)) return unauthorized(NOT_IN_SCOPE);
-  return bearer;
+export function checkToken(check: TokenCheck, access: Access): CrmResponse | TokenIdentity {
+  if (check.state === 'expired') return unauthorized(EXPIRED);
+  if (check.state === 'unknown') return unauthorized(INVALID_TOKEN);
+  const { identity } = check;
+  if (access.for === 'company' && identity.userType !== 'Company') return unauthorized(WRONG_USER_TYPE);
+  if (access.for !== 'company' && identity.userType === 'Company') return unauthorized(WRONG_AUTH_CLASS);
+  if (access.for === 'app' && identity.kind === 'pit') return unauthorized(NOT_IN_SCOPE);
+  if (identity.scopes !== 'all' && !identity.scopes.includes(access.scope)) return unauthorized(NOT_IN_SCOPE);
+  return identity;
 }
 
-/** A burst window and a daily one per location, told in headers on every answer. */
+/** A burst limit and a daily limit per location. Every response reports them in headers. */
 export class RateLimits {
   readonly #settings: CrmSettings;
   readonly #now: () => number;
@@ -49,9 +49,9 @@ export class RateLimits {
     this.#now = now;
   }
 
-  take(resource: string): { headers: Record<string, string>; refusal: Answer | undefined } {
+  take(resource: string): { headers: Record<string, string>; error: CrmResponse | undefined } {
     const limit = this.#settings.rateLimit;
-    if (!limit) return { headers: {}, refusal: undefined };
+    if (!limit) return { headers: {}, error: undefined };
     const window = this.#window(resource, limit.intervalMs);
     const full = window.used >= limit.max || window.usedToday >= limit.daily;
     if (!full) {
@@ -66,7 +66,7 @@ export class RateLimits {
         'X-RateLimit-Max': String(limit.max),
         'X-RateLimit-Remaining': String(Math.max(0, limit.max - window.used)),
       },
-      refusal: full ? tooManyRequests() : undefined,
+      error: full ? tooManyRequests() : undefined,
     };
   }
 

@@ -13,28 +13,28 @@ export type Route =
   | 'status'
   | 'upload';
 
-/** Live: assign to a field and the next call sees it. */
+/** Mutable: a change applies from the next call on. */
 export interface CrmSettings {
   clientId: string;
   clientSecret: string;
-  /** Lifetime of an access token, as told to the client and as enforced. */
+  /** Lifetime of an access token, both announced and enforced. */
   expiresInSec: number;
-  /** How long after a message exists its status calls are refused: the real one needs 5–10 s to know its own message. */
+  /** How long status calls for a new message are rejected. HighLevel needs 5–10 s before it accepts them. */
   statusWindowMs: number;
-  /** Whether a status for a message id the CRM never gave out is refused. */
+  /** Whether status calls for unknown message ids are rejected. */
   strictMessages: boolean;
-  /** The real one has no idempotency; some tests need one that has. */
+  /** HighLevel ignores `Idempotency-Key`; some tests need a CRM that honours it. */
   honourIdempotencyKey: boolean;
-  /** Per location; `null` switches limits off. */
+  /** Per location; `null` disables limits. */
   rateLimit: { max: number; intervalMs: number; daily: number } | null;
   allowDuplicates: boolean;
-  /** `default` replaces the SMS provider; `custom` is an added channel, which insists on its id and on type Custom. */
+  /** `default` replaces the SMS provider; `custom` is an added channel, which requires its id and the type Custom. */
   provider: { kind: 'default' } | { kind: 'custom'; id: string };
-  /** Off for load runs, where the list of calls would only eat memory. */
+  /** Disable for load tests, where the list of calls would exhaust memory. */
   recordCalls: boolean;
 }
 
-/** One request as it arrived. `answeredAt` and `status` stay away when no answer left. */
+/** A recorded request. `answeredAt` and `status` are absent if no response was sent. */
 export interface Call {
   readonly n: number;
   readonly at: number;
@@ -44,7 +44,7 @@ export interface Call {
   readonly headers: Record<string, string>;
   readonly route: Route | undefined;
   readonly params: Record<string, string>;
-  /** Whose token it carried. */
+  /** The location of the token. */
   readonly locationId: string | undefined;
   body: unknown;
   mood?: How;
@@ -66,7 +66,7 @@ export interface StoredMessage {
   at: number;
 }
 
-/** In the order of arrival; `acceptedAs` counts acceptances, so a delayed one shows its true place. */
+/** A recorded status call. `acceptedAs` is its position among the accepted calls, which may differ from the order of arrival. */
 export interface StatusCall {
   messageId: string;
   status: string;
@@ -82,7 +82,7 @@ export interface SentWebhook {
   body: string;
   at: number;
   ms: number;
-  /** Missing when the bridge did not answer; `error` then says why. */
+  /** Absent if the bridge did not respond; `error` then has the reason. */
   status?: number;
   headers?: Record<string, string>;
   answer?: unknown;
@@ -145,41 +145,41 @@ export interface TokenAnswer {
 }
 
 /**
- * How the CRM fails on purpose.
- * - `hang`: takes the request, does nothing, never answers
- * - `dropAnswer`: does everything, then the connection dies before the answer
- * - `emptyBody`: 201 with nothing in it, nothing stored
- * - `expireToken`: the access token dies at this very call; a refresh heals it
- * - `reset`: the connection is reset before the body is read
- * - or an oddity: what it answers and when, see there
+ * An injected fault.
+ * - `hang`: reads the request and never responds
+ * - `dropAnswer`: handles the request, then closes the connection without a response
+ * - `emptyBody`: responds with 201 and an empty body, stores nothing
+ * - `expireToken`: expires the access token of this call
+ * - `reset`: resets the connection before reading the body
+ * - an object: changes or delays the response
  */
 export type How = 'hang' | 'dropAnswer' | 'emptyBody' | 'expireToken' | 'reset' | Oddity;
 
-/** Fields combine: `{ delayMs: 500, status: 503, retryAfter: 2 }`. */
+/** Properties can be combined: `{ delayMs: 500, status: 503, retryAfter: 2 }`. */
 export interface Oddity {
-  /** Answered instead of the true one, with `body` and `headers` when given. */
+  /** Replaces the real response, together with `body` and `headers`. */
   status?: number;
   body?: unknown;
   headers?: Record<string, string>;
-  /** Seconds, as the `Retry-After` header. */
+  /** The `Retry-After` header, in seconds. */
   retryAfter?: number;
-  /** With `status`: the work is done all the same. */
+  /** With `status`: the request is still handled. */
   stored?: boolean;
-  /** Waits before the work is done. */
+  /** Delay before the request is handled. */
   delayMs?: number;
-  /** Waits after it, before the answer. */
+  /** Delay between handling the request and responding. */
   answerDelayMs?: number;
-  /** Spreads the answer's bytes over that time. */
+  /** The time over which the body of the response is spread. */
   slowBodyMs?: number;
 }
 
 export interface Misbehaviour {
-  /** A route's name, `METHOD /path` (a trailing `*` matches any rest), or `*`. */
+  /** A route name, `METHOD /path` (a trailing `*` matches any suffix), or `*`. */
   match: string;
   locationId?: string;
-  /** How many calls it befalls: 1 unless told. */
+  /** How many calls it affects. Default 1. */
   times?: number;
-  /** How many matching calls are spared first. */
+  /** How many matching calls are skipped first. */
   after?: number;
   how: How;
 }
@@ -202,16 +202,16 @@ export interface WebhookFields {
 }
 
 export interface WebhookOptions {
-  /** `/crm/webhook` unless told. */
+  /** Default `/crm/webhook`. */
   path?: string;
-  /** The bridge, when it is not the configured one. */
+  /** The bridge to use instead of `bridgeUrl`. */
   url?: string;
   key?: SigningKey;
   header?: string;
   headers?: Record<string, string>;
-  /** These very bytes instead of the fields as JSON. */
+  /** The exact bytes to send instead of the fields as JSON. */
   raw?: string | Uint8Array;
-  /** The real CRM repeats whatever was not answered 2xx, with the same message id. */
+  /** How often to retry without a 2xx response. HighLevel retries with the same message id. */
   retries?: number;
   retryDelayMs?: number;
 }

@@ -1,8 +1,8 @@
-import { compact, newId } from './reading.ts';
-import type { Contact, NewContact } from './shapes.ts';
+import { compact, newId } from './values.ts';
+import type { Contact, NewContact } from './types.ts';
 
-/** Contacts and their conversations: one conversation per contact, as the CRM keeps them. */
-export class AddressBook {
+/** Contacts and their conversations. As in the CRM, each contact has one conversation. */
+export class ContactStore {
   readonly #now: () => number;
   readonly #contacts = new Map<string, Contact>();
   readonly #byHandle = new Map<string, Set<Contact>>();
@@ -66,9 +66,9 @@ export class AddressBook {
   }
 
   conversationOf(contactId: string): string {
-    const known = this.#conversations.get(contactId) ?? newId();
-    this.#conversations.set(contactId, known);
-    return known;
+    const conversationId = this.#conversations.get(contactId) ?? newId();
+    this.#conversations.set(contactId, conversationId);
+    return conversationId;
   }
 
   contactOfConversation(conversationId: string): Contact | undefined {
@@ -78,8 +78,8 @@ export class AddressBook {
 
   #index(contact: Contact): void {
     for (const handle of handles(contact.locationId, contact)) {
-      const known = this.#byHandle.get(handle) ?? new Set();
-      this.#byHandle.set(handle, known.add(contact));
+      const contacts = this.#byHandle.get(handle) ?? new Set();
+      this.#byHandle.set(handle, contacts.add(contact));
     }
   }
 
@@ -88,7 +88,7 @@ export class AddressBook {
   }
 }
 
-/** Email first: that is the order in which the CRM looks for a duplicate. */
+/** Email first: the CRM looks for duplicates in this order. */
 function handles(
   locationId: string,
   of: { phone?: string | undefined; email?: string | undefined },

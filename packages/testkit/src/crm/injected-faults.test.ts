@@ -3,7 +3,7 @@ import { startCrm } from '../crm.ts';
 import type { Crm, How } from '../crm.ts';
 import { undoList } from '../undo.ts';
 import { until } from '../until.ts';
-import { ask } from './test-client.ts';
+import { request } from './test-client.ts';
 
 const undo = undoList();
 let crm: Crm;
@@ -25,13 +25,13 @@ const inbound = (signal?: AbortSignal) =>
     body: JSON.stringify({ type: 'SMS', contactId, message: 'x' }),
     ...(signal ? { signal } : {}),
   });
-const order = (how: How, times = 1) => crm.misbehave({ match: 'inbound', times, how });
-const arrived = (look: () => boolean) => until(look, { every: 2 });
+const injectFault = (how: How, times = 1) => crm.misbehave({ match: 'inbound', times, how });
+const eventually = (condition: () => boolean) => until(condition, { every: 2 });
 const status = (id: string, value: string) =>
-  ask(crm, `PUT /conversations/messages/${id}/status`, { token, body: { status: value } });
+  request(crm, `PUT /conversations/messages/${id}/status`, { token, body: { status: value } });
 
-describe('moods', () => {
-  it('befall the calls they match, as often as told, after the spared ones', async () => {
+describe('injected faults', () => {
+  it('affect the given number of matching calls, after the skipped ones', async () => {
     const mood = crm.misbehave({ match: 'inbound', after: 1, times: 2, how: { status: 500 } });
     const statuses: number[] = [];
     for (let i = 0; i < 4; i++) statuses.push((await inbound()).status);
@@ -52,7 +52,7 @@ describe('moods', () => {
     expect((await inbound()).status).toBe(hit ? 500 : 201);
   });
 
-  it('can be for one location, and can be called off', async () => {
+  it('can be limited to one location and can be removed', async () => {
     crm.misbehave({ match: 'inbound', locationId: 'LocB', times: Infinity, how: { status: 500 } });
     const mood = crm.misbehave({
       match: 'inbound',
@@ -63,15 +63,15 @@ describe('moods', () => {
     expect((await inbound()).status).toBe(503);
     mood.stop();
     expect((await inbound()).status).toBe(201);
-    order({ status: 500 });
+    injectFault({ status: 500 });
     crm.calm();
     expect((await inbound()).status).toBe(201);
   });
 });
 
-describe('each mood', () => {
-  it('status: nothing is stored, headers and body as told', async () => {
-    order({ status: 429, retryAfter: 7, headers: { 'X-Odd': '1' }, body: { why: 'because' } });
+describe('each fault', () => {
+  it('status responds with the given status, headers and body and stores nothing', async () => {
+    injectFault({ status: 429, retryAfter: 7, headers: { 'X-Odd': '1' }, body: { why: 'because' } });
     const answer = await inbound();
     expect(answer.status).toBe(429);
     expect(answer.headers.get('retry-after')).toBe('7');
@@ -80,28 +80,28 @@ describe('each mood', () => {
     expect(crm.messages).toHaveLength(0);
   });
 
-  it('status with stored: the work is done and the answer lies', async () => {
-    order({ status: 500, stored: true });
+  it('status with stored stores the message and responds with an error', async () => {
+    injectFault({ status: 500, stored: true });
     expect((await inbound()).status).toBe(500);
     expect(crm.messages).toHaveLength(1);
   });
 
-  it('hang: no answer, nothing stored', async () => {
-    order('hang');
+  it('hang never responds and stores nothing', async () => {
+    injectFault('hang');
     await expect(inbound(AbortSignal.timeout(500))).rejects.toThrow('timeout');
     expect(crm.messages).toHaveLength(0);
     expect(crm.calls[0]).not.toHaveProperty('status');
   });
 
-  it('dropAnswer: stored, and the connection dies', async () => {
-    order('dropAnswer');
+  it('dropAnswer stores the message and closes the connection', async () => {
+    injectFault('dropAnswer');
     await expect(inbound()).rejects.toThrow('fetch failed');
     expect(crm.messages).toHaveLength(1);
     expect(crm.calls[0]).not.toHaveProperty('answeredAt');
   });
 
-  it('reset: nothing was even read', async () => {
-    order('reset');
+  it('reset closes the connection before reading the body', async () => {
+    injectFault('reset');
     await expect(inbound()).rejects.toMatchObject({
       cause: { code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/) },
     });
@@ -109,26 +109,26 @@ describe('each mood', () => {
     expect(crm.messages).toHaveLength(0);
   });
 
-  it('emptyBody: 201, nothing in it, nothing stored', async () => {
-    order('emptyBody');
+  it('emptyBody responds with 201 and an empty body and stores nothing', async () => {
+    injectFault('emptyBody');
     const answer = await inbound();
     expect(answer.status).toBe(201);
     expect(await answer.text()).toBe('');
     expect(crm.messages).toHaveLength(0);
   });
 
-  it('expireToken: 401 from this call on', async () => {
-    order('expireToken');
+  it('expireToken rejects the token from this call on', async () => {
+    injectFault('expireToken');
     expect((await inbound()).status).toBe(401);
     expect((await inbound()).status).toBe(401);
     token = crm.token('LocA').access_token;
     expect((await inbound()).status).toBe(201);
   });
 
-  it('delayMs waits before the work, answerDelayMs after it', async () => {
-    order({ delayMs: 200 });
+  it('delayMs delays the handling of the request, answerDelayMs the response', async () => {
+    injectFault({ delayMs: 200 });
     await inbound();
-    order({ answerDelayMs: 200 });
+    injectFault({ answerDelayMs: 200 });
     expect((await inbound()).status).toBe(201);
     const [late, lateAnswer] = crm.calls;
     const [stored, storedAtOnce] = crm.messages;
@@ -136,8 +136,8 @@ describe('each mood', () => {
     expect((lateAnswer?.answeredAt ?? 0) - (storedAtOnce?.at ?? 0)).toBeGreaterThanOrEqual(190);
   });
 
-  it('slowBodyMs: the head at once, the body in drops', async () => {
-    order({ slowBodyMs: 500 });
+  it('slowBodyMs sends the headers at once and the body slowly', async () => {
+    injectFault({ slowBodyMs: 500 });
     const started = performance.now();
     const answer = await inbound();
     const body = answer.json();
@@ -148,17 +148,17 @@ describe('each mood', () => {
   });
 });
 
-describe('the ledger of statuses', () => {
-  it('keeps the order of arrival, and the order of acceptance beside it', async () => {
+describe('the recorded statuses', () => {
+  it('are in order of arrival and know their order of acceptance', async () => {
     crm.misbehave({ match: 'status', how: { delayMs: 1_000 } });
     const pending = status('m1', 'pending');
-    await arrived(() => crm.statuses.length === 1);
+    await eventually(() => crm.statuses.length === 1);
     await Promise.all([pending, status('m1', 'delivered')]);
     expect(crm.statusesOf('m1').map((call) => call.status)).toEqual(['pending', 'delivered']);
     expect(crm.accepted('m1')).toEqual(['delivered', 'pending']);
   });
 
-  it('holds refused ones too', async () => {
+  it('include rejected ones', async () => {
     crm.misbehave({ match: 'status', how: { status: 500 } });
     await status('m1', 'pending');
     await status('m1', 'pending');
@@ -166,7 +166,7 @@ describe('the ledger of statuses', () => {
     expect(crm.accepted('m1')).toEqual(['pending']);
   });
 
-  it('is empty again when told to forget', async () => {
+  it('are cleared by forget', async () => {
     await status('m1', 'pending');
     await inbound();
     crm.forget();

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { badRequest } from './answers.ts';
-import type { Answer } from './answers.ts';
+import { badRequest } from './responses.ts';
+import type { CrmResponse } from './responses.ts';
 
 export interface ReadBody {
-  /** As recorded: JSON and forms as objects, multipart as its field names and files, anything else as text. */
+  /** The recorded body: an object for JSON and forms, field names and files for multipart, otherwise text. */
   readonly body: unknown;
   readonly form?: FormData;
-  readonly problem?: Answer;
+  readonly problem?: CrmResponse;
 }
 
-/** `undefined` when the client left before the body was complete. */
+/** Resolves to undefined if the client disconnects before the body is complete. */
 export async function readBody(request: IncomingMessage): Promise<ReadBody | undefined> {
   const bytes = await collect(request).catch(() => undefined);
   if (!bytes) return undefined;
@@ -28,12 +28,16 @@ export async function readBody(request: IncomingMessage): Promise<ReadBody | und
   }
 }
 
-export async function reply(response: ServerResponse, answer: Answer, slowBodyMs: number): Promise<void> {
-  const bytes = answer.body === undefined ? Buffer.alloc(0) : Buffer.from(textOfBody(answer.body));
-  response.writeHead(answer.status, {
-    ...(answer.body === undefined ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
+export async function writeResponse(
+  response: ServerResponse,
+  { status, body, headers }: CrmResponse,
+  slowBodyMs: number,
+): Promise<void> {
+  const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(serialise(body));
+  response.writeHead(status, {
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
     'Content-Length': bytes.length,
-    ...answer.headers,
+    ...headers,
   });
   if (slowBodyMs > 0) await trickle(response, bytes, slowBodyMs);
   else response.end(bytes);
@@ -58,7 +62,7 @@ async function readMultipart(bytes: Buffer, type: string): Promise<ReadBody> {
   }
 }
 
-function textOfBody(body: unknown): string {
+function serialise(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
