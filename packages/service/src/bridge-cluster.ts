@@ -51,7 +51,7 @@ async function severalNodes(
   const nodeSecret = given ?? (await commonSecret(url, database, log));
   const redis = await openRedis(url, log);
   life.add('Redis', () => redis.close());
-  const limits = createRedisLimits({ redis, alone: createMemoryLimits(clock), clock, log });
+  const limits = createRedisLimits({ redis, fallback: createMemoryLimits(clock), clock, log });
   life.add('limits', () => limits.close());
   const changes = await createSqlChanges({ db: database.db, clock, log });
   life.add('changes', () => changes.close());

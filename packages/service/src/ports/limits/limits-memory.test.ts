@@ -9,7 +9,7 @@ limitsContract('memory', async () => {
   return { limits: createMemoryLimits(clock, 50), pass: (ms) => clock.advance(ms), maxKeys: 50 };
 });
 
-it('expired windows are let go as new ones open', async () => {
+it('removes expired windows when a new one opens', async () => {
   const clock = new FakeClock();
   const limits = createMemoryLimits(clock);
   const limit = { name: 'test', max: 1, windowSec: 1 };
@@ -19,7 +19,7 @@ it('expired windows are let go as new ones open', async () => {
   expect(limits.size).toBe(1);
 });
 
-it('a key that comes back after its window moves behind the others', async () => {
+it('evicts by the start of the current window, not by the first use of the key', async () => {
   const clock = new FakeClock();
   const limits = createMemoryLimits(clock, 2);
   const limit = { name: 'test', max: 1, windowSec: 1 };

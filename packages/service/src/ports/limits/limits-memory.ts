@@ -8,17 +8,17 @@ interface Window {
 
 const MAX_KEYS = 100_000;
 
-/** Answers at once. */
+/** Synchronous. */
 export interface MemoryLimits extends Limits {
   take(limit: Limit, key: string): Verdict;
   peek(limit: Limit, key: string): Verdict;
-  /** Windows kept, over all limits. */
+  /** The number of windows in memory, over all limits. */
   readonly size: number;
 }
 
 /**
- * Counts on this node alone. All windows of a limit are equally long and a Map keeps the order of insertion, so the first
- * entry always ends first: what has expired, and beyond the cap what is oldest, goes from the front, one step per request.
+ * Counts on this node alone. All windows of a limit have the same length and a Map keeps insertion order, so the first entry
+ * ends first: expired windows, and beyond the cap the oldest ones, are removed from the front.
  */
 export function createMemoryLimits(
   clock: Pick<Clock, 'monotonic'>,

@@ -16,7 +16,7 @@ import { limitsContract } from './limits.contract.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-describe.skipIf(!(await hasRedis()))('over Redis', () => {
+describe.skipIf(!(await hasRedis()))('with Redis', () => {
   let server: Awaited<ReturnType<typeof startRedis>>;
   beforeAll(async () => {
     server = await startRedis();
@@ -25,20 +25,20 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
 
   const open = async (clock: Clock = systemClock) => {
     const redis = await openRedis(server.url, silent);
-    let asked = 0;
+    let calls = 0;
     const run: Redis['run'] = (...call) => {
-      asked++;
+      calls++;
       return redis.run(...call);
     };
     const limits = createRedisLimits({
       redis: { run },
-      alone: createMemoryLimits(clock),
+      fallback: createMemoryLimits(clock),
       clock,
       log: silent,
     });
     return {
       ...limits,
-      asked: () => asked,
+      calls: () => calls,
       close: async () => void (await Promise.all([limits.close(), redis.close()])),
     };
   };
@@ -48,7 +48,7 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
     pass: (ms) => ageKeys(server.url, 'footbridge:limit:*', ms),
   }));
 
-  it('L6 four nodes together let exactly the limit through', async () => {
+  it('L6 allows exactly the limit over four nodes together', async () => {
     const nodes = await Promise.all([open(), open(), open(), open()]);
     const limit = { name: 'over-nodes', max: 60, windowSec: 60 };
     const verdicts = await Promise.all(
@@ -58,7 +58,7 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  it('L6 while Redis is away each node counts for itself, and over all nodes again when it is back', async () => {
+  it('L6 counts per node while Redis is unavailable, and over all nodes again afterwards', async () => {
     const clock = new FakeClock();
     const [node, other] = await Promise.all([open(clock), open()]);
     const limit = { name: 'away', max: 2, windowSec: 60 };
@@ -66,16 +66,16 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
     const verdicts = [];
     for (let request = 0; request < 3; request++) verdicts.push(await node.take(limit, 'a'));
     expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, false]);
-    const asked = node.asked();
+    const calls = node.calls();
     for (let request = 0; request < 20; request++) await node.take(limit, `b${request}`);
-    expect(node.asked()).toBe(asked);
-    // After a pause one asks whether Redis is back, the others do not wait for it.
+    expect(node.calls()).toBe(calls);
+    // After a pause one request probes Redis, the others do not wait for it.
     await clock.advance(1000);
     await Promise.all(Array.from({ length: 20 }, async (_, request) => node.take(limit, `c${request}`)));
-    expect(node.asked()).toBe(asked + 1);
+    expect(node.calls()).toBe(calls + 1);
     server.resume();
     await clock.advance(1000);
-    // What one counted the other knows: over all nodes again.
+    // Each node sees what the other counted.
     await until(
       async () => {
         const back = { ...limit, name: `back-${newRequestId()}` };
@@ -88,7 +88,7 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
     await Promise.all([node.close(), other.close()]);
   });
 
-  it('no counter stays for good, and none shows a location or an address', async () => {
+  it('gives every counter an expiry, and shows no location or address in a key', async () => {
     const node = await open();
     await node.take({ name: 'kept', max: 2, windowSec: 60 }, 'loc-4711');
     const client = createClient({ url: server.url });

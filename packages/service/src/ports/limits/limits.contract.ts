@@ -7,15 +7,15 @@ import type { Limit, Limits } from './limits.ts';
 
 export interface LimitsUnderTest {
   readonly limits: Limits;
-  /** Lets time pass for the engine. */
+  /** Advances the time that the engine sees. */
   pass(ms: number): Promise<void>;
-  /** How many keys the engine holds at most, where that is its own doing. */
+  /** The engine's own cap on keys, if it has one. */
   readonly maxKeys?: number;
 }
 
-/** What every engine of the port promises. */
+/** The contract of the port, for every engine. */
 export function limitsContract(engine: string, open: () => Promise<LimitsUnderTest>): void {
-  describe(`limits on ${engine}`, () => {
+  describe(`limits: ${engine}`, () => {
     let under: LimitsUnderTest;
     let name: string;
     const limit = (max: number, windowSec = 60): Limit => ({ name, max, windowSec });
@@ -27,18 +27,18 @@ export function limitsContract(engine: string, open: () => Promise<LimitsUnderTe
     });
     afterEach(() => under.limits.close());
 
-    it('L1 lets exactly the limit through in a window', async () => {
-      const answers: boolean[] = [];
-      for (let n = 0; n < 7; n++) answers.push((await take(limit(5))).allowed);
-      expect(answers).toEqual([true, true, true, true, true, false, false]);
+    it('L1 allows exactly the limit in a window', async () => {
+      const allowed: boolean[] = [];
+      for (let n = 0; n < 7; n++) allowed.push((await take(limit(5))).allowed);
+      expect(allowed).toEqual([true, true, true, true, true, false, false]);
     });
 
-    it('L1 simultaneous requests share one count', async () => {
-      const answers = await Promise.all(Array.from({ length: 40 }, () => take(limit(15))));
-      expect(answers.filter(({ allowed }) => allowed)).toHaveLength(15);
+    it('L1 counts simultaneous requests together', async () => {
+      const verdicts = await Promise.all(Array.from({ length: 40 }, () => take(limit(15))));
+      expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(15);
     });
 
-    it('L2 tells the limit, what remains and when the window ends', async () => {
+    it('L2 returns the limit, the remaining requests and the end of the window', async () => {
       const first = await take(limit(2));
       expect(first).toMatchObject({ allowed: true, limit: 2, remaining: 1 });
       expect(first.resetSec).toBeGreaterThanOrEqual(59);
@@ -47,7 +47,7 @@ export function limitsContract(engine: string, open: () => Promise<LimitsUnderTe
       expect(await take(limit(2))).toMatchObject({ allowed: false, limit: 2, remaining: 0 });
     });
 
-    it('the window is fixed: requests during it do not move its end', async () => {
+    it('does not extend a window when requests arrive during it', async () => {
       await take(limit(2));
       await under.pass(36_000);
       await take(limit(2));
@@ -56,13 +56,13 @@ export function limitsContract(engine: string, open: () => Promise<LimitsUnderTe
       expect(await take(limit(2))).toMatchObject({ allowed: true, remaining: 1 });
     });
 
-    it('the time left is never less than a second', async () => {
+    it('returns at least one second until the window ends', async () => {
       await take(limit(1, 3600));
       await under.pass(3_600_000 - 900);
       expect((await take(limit(1, 3600))).resetSec).toBe(1);
     });
 
-    it('keys and limits are counted apart', async () => {
+    it('counts keys and limits separately', async () => {
       const other: Limit = { name: `${name}-other`, max: 1, windowSec: 60 };
       await take(limit(1), 'a');
       expect((await take(limit(1), 'b')).allowed).toBe(true);
@@ -70,20 +70,20 @@ export function limitsContract(engine: string, open: () => Promise<LimitsUnderTe
       expect((await take(limit(1), 'a')).allowed).toBe(false);
     });
 
-    it('peek counts nothing', async () => {
+    it('does not count a peek', async () => {
       expect(await under.limits.peek(limit(1), 'a')).toMatchObject({ allowed: true, remaining: 1 });
       expect(await under.limits.peek(limit(1), 'a')).toMatchObject({ allowed: true, remaining: 1 });
       expect((await take(limit(1))).allowed).toBe(true);
       expect(await under.limits.peek(limit(1), 'a')).toMatchObject({ allowed: false, remaining: 0 });
     });
 
-    it('keys of any spelling are keys', async () => {
+    it('accepts any string as a key', async () => {
       const keys = ['__proto__', 'constructor', 'a:b', '*', '{a}', ' ', '\u0000', '😀', 'x'.repeat(300)];
       for (const key of keys) expect((await take(limit(1), key)).allowed, key).toBe(true);
       for (const key of keys) expect((await take(limit(1), key)).allowed, key).toBe(false);
     });
 
-    it('counts as a ten-line reference does', async () => {
+    it('counts like a reference implementation', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 40 }),
@@ -104,11 +104,11 @@ export function limitsContract(engine: string, open: () => Promise<LimitsUnderTe
       );
     });
 
-    it('made-up keys do not fill the memory', async () => {
+    it('bounds the number of keys in memory', async () => {
       if (under.maxKeys === undefined) return;
       await take(limit(1), 'first');
       for (let n = 0; n < under.maxKeys; n++) await take(limit(1), `made-up-${n}`);
-      // The oldest key was let go: it counts from the beginning.
+      // The oldest key was evicted and starts a new window.
       expect((await take(limit(1), 'first')).allowed).toBe(true);
       expect((await take(limit(1), `made-up-${under.maxKeys - 1}`)).allowed).toBe(false);
     });

@@ -1,4 +1,4 @@
-/** How many requests a bucket lets through in each fixed window. */
+/** The number of requests allowed per key in each fixed window. */
 export interface Limit {
   /** Short, part of the key: `webhook`, `health`, `probe`, `oauth`, `unsigned`, `activate` … */
   readonly name: string;
@@ -15,12 +15,14 @@ export interface Verdict {
 }
 
 /**
- * Fixed windows per key.
+ * A rate limiter with fixed windows per key.
  *
- * - `take` counts one request and answers whether it was within the limit. Windows are fixed: they begin with the first request of a key and end `windowSec` later.
- * - `peek` answers without counting.
- * - Memory stays bounded however many keys are made up: expired ones go, and beyond a cap the oldest go.
- * - Over several nodes the count is exact while Redis answers; while it does not, each node counts for itself. `take` never rejects.
+ * - `take` counts one request and returns whether it is within the limit. The window of a key starts with its first request and
+ *   ends `windowSec` later.
+ * - `peek` returns the same verdict without counting.
+ * - Memory is bounded for any number of keys: expired windows are removed, and beyond a cap the oldest ones are evicted.
+ * - With Redis the count is exact over all nodes. While Redis is unavailable, each node counts for itself (L6).
+ * - Neither method rejects.
  */
 export interface Limits {
   take(limit: Limit, key: string): Promise<Verdict> | Verdict;

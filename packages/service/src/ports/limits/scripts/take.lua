@@ -1,5 +1,5 @@
--- Counts one request. KEYS: counter. ARGV: window in ms, amount (0 to look only).
--- Returns the count and the ms left. The expiry is set in the same step: no counter ever stays for good.
+-- Counts one request. KEYS: counter. ARGV: window in ms, amount (0 to peek).
+-- Returns the count and the ms left. The expiry is set in the same script, so that no counter stays without one.
 local count
 if ARGV[2] == '0' then
   count = tonumber(redis.call('GET', KEYS[1]) or '0')
