@@ -1,6 +1,6 @@
 import { createClient } from '@redis/client';
 
-/** Expiries come nearer; scores, which are times in microseconds, go back. */
+/** Brings expiries nearer and moves scores, which are times in microseconds, back. */
 const AGE = `
 local ms = tonumber(ARGV[1])
 for _, key in ipairs(KEYS) do
@@ -17,7 +17,7 @@ for _, key in ipairs(KEYS) do
   end
 end`;
 
-/** For tests: makes all keys of a pattern older by that much. The clock of a Redis cannot be set. */
+/** For tests: makes all keys that match the pattern older, since Redis's clock cannot be set. */
 export async function ageKeys(url: string, pattern: string, ms: number): Promise<void> {
   const client = createClient({ url });
   await client.connect();

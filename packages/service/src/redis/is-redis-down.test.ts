@@ -3,9 +3,9 @@ import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
 import { undoList } from '@footbridge/testkit/undo';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { isRedisGone } from './is-redis-gone.ts';
+import { isRedisDown } from './is-redis-down.ts';
 
-describe.skipIf(!(await hasRedis()))('whether Redis is gone', () => {
+describe.skipIf(!(await hasRedis()))('isRedisDown', () => {
   const undo = undoList();
   afterEach(() => undo.run());
 
@@ -17,28 +17,28 @@ describe.skipIf(!(await hasRedis()))('whether Redis is gone', () => {
     return { server, proxy, through: proxy.url(server.url) };
   }
 
-  it('not while it answers, nor when only old connections broke', async () => {
+  it('is false while Redis responds, also after existing connections broke', async () => {
     const { server, proxy, through } = await start();
-    expect(await isRedisGone(server.url)).toBe(false);
+    expect(await isRedisDown(server.url)).toBe(false);
     proxy.cut();
-    expect(await isRedisGone(through)).toBe(false);
+    expect(await isRedisDown(through)).toBe(false);
   });
 
-  it('when nobody listens there, also behind a proxy that does', async () => {
+  it('is true when nothing listens at the address, also behind a proxy that does', async () => {
     const { server, through } = await start();
     await server.kill();
-    expect(await isRedisGone(server.url)).toBe(true);
-    expect(await isRedisGone(through)).toBe(true);
+    expect(await isRedisDown(server.url)).toBe(true);
+    expect(await isRedisDown(through)).toBe(true);
     await server.restart();
-    expect(await isRedisGone(through)).toBe(false);
+    expect(await isRedisDown(through)).toBe(false);
   });
 
-  it('not when it is only silent', async () => {
+  it('is false when Redis only does not respond', async () => {
     const { server, proxy, through } = await start();
     server.pause();
-    expect(await isRedisGone(server.url)).toBe(false);
+    expect(await isRedisDown(server.url)).toBe(false);
     server.resume();
     proxy.add({ type: 'timeout' });
-    expect(await isRedisGone(through)).toBe(false);
+    expect(await isRedisDown(through)).toBe(false);
   });
 });

@@ -2,27 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { createClient, SocketClosedUnexpectedlyError } from '@redis/client';
 
-const PATIENCE_MS = 300;
-const REFUSALS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
+const CONNECT_TIMEOUT_MS = 300;
+const REFUSED_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
-/** Whether nobody serves at that address at this very moment. Silence is no proof: it may be us who cannot be heard. */
-export async function isRedisGone(url: string): Promise<boolean> {
+/** Resolves with true only when the address refuses connections now. A timeout proves nothing: this node may be partitioned. */
+export async function isRedisDown(url: string): Promise<boolean> {
   const client = createClient({
     url,
     RESP: 2,
     disableOfflineQueue: true,
-    socket: { connectTimeout: PATIENCE_MS, reconnectStrategy: false },
+    socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
   });
   client.on('error', () => {
-    // `connect` rejects with the same.
+    // `connect` rejects with the same error.
   });
-  const answered = client.connect().then(() => false, isRefusal);
-  const gone = await Promise.race([answered, sleep(PATIENCE_MS, false, { ref: false })]);
+  const refused = client.connect().then(() => false, isRefused);
+  const isDown = await Promise.race([refused, sleep(CONNECT_TIMEOUT_MS, false, { ref: false })]);
   client.destroy();
-  return gone;
+  return isDown;
 }
 
-function isRefusal(error: unknown): boolean {
+function isRefused(error: unknown): boolean {
   if (error instanceof SocketClosedUnexpectedlyError) return true;
-  return error instanceof Error && 'code' in error && REFUSALS.has(String(error.code));
+  return error instanceof Error && 'code' in error && REFUSED_CODES.has(String(error.code));
 }

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 
 import { EngineError, StartError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { isRedisGone } from './is-redis-gone.ts';
-import { RedisLink, SILENT_MS } from './redis-link.ts';
+import { isRedisDown } from './is-redis-down.ts';
+import { RedisConnection, SILENT_MS } from './redis-connection.ts';
 
-/** One atomic step, written in Lua, kept in a file of its own. */
+/** A Lua script: one atomic operation. */
 export interface Script {
   readonly text: string;
   readonly sha: string;
@@ -19,44 +19,47 @@ export function loadScript(file: URL): Script {
 
 export interface Redis {
   /**
-   * Runs a script. Rejects with EngineError when Redis is away or does not answer within `timeoutMs`; what was asked may be done
-   * later all the same, when the connection recovers, so a script that would do harm then needs a deadline of its own.
+   * Runs a script. Rejects with EngineError when Redis is unavailable or does not respond within `timeoutMs`. The script may still
+   * run later, when the connection recovers: a script that must not run late needs its own deadline.
    */
   run(script: Script, keys: readonly string[], args: readonly string[], timeoutMs?: number): Promise<unknown>;
-  /** Answers how many listened. A listener that is stuck counts too, so more than 0 proves nothing; 0 proves that nobody heard it. */
+  /**
+   * Resolves with the number of subscribers. 0 proves that no subscriber received the message; more proves nothing, since a
+   * stalled subscriber counts too.
+   */
   publish(channel: string, message: Buffer): Promise<number>;
   subscribe(channel: string, listener: (message: Buffer) => void): Promise<void>;
-  /** Called when a lost connection is back: what was published meanwhile is lost, and Redis may have forgotten everything. */
-  onBack(listener: () => void): void;
+  /** Calls the listener when a lost connection is back. Messages published in between are lost, and Redis may have lost its data. */
+  onReconnect(listener: () => void): void;
   ping(): Promise<void>;
   /**
-   * Whether it went while both connections to it were in good health, and nobody serves at its address at this very moment: then
-   * this node knows all that was said until the end, and no other node can use it either. Silence is no proof.
+   * Resolves with true only when both connections were healthy until they ended and the address refuses connections now. Then this
+   * node has received everything that Redis sent, and no other node can use Redis either. A timeout is not enough.
    */
-  isGone(): Promise<boolean>;
+  isDown(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 const TIMEOUT_MS = 1000;
 
-/** Two connections: one for commands, one that listens. Both come back by themselves; commands fail at once while Redis is away. */
+/** Two connections: one for commands, one for subscriptions. Both reconnect by themselves; commands fail at once while Redis is unavailable. */
 export async function openRedis(url: string, log: Logger, silentMs = SILENT_MS): Promise<Redis> {
   const listeners: (() => void)[] = [];
-  const isBack = () => {
+  const onReconnect = () => {
     for (const listener of listeners) listener();
   };
-  const commands = new RedisLink('commands', url, log, silentMs, isBack);
-  const listening = new RedisLink('listening', url, log, silentMs, isBack);
+  const commands = new RedisConnection('commands', url, log, silentMs, onReconnect);
+  const subscriptions = new RedisConnection('subscriptions', url, log, silentMs, onReconnect);
   const close = () => {
     commands.close();
-    listening.close();
+    subscriptions.close();
   };
   try {
-    await Promise.all([commands.open(), listening.open()]);
+    await Promise.all([commands.open(), subscriptions.open()]);
   } catch (error) {
     close();
     throw new StartError(
-      ['REDIS_URL cannot be reached; is Redis running and is the address right?'],
+      ['REDIS_URL cannot be reached; check that Redis is running and that the address is right'],
       1,
       error,
     );
@@ -67,40 +70,41 @@ export async function openRedis(url: string, log: Logger, silentMs = SILENT_MS):
     try {
       return await commands.send(['EVALSHA', sha, ...rest]);
     } catch (error) {
-      // A restarted Redis has forgotten its scripts.
+      // A restarted Redis has lost its scripts.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
       return commands.send(['EVAL', text, ...rest]);
     }
   }
 
   return {
-    run: (script, keys, args, timeoutMs = TIMEOUT_MS) => inTime(run(script, keys, args), timeoutMs),
-    publish: (channel, message) => inTime(commands.send<number>(['PUBLISH', channel, message]), TIMEOUT_MS),
-    subscribe: (channel, listener) => listening.subscribe(channel, listener),
-    onBack: (listener) => void listeners.push(listener),
-    ping: async () => void (await inTime(commands.send(['PING']), TIMEOUT_MS)),
-    isGone: async () => commands.endedWell && listening.endedWell && (await isRedisGone(url)),
+    run: (script, keys, args, timeoutMs = TIMEOUT_MS) => withTimeout(run(script, keys, args), timeoutMs),
+    publish: (channel, message) =>
+      withTimeout(commands.send<number>(['PUBLISH', channel, message]), TIMEOUT_MS),
+    subscribe: (channel, listener) => subscriptions.subscribe(channel, listener),
+    onReconnect: (listener) => void listeners.push(listener),
+    ping: async () => void (await withTimeout(commands.send(['PING']), TIMEOUT_MS)),
+    isDown: async () => commands.endedHealthy && subscriptions.endedHealthy && (await isRedisDown(url)),
     async close() {
       close();
     },
   };
 }
 
-function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
+function withTimeout<T>(response: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    // After a stall of our own timers run before sockets are read: an answer that is there already still counts.
-    const timer = setTimeout(() => setImmediate(() => reject(late(ms))), ms);
-    answer.then(
+    // After a stall of this process timers run before sockets are read: a response that has arrived already still counts.
+    const timer = setTimeout(() => setImmediate(() => reject(timedOut(ms))), ms);
+    response.then(
       (value) => {
         clearTimeout(timer);
         resolve(value);
       },
       (error: unknown) => {
         clearTimeout(timer);
-        reject(new EngineError('redis', 'Redis could not do it', error));
+        reject(new EngineError('redis', 'the Redis command failed', error));
       },
     );
   });
 }
 
-const late = (ms: number) => new EngineError('redis', `Redis did not answer within ${ms} ms`);
+const timedOut = (ms: number) => new EngineError('redis', `Redis did not respond within ${ms} ms`);

@@ -10,7 +10,7 @@ import type { Redis } from './open-redis.ts';
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const SCRIPT = loadScript(new URL('../ports/switchboard/scripts/owner.lua', import.meta.url));
 
-describe.skipIf(!(await hasRedis()))('the way to Redis', () => {
+describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
   const undo = undoList();
   afterEach(() => undo.run());
 
@@ -26,42 +26,42 @@ describe.skipIf(!(await hasRedis()))('the way to Redis', () => {
     };
     const redis = await open(proxy.url(server.url));
     const other = await open(server.url);
-    const heard: string[] = [];
-    await redis.subscribe('news', (message) => void heard.push(message.toString()));
-    let returns = 0;
-    redis.onBack(() => void returns++);
-    return { server, proxy, redis, other, heard, returns: () => returns };
+    const received: string[] = [];
+    await redis.subscribe('news', (message) => void received.push(message.toString()));
+    let reconnects = 0;
+    redis.onReconnect(() => void reconnects++);
+    return { server, proxy, redis, other, received, reconnects: () => reconnects };
   }
 
-  const isHeard = (other: Redis, heard: string[], word: string) =>
+  const isReceived = (other: Redis, received: string[], message: string) =>
     until(
       async () => {
-        await other.publish('news', Buffer.from(word));
-        return heard.includes(word);
+        await other.publish('news', Buffer.from(message));
+        return received.includes(message);
       },
-      { every: 100, what: `"${word}" is heard` },
+      { every: 100, what: `"${message}" is received` },
     );
 
-  it('a network that swallows everything is left for a new connection, which listens to the same', async () => {
-    const { proxy, redis, other, heard, returns } = await start(1500);
-    await isHeard(other, heard, 'before');
+  it('replaces a connection on which the network drops everything, with its subscriptions', async () => {
+    const { proxy, redis, other, received, reconnects } = await start(1500);
+    await isReceived(other, received, 'before');
     const silence = proxy.add({ type: 'timeout' });
     const opened = proxy.seen.connections;
-    await expect(redis.ping()).rejects.toThrow(/did not answer|could not do it/);
+    await expect(redis.ping()).rejects.toThrow(/did not respond|command failed/);
     await until(() => proxy.seen.connections >= opened + 2, { what: 'new connections' });
-    // Commands do not pile up behind a connection that is gone.
+    // Commands do not queue up behind a lost connection.
     await until(() =>
-      redis.ping().then(Boolean, (error: Error) => error.message === 'Redis could not do it'),
+      redis.ping().then(Boolean, (error: Error) => error.message === 'the Redis command failed'),
     );
     silence.remove();
-    await isHeard(other, heard, 'after');
-    await redis.run(SCRIPT, ['nobody'], []);
-    expect(returns()).toBeGreaterThan(0);
+    await isReceived(other, received, 'after');
+    await redis.run(SCRIPT, ['unknown-key'], []);
+    expect(reconnects()).toBeGreaterThan(0);
   });
 
-  it('a restarted Redis knows neither scripts nor listeners, and is told both again', async () => {
-    const { server, redis, other, heard, returns } = await start();
-    await redis.run(SCRIPT, ['nobody'], []);
+  it('sends scripts and subscriptions again to a restarted Redis', async () => {
+    const { server, redis, other, received, reconnects } = await start();
+    await redis.run(SCRIPT, ['unknown-key'], []);
     await server.restart();
     await until(
       () =>
@@ -71,7 +71,7 @@ describe.skipIf(!(await hasRedis()))('the way to Redis', () => {
         ),
       { every: 50 },
     );
-    await redis.run(SCRIPT, ['nobody'], []);
+    await redis.run(SCRIPT, ['unknown-key'], []);
     await until(
       () =>
         other.ping().then(
@@ -80,11 +80,11 @@ describe.skipIf(!(await hasRedis()))('the way to Redis', () => {
         ),
       { every: 50 },
     );
-    await isHeard(other, heard, 'after');
-    expect(returns()).toBe(2);
+    await isReceived(other, received, 'after');
+    expect(reconnects()).toBe(2);
   });
 
-  it('a word that nobody listens to is known to have reached nobody', async () => {
+  it('returns the number of subscribers that received a message', async () => {
     const { redis } = await start();
     expect(await redis.publish('news', Buffer.from('x'))).toBe(1);
     expect(await redis.publish('elsewhere', Buffer.from('x'))).toBe(0);

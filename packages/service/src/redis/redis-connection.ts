@@ -2,43 +2,44 @@ import { createClient } from '@redis/client';
 
 import type { Logger } from '../log.ts';
 
-type Client = ReturnType<typeof connection>;
+type Client = ReturnType<typeof newClient>;
 
-const CHECK_MS = 250;
-/** Checks this far apart: it was us who slept. */
-const SLEPT_MS = 2000;
-/** A connection that was heard this shortly before it ended had missed nothing until then. */
-const SHORTLY_MS = 3 * CHECK_MS;
-/** A connection on which nothing is heard for this long is replaced: a network that swallows everything says nothing either. */
+const PING_MS = 250;
+/** Pings this far apart mean that this process was stalled. */
+const STALL_MS = 2000;
+/** A connection that responded this shortly before it ended was healthy. */
+const HEALTHY_MS = 3 * PING_MS;
+/** A connection without a response for this long is replaced: a network that drops packets reports no error. */
 export const SILENT_MS = 4000;
-const CONNECT_MS = 3000;
-const LONGEST_PAUSE_MS = 1000;
+const CONNECT_TIMEOUT_MS = 3000;
+const MAX_RECONNECT_MS = 1000;
 
-/** One connection to Redis that comes back whatever happens to it, with everything it listened to. */
-export class RedisLink {
+/** One connection to Redis that reconnects after every failure and restores its subscriptions. */
+export class RedisConnection {
   readonly #name: string;
   readonly #url: string;
   readonly #log: Logger;
   readonly #silentMs: number;
-  readonly #isBack: () => void;
+  readonly #onReconnect: () => void;
   readonly #subscriptions: { channel: string; listener: (message: Buffer) => void }[] = [];
-  readonly #watch: NodeJS.Timeout;
+  readonly #pings: NodeJS.Timeout;
   #client: Client;
+  /** The last response, or the last stall of this process. */
   #heardAt = performance.now();
-  #checkedAt = performance.now();
-  #answeredAt = performance.now();
-  #away = false;
-  #endedWell = false;
+  #pingedAt = performance.now();
+  #respondedAt = performance.now();
+  #isLost = false;
+  #endedHealthy = false;
   #closed = false;
 
-  constructor(name: string, url: string, log: Logger, silentMs: number, isBack: () => void) {
+  constructor(name: string, url: string, log: Logger, silentMs: number, onReconnect: () => void) {
     this.#name = name;
     this.#url = url;
     this.#log = log;
     this.#silentMs = silentMs;
-    this.#isBack = isBack;
+    this.#onReconnect = onReconnect;
     this.#client = this.#newClient();
-    this.#watch = setInterval(() => this.#check(), CHECK_MS).unref();
+    this.#pings = setInterval(() => this.#ping(), PING_MS).unref();
   }
 
   async open(): Promise<void> {
@@ -46,9 +47,9 @@ export class RedisLink {
     this.#heardAt = performance.now();
   }
 
-  /** It ended in good health, and is not back: nothing that was said to it before is unknown. */
-  get endedWell(): boolean {
-    return this.#away && this.#endedWell;
+  /** The connection is lost and was healthy until it ended, so every response sent before that has been received. */
+  get endedHealthy(): boolean {
+    return this.#isLost && this.#endedHealthy;
   }
 
   send<T>(args: (string | Buffer)[]): Promise<T> {
@@ -62,44 +63,47 @@ export class RedisLink {
 
   close(): void {
     this.#closed = true;
-    clearInterval(this.#watch);
+    clearInterval(this.#pings);
     this.#client.destroy();
   }
 
   #newClient(): Client {
-    const client = connection(this.#url);
+    const client = newClient(this.#url);
     client.on('error', (error: Error) => {
       if (this.#closed || client !== this.#client) return;
-      if (!this.#away) {
-        this.#endedWell = performance.now() - this.#answeredAt < SHORTLY_MS;
-        this.#log.warn({ connection: this.#name, err: error }, 'Redis is away');
+      if (!this.#isLost) {
+        this.#endedHealthy = performance.now() - this.#respondedAt < HEALTHY_MS;
+        this.#log.warn(
+          { event: 'redis.connection_lost', connection: this.#name, err: error },
+          'redis connection lost',
+        );
       }
-      this.#away = true;
+      this.#isLost = true;
     });
-    // One that breaks again before it listens becomes ready again later.
-    client.on('ready', () => void this.#ready(client).catch(() => {}));
+    // A client that breaks before it has subscribed emits `ready` again later.
+    client.on('ready', () => void this.#onReady(client).catch(() => {}));
     return client;
   }
 
-  async #ready(client: Client): Promise<void> {
+  async #onReady(client: Client): Promise<void> {
     for (const { channel, listener } of this.#subscriptions) await client.subscribe(channel, listener, true);
-    if (client !== this.#client || !this.#away) return;
-    this.#away = false;
-    this.#log.info({ connection: this.#name }, 'Redis is back');
-    this.#isBack();
+    if (client !== this.#client || !this.#isLost) return;
+    this.#isLost = false;
+    this.#log.info({ event: 'redis.connected', connection: this.#name }, 'redis connection restored');
+    this.#onReconnect();
   }
 
-  #check(): void {
+  #ping(): void {
     const now = performance.now();
-    // It was us who slept: nothing is known about the connection.
-    if (now - this.#checkedAt > SLEPT_MS) this.#heardAt = now;
-    this.#checkedAt = now;
+    // After a stall of this process nothing is known about the connection.
+    if (now - this.#pingedAt > STALL_MS) this.#heardAt = now;
+    this.#pingedAt = now;
     const client = this.#client;
     if (now - this.#heardAt > this.#silentMs) return this.#replace();
     if (client.isReady)
       client.ping().then(
         () => {
-          if (client === this.#client) this.#heardAt = this.#answeredAt = performance.now();
+          if (client === this.#client) this.#heardAt = this.#respondedAt = performance.now();
         },
         () => {},
       );
@@ -109,28 +113,32 @@ export class RedisLink {
     const old = this.#client;
     this.#client = this.#newClient();
     this.#heardAt = performance.now();
-    if (!this.#away) this.#log.warn({ connection: this.#name }, 'Redis is away: it says nothing');
-    this.#away = true;
-    this.#endedWell = false;
+    if (!this.#isLost)
+      this.#log.warn(
+        { event: 'redis.connection_silent', connection: this.#name },
+        'redis does not respond, connection replaced',
+      );
+    this.#isLost = true;
+    this.#endedHealthy = false;
     old.destroy();
     this.#client.connect().catch(() => {
-      // Replaced in its turn, or closed: whoever did that knows.
+      // Rejects only when this client is replaced or closed in turn.
     });
   }
 }
 
-function connection(url: string) {
+function newClient(url: string) {
   return createClient({
     url,
     RESP: 2,
     disableOfflineQueue: true,
-    // A signal and a timer for each command cost more than the command; who waits has a deadline of his own.
+    // A signal and a timer for each command cost more than the command; callers enforce their own timeouts.
     commandOptions: { timeout: 0 },
     socket: {
-      connectTimeout: CONNECT_MS,
+      connectTimeout: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       reconnectStrategy: (tries) =>
-        Math.min(LONGEST_PAUSE_MS, 50 * 2 ** Math.min(tries, 10)) * (0.5 + Math.random() / 2),
+        Math.min(MAX_RECONNECT_MS, 50 * 2 ** Math.min(tries, 10)) * (0.5 + Math.random() / 2),
     },
   });
 }

@@ -5,15 +5,15 @@ import { sodium } from '../../sodium.ts';
 import { createBusCipher } from './bus.ts';
 import type { BusMessage } from './bus.ts';
 
-const SECRET = 'a secret of the nodes, long enough';
+const SECRET = 'a secret that all nodes share';
 const ours = createBusCipher(SECRET);
 /** As on a platform for which libsodium has no binary. */
 const openssl = createBusCipher(SECRET, null);
 
-const message = (id: string): BusMessage => ({ type: 'answer', id, outcome: 'written' });
+const message = (id: string): BusMessage => ({ type: 'write_result', id, result: 'written' });
 
-describe('what nodes say to each other', () => {
-  it('is read by either engine, whichever sealed it', () => {
+describe('the bus cipher', () => {
+  it('opens a message of either engine with either engine', () => {
     expect(sodium).not.toBeNull();
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 700 }), (id) => {
@@ -24,7 +24,7 @@ describe('what nodes say to each other', () => {
     );
   });
 
-  it('is nothing when any of its bits is another, or the secret', () => {
+  it('does not open a message with a flipped bit, a missing end or another secret', () => {
     const foreign = createBusCipher('another secret of other nodes');
     for (const opener of [ours, openssl]) {
       const sealed = ours.seal(message('one'));
@@ -39,7 +39,7 @@ describe('what nodes say to each other', () => {
     }
   });
 
-  it('never looks the same twice', () => {
+  it('never seals the same message to the same bytes', () => {
     const seen = new Set(Array.from({ length: 1000 }, () => ours.seal(message('one')).toString('base64')));
     expect(seen.size).toBe(1000);
   });

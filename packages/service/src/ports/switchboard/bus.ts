@@ -5,37 +5,37 @@ import type Sodium from 'sodium-native';
 import { sodium } from '../../sodium.ts';
 import type { CutReason, LineFrame, Occupant } from './switchboard.ts';
 
-/** A frame for the Mac of a location, to the node that holds its socket. */
-export interface Ask {
-  readonly type: 'ask';
+/** Asks the node that holds the socket of a Mac to write a frame. */
+export interface WriteRequest {
+  readonly type: 'write';
   readonly id: string;
   readonly from: string;
   readonly locationId: string;
   readonly epoch: number;
-  /** In Redis's time: later than this nobody waits for the answer any more. */
+  /** In Redis's time. The requesting node stops waiting then, so the frame must not be written later. */
   readonly notAfter: number;
   readonly frame: LineFrame;
 }
 
-/** That line lost the location. */
-export interface Cut {
-  readonly type: 'cut';
+/** Tells a node that one of its connections lost the location. */
+export interface DisconnectNotice {
+  readonly type: 'disconnect';
   readonly locationId: string;
   readonly sessionId: string;
   readonly reason: CutReason;
 }
 
-/** What nodes say to each other. */
+/** The messages between nodes. */
 export type BusMessage =
-  | Ask
-  | Cut
-  | { readonly type: 'answer'; readonly id: string; readonly outcome: AskOutcome }
-  | { readonly type: 'forgotten'; readonly from: string }
-  | { readonly type: 'who'; readonly id: string; readonly from: string }
-  | { readonly type: 'here'; readonly id: string; readonly occupants: Occupant[] };
+  | WriteRequest
+  | DisconnectNotice
+  | { readonly type: 'write_result'; readonly id: string; readonly result: WriteResult }
+  | { readonly type: 'leases_lost'; readonly from: string }
+  | { readonly type: 'list'; readonly id: string; readonly from: string }
+  | { readonly type: 'list_result'; readonly id: string; readonly macs: Occupant[] };
 
-/** `soon`: Redis had forgotten the lease, and somebody with a newer one may still show up. */
-export type AskOutcome = 'written' | 'stale' | 'overloaded' | 'soon';
+/** `unproven`: Redis lost the lease, and a connection with a newer one may still restore its own. */
+export type WriteResult = 'written' | 'stale' | 'overloaded' | 'unproven';
 
 const NONCE = 12;
 const PREFIX = 8;
@@ -43,13 +43,16 @@ const TAG = 16;
 
 export interface BusCipher {
   seal(message: BusMessage): Buffer;
-  /** Undefined for whatever was not sealed with the same secret. */
+  /** Returns undefined for bytes that were not sealed with the same secret. */
   open(sealed: Buffer): BusMessage | undefined;
 }
 
-/** Bus messages carry texts and phone numbers, and whoever can publish could send in a CRM's name: they are encrypted and authenticated by the node secret. */
+/**
+ * Encrypts and authenticates bus messages with a key derived from the node secret: they carry texts and phone numbers, and any
+ * client that can publish to Redis could otherwise send messages in the CRM's name.
+ */
 export function createBusCipher(nodeSecret: string, library = sodium): BusCipher {
-  const key = Buffer.from(hkdfSync('sha256', nodeSecret, 'footbridge', 'bus v2', 32));
+  const key = Buffer.from(hkdfSync('sha256', nodeSecret, 'footbridge', 'bus v3', 32));
   const box = library === null ? opensslBox(key) : sodiumBox(library, key);
   const nextNonce = nonces();
   return {
@@ -71,25 +74,25 @@ export function createBusCipher(nodeSecret: string, library = sodium): BusCipher
   };
 }
 
-interface Parts {
+interface SealedParts {
   readonly nonce: Buffer;
   readonly tag: Buffer;
   readonly data: Buffer;
 }
 
-const partsOf = (sealed: Buffer): Parts => ({
+const partsOf = (sealed: Buffer): SealedParts => ({
   nonce: sealed.subarray(0, NONCE),
   tag: sealed.subarray(NONCE, NONCE + TAG),
   data: sealed.subarray(NONCE + TAG),
 });
 
-/** ChaCha20-Poly1305 (RFC 8439). What one engine seals the other opens; `open` throws when it was not sealed with this key. */
+/** ChaCha20-Poly1305 (RFC 8439). Both engines produce the same format. `open` throws when the tag does not verify under this key. */
 interface Box {
-  seal(into: Parts, plain: Buffer): void;
-  open(sealed: Parts): Buffer;
+  seal(into: SealedParts, plain: Buffer): void;
+  open(sealed: SealedParts): Buffer;
 }
 
-/** A quarter of what OpenSSL's two objects per message cost. */
+/** Costs a quarter of OpenSSL, which allocates two objects per message. */
 function sodiumBox(library: typeof Sodium, key: Buffer): Box {
   return {
     seal({ nonce, tag, data }, plain) {
@@ -120,7 +123,7 @@ function opensslBox(key: Buffer): Box {
   };
 }
 
-/** Never the same twice under one key: a random number for this process, and a count within it. */
+/** Unique per key: a random prefix for this process, and a counter. */
 function nonces(): () => Buffer {
   let prefix = randomBytes(PREFIX);
   let count = 0;

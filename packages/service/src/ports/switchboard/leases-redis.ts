@@ -15,39 +15,45 @@ const RENEW = script('renew');
 const RELEASE = script('release');
 const OWNER = script('owner');
 
-/** Leases end by themselves after this long. */
-export const TTL_MS = 10_000;
-/** As long as an answer of Redis is waited for; a script that starts later than that does nothing. */
-export const PATIENCE_MS = 1000;
+/** A lease expires in Redis after this long without a renewal. */
+export const LEASE_TTL_MS = 10_000;
+/** A response of Redis is awaited this long; a script that starts later than that changes nothing. */
+export const REDIS_TIMEOUT_MS = 1000;
 
-/** Who sits at a line, and where. */
-export interface Seat {
+/** The connection that holds a lease, and its node. */
+export interface LeaseHolder {
   readonly node: string;
   readonly sessionId: string;
   readonly deviceId: string;
 }
 
-export interface Owner extends Seat {
+/** A lease as stored in Redis. */
+export interface StoredLease extends LeaseHolder {
   readonly epoch: number;
 }
 
-export type Taken =
-  | { readonly kind: 'bound'; readonly epoch: number; readonly former: Seat | undefined }
-  | { readonly kind: 'contended'; readonly refusals: number };
+export type BindResult =
+  | { readonly kind: 'bound'; readonly epoch: number; readonly previous: LeaseHolder | undefined }
+  | { readonly kind: 'contended'; readonly rejections: number };
 
-/** `restored`: Redis had forgotten the lease. `lost`: to the device `to`, or to nobody. `late`: nothing was done. */
+/**
+ * - `kept`: renewed.
+ * - `restored`: Redis had lost the lease, and it is stored again.
+ * - `lost`: the device `to` holds the location, or no device does.
+ * - `late`: the script ran after its deadline and changed nothing.
+ */
 export type Renewal =
   | { readonly kind: 'kept' | 'restored' | 'late' }
   | { readonly kind: 'lost'; readonly to: string | undefined };
 
-export interface RedisLeasesOptions {
+export interface RedisLeasesDeps {
   readonly redis: Pick<Redis, 'run'>;
   readonly node: string;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly contention: Contention;
 }
 
-/** The leases as Redis keeps them, one script per atomic step. Everything here rejects with EngineError when Redis is away. */
+/** The leases in Redis, one script per atomic operation. Every method rejects with EngineError when Redis is unavailable. */
 export class RedisLeases {
   readonly time: RedisTime;
   readonly #redis: Pick<Redis, 'run'>;
@@ -56,7 +62,7 @@ export class RedisLeases {
   readonly #contention: Contention;
   #highestEpoch = 0;
 
-  constructor({ redis, node, clock, contention }: RedisLeasesOptions) {
+  constructor({ redis, node, clock, contention }: RedisLeasesDeps) {
     this.#redis = redis;
     this.#node = node;
     this.#clock = clock;
@@ -64,53 +70,55 @@ export class RedisLeases {
     this.time = new RedisTime(() => clock.monotonic());
   }
 
-  /** Learns Redis's time, without which no deadline can be set. */
+  /** Reads Redis's time, which deadlines depend on. */
   async open(): Promise<void> {
-    await this.#run(OWNER, [keyOf('A', 'nobody')], []);
+    await this.#run(OWNER, [keyOf('A', 'none')], []);
   }
 
-  async bind(locationId: LocationId, seat: Omit<Seat, 'node'>): Promise<Taken> {
-    const outcome = await this.#bindOnce(locationId, seat);
-    // Only a clock that was set over there makes the first one late and the second one not.
-    const taken = outcome ?? (await this.#bindOnce(locationId, seat));
-    if (taken === undefined) throw new EngineError('redis', 'Redis answered too late');
-    return taken;
+  async bind(locationId: LocationId, holder: Omit<LeaseHolder, 'node'>): Promise<BindResult> {
+    const result = await this.#bindOnce(locationId, holder);
+    // When Redis's clock was set forward, the first attempt is late; it also yields the new time, so the second is not.
+    const retried = result ?? (await this.#bindOnce(locationId, holder));
+    if (retried === undefined) throw new EngineError('redis', 'Redis ran the script after its deadline');
+    return retried;
   }
 
   async #bindOnce(
     locationId: LocationId,
-    { sessionId, deviceId }: Omit<Seat, 'node'>,
-  ): Promise<Taken | undefined> {
+    { sessionId, deviceId }: Omit<LeaseHolder, 'node'>,
+  ): Promise<BindResult | undefined> {
     const { windowMs, displacements } = this.#contention;
-    const keys = ['lease', 'epoch', 'fights', 'refusals'].map((what) => keyOf(nameOf(locationId), what));
+    const keys = ['lease', 'epoch', 'displacements', 'rejections'].map((field) =>
+      keyOf(nameOf(locationId), field),
+    );
     const [kind, number, node = '', session = '', device = ''] = await this.#run(BIND, keys, [
       this.#node,
       sessionId,
       deviceId,
-      String(TTL_MS),
+      String(LEASE_TTL_MS),
       String(windowMs),
       String(displacements),
       this.#notAfter(),
       String(Math.max(this.#highestEpoch + 1, Math.floor(this.time.earliest()) * 1000)),
     ]);
     if (kind === 'late') return undefined;
-    if (kind === 'contended') return { kind, refusals: Number(number) };
+    if (kind === 'contended') return { kind, rejections: Number(number) };
     const epoch = Number(number);
     this.#highestEpoch = Math.max(this.#highestEpoch, epoch);
-    const former = session === '' ? undefined : { node, sessionId: session, deviceId: device };
-    return { kind: 'bound', epoch, former };
+    const previous = session === '' ? undefined : { node, sessionId: session, deviceId: device };
+    return { kind: 'bound', epoch, previous };
   }
 
-  async owner(locationId: LocationId): Promise<Owner | undefined> {
+  async owner(locationId: LocationId): Promise<StoredLease | undefined> {
     const keys = [keyOf(nameOf(locationId), 'lease')];
     const [node = '', sessionId = '', deviceId = '', epoch = ''] = await this.#run(OWNER, keys, []);
     return node === '' ? undefined : { node, sessionId, deviceId, epoch: Number(epoch) };
   }
 
-  /** All in one step; they must be of one shard. */
+  /** Renews all leases in one script. They must belong to one shard. */
   async renew(leases: readonly Lease[]): Promise<Renewal[]> {
     const keys: string[] = [];
-    const args = [this.#node, String(TTL_MS), this.#notAfter()];
+    const args = [this.#node, String(LEASE_TTL_MS), this.#notAfter()];
     for (const { locationId, sessionId, deviceId, epoch } of leases) {
       const name = nameOf(locationId);
       keys.push(keyOf(name, 'lease'), keyOf(name, 'epoch'));
@@ -119,26 +127,26 @@ export class RedisLeases {
     return (await this.#run(RENEW, keys, args)).map(renewal);
   }
 
-  /** Gives up the lease of that session, or of whoever holds it; answers who did. */
+  /** Deletes the lease of the session, or of any session when none is named. Resolves with its holder. */
   async release(
     locationId: LocationId,
     sessionId = '',
-  ): Promise<Pick<Seat, 'node' | 'sessionId'> | undefined> {
+  ): Promise<Pick<LeaseHolder, 'node' | 'sessionId'> | undefined> {
     const name = nameOf(locationId);
     const keys = [keyOf(name, 'lease'), keyOf(name, 'epoch')];
-    const [node, session] = (await this.#redis.run(RELEASE, keys, [sessionId], PATIENCE_MS)) as string[];
+    const [node, session] = (await this.#redis.run(RELEASE, keys, [sessionId], REDIS_TIMEOUT_MS)) as string[];
     return node === undefined || session === undefined ? undefined : { node, sessionId: session };
   }
 
   #notAfter(): string {
-    return String(Math.floor(this.time.earliest()) + PATIENCE_MS);
+    return String(Math.floor(this.time.earliest()) + REDIS_TIMEOUT_MS);
   }
 
-  /** Runs a script whose answer begins with Redis's time; gives the rest. */
+  /** Runs a script whose response starts with Redis's time. Resolves with the rest of the response. */
   async #run(step: typeof BIND, keys: string[], args: string[]): Promise<string[]> {
-    const askedAt = this.#clock.monotonic();
-    const [millis, ...rest] = (await this.#redis.run(step, keys, args, PATIENCE_MS)) as string[];
-    this.time.told(Number(millis), askedAt);
+    const sentAt = this.#clock.monotonic();
+    const [millis, ...rest] = (await this.#redis.run(step, keys, args, REDIS_TIMEOUT_MS)) as string[];
+    this.time.observe(Number(millis), sentAt);
     return rest;
   }
 }
@@ -148,13 +156,13 @@ function renewal(outcome: string): Renewal {
   return { kind: 'lost', to: outcome === 'lost' ? undefined : outcome.slice('lost:'.length) };
 }
 
-/** Leases of one shard share a hash slot, so that one script may renew them all, also on a cluster. */
+/** Leases of one shard share a hash slot, so that one script can renew them all, also on a Redis cluster. */
 export const SHARDS = 64;
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 export const shardOf = (locationId: LocationId): number => LETTERS.indexOf(nameOf(locationId).charAt(0));
 
-/** Any id fits, and none is readable in Redis. */
+/** A hash: it accepts any id and keeps ids unreadable in Redis. */
 const nameOf = (locationId: LocationId): string => hash('sha256', locationId, 'base64url').slice(0, 22);
 
-const keyOf = (name: string, what: string) => `footbridge:{${name.charAt(0)}}:${name}:${what}`;
+const keyOf = (name: string, field: string) => `footbridge:{${name.charAt(0)}}:${name}:${field}`;

@@ -4,142 +4,158 @@ import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import { createBusCipher } from './bus.ts';
-import type { Ask, AskOutcome, BusCipher, BusMessage, Cut } from './bus.ts';
+import type { BusCipher, BusMessage, DisconnectNotice, WriteRequest, WriteResult } from './bus.ts';
 import type { Occupant } from './switchboard.ts';
 
-const WHO_MS = 1000;
+const LIST_TIMEOUT_MS = 1000;
 
-/** What a node does about the words of others. */
-export interface Hearing {
-  asked(ask: Ask): AskOutcome;
-  cut(notice: Cut): void;
-  /** Redis forgot leases: whoever holds some should see to it that they are there. */
-  forgotten(): void;
-  /** Who is connected to this node. */
-  here(): Occupant[];
+/** Handles the messages of other nodes. */
+export interface BusHandler {
+  onWrite(request: WriteRequest): WriteResult;
+  onDisconnect(notice: DisconnectNotice): void;
+  /** Redis lost leases: the node restores its own. */
+  onLeasesLost(): void;
+  /** Returns the Macs connected to this node. */
+  localMacs(): Occupant[];
 }
 
-export interface NodeBusOptions {
+export interface NodeBusDeps {
   readonly redis: Pick<Redis, 'publish' | 'subscribe'>;
   readonly nodeSecret: string;
   readonly node: string;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly hearing: Hearing;
+  readonly handler: BusHandler;
 }
 
-/** What came of a question. `nobody`: it certainly reached no node. `silence`: nobody can tell whether it was acted on. */
-export type Asked = AskOutcome | 'nobody' | 'silence';
+/** `no_subscriber`: the request certainly reached no node. `timeout`: it is unknown whether the frame was written. */
+export type WriteReply = WriteResult | 'no_subscriber' | 'timeout';
 
-/** Nodes among themselves: a question is answered or it is not; a notice may get lost. */
+/** Messages between nodes over Redis pub/sub. Delivery is at most once: requests have a timeout, notices may get lost. */
 export class NodeBus {
   readonly #redis: Pick<Redis, 'publish' | 'subscribe'>;
   readonly #cipher: BusCipher;
   readonly #node: string;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #hearing: Hearing;
-  readonly #questions = new Map<string, (outcome: AskOutcome) => void>();
-  readonly #whoAsked = new Map<string, (occupants: Occupant[]) => void>();
+  readonly #handler: BusHandler;
+  readonly #writes = new Map<string, (result: WriteResult) => void>();
+  readonly #lists = new Map<string, (macs: Occupant[]) => void>();
   #forged = 0;
 
-  constructor({ redis, nodeSecret, node, clock, log, hearing }: NodeBusOptions) {
+  constructor({ redis, nodeSecret, node, clock, log, handler }: NodeBusDeps) {
     this.#redis = redis;
     this.#cipher = createBusCipher(nodeSecret);
     this.#node = node;
     this.#clock = clock;
     this.#log = log;
-    this.#hearing = hearing;
+    this.#handler = handler;
   }
 
   async open(): Promise<void> {
-    const hear = (sealed: Buffer) => this.#hear(sealed);
-    await this.#redis.subscribe(channelOf(this.#node), hear);
-    await this.#redis.subscribe(EVERYBODY, hear);
+    const receive = (sealed: Buffer) => this.#receive(sealed);
+    await this.#redis.subscribe(channelOf(this.#node), receive);
+    await this.#redis.subscribe(ALL_NODES, receive);
   }
 
-  /** Rejects with EngineError when Redis does not take the question. */
-  async ask(to: string, question: Omit<Ask, 'type' | 'id' | 'from'>, patienceMs: number): Promise<Asked> {
+  /** Rejects with EngineError when the request cannot be published. */
+  async write(
+    to: string,
+    request: Omit<WriteRequest, 'type' | 'id' | 'from'>,
+    timeoutMs: number,
+  ): Promise<WriteReply> {
     const id = randomUUID();
-    const { promise, resolve } = Promise.withResolvers<Asked>();
-    this.#questions.set(id, resolve);
-    // After a stall of our own timers run before sockets are read: an answer that is there already still counts.
-    const cancel = this.#clock.after(patienceMs, () => setImmediate(() => resolve('silence')));
+    const { promise, resolve } = Promise.withResolvers<WriteReply>();
+    this.#writes.set(id, resolve);
+    // After a stall of this process timers run before sockets are read: a result that has arrived already still counts.
+    const cancel = this.#clock.after(timeoutMs, () => setImmediate(() => resolve('timeout')));
     try {
-      const heard = await this.#tell(channelOf(to), { type: 'ask', id, from: this.#node, ...question });
-      return heard === 0 ? 'nobody' : await promise;
+      const subscribers = await this.#publish(channelOf(to), {
+        type: 'write',
+        id,
+        from: this.#node,
+        ...request,
+      });
+      return subscribers === 0 ? 'no_subscriber' : await promise;
     } finally {
       cancel();
-      this.#questions.delete(id);
+      this.#writes.delete(id);
     }
   }
 
-  cut(to: string, notice: Omit<Cut, 'type'>): void {
-    this.#notify(channelOf(to), { type: 'cut', ...notice });
+  disconnect(to: string, notice: Omit<DisconnectNotice, 'type'>): void {
+    this.#notify(channelOf(to), { type: 'disconnect', ...notice });
   }
 
-  forgotten(): void {
-    this.#notify(EVERYBODY, { type: 'forgotten', from: this.#node });
+  leasesLost(): void {
+    this.#notify(ALL_NODES, { type: 'leases_lost', from: this.#node });
   }
 
-  /** Everybody on every node that answers within a second. */
+  /** Resolves with the Macs of all nodes that respond within a second. */
   async occupants(): Promise<Occupant[]> {
     const id = randomUUID();
     const all: Occupant[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
-    let [answers, expected] = [0, Infinity];
-    this.#whoAsked.set(id, (occupants) => {
-      for (const occupant of occupants) all.push(occupant);
-      if (++answers >= expected) resolve();
+    let [results, expected] = [0, Infinity];
+    this.#lists.set(id, (macs) => {
+      for (const mac of macs) all.push(mac);
+      if (++results >= expected) resolve();
     });
-    const cancel = this.#clock.after(WHO_MS, () => setImmediate(resolve));
+    const cancel = this.#clock.after(LIST_TIMEOUT_MS, () => setImmediate(resolve));
     try {
-      expected = await this.#tell(EVERYBODY, { type: 'who', id, from: this.#node });
-      if (answers < expected) await promise;
+      expected = await this.#publish(ALL_NODES, { type: 'list', id, from: this.#node });
+      if (results < expected) await promise;
     } finally {
       cancel();
-      this.#whoAsked.delete(id);
+      this.#lists.delete(id);
     }
     return all;
   }
 
-  #hear(sealed: Buffer): void {
+  #receive(sealed: Buffer): void {
     const message = this.#cipher.open(sealed);
     if (message === undefined) {
       if (this.#forged++ % 1000 === 0)
-        this.#log.warn({ count: this.#forged }, 'a bus message that no node of ours sent was ignored');
+        this.#log.warn(
+          { event: 'switchboard.bus_message_rejected', count: this.#forged },
+          'bus message rejected: not sealed with the node secret',
+        );
       return;
     }
     switch (message.type) {
-      case 'ask': {
+      case 'write': {
         const { id, from } = message;
-        return this.#notify(channelOf(from), { type: 'answer', id, outcome: this.#hearing.asked(message) });
+        const result = this.#handler.onWrite(message);
+        return this.#notify(channelOf(from), { type: 'write_result', id, result });
       }
-      case 'answer':
-        return this.#questions.get(message.id)?.(message.outcome);
-      case 'cut':
-        return this.#hearing.cut(message);
-      case 'forgotten':
-        return message.from === this.#node ? undefined : this.#hearing.forgotten();
-      case 'who': {
+      case 'write_result':
+        return this.#writes.get(message.id)?.(message.result);
+      case 'disconnect':
+        return this.#handler.onDisconnect(message);
+      case 'leases_lost':
+        return message.from === this.#node ? undefined : this.#handler.onLeasesLost();
+      case 'list': {
         const { id, from } = message;
-        return this.#notify(channelOf(from), { type: 'here', id, occupants: this.#hearing.here() });
+        return this.#notify(channelOf(from), { type: 'list_result', id, macs: this.#handler.localMacs() });
       }
-      case 'here':
-        return this.#whoAsked.get(message.id)?.(message.occupants);
+      case 'list_result':
+        return this.#lists.get(message.id)?.(message.macs);
     }
   }
 
-  #tell(channel: string, message: BusMessage): Promise<number> {
+  #publish(channel: string, message: BusMessage): Promise<number> {
     return this.#redis.publish(channel, this.#cipher.seal(message));
   }
 
   #notify(channel: string, message: BusMessage): void {
-    this.#tell(channel, message).catch((error: unknown) =>
-      this.#log.debug({ err: error, type: message.type }, 'a word to another node was lost'),
+    this.#publish(channel, message).catch((error: unknown) =>
+      this.#log.debug(
+        { event: 'switchboard.bus_message_lost', err: error, type: message.type },
+        'bus message not published',
+      ),
     );
   }
 }
 
-const EVERYBODY = 'footbridge:nodes';
+const ALL_NODES = 'footbridge:nodes';
 const channelOf = (node: string) => `footbridge:node:${node}`;

@@ -3,21 +3,21 @@ import { describe, expect, it } from 'vitest';
 
 import { RedisTime } from './redis-time.ts';
 
-/** Two clocks: ours starts at 0, Redis's `ahead` of it. */
-function world(ahead: number) {
+/** Two clocks: the local one starts at 0, Redis's is `ahead` of it. */
+function twoClocks(ahead: number) {
   let now = 0;
   const time = new RedisTime(() => now);
   return {
     time,
     redisNow: () => now + ahead,
     pass: (ms: number) => void (now += ms),
-    /** A question that takes `there` ms to Redis and whose answer is read `back` ms later. */
-    ask: (there: number, back: number) => {
-      const askedAt = now;
+    /** A command that takes `there` ms to Redis and whose response is read `back` ms later. */
+    roundTrip: (there: number, back: number) => {
+      const sentAt = now;
       now += there;
       const millis = now + ahead;
       now += back;
-      time.told(millis, askedAt);
+      time.observe(millis, sentAt);
     },
     setRedisClock: (to: number) => void (ahead = to),
   };
@@ -25,13 +25,13 @@ function world(ahead: number) {
 
 const ms = fc.integer({ min: 0, max: 5000 });
 
-describe("Redis's time", () => {
-  it('is never earlier or later than the bounds say, however long questions and answers take', () => {
+describe('RedisTime', () => {
+  it('keeps the real time within its bounds, however slow the round trips are', () => {
     fc.assert(
-      fc.property(fc.integer(), fc.array(fc.tuple(ms, ms, ms), { minLength: 1 }), (ahead, asked) => {
-        const { time, redisNow, pass, ask } = world(ahead);
-        for (const [there, back, rest] of asked) {
-          ask(there, back);
+      fc.property(fc.integer(), fc.array(fc.tuple(ms, ms, ms), { minLength: 1 }), (ahead, roundTrips) => {
+        const { time, redisNow, pass, roundTrip } = twoClocks(ahead);
+        for (const [there, back, rest] of roundTrips) {
+          roundTrip(there, back);
           pass(rest);
           expect(time.earliest()).toBeLessThanOrEqual(redisNow());
           expect(time.latest()).toBeGreaterThanOrEqual(redisNow());
@@ -40,20 +40,20 @@ describe("Redis's time", () => {
     );
   });
 
-  it('an answer that lay unread for seconds does not make a node think it is early', () => {
-    const { time, redisNow, ask } = world(1_000_000);
-    ask(1, 1);
-    ask(1, 5000);
+  it('keeps tight bounds when a response is read seconds late', () => {
+    const { time, redisNow, roundTrip } = twoClocks(1_000_000);
+    roundTrip(1, 1);
+    roundTrip(1, 5000);
     expect(time.latest() - redisNow()).toBeLessThan(10);
     expect(redisNow() - time.earliest()).toBeLessThan(10);
   });
 
-  it('a clock that is set is followed with the next answer', () => {
+  it('follows a clock that was set with the next response', () => {
     for (const step of [-3_600_000, 3_600_000]) {
-      const { time, redisNow, ask, setRedisClock } = world(0);
-      ask(1, 1);
+      const { time, redisNow, roundTrip, setRedisClock } = twoClocks(0);
+      roundTrip(1, 1);
       setRedisClock(step);
-      ask(2, 2);
+      roundTrip(2, 2);
       expect(Math.abs(time.latest() - redisNow())).toBeLessThan(5);
       expect(Math.abs(time.earliest() - redisNow())).toBeLessThan(5);
     }

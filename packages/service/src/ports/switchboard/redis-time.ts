@@ -1,10 +1,10 @@
-/** How far two clocks may drift apart, at worst: a second in a quarter of an hour. */
-const DRIFT = 0.001;
+/** The assumed maximum drift between two clocks: one second in about 17 minutes. */
+const MAX_DRIFT = 0.001;
 
 /**
- * Redis's clock as seen from here, as two bounds: an answer that carries the time was given after the question was sent and before
- * the answer was read. Deadlines between nodes are kept by these bounds, so they need no agreement of the nodes' own clocks, and
- * an answer that lay unread while this node was frozen misleads nobody.
+ * Lower and upper bounds of Redis's clock. A response that carries Redis's time was produced between sending the command and
+ * reading the response. Deadlines between nodes use these bounds, so they need no synchronised clocks, and a response that was
+ * read late because this process stalled does not distort them.
  */
 export class RedisTime {
   readonly #monotonic: () => number;
@@ -16,26 +16,26 @@ export class RedisTime {
     this.#monotonic = monotonic;
   }
 
-  /** An answer to a question sent at `askedAt` says that it is `millis` over there. */
-  told(millis: number, askedAt: number): void {
+  /** Records that the response to a command sent at `sentAt` carried the time `millis`. */
+  observe(millis: number, sentAt: number): void {
     const now = this.#monotonic();
-    const drift = (now - this.#at) * DRIFT;
-    const [earliest, latest] = [millis - now, millis - askedAt];
+    const drift = (now - this.#at) * MAX_DRIFT;
+    const [earliest, latest] = [millis - now, millis - sentAt];
     this.#at = now;
     this.#earliest = Math.max(this.#earliest - drift, earliest);
     this.#latest = Math.min(this.#latest + drift, latest);
     if (this.#earliest <= this.#latest) return;
-    // That clock was set, or it is another Redis now.
+    // Contradicting bounds: Redis's clock was set, or another Redis took over.
     this.#earliest = earliest;
     this.#latest = latest;
   }
 
-  /** It is not earlier than this. */
+  /** Returns a time that Redis's clock has reached. */
   earliest(): number {
     return this.#monotonic() + this.#earliest;
   }
 
-  /** It is not later than this. */
+  /** Returns a time that Redis's clock has not passed. */
   latest(): number {
     return this.#monotonic() + this.#latest;
   }

@@ -18,13 +18,13 @@ switchboardContract('memory', async ({ contention }) => {
 
 const location = asLocationId('loc1') ?? expect.fail('not a location');
 
-describe('switchboard in memory', () => {
-  it('M1 epochs do not go back over a restart', async () => {
+describe('the memory switchboard', () => {
+  it('M1 hands out growing epochs across restarts', async () => {
     const clock = new FakeClock();
     const epochs = [];
     for (let start = 0; start < 3; start++) {
       const switchboard = createMemorySwitchboard({ clock });
-      const outcome = await switchboard.bind(location, lineThatTells([]));
+      const outcome = await switchboard.bind(location, connection([]));
       epochs.push(outcome.kind === 'bound' ? outcome.lease.epoch : 0);
       await switchboard.close();
       await clock.advance(1);
@@ -34,24 +34,24 @@ describe('switchboard in memory', () => {
     expect(Math.max(...epochs)).toBeLessThan(Number.MAX_SAFE_INTEGER);
   });
 
-  it('M1 closing lets the Macs go and answers as an engine that is down, not as "not connected"', async () => {
+  it('M1 disconnects the Macs when it closes, and then rejects with EngineError instead of "not connected"', async () => {
     const switchboard = createMemorySwitchboard({ clock: new FakeClock() });
-    const cuts: CutReason[] = [];
-    await switchboard.bind(location, lineThatTells(cuts));
+    const disconnects: CutReason[] = [];
+    await switchboard.bind(location, connection(disconnects));
     await switchboard.close();
     await switchboard.close();
-    expect(cuts).toEqual(['fenced']);
+    expect(disconnects).toEqual(['fenced']);
     await expect(switchboard.send(location, { type: 'redeliver', seq: 1 })).rejects.toThrow(/closed/);
-    await expect(switchboard.bind(location, lineThatTells([]))).rejects.toThrow(/closed/);
+    await expect(switchboard.bind(location, connection([]))).rejects.toThrow(/closed/);
     await expect(switchboard.ping()).rejects.toThrow(/closed/);
   });
 });
 
-function lineThatTells(cuts: CutReason[]): Line {
+function connection(disconnects: CutReason[]): Line {
   return {
     sessionId: 's1',
     deviceId: 'device-1',
     write: () => 'written',
-    cut: (reason) => cuts.push(reason),
+    cut: (reason) => disconnects.push(reason),
   };
 }

@@ -21,21 +21,21 @@ interface Binding {
   readonly since: number;
 }
 
-interface Fight {
-  /** When a Mac was displaced, within the window, oldest first. */
+interface DisplacementHistory {
+  /** When Macs were displaced, within the window, oldest first. */
   times: number[];
-  refusals: number;
+  rejections: number;
 }
 
-export interface MemorySwitchboardOptions {
+export interface MemorySwitchboardDeps {
   readonly clock: Clock;
   readonly node?: string;
   readonly contention?: Contention;
 }
 
-/** The engine of a single node: everybody is here, so a Map knows all there is to know. */
-export function createMemorySwitchboard(options: MemorySwitchboardOptions): Switchboard {
-  return new MemorySwitchboard(options);
+/** The engine for a single node: a Map holds the complete state. */
+export function createMemorySwitchboard(deps: MemorySwitchboardDeps): Switchboard {
+  return new MemorySwitchboard(deps);
 }
 
 class MemorySwitchboard implements Switchboard {
@@ -43,34 +43,34 @@ class MemorySwitchboard implements Switchboard {
   readonly #node: string;
   readonly #contention: Contention;
   readonly #bindings = new Map<LocationId, Binding>();
-  readonly #fights = new Map<LocationId, Fight>();
+  readonly #displacements = new Map<LocationId, DisplacementHistory>();
   #sweepAt = 0;
   #epoch: number;
   #closed = false;
 
-  constructor({ clock, node = 'local', contention = CONTENTION }: MemorySwitchboardOptions) {
+  constructor({ clock, node = 'local', contention = CONTENTION }: MemorySwitchboardDeps) {
     this.#clock = clock;
     this.#node = node;
     this.#contention = contention;
-    // A thousand numbers per millisecond: no life of this process can overtake the start of the next one.
+    // 1,000 epochs per millisecond: no process hands out enough of them to pass the first epoch of its successor.
     this.#epoch = clock.now() * 1000;
   }
 
   async bind(locationId: LocationId, line: Line): Promise<BindOutcome> {
-    this.#refuseWhenClosed();
-    const former = this.#bindings.get(locationId);
-    const displaced = former !== undefined && former.line.deviceId !== line.deviceId;
-    const waitSec = displaced ? this.#challenge(locationId) : 0;
+    this.#assertOpen();
+    const previous = this.#bindings.get(locationId);
+    const displaced = previous !== undefined && previous.line.deviceId !== line.deviceId;
+    const waitSec = displaced ? this.#countDisplacement(locationId) : 0;
     if (waitSec > 0) return { kind: 'contended', waitSec };
     const { deviceId, sessionId } = line;
     const lease = { locationId, deviceId, sessionId, epoch: ++this.#epoch };
     this.#bindings.set(locationId, { lease, line, since: this.#clock.now() });
-    former?.line.cut(displaced ? 'displaced' : 'resumed');
+    previous?.line.cut(displaced ? 'displaced' : 'resumed');
     return { kind: 'bound', lease, displaced };
   }
 
   async send(locationId: LocationId, frame: LineFrame): Promise<SendOutcome> {
-    this.#refuseWhenClosed();
+    this.#assertOpen();
     const binding = this.#bindings.get(locationId);
     if (binding === undefined) return 'not_connected';
     return binding.line.write(frame, binding.lease.epoch) === 'written' ? 'written' : 'not_connected';
@@ -89,7 +89,7 @@ class MemorySwitchboard implements Switchboard {
   }
 
   async disconnect(locationId: LocationId): Promise<void> {
-    this.#cut(locationId, 'closed');
+    this.#drop(locationId, 'closed');
   }
 
   async occupants(): Promise<Occupant[]> {
@@ -97,42 +97,42 @@ class MemorySwitchboard implements Switchboard {
   }
 
   async ping(): Promise<void> {
-    this.#refuseWhenClosed();
+    this.#assertOpen();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const locationId of this.#bindings.keys()) this.#cut(locationId, 'fenced');
-    this.#fights.clear();
+    for (const locationId of this.#bindings.keys()) this.#drop(locationId, 'fenced');
+    this.#displacements.clear();
   }
 
-  #cut(locationId: LocationId, reason: CutReason): void {
+  #drop(locationId: LocationId, reason: CutReason): void {
     const binding = this.#bindings.get(locationId);
     this.#bindings.delete(locationId);
     binding?.line.cut(reason);
   }
 
-  /** Counts a displacement that is about to happen; answers how long the challenger has to wait instead, or 0. */
-  #challenge(locationId: LocationId): number {
+  /** Counts a displacement that is about to happen. Returns 0, or the seconds to wait when there were too many. */
+  #countDisplacement(locationId: LocationId): number {
     const now = this.#clock.monotonic();
-    this.#forgetOldFights(now);
-    const fight = this.#fights.get(locationId) ?? { times: [], refusals: 0 };
-    this.#fights.set(locationId, fight);
-    fight.times = fight.times.filter((time) => now - time < this.#contention.windowMs);
-    if (fight.times.length === 0) fight.refusals = 0;
-    if (fight.times.length >= this.#contention.displacements) return contendedWaitSec(++fight.refusals);
-    fight.times.push(now);
+    this.#sweepDisplacements(now);
+    const history = this.#displacements.get(locationId) ?? { times: [], rejections: 0 };
+    this.#displacements.set(locationId, history);
+    history.times = history.times.filter((time) => now - time < this.#contention.windowMs);
+    if (history.times.length === 0) history.rejections = 0;
+    if (history.times.length >= this.#contention.displacements) return contendedWaitSec(++history.rejections);
+    history.times.push(now);
     return 0;
   }
 
-  #forgetOldFights(now: number): void {
+  #sweepDisplacements(now: number): void {
     if (now < this.#sweepAt) return;
     this.#sweepAt = now + this.#contention.windowMs;
-    for (const [locationId, { times }] of this.#fights)
-      if (now - (times.at(-1) ?? 0) >= this.#contention.windowMs) this.#fights.delete(locationId);
+    for (const [locationId, { times }] of this.#displacements)
+      if (now - (times.at(-1) ?? 0) >= this.#contention.windowMs) this.#displacements.delete(locationId);
   }
 
-  #refuseWhenClosed(): void {
+  #assertOpen(): void {
     if (this.#closed) throw new EngineError('switchboard', 'the switchboard is closed');
   }
 }

@@ -12,12 +12,12 @@ import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import { SkippingClock } from '../../skipping-clock.ts';
 import type { CutReason, Lease, Line, Switchboard } from './switchboard.ts';
-import { ANSWER_MS, createRedisSwitchboard } from './switchboard-redis.ts';
+import { WRITE_TIMEOUT_MS, createRedisSwitchboard } from './switchboard-redis.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
-const SECRET = 'a secret of all nodes';
+const SECRET = 'a secret that all nodes share';
 
-describe.skipIf(!(await hasRedis()))('the switchboard when things break', () => {
+describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () => {
   let clock: SkippingClock;
   let server: Awaited<ReturnType<typeof startRedis>>;
   const opened: { close(): Promise<void> }[] = [];
@@ -38,7 +38,7 @@ describe.skipIf(!(await hasRedis()))('the switchboard when things break', () => 
     const redis = await openRedis(server.url, silent);
     const name = newRequestId();
     const warnings: string[] = [];
-    const through = options.through ?? ((same: Redis) => same);
+    const through = options.through ?? ((unchanged: Redis) => unchanged);
     const board = await createRedisSwitchboard({
       redis: through(redis),
       nodeSecret: options.secret ?? SECRET,
@@ -51,295 +51,301 @@ describe.skipIf(!(await hasRedis()))('the switchboard when things break', () => 
     return { board, redis, name, warnings };
   }
 
-  /** Redis does not skip with us: every node that reaches it learns its time again. */
+  /** Redis's clock does not skip. Every node sends a request afterwards and learns Redis's time again. */
   async function skip(ms: number): Promise<void> {
     await clock.skip(ms);
     for (const board of boards) await board.send(freshLocation(), frame()).catch(() => {});
   }
 
-  it('M1 a Mac displaced while the notice is lost acts no more: its number is stale', async () => {
-    const [a, b] = [await node({ through: deaf }), await node()];
+  it('M1 fences a displaced Mac by its epoch when the notice is lost', async () => {
+    const [a, b] = [await node({ through: withoutSubscriptions }), await node()];
     const location = freshLocation();
-    const [old, young] = [line('device-1'), line('device-2')];
+    const [old, newer] = [connect('device-1'), connect('device-2')];
     const before = await bound(a.board, location, old);
-    const after = await bound(b.board, location, young);
+    const after = await bound(b.board, location, newer);
     expect(after.epoch).toBeGreaterThan(before.epoch);
     expect(await a.board.confirm(before)).toBe(false);
-    expect(old.cuts).toEqual(['displaced']);
+    expect(old.disconnects).toEqual(['displaced']);
     expect(old.written).toBe(0);
   });
 
-  it('M1 a webhook at the old node reaches the new owner though the notice was lost', async () => {
-    const withoutCuts = (redis: Redis): Redis => ({ ...redis, publish: async () => 1 });
+  it('M1 writes to the new owner from the old node when the notice was lost', async () => {
+    const withoutNotices = (redis: Redis): Redis => ({ ...redis, publish: async () => 1 });
     const a = await node();
     const b = await node();
-    const c = await node({ through: withoutCuts });
+    const c = await node({ through: withoutNotices });
     const location = freshLocation();
-    const [old, young] = [line('device-1'), line('device-2')];
+    const [old, newer] = [connect('device-1'), connect('device-2')];
     await bound(a.board, location, old);
-    await bound(c.board, location, line('device-3'));
-    await bound(b.board, location, young);
+    await bound(c.board, location, connect('device-3'));
+    await bound(b.board, location, newer);
     expect(await a.board.send(location, frame())).toBe('written');
-    expect([old.written, young.written]).toEqual([0, 1]);
+    expect([old.written, newer.written]).toEqual([0, 1]);
   });
 
-  it('M1 a flushed Redis: the same Mac has its location back within seconds and epochs never go back', async () => {
+  it('M1 restores the lease of a Mac within seconds after a flush, and epochs never go back', async () => {
     const [a, b] = [await node(), await node()];
     const location = freshLocation();
-    const mac = line('device-1');
+    const mac = connect('device-1');
     const lease = await bound(a.board, location, mac);
     await server.flush();
     await skip(3000);
     await until(() => a.warnings.length >= 1, { what: 'the loss is noticed' });
     await skip(1200);
     expect(await b.board.send(location, frame())).toBe('written');
-    expect(mac.cuts).toEqual([]);
+    expect(mac.disconnects).toEqual([]);
     await skip(2500);
     expect(await a.board.confirm(lease)).toBe(true);
     await server.flush();
-    const next = await bound(b.board, location, line('device-2'));
+    const next = await bound(b.board, location, connect('device-2'));
     expect(next.epoch).toBeGreaterThan(lease.epoch);
     await skip(3000);
-    await until(() => mac.cuts.length === 1);
-    expect(mac.cuts).toEqual(['displaced']);
+    await until(() => mac.disconnects.length === 1);
+    expect(mac.disconnects).toEqual(['displaced']);
   });
 
-  it('M1 what Redis forgot comes back to the newest number, whoever is faster to ask', async () => {
-    const [a, b] = [await node({ through: deaf }), await node()];
+  it('M1 restores the lease with the newest epoch after a flush, whichever node asks first', async () => {
+    const [a, b] = [await node({ through: withoutSubscriptions }), await node()];
     const location = freshLocation();
-    const [old, young] = [line('device-1'), line('device-2')];
+    const [old, newer] = [connect('device-1'), connect('device-2')];
     const stale = await bound(a.board, location, old);
-    const lease = await bound(b.board, location, young);
+    const lease = await bound(b.board, location, newer);
     await server.flush();
-    // The deaf node does not know that it lost, so it has its lease back first; that proves nothing yet, and nothing is written to it.
-    const sending = expect(a.board.send(location, frame())).rejects.toThrow(/does not answer/);
-    await until(() => old.cuts.length === 1);
-    await skip(ANSWER_MS);
+    // The node without subscriptions missed its displacement and restores its lease first. That proves nothing yet, so nothing is written.
+    const sending = expect(a.board.send(location, frame())).rejects.toThrow(/did not respond/);
+    await until(() => old.disconnects.length === 1);
+    await skip(WRITE_TIMEOUT_MS);
     await sending;
     expect(old.written).toBe(0);
     expect(await a.board.confirm(stale)).toBe(false);
-    expect(old.cuts).toEqual(['displaced']);
+    expect(old.disconnects).toEqual(['displaced']);
     await skip(3500);
     expect(await b.board.confirm(lease)).toBe(true);
-    expect(young.cuts).toEqual([]);
+    expect(newer.disconnects).toEqual([]);
   });
 
-  it('M1 nobody confirms a lease while Redis is away', async () => {
+  it('M1 confirms no lease while Redis does not respond', async () => {
     const { board } = await node();
-    const lease = await bound(board, freshLocation(), line('device-1'));
+    const lease = await bound(board, freshLocation(), connect('device-1'));
     server.pause();
-    await expect(board.confirm(lease)).rejects.toThrow(/did not answer/);
+    await expect(board.confirm(lease)).rejects.toThrow(/did not respond/);
     expect(board.isCurrent(lease)).toBe(true);
     server.resume();
     await until(() => board.confirm(lease).catch(() => false), { every: 100 });
   });
 
-  it('M1 a bind that reaches Redis after its Mac was sent away takes nothing from the next owner', async () => {
-    const through = new Held();
-    const [a, b] = [await node({ through: (redis) => through.wrap(redis) }), await node()];
+  it('M1 leaves the next owner alone when a bind reaches Redis after its deadline', async () => {
+    const delay = new DelayedRedis();
+    const [a, b] = [await node({ through: (redis) => delay.wrap(redis) }), await node()];
     const location = freshLocation();
-    through.hold();
-    await expect(a.board.bind(location, line('device-1'))).rejects.toThrow(/did not answer/);
-    const young = line('device-1');
-    const lease = await bound(b.board, location, young);
-    await through.letGo();
+    delay.hold();
+    await expect(a.board.bind(location, connect('device-1'))).rejects.toThrow(/did not respond/);
+    const newer = connect('device-1');
+    const lease = await bound(b.board, location, newer);
+    await delay.deliver();
     expect(await b.board.confirm(lease)).toBe(true);
     expect(await a.board.send(location, frame())).toBe('written');
-    expect(young).toMatchObject({ written: 1, cuts: [] });
+    expect(newer).toMatchObject({ written: 1, disconnects: [] });
   });
 
-  it('M1 a bind whose answer is lost leaves nobody behind who is looked for in vain', async () => {
+  it('M1 leaves no orphaned lease when the response to a bind is lost', async () => {
     let lossy = false;
     const a = await node({
       through: (redis) => ({
         ...redis,
         run: async (...call) => {
-          const answer = await redis.run(...call);
-          if (lossy && call[1].length === 4) throw new EngineError('redis', 'the answer was lost');
-          return answer;
+          const response = await redis.run(...call);
+          if (lossy && call[1].length === 4) throw new EngineError('redis', 'the response was lost');
+          return response;
         },
       }),
     });
     const b = await node();
-    // Its time stands still: it can wait for nothing.
-    const impatient = await node({ clock: new FakeClock() });
+    // Its clock does not advance, so it cannot wait.
+    const withoutTime = await node({ clock: new FakeClock() });
     const location = freshLocation();
     lossy = true;
-    await expect(a.board.bind(location, line('device-1'))).rejects.toThrow(/was lost/);
+    await expect(a.board.bind(location, connect('device-1'))).rejects.toThrow(/was lost/);
     await until(async () => (await b.board.send(location, frame())) === 'not_connected');
-    expect(await impatient.board.send(location, frame())).toBe('not_connected');
+    expect(await withoutTime.board.send(location, frame())).toBe('not_connected');
   });
 
-  it('M1 a line that comes while the node closes is not kept', async () => {
+  it('M1 rejects a bind while the node closes', async () => {
     const a = await node();
     const b = await node();
     const location = freshLocation();
-    const binding = a.board.bind(location, line('device-1'));
+    const binding = a.board.bind(location, connect('device-1'));
     const closing = a.board.close();
     await expect(binding).rejects.toThrow(/closed/);
     await closing;
     await until(async () => (await b.board.send(location, frame())) === 'not_connected');
   });
 
-  it('M1 a webhook waits for a Mac that is just changing nodes', async () => {
-    const itsClock = new FakeClock();
+  it('M1 waits with a frame for a Mac that is changing nodes', async () => {
+    const senderClock = new FakeClock();
     const published: Published[] = [];
-    const [dead, b, asking] = [
+    const [crashed, b, sender] = [
       await node(),
       await node(),
-      await node({ clock: itsClock, through: recording(published) }),
+      await node({ clock: senderClock, through: recording(published) }),
     ];
     const location = freshLocation();
-    await bound(dead.board, location, line('device-1'));
-    // Gone without a word: the lease stays, but nobody listens there any more.
-    await dead.redis.close();
-    const sending = asking.board.send(location, frame());
+    await bound(crashed.board, location, connect('device-1'));
+    // A crash: the lease stays, but the node does not listen any more.
+    await crashed.redis.close();
+    const sending = sender.board.send(location, frame());
     await until(() => published.length === 1);
-    const mac = line('device-1');
+    const mac = connect('device-1');
     await bound(b.board, location, mac);
     let outcome: unknown;
     void sending.then((sent) => (outcome = sent));
     await until(async () => {
-      await itsClock.advance(1);
+      await senderClock.advance(1);
       return outcome;
     });
     expect(outcome).toBe('written');
     expect(mac.written).toBe(1);
   });
 
-  it('M1 a restarted Redis is survived without a restart of ours', async () => {
+  it('M1 recovers from a restart of Redis', async () => {
     const [a, b] = [await node(), await node()];
     const location = freshLocation();
-    const mac = line('device-1');
+    const mac = connect('device-1');
     await bound(a.board, location, mac);
     await server.restart();
-    await until(async () => (await b.board.send(location, frame()).catch(() => 'away')) === 'written', {
-      every: 100,
-    });
-    expect(mac.cuts).toEqual([]);
+    await until(
+      async () => (await b.board.send(location, frame()).catch(() => 'unavailable')) === 'written',
+      {
+        every: 100,
+      },
+    );
+    expect(mac.disconnects).toEqual([]);
   });
 
-  it('M1 while Redis is down a local Mac is served until its lease ends, then it is let go', async () => {
+  it('M1 writes to a local Mac until its lease expires while Redis is down, then disconnects it', async () => {
     const { board } = await node();
     const location = freshLocation();
-    const mac = line('device-1');
+    const mac = connect('device-1');
     await bound(board, location, mac);
     await server.kill();
     expect(await board.send(location, frame())).toBe('written');
-    await expect(board.send(freshLocation(), frame())).rejects.toThrow(/Redis is away/);
+    await expect(board.send(freshLocation(), frame())).rejects.toThrow(/Redis is unavailable/);
     await skip(9000);
-    expect(mac.cuts).toEqual(['fenced']);
-    await expect(board.send(location, frame())).rejects.toThrow(/Redis is away/);
+    expect(mac.disconnects).toEqual(['fenced']);
+    await expect(board.send(location, frame())).rejects.toThrow(/Redis is unavailable/);
     await server.restart();
-    await until(async () => (await board.send(location, frame()).catch(() => 'away')) === 'not_connected', {
-      every: 100,
-    });
+    await until(
+      async () => (await board.send(location, frame()).catch(() => 'unavailable')) === 'not_connected',
+      {
+        every: 100,
+      },
+    );
   });
 
-  it('M1 while Redis is only silent nothing is written: it may be this node that is cut off, and another Mac may be there', async () => {
+  it('M1 writes nothing while Redis only does not respond: this node may be partitioned', async () => {
     const [a, b] = [await node(), await node()];
     const location = freshLocation();
-    const [old, young] = [line('device-1'), line('device-2')];
+    const [old, newer] = [connect('device-1'), connect('device-2')];
     await bound(a.board, location, old);
     server.pause();
-    await expect(a.board.send(location, frame())).rejects.toThrow(/Redis is away/);
+    await expect(a.board.send(location, frame())).rejects.toThrow(/Redis is unavailable/);
     server.resume();
-    await until(() => bound(b.board, location, young).catch(() => undefined), { every: 100 });
+    await until(() => bound(b.board, location, newer).catch(() => undefined), { every: 100 });
     expect(await a.board.send(location, frame())).toBe('written');
-    expect([old.written, young.written]).toEqual([0, 1]);
+    expect([old.written, newer.written]).toEqual([0, 1]);
   });
 
-  it('M1 what Redis said of an owner before this node was frozen counts no more', async () => {
-    let freeze = false;
-    const young = line('device-2');
+  it('M1 ignores a response about the owner that was produced before this process stalled', async () => {
+    let stall = false;
+    const newer = connect('device-2');
     const b = await node();
     const a = await node({
       through: (redis) => ({
         ...redis,
         run: async (...call) => {
-          const answer = await redis.run(...call);
-          if (!freeze || call[1].length !== 1) return answer;
-          freeze = false;
-          // The answer is on its way; another Mac comes; then this process stands still.
-          await bound(b.board, location, young);
+          const response = await redis.run(...call);
+          if (!stall || call[1].length !== 1) return response;
+          stall = false;
+          // The response is in flight, another Mac binds, then this process stalls.
+          await bound(b.board, location, newer);
           clock.freeze(700);
-          return answer;
+          return response;
         },
       }),
     });
     const location = freshLocation();
-    const old = line('device-1');
+    const old = connect('device-1');
     const lease = await bound(a.board, location, old);
-    freeze = true;
+    stall = true;
     expect(await a.board.confirm(lease)).toBe(false);
     const again = await bound(a.board, location, old);
-    freeze = true;
+    stall = true;
     expect(await a.board.send(location, frame())).toBe('written');
-    expect([old.written, young.written, again.epoch > lease.epoch]).toEqual([0, 1, true]);
+    expect([old.written, newer.written, again.epoch > lease.epoch]).toEqual([0, 1, true]);
   });
 
-  it('M1 an owner whose node listens to nobody counts as not connected, within two seconds', async () => {
-    const [frozen, asking] = [await node({ through: deaf }), await node()];
+  it('M1 reports an owner as not connected within two seconds when its node does not listen', async () => {
+    const [stalled, sender] = [await node({ through: withoutSubscriptions }), await node()];
     const location = freshLocation();
-    const mac = line('device-1');
-    await bound(frozen.board, location, mac);
-    expect(await asking.board.send(location, frame())).toBe('not_connected');
+    const mac = connect('device-1');
+    await bound(stalled.board, location, mac);
+    expect(await sender.board.send(location, frame())).toBe('not_connected');
     expect(mac.written).toBe(0);
-    expect(ANSWER_MS).toBeLessThan(2000);
+    expect(WRITE_TIMEOUT_MS).toBeLessThan(2000);
   });
 
-  it('M1 an owner that wakes up after the asker gave up writes nothing', async () => {
-    const unheard: (() => void)[] = [];
+  it('M1 writes nothing on a node that handles a request after its deadline', async () => {
+    const undelivered: (() => void)[] = [];
     const late = (redis: Redis): Redis => ({
       ...redis,
       subscribe: (channel, listener) =>
-        redis.subscribe(channel, (message) => void unheard.push(() => listener(message))),
+        redis.subscribe(channel, (message) => void undelivered.push(() => listener(message))),
     });
-    const [frozen, asking] = [await node({ through: late }), await node()];
+    const [stalled, sender] = [await node({ through: late }), await node()];
     const location = freshLocation();
-    const mac = line('device-1');
-    await bound(frozen.board, location, mac);
-    // Silence is no answer: whether the frame is on the socket is not known, so it is no 404 either.
-    await expect(asking.board.send(location, frame())).rejects.toThrow(/does not answer/);
-    expect(unheard).toHaveLength(1);
-    for (const hear of unheard) hear();
+    const mac = connect('device-1');
+    await bound(stalled.board, location, mac);
+    // Without a result it is unknown whether the frame was written, so "not connected" would be wrong.
+    await expect(sender.board.send(location, frame())).rejects.toThrow(/did not respond/);
+    expect(undelivered).toHaveLength(1);
+    for (const deliver of undelivered) deliver();
     expect(mac.written).toBe(0);
   });
 
-  it('a message that no node of ours sealed is ignored', async () => {
+  it('ignores a bus message that was not sealed with the node secret', async () => {
     const published: Published[] = [];
     const foreign = { secret: 'another secret entirely', through: recording(published) };
     const [a, stranger] = [await node(), await node(foreign)];
     const location = freshLocation();
-    const mac = line('device-1');
+    const mac = connect('device-1');
     await bound(a.board, location, mac);
-    await a.redis.publish(`footbridge:node:${a.name}`, Buffer.from('{"type":"cut"}'));
+    await a.redis.publish(`footbridge:node:${a.name}`, Buffer.from('{"type":"disconnect"}'));
     await a.redis.publish(`footbridge:node:${a.name}`, Buffer.alloc(200));
-    const sending = expect(stranger.board.send(location, frame())).rejects.toThrow(/does not answer/);
+    const sending = expect(stranger.board.send(location, frame())).rejects.toThrow(/did not respond/);
     await until(() => published.length === 1);
-    await skip(ANSWER_MS);
+    await skip(WRITE_TIMEOUT_MS);
     await sending;
-    expect([mac.cuts, mac.written]).toEqual([[], 0]);
+    expect([mac.disconnects, mac.written]).toEqual([[], 0]);
   });
 
-  it('a sealed question that is played again is not answered twice', async () => {
+  it('writes a frame once when a sealed request is replayed', async () => {
     const recorded: Published[] = [];
-    const [a, asking] = [await node(), await node({ through: recording(recorded) })];
+    const [a, sender] = [await node(), await node({ through: recording(recorded) })];
     const location = freshLocation();
-    const mac = line('device-1');
+    const mac = connect('device-1');
     await bound(a.board, location, mac);
-    expect(await asking.board.send(location, frame())).toBe('written');
+    expect(await sender.board.send(location, frame())).toBe('written');
     for (const { channel, message } of recorded) await a.redis.publish(channel, message);
-    // Heard after all that was said before it.
-    expect(await asking.board.send(location, frame())).toBe('written');
+    // Handled after all earlier messages.
+    expect(await sender.board.send(location, frame())).toBe('written');
     expect(mac.written).toBe(2);
   });
 
-  it('no key stays for good, and none shows a location', async () => {
+  it('gives every key an expiry, and shows no location in a key', async () => {
     const a = await node();
     const location = freshLocation();
     for (const device of ['device-1', 'device-2', 'device-1', 'device-2', 'device-1'])
-      await a.board.bind(location, line(device));
+      await a.board.bind(location, connect(device));
     const { createClient } = await import('@redis/client');
     const client = createClient({ url: server.url });
     await client.connect();
@@ -368,10 +374,10 @@ const recording =
     },
   });
 
-const deaf = (redis: Redis): Redis => ({ ...redis, subscribe: async () => {} });
+const withoutSubscriptions = (redis: Redis): Redis => ({ ...redis, subscribe: async () => {} });
 
-/** A way to Redis on which scripts may be held up and delivered much later, as a network does that comes back. */
-class Held {
+/** Holds scripts back and delivers them much later, like a network that recovers. */
+class DelayedRedis {
   #held: (() => Promise<unknown>)[] | undefined;
 
   wrap(redis: Redis): Redis {
@@ -382,7 +388,7 @@ class Held {
         if (this.#held === undefined) return go();
         this.#held.push(go);
         return new Promise((_resolve, reject) => {
-          const late = () => reject(new EngineError('redis', 'Redis did not answer'));
+          const late = () => reject(new EngineError('redis', 'Redis did not respond'));
           setTimeout(late, 1000);
         });
       },
@@ -393,25 +399,25 @@ class Held {
     this.#held = [];
   }
 
-  async letGo(): Promise<void> {
+  async deliver(): Promise<void> {
     const held = this.#held ?? [];
     this.#held = undefined;
     for (const go of held) await go();
   }
 }
 
-interface TestLine extends Line {
-  readonly cuts: CutReason[];
+interface TestConnection extends Line {
+  readonly disconnects: CutReason[];
   readonly written: number;
 }
 
-function line(deviceId: string): TestLine {
-  const cuts: CutReason[] = [];
+function connect(deviceId: string): TestConnection {
+  const disconnects: CutReason[] = [];
   let written = 0;
   return {
     sessionId: newRequestId(),
     deviceId,
-    cuts,
+    disconnects,
     get written() {
       return written;
     },
@@ -419,7 +425,7 @@ function line(deviceId: string): TestLine {
       written++;
       return 'written';
     },
-    cut: (reason) => void cuts.push(reason),
+    cut: (reason) => void disconnects.push(reason),
   };
 }
 

@@ -10,7 +10,7 @@ import { createRedisSwitchboard } from './switchboard-redis.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-describe.skipIf(!(await hasRedis()))('over Redis', () => {
+describe.skipIf(!(await hasRedis()))('with Redis', () => {
   let server: Awaited<ReturnType<typeof startRedis>>;
   beforeAll(async () => {
     server = await startRedis();
@@ -24,7 +24,7 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
           const redis = await openRedis(server.url, silent);
           const node = await createRedisSwitchboard({
             redis,
-            nodeSecret: 'a secret of all nodes',
+            nodeSecret: 'a secret that all nodes share',
             clock: systemClock,
             log: silent,
             node: newRequestId(),
@@ -35,9 +35,9 @@ describe.skipIf(!(await hasRedis()))('over Redis', () => {
       );
       return {
         nodes: nodes.map(({ node }) => node),
-        // Fights are kept by Redis's clock, which cannot be set.
+        // Displacements expire by Redis's clock, which cannot be set.
         async passTime(ms) {
-          for (const what of ['fights', 'refusals']) await ageKeys(server.url, `*:${what}`, ms);
+          for (const field of ['displacements', 'rejections']) await ageKeys(server.url, `*:${field}`, ms);
         },
         async close() {
           for (const { node, redis } of nodes) {

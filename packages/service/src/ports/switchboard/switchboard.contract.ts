@@ -16,7 +16,7 @@ import type {
 } from './switchboard.ts';
 
 export interface SwitchboardEngine {
-  /** One or more nodes on one engine; everything must hold whichever of them is asked. */
+  /** One or more nodes on one engine. The contract holds for calls to any of them. */
   readonly nodes: readonly Switchboard[];
   passTime(ms: number): Promise<void>;
   close(): Promise<void>;
@@ -24,17 +24,17 @@ export interface SwitchboardEngine {
 
 export type CreateSwitchboardEngine = (options: { contention: Contention }) => Promise<SwitchboardEngine>;
 
-const PATIENT: Contention = { displacements: 1000, windowMs: 60_000 };
-const DAMPED: Contention = { displacements: 3, windowMs: 60_000 };
+const UNLIMITED: Contention = { displacements: 1000, windowMs: 60_000 };
+const LIMITED: Contention = { displacements: 3, windowMs: 60_000 };
 
-/** The promises at the interface, for every engine. Notices between nodes may take a moment; answers may not. */
+/** The contract of the port, for every engine. Notices between nodes may take a moment; results must not be stale. */
 export function switchboardContract(name: string, createEngine: CreateSwitchboardEngine): void {
   describe(`switchboard: ${name}`, () => {
     const engines: SwitchboardEngine[] = [];
     afterEach(async () => {
       for (const engine of engines.splice(0)) await engine.close();
     });
-    const start = async (contention = PATIENT) => {
+    const start = async (contention = UNLIMITED) => {
       const engine = await createEngine({ contention });
       engines.push(engine);
       const first = engine.nodes.at(0);
@@ -43,51 +43,51 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       return { engine, first, last };
     };
 
-    it('M1 nobody is connected before somebody binds', async () => {
+    it('M1 reports no connected Mac before the first bind', async () => {
       const { first, last } = await start();
       expect(await first.send(freshLocation(), sendFrame())).toBe('not_connected');
       expect(await last.occupants()).toEqual([]);
       await first.ping();
     });
 
-    it('M1 a frame reaches the line that holds the location, from any node, once', async () => {
+    it('M1 writes a frame once to the connection that holds the location, from any node', async () => {
       const { engine, last } = await start();
       const location = freshLocation();
-      const line = new TestLine('device-1');
-      const lease = leaseOf(await last.bind(location, line));
+      const mac = new TestConnection('device-1');
+      const lease = leaseOf(await last.bind(location, mac));
       for (const node of engine.nodes) {
         const frame = sendFrame();
         expect(await node.send(location, frame)).toBe('written');
-        expect(line.taken()).toEqual([{ frame, epoch: lease.epoch }]);
+        expect(mac.taken()).toEqual([{ frame, epoch: lease.epoch }]);
         expect(await node.send(freshLocation(), frame)).toBe('not_connected');
-        expect(line.taken()).toEqual([]);
+        expect(mac.taken()).toEqual([]);
       }
     });
 
-    it('M1 a request to deliver again travels the same way', async () => {
+    it('M1 routes a redeliver frame like a send frame', async () => {
       const { first, last } = await start();
       const location = freshLocation();
-      const line = new TestLine('device-1');
-      await last.bind(location, line);
+      const mac = new TestConnection('device-1');
+      await last.bind(location, mac);
       expect(await first.send(location, { type: 'redeliver', seq: 7 })).toBe('written');
-      expect(line.taken().map(({ frame }) => frame)).toEqual([{ type: 'redeliver', seq: 7 }]);
+      expect(mac.taken().map(({ frame }) => frame)).toEqual([{ type: 'redeliver', seq: 7 }]);
     });
 
-    it('M1 a line that cannot take the frame counts as not connected', async () => {
+    it('M1 reports an overloaded connection as not connected', async () => {
       const { first, last } = await start();
       const location = freshLocation();
-      const line = new TestLine('device-1');
-      line.overloaded = true;
-      await last.bind(location, line);
+      const mac = new TestConnection('device-1');
+      mac.overloaded = true;
+      await last.bind(location, mac);
       expect(await first.send(location, sendFrame())).toBe('not_connected');
     });
 
-    it('M1 another device displaces the first, whose number is stale at once', async () => {
+    it('M1 displaces the owner when another device binds, and its epoch is stale at once', async () => {
       const { first, last } = await start();
       const location = freshLocation();
-      const [old, young] = [new TestLine('device-1'), new TestLine('device-2')];
+      const [old, newer] = [new TestConnection('device-1'), new TestConnection('device-2')];
       const before = await first.bind(location, old);
-      const after = await last.bind(location, young);
+      const after = await last.bind(location, newer);
       expect(before).toMatchObject({ kind: 'bound', displaced: false });
       expect(after).toMatchObject({ kind: 'bound', displaced: true });
       expect(leaseOf(after).epoch).toBeGreaterThan(leaseOf(before).epoch);
@@ -95,129 +95,130 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       expect(await last.confirm(leaseOf(after))).toBe(true);
       expect(last.isCurrent(leaseOf(after))).toBe(true);
       expect(await first.send(location, sendFrame())).toBe('written');
-      expect(young.taken()).toHaveLength(1);
-      await until(() => old.cuts.length > 0, { what: 'the first line is told' });
-      expect(old.cuts).toEqual(['displaced']);
+      expect(newer.taken()).toHaveLength(1);
+      await until(() => old.disconnects.length > 0, { what: 'the first connection is disconnected' });
+      expect(old.disconnects).toEqual(['displaced']);
       expect(first.isCurrent(leaseOf(before))).toBe(false);
-      expect([old.taken(), young.cuts]).toEqual([[], []]);
+      expect([old.taken(), newer.disconnects]).toEqual([[], []]);
     });
 
-    it('M1 the same device that comes back resumes and displaces nobody', async () => {
+    it('M1 resumes when the same device binds again, without a displacement', async () => {
       const { first, last } = await start();
       const location = freshLocation();
-      const [old, young] = [new TestLine('device-1'), new TestLine('device-1')];
+      const [old, newer] = [new TestConnection('device-1'), new TestConnection('device-1')];
       const before = leaseOf(await first.bind(location, old));
-      const after = await last.bind(location, young);
+      const after = await last.bind(location, newer);
       expect(after).toMatchObject({ kind: 'bound', displaced: false });
       expect(leaseOf(after).epoch).toBeGreaterThan(before.epoch);
-      await until(() => old.cuts.length > 0, { what: 'the old line is told' });
-      expect(old.cuts).toEqual(['resumed']);
+      await until(() => old.disconnects.length > 0, { what: 'the old connection is disconnected' });
+      expect(old.disconnects).toEqual(['resumed']);
     });
 
-    it('M1 a released location is free at once, and is not released by a stale lease', async () => {
+    it('M1 frees a released location at once, and ignores the release of a stale lease', async () => {
       const { first, last } = await start();
       const location = freshLocation();
-      const stale = leaseOf(await first.bind(location, new TestLine('device-1')));
-      const line = new TestLine('device-2');
-      const lease = leaseOf(await last.bind(location, line));
+      const stale = leaseOf(await first.bind(location, new TestConnection('device-1')));
+      const mac = new TestConnection('device-2');
+      const lease = leaseOf(await last.bind(location, mac));
       await first.release(stale);
       expect(await first.send(location, sendFrame())).toBe('written');
       await last.release(lease);
       await last.release(lease);
       expect(await first.send(location, sendFrame())).toBe('not_connected');
       expect(await last.confirm(lease)).toBe(false);
-      expect(line.cuts).toEqual([]);
-      const next = await first.bind(location, new TestLine('device-3'));
+      expect(mac.disconnects).toEqual([]);
+      const next = await first.bind(location, new TestConnection('device-3'));
       expect(next).toMatchObject({ kind: 'bound', displaced: false });
       expect(leaseOf(next).epoch).toBeGreaterThan(lease.epoch);
     });
 
-    it('M8 the operator cuts whoever holds the location, on any node', async () => {
+    it('M8 disconnects the Mac that holds the location, on any node', async () => {
       const { first, last } = await start();
       const location = freshLocation();
-      const line = new TestLine('device-1');
-      const lease = leaseOf(await last.bind(location, line));
+      const mac = new TestConnection('device-1');
+      const lease = leaseOf(await last.bind(location, mac));
       await first.disconnect(location);
       await first.disconnect(freshLocation());
-      await until(() => line.cuts.length > 0, { what: 'the line is told' });
-      expect(line.cuts).toEqual(['closed']);
+      await until(() => mac.disconnects.length > 0, { what: 'the Mac is disconnected' });
+      expect(mac.disconnects).toEqual(['closed']);
       expect(await last.confirm(lease)).toBe(false);
       expect(await first.send(location, sendFrame())).toBe('not_connected');
     });
 
-    it('M1 says who is connected, over all nodes', async () => {
+    it('M1 lists the connected Macs of all nodes', async () => {
       const { first, last } = await start();
       const [one, two] = [freshLocation(), freshLocation()];
       const leases = [
-        leaseOf(await first.bind(one, new TestLine('device-1'))),
-        leaseOf(await last.bind(two, new TestLine('device-2'))),
+        leaseOf(await first.bind(one, new TestConnection('device-1'))),
+        leaseOf(await last.bind(two, new TestConnection('device-2'))),
       ];
       for (const node of [first, last]) {
-        const occupants = await node.occupants();
-        expect(occupants).toHaveLength(2);
+        const macs = await node.occupants();
+        expect(macs).toHaveLength(2);
         for (const lease of leases) {
-          const occupant = occupants.find(({ locationId }) => locationId === lease.locationId);
-          expect(occupant).toMatchObject({ ...lease, node: expect.any(String), since: expect.any(Number) });
+          const mac = macs.find(({ locationId }) => locationId === lease.locationId);
+          expect(mac).toMatchObject({ ...lease, node: expect.any(String), since: expect.any(Number) });
         }
       }
     });
 
-    it('M1 a fight is damped: the fourth displacement waits, longer each time, and the incumbent stays', async () => {
-      const { engine, first, last } = await start(DAMPED);
+    it('M1 rejects the fourth displacement in a window, with a longer wait each time, and the owner stays', async () => {
+      const { engine, first, last } = await start(LIMITED);
       const location = freshLocation();
-      await first.bind(location, new TestLine('device-0'));
+      await first.bind(location, new TestConnection('device-0'));
       for (const device of ['device-1', 'device-0', 'device-1'])
-        expect(await last.bind(location, new TestLine(device))).toMatchObject({ displaced: true });
+        expect(await last.bind(location, new TestConnection(device))).toMatchObject({ displaced: true });
       for (const waitSec of [2, 4, 8])
-        expect(await first.bind(location, new TestLine('device-0'))).toEqual({ kind: 'contended', waitSec });
+        expect(await first.bind(location, new TestConnection('device-0'))).toEqual({
+          kind: 'contended',
+          waitSec,
+        });
       expect(await first.send(location, sendFrame())).toBe('written');
-      // Whoever holds it may come back as often as needed, and other locations are not concerned.
-      expect(await first.bind(location, new TestLine('device-1'))).toMatchObject({ displaced: false });
+      // The owner may reconnect as often as needed, and other locations are not affected.
+      expect(await first.bind(location, new TestConnection('device-1'))).toMatchObject({ displaced: false });
       const other = freshLocation();
-      await first.bind(other, new TestLine('device-0'));
-      expect(await last.bind(other, new TestLine('device-1'))).toMatchObject({ displaced: true });
-      await engine.passTime(DAMPED.windowMs + 100);
-      expect(await first.bind(location, new TestLine('device-0'))).toMatchObject({ displaced: true });
+      await first.bind(other, new TestConnection('device-0'));
+      expect(await last.bind(other, new TestConnection('device-1'))).toMatchObject({ displaced: true });
+      await engine.passTime(LIMITED.windowMs + 100);
+      expect(await first.bind(location, new TestConnection('device-0'))).toMatchObject({ displaced: true });
     });
 
-    it('M1 a fight that starts again after a quiet window waits from two seconds again, at most 120', async () => {
+    it('M1 starts the wait at two seconds again after a window without displacements, and caps it at 120', async () => {
       const { engine, first } = await start({ displacements: 1, windowMs: 60_000 });
       const location = freshLocation();
-      await first.bind(location, new TestLine('device-0'));
-      const challenge = (device: string) => first.bind(location, new TestLine(device));
-      expect(await challenge('device-1')).toMatchObject({ displaced: true });
+      await first.bind(location, new TestConnection('device-0'));
+      const bind = (device: string) => first.bind(location, new TestConnection(device));
+      expect(await bind('device-1')).toMatchObject({ displaced: true });
       const waits = [];
-      for (let tries = 0; tries < 9; tries++) waits.push(await challenge('device-0'));
+      for (let tries = 0; tries < 9; tries++) waits.push(await bind('device-0'));
       expect(waits.map((outcome) => outcome.kind === 'contended' && outcome.waitSec)).toEqual([
         2, 4, 8, 16, 32, 64, 120, 120, 120,
       ]);
-      // What counts is the last displacement, not the last refusal.
+      // The window starts at the last displacement, not at the last rejection.
       await engine.passTime(50_000);
-      expect(await challenge('device-0')).toMatchObject({ kind: 'contended' });
+      expect(await bind('device-0')).toMatchObject({ kind: 'contended' });
       await engine.passTime(10_100);
-      expect(await challenge('device-0')).toMatchObject({ displaced: true });
-      expect(await challenge('device-1')).toEqual({ kind: 'contended', waitSec: 2 });
+      expect(await bind('device-0')).toMatchObject({ displaced: true });
+      expect(await bind('device-1')).toEqual({ kind: 'contended', waitSec: 2 });
     });
 
-    it('M1 of Macs that bind at the same moment one is left, and all others are told', async () => {
+    it('M1 leaves one owner of many simultaneous binds, and disconnects all others', async () => {
       const { engine, first } = await start();
       const location = freshLocation();
-      const lines = Array.from({ length: 20 }, (_, index) => new TestLine(`device-${index}`));
-      const outcomes = await Promise.all(
-        lines.map((line, index) => nodeOf(engine, index).bind(location, line)),
-      );
+      const macs = Array.from({ length: 20 }, (_, index) => new TestConnection(`device-${index}`));
+      const outcomes = await Promise.all(macs.map((mac, index) => nodeOf(engine, index).bind(location, mac)));
       const epochs = outcomes.map((outcome) => leaseOf(outcome).epoch);
-      expect(new Set(epochs).size).toBe(lines.length);
-      await until(() => lines.filter((line) => line.cuts.length > 0).length === lines.length - 1, {
-        what: 'all but one are cut',
+      expect(new Set(epochs).size).toBe(macs.length);
+      await until(() => macs.filter((mac) => mac.disconnects.length > 0).length === macs.length - 1, {
+        what: 'all but one are disconnected',
       });
       expect(await first.send(location, sendFrame())).toBe('written');
-      const owner = lines.find((line) => line.taken().length === 1);
-      expect(owner?.cuts).toEqual([]);
-      expect(epochs[lines.findIndex((line) => line === owner)]).toBe(Math.max(...epochs));
+      const owner = macs.find((mac) => mac.taken().length === 1);
+      expect(owner?.disconnects).toEqual([]);
+      expect(epochs[macs.findIndex((mac) => mac === owner)]).toBe(Math.max(...epochs));
     });
 
-    it('M1 whatever happens in whatever order, the newest bind owns the location', async () => {
+    it('M1 gives the location to the newest bind, for any order of operations', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(action(), { minLength: 1, maxLength: 25 }), async (actions) => {
           const { engine } = await start();
@@ -252,76 +253,76 @@ function action(): fc.Arbitrary<Action> {
   );
 }
 
-/** What must be true, in a few lines: the owner of each location, and how every line that lost one was told. */
+/** The reference model: the owner of each location, and the disconnects that every connection must see. */
 class Model {
   readonly #locations = [freshLocation(), freshLocation(), freshLocation()];
-  readonly #owner = new Map<LocationId, { lease: Lease; line: TestLine }>();
-  readonly #leases: { node: Switchboard; lease: Lease; line: TestLine }[] = [];
-  readonly #expectedCuts = new Map<TestLine, CutReason[]>();
+  readonly #owner = new Map<LocationId, { lease: Lease; mac: TestConnection }>();
+  readonly #leases: { node: Switchboard; lease: Lease; mac: TestConnection }[] = [];
+  readonly #expectedDisconnects = new Map<TestConnection, CutReason[]>();
   #highest = 0;
 
   async play(engine: SwitchboardEngine, step: Action): Promise<void> {
     if (step.do === 'release') return this.#release(step.lease);
     const node = nodeOf(engine, step.node);
     const location = this.#locations[step.location] ?? freshLocation();
-    if (step.do === 'bind') return this.#bind(node, location, new TestLine(`device-${step.device}`));
+    if (step.do === 'bind') return this.#bind(node, location, new TestConnection(`device-${step.device}`));
     if (step.do === 'disconnect') return this.#disconnect(node, location);
     return this.#send(node, location);
   }
 
-  async #bind(node: Switchboard, location: LocationId, line: TestLine): Promise<void> {
-    const former = this.#owner.get(location);
-    const displaced = former !== undefined && former.line.deviceId !== line.deviceId;
-    const outcome = await node.bind(location, line);
+  async #bind(node: Switchboard, location: LocationId, mac: TestConnection): Promise<void> {
+    const previous = this.#owner.get(location);
+    const displaced = previous !== undefined && previous.mac.deviceId !== mac.deviceId;
+    const outcome = await node.bind(location, mac);
     expect(outcome).toMatchObject({ kind: 'bound', displaced });
     const lease = leaseOf(outcome);
     expect(lease.epoch).toBeGreaterThan(this.#highest);
     this.#highest = lease.epoch;
-    this.#expectedCuts.set(line, []);
-    if (former !== undefined) this.#expectCut(former.line, displaced ? 'displaced' : 'resumed');
-    this.#owner.set(location, { lease, line });
-    this.#leases.push({ node, lease, line });
+    this.#expectedDisconnects.set(mac, []);
+    if (previous !== undefined) this.#expectDisconnect(previous.mac, displaced ? 'displaced' : 'resumed');
+    this.#owner.set(location, { lease, mac });
+    this.#leases.push({ node, lease, mac });
   }
 
   async #send(node: Switchboard, location: LocationId): Promise<void> {
     const frame = sendFrame();
     const owner = this.#owner.get(location);
     expect(await node.send(location, frame)).toBe(owner === undefined ? 'not_connected' : 'written');
-    if (owner !== undefined) expect(owner.line.taken()).toEqual([{ frame, epoch: owner.lease.epoch }]);
+    if (owner !== undefined) expect(owner.mac.taken()).toEqual([{ frame, epoch: owner.lease.epoch }]);
   }
 
   async #disconnect(node: Switchboard, location: LocationId): Promise<void> {
     const owner = this.#owner.get(location);
     await node.disconnect(location);
-    if (owner !== undefined) this.#expectCut(owner.line, 'closed');
+    if (owner !== undefined) this.#expectDisconnect(owner.mac, 'closed');
     this.#owner.delete(location);
   }
 
-  // Only the node that holds a line gives its lease back.
+  // Only the node that holds a connection releases its lease.
   async #release(index: number): Promise<void> {
     const held = this.#leases[index];
     if (held === undefined) return;
-    // Who leaves by himself need not be told any more that he lost: wait for the notice that is due.
-    await this.#told(held.line);
+    // A released connection gets no disconnect any more, so wait for one that is due.
+    await this.#settled(held.mac);
     await held.node.release(held.lease);
     const owner = this.#owner.get(held.lease.locationId);
     if (owner?.lease.epoch === held.lease.epoch) this.#owner.delete(held.lease.locationId);
   }
 
-  #expectCut(line: TestLine, reason: CutReason): void {
-    this.#expectedCuts.get(line)?.push(reason);
+  #expectDisconnect(mac: TestConnection, reason: CutReason): void {
+    this.#expectedDisconnects.get(mac)?.push(reason);
   }
 
-  #told(line: TestLine): Promise<true> {
-    const due = this.#expectedCuts.get(line)?.length ?? 0;
-    return until(() => line.cuts.length >= due, { what: 'every line that lost is told' });
+  #settled(mac: TestConnection): Promise<true> {
+    const due = this.#expectedDisconnects.get(mac)?.length ?? 0;
+    return until(() => mac.disconnects.length >= due, { what: 'every connection that lost is disconnected' });
   }
 
   async settle(): Promise<void> {
-    for (const [line, cuts] of this.#expectedCuts) {
-      await this.#told(line);
-      expect(line.cuts).toEqual(cuts);
-      expect(line.taken()).toEqual([]);
+    for (const [mac, disconnects] of this.#expectedDisconnects) {
+      await this.#settled(mac);
+      expect(mac.disconnects).toEqual(disconnects);
+      expect(mac.taken()).toEqual([]);
     }
     for (const { node, lease } of this.#leases) {
       const current = this.#owner.get(lease.locationId)?.lease.epoch === lease.epoch;
@@ -331,10 +332,10 @@ class Model {
   }
 }
 
-class TestLine implements Line {
+class TestConnection implements Line {
   readonly sessionId = newRequestId();
   readonly deviceId: string;
-  readonly cuts: CutReason[] = [];
+  readonly disconnects: CutReason[] = [];
   overloaded = false;
   #written: { frame: LineFrame; epoch: number }[] = [];
 
@@ -343,14 +344,14 @@ class TestLine implements Line {
   }
 
   write(frame: LineFrame, epoch: number): 'written' | 'overloaded' {
-    if (this.cuts.length > 0) throw new Error('a line that was cut must not be written to');
+    if (this.disconnects.length > 0) throw new Error('write after disconnect');
     if (this.overloaded) return 'overloaded';
     this.#written.push({ frame, epoch });
     return 'written';
   }
 
   cut(reason: CutReason): void {
-    this.cuts.push(reason);
+    this.disconnects.push(reason);
   }
 
   taken(): { frame: LineFrame; epoch: number }[] {

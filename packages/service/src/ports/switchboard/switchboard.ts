@@ -1,23 +1,28 @@
 import type { RedeliverFrame, SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
-/** What travels to a Mac on behalf of others. Acks stay between a session and its Mac. */
+/** The frames that the switchboard routes to a Mac. A session sends its acknowledgements itself. */
 export type LineFrame = SendFrame | RedeliverFrame;
 
-/** The socket of a Mac as the switchboard uses it. Lives on this node. */
+/** The socket of a Mac on this node, as the switchboard uses it. */
 export interface Line {
   readonly sessionId: string;
   readonly deviceId: string;
-  /** Puts the frame on the socket at once, or says that the Mac reads too slowly. Must not throw. */
+  /** Writes the frame to the socket synchronously. Returns `overloaded` when the Mac reads too slowly. Must not throw. */
   write(frame: LineFrame, epoch: number): 'written' | 'overloaded';
-  /** This line lost the location. Called at most once, after which `write` is never called again. */
+  /** The connection lost the location. Called at most once; `write` is not called afterwards. */
   cut(reason: CutReason): void;
 }
 
-/** `displaced`: another Mac took the location. `resumed`: the same device came back on a new line. `fenced`: the lease could not be kept. `closed`: the operator said so. */
+/**
+ * - `displaced`: another device bound the location.
+ * - `resumed`: the same device bound the location over a new connection.
+ * - `fenced`: the lease could not be renewed in time.
+ * - `closed`: the operator disconnected the Mac.
+ */
 export type CutReason = 'displaced' | 'resumed' | 'fenced' | 'closed';
 
-/** Proof of owning a location. Whatever acts for the location carries it; the newest epoch wins. */
+/** Ownership of a location. Every action for the location carries a lease; the lease with the highest epoch is valid. */
 export interface Lease {
   readonly locationId: LocationId;
   readonly deviceId: string;
@@ -27,10 +32,10 @@ export interface Lease {
 
 export type BindOutcome =
   | { readonly kind: 'bound'; readonly lease: Lease; readonly displaced: boolean }
-  /** Macs fight for the location: the challenger waits, the incumbent stays. */
+  /** Too many displacements of this location: the new Mac retries after `waitSec`, the current owner stays. */
   | { readonly kind: 'contended'; readonly waitSec: number };
 
-/** How many displacements of one location are let through within a window before challengers have to wait. */
+/** The number of displacements of one location allowed within a window. */
 export interface Contention {
   readonly displacements: number;
   readonly windowMs: number;
@@ -38,15 +43,16 @@ export interface Contention {
 
 export const CONTENTION: Contention = { displacements: 3, windowMs: 60_000 };
 
-const LONGEST_WAIT_SEC = 120;
+const MAX_WAIT_SEC = 120;
 
-/** Every refusal of the same fight doubles the wait. */
-export function contendedWaitSec(refusals: number): number {
-  return Math.min(LONGEST_WAIT_SEC, 2 ** refusals);
+/** The wait doubles with each rejected bind in a row. */
+export function contendedWaitSec(rejections: number): number {
+  return Math.min(MAX_WAIT_SEC, 2 ** rejections);
 }
 
 export type SendOutcome = 'written' | 'not_connected';
 
+/** A Mac that holds a location. */
 export interface Occupant {
   readonly locationId: LocationId;
   readonly deviceId: string;
@@ -58,18 +64,22 @@ export interface Occupant {
 }
 
 /**
- * One owner per location, by number.
+ * Routes frames to the one Mac that owns a location, on any node. Ownership is a lease with an epoch (M1).
  *
- * - `bind` takes the location for a line. Epochs of a location only grow, also over restarts of the engine. The former line is cut
- *   (`displaced`, or `resumed` when the device is the same), but nothing depends on that notice arriving: its epoch is stale at once.
- * - A displacement beyond `Contention` is refused; a fight is over once a window passes without any. A device that comes back is never refused.
- * - `send` answers `written` only when the frame is on the socket of the current owner; `not_connected` when there is no owner or it could not take the frame.
- *   A frame is written at most once and never queued. When nobody can tell whether it was written it rejects with EngineError.
- * - `isCurrent` tells whether a lease is still the newest, as far as this node can know without asking; `confirm` asks the engine, to be done
- *   right before an effect that others see.
- * - `release` gives the location up if the lease is still current; harmless otherwise.
- * - When the engine is down, `bind`, `send` and `confirm` reject with EngineError, but a line of this node is written to as long as its lease
- *   lasts and the engine is known to be down for everybody; a node that may be cut off alone writes nothing. A line that cannot be kept is cut with `fenced`.
+ * - `bind` takes the location for a connection. The epochs of a location only grow, also across restarts of the engine. The
+ *   previous connection is disconnected (`displaced`, or `resumed` when the device is the same). Correctness does not depend on
+ *   that notice: the previous epoch is stale as soon as `bind` resolves.
+ * - A displacement beyond `Contention` resolves with `contended`; the count restarts after a window without displacements. A
+ *   device that reconnects to its own location is never rejected.
+ * - `send` resolves with `written` only when the frame is on the socket of the current owner, and with `not_connected` when there
+ *   is no owner or the owner is overloaded. A frame is written at most once and never queued. Rejects with EngineError when it is
+ *   unknown whether the frame was written.
+ * - `isCurrent` returns whether a lease is the newest that this node knows of. `confirm` asks the engine; call it right before a
+ *   side effect outside the service.
+ * - `release` gives up the location if the lease is current, and does nothing otherwise.
+ * - When the engine is down, `bind`, `send` and `confirm` reject with EngineError. One exception: while the engine is down for
+ *   all nodes, `send` still writes to a connection of this node until its lease expires. A node that may only be partitioned
+ *   writes nothing. A connection whose lease cannot be renewed is disconnected with `fenced`.
  */
 export interface Switchboard {
   bind(locationId: LocationId, line: Line): Promise<BindOutcome>;
@@ -77,10 +87,12 @@ export interface Switchboard {
   isCurrent(lease: Lease): boolean;
   confirm(lease: Lease): Promise<boolean>;
   release(lease: Lease): Promise<void>;
-  /** Cuts whoever holds the location, on any node. */
+  /** Disconnects the Mac that holds the location, on any node. */
   disconnect(locationId: LocationId): Promise<void>;
-  /** Who is connected, over all nodes. */
+  /** Resolves with the connected Macs of all nodes. A node that does not respond within a second is left out. */
   occupants(): Promise<Occupant[]>;
+  /** Rejects with EngineError when the engine is down. */
   ping(): Promise<void>;
+  /** Releases all leases and disconnects the Macs of this node. Calling it twice is harmless. */
   close(): Promise<void>;
 }
