@@ -8,7 +8,17 @@ export interface Part {
   readonly separate?: RegExp;
 }
 
-const FOUNDATION = ['errors', 'log', 'clock', 'lifecycle', 'failpoint', 'metrics', 'serial-by-key', 'sodium'];
+const FOUNDATION = [
+  'errors',
+  'log',
+  'clock',
+  'lifecycle',
+  'failpoint',
+  'metrics',
+  'recent-cache',
+  'serial-by-key',
+  'sodium',
+];
 
 /** The service and the agent share the three words: edges, flows, ports. */
 export const SERVICE: readonly Part[] = [
@@ -21,6 +31,7 @@ export const SERVICE: readonly Part[] = [
   { name: 'lifecycle', files: /^lifecycle\.ts$/, mayImport: [] },
   { name: 'failpoint', files: /^failpoint\.ts$/, mayImport: [] },
   { name: 'metrics', files: /^(metrics|tallies)\.ts$/, mayImport: ['metrics'] },
+  { name: 'recent-cache', files: /^recent-cache\.ts$/, mayImport: [] },
   { name: 'serial-by-key', files: /^serial-by-key\.ts$/, mayImport: [] },
   { name: 'sodium', files: /^sodium(-native\.d)?\.ts$/, mayImport: [] },
   { name: 'operator-token', files: /^operator-token\.ts$/, mayImport: ['errors'] },

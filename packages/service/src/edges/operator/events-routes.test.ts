@@ -27,7 +27,7 @@ const ENTRY = {
 async function start() {
   const clock = new FakeClock();
   const feed = new RecentEvents('boot');
-  feed.introduce(ENTRY);
+  feed.addEntry(ENTRY);
   const app = fastify();
   undo.add(() => app.close());
   app.setErrorHandler(renderError(createLogger('silent')));

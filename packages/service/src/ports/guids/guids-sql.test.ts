@@ -8,7 +8,7 @@ const ignore = () => {};
 
 guidsContract('SQLite', () => openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore));
 
-describe.skipIf(!(await hasPostgres()))('with a server', () => {
+describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   let server: Awaited<ReturnType<typeof startPostgres>>;
   beforeAll(async () => {
     server = await startPostgres();

@@ -12,7 +12,7 @@ const NEW = { kind: 'claimed', isNew: true, uncertain: false };
 const AGAIN = { kind: 'claimed', isNew: false, uncertain: false };
 
 export function guidsContract(name: string, open: () => Promise<OpenDatabase>): void {
-  describe(`the memory of inbound messages on ${name}`, () => {
+  describe(`guids: ${name}`, () => {
     let database: OpenDatabase;
     let clock: FakeClock;
     let guids: Guids;
@@ -26,7 +26,7 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
     });
     afterEach(() => database.close());
 
-    it('I6 lets one claim a message, and says what became of it to the next', async () => {
+    it('I6 lets one process claim a message, and returns its state to the next', async () => {
       expect(await guids.claim(KEY, 1)).toEqual(NEW);
       expect(await other.claim(KEY, 2)).toEqual({ kind: 'held', owner: 'process-1' });
       await guids.sent(KEY, 'crm-1');
@@ -34,7 +34,7 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       expect(await other.claim(KEY, 2)).toEqual({ kind: 'sent' });
     });
 
-    it('I6 keeps locations and guids apart', async () => {
+    it('I6 claims each pair of location and guid separately', async () => {
       await guids.claim(KEY, 1);
       expect(await other.claim({ ...KEY, guid: 'guid-2' }, 1)).toEqual(NEW);
       expect(await other.claim({ ...KEY, locationId: 'loc2' }, 1)).toEqual(NEW);
@@ -45,12 +45,12 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       });
     });
 
-    it('gives a process its own claim again', async () => {
+    it('I6 lets a process repeat its own claim', async () => {
       await guids.claim(KEY, 1);
       expect(await guids.claim(KEY, 2)).toEqual(AGAIN);
     });
 
-    it('hands a claim over when its owner is gone, once, and flags it', async () => {
+    it('I6 hands over the claim of an ended process once, flagged as uncertain', async () => {
       await guids.claim(KEY, 1);
       const third = createSqlGuids({ database, clock, owner: 'process-3' });
       const taken = await Promise.all([
@@ -62,20 +62,20 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       expect(await winner.claim(KEY, 2)).toEqual({ ...AGAIN, uncertain: true });
     });
 
-    it('does not hand over what the owner finished', async () => {
+    it('I6 does not hand over a claim that its owner finished', async () => {
       await guids.claim(KEY, 1);
       await guids.sent(KEY, 'crm-1');
       expect(await other.takeOver(KEY, 2, 'process-1')).toBe(false);
     });
 
-    it('lets a rejected message be claimed again', async () => {
+    it('I6 lets any process claim a rejected message again', async () => {
       await guids.claim(KEY, 1);
       await guids.rejected(KEY);
       expect(await other.claim(KEY, 2)).toEqual(AGAIN);
       expect(await guids.claim(KEY, 3)).toEqual({ kind: 'held', owner: 'process-2' });
     });
 
-    it('answers a hundred and fifty at once, each for itself', async () => {
+    it('I6 resolves 150 simultaneous calls individually', async () => {
       const keys = Array.from({ length: 150 }, (_, index) => ({ ...KEY, guid: `g${index}` }));
       const claims = await Promise.all(keys.map((key) => guids.claim(key, 1)));
       expect(claims.every(({ kind }) => kind === 'claimed')).toBe(true);
@@ -89,27 +89,27 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       );
     });
 
-    it('lets exactly one of many claim the same message', async () => {
+    it('I6 lets exactly one process claim a message under simultaneous claims', async () => {
       const claims = await Promise.all(
         Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? guids : other).claim(KEY, 1)),
       );
       const kinds = new Set(claims.filter((_, index) => index % 2 === 0).map(({ kind }) => kind));
       const others = new Set(claims.filter((_, index) => index % 2 === 1).map(({ kind }) => kind));
-      // A process gets its own claim as often as it asks; the other process never does.
+      // A process can repeat its own claim; the other process gets none.
       expect([...kinds, ...others].toSorted()).toEqual(['claimed', 'held']);
     });
 
-    it('forgets what is old', async () => {
+    it('I6 prunes old messages', async () => {
       await guids.claim(KEY, 1);
       await guids.sent(KEY, 'crm-1');
       await clock.advance(31 * DAY);
-      await guids.claim({ ...KEY, guid: 'young' }, 1);
+      await guids.claim({ ...KEY, guid: 'recent' }, 1);
       expect(await guids.prune(30 * DAY)).toBe(1);
       expect(await guids.claim(KEY, 1)).toEqual(NEW);
-      expect(await other.claim({ ...KEY, guid: 'young' }, 1)).toMatchObject({ kind: 'held' });
+      expect(await other.claim({ ...KEY, guid: 'recent' }, 1)).toMatchObject({ kind: 'held' });
     });
 
-    it('says so when the store is away', async () => {
+    it('I6 rejects with EngineError when the database is unavailable', async () => {
       await database.db.schema.alterTable('inbound_guids').renameTo('gone').execute();
       await expect(guids.claim(KEY, 1)).rejects.toThrow(EngineError);
       await expect(guids.sent(KEY, 'crm-1')).rejects.toThrow(EngineError);

@@ -1,10 +1,10 @@
-/** What is known of an inbound message when it is claimed. */
+/** The result of a claim. */
 export type Claim =
-  /** Ours to deliver. `isNew`: never seen before. `uncertain`: an earlier attempt may have reached the CRM. */
+  /** This process delivers the message. `isNew`: never claimed before. `uncertain`: an earlier attempt may have reached the CRM. */
   | { readonly kind: 'claimed'; readonly isNew: boolean; readonly uncertain: boolean }
-  /** The CRM has it. */
+  /** The CRM has the message. */
   | { readonly kind: 'sent' }
-  /** Another process claimed it and has not finished. */
+  /** Another process claimed the message and has not finished. */
   | { readonly kind: 'held'; readonly owner: string };
 
 export interface GuidKey {
@@ -13,23 +13,25 @@ export interface GuidKey {
 }
 
 /**
- * The memory of inbound messages: `(location, guid) → sending | sent | rejected`, claimed before the CRM is called and marked after.
+ * Deduplicates inbound messages (I6): `(location, guid) → sending | sent | rejected`, claimed before the CRM is called and marked
+ * afterwards.
  *
- * - Of any number of simultaneous claims, over all processes, exactly one is answered `claimed`. A process that claims again what it
- *   claimed itself, or what was rejected, gets it.
- * - `takeOver` gets a claim whose owner is gone, flagged uncertain; false when the owner finished it or another process was faster.
- * - A claim, once answered, outlives a crash of this process.
- * - Claims of the same turn of the event loop, and the marks of the last few milliseconds, share one transaction.
- * - Rejects with EngineError when the store is away.
+ * - Of simultaneous claims by several processes, exactly one process gets `claimed`. A process can claim its own message again,
+ *   and any process can claim a rejected one.
+ * - `takeOver` claims a message whose owner has ended and flags it as uncertain. Resolves with false when the owner finished it or
+ *   another process was faster.
+ * - A claim that has resolved survives a crash of this process.
+ * - Claims of one turn of the event loop, and the marks of the last few milliseconds, share one transaction.
+ * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Guids {
   claim(key: GuidKey, epoch: number): Promise<Claim>;
   takeOver(key: GuidKey, epoch: number, owner: string): Promise<boolean>;
   sent(key: GuidKey, crmMessageId: string): Promise<void>;
-  /** The CRM refused it for good. It may be claimed again when the Mac sends it again. */
+  /** The CRM rejected the message permanently. It can be claimed again when the Mac sends it again. */
   rejected(key: GuidKey): Promise<void>;
-  /** Forgets what was not touched for that long; answers how many. */
+  /** Deletes messages that were not changed for that long. Resolves with their number. */
   prune(olderThanMs: number): Promise<number>;
-  /** Resolves when everything asked so far is answered. */
+  /** Resolves when all pending calls are settled. */
   close(): Promise<void>;
 }

@@ -11,7 +11,7 @@ const ignore = () => {};
 
 journalContract('SQLite', () => openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore));
 
-describe.skipIf(!(await hasPostgres()))('with a server', () => {
+describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   let server: Awaited<ReturnType<typeof startPostgres>>;
   beforeAll(async () => {
     server = await startPostgres();
@@ -23,29 +23,29 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
   );
 });
 
-describe('when the store is away', () => {
-  it('says so to who asks', async () => {
+describe('the SQL journal without its database', () => {
+  it('rejects reads with EngineError', async () => {
     const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
     const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
     const journal = createSqlJournal({ database, clock: new FakeClock(), log });
     await database.db.schema.alterTable('messages').renameTo('gone').execute();
-    for (const asked of [
+    for (const read of [
       () => journal.list({ limit: 1 }),
       () => journal.show('one'),
       () => journal.told('one'),
       () => journal.inboundId('loc', 'guid'),
     ])
-      await expect(asked()).rejects.toBeInstanceOf(EngineError);
+      await expect(read()).rejects.toBeInstanceOf(EngineError);
     await journal.close();
     await database.close();
   });
 
-  it('keeps what happens in memory, says so once, and writes it when the store is back', async () => {
+  it('keeps changes in memory, logs that once, and writes them when the database is back', async () => {
     const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
     const clock = new FakeClock();
-    const said: string[] = [];
-    const say = (_fields: object, message: string) => said.push(message);
-    const log = { debug: ignore, info: say, warn: say, error: say };
+    const logged: object[] = [];
+    const record = (fields: object) => logged.push(fields);
+    const log = { debug: ignore, info: record, warn: record, error: record };
     const journal = createSqlJournal({ database, clock, log });
     const entry = { direction: 'outbound', locationId: 'loc', messageId: null, kind: 'text' } as const;
     await database.db.schema.alterTable('message_steps').renameTo('gone').execute();
@@ -54,11 +54,11 @@ describe('when the store is away', () => {
     await clock.advance(1000);
     journal.step('one', 'written', { state: 'written' });
     await clock.advance(1000);
-    expect(said).toEqual(['the journal cannot be written; it is kept in memory']);
+    expect(logged).toMatchObject([{ event: 'journal.write_failed' }]);
 
     await database.db.schema.alterTable('gone').renameTo('message_steps').execute();
     await clock.advance(1000);
-    expect(said).toHaveLength(2);
+    expect(logged).toMatchObject([{ event: 'journal.write_failed' }, { event: 'journal.writable' }]);
     expect(await journal.show('one')).toMatchObject({
       state: 'written',
       steps: [{ step: 'accepted' }, { step: 'written' }],

@@ -21,13 +21,13 @@ import { createWriteBatch } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
 
 export interface SqlJournal extends Journal, JournalReader, JournalFeed {
-  /** Forgets messages older than that; answers how many. */
+  /** Deletes messages older than that. Resolves with their number. */
   prune(olderThanMs: number): Promise<number>;
-  /** Writes what is left. */
+  /** Writes all pending changes. */
   close(): Promise<void>;
 }
 
-export interface SqlJournalOptions {
+export interface SqlJournalDeps {
   readonly database: Pick<OpenDatabase, 'db'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,16 +35,16 @@ export interface SqlJournalOptions {
 }
 
 const FLUSH_STEPS = 500;
-const MOST_MESSAGES = 20_000;
-/** How often a change waits for the node that opened its message to write it. */
-const ORPHAN_TRIES = 25;
+const MAX_UNWRITTEN_MESSAGES = 20_000;
+/** The number of flushes for which a change waits until the node that opened its message has written it. */
+const MAX_ORPHAN_TRIES = 25;
 const NOTHING: Recorded = {};
 
-export function createSqlJournal(options: SqlJournalOptions): SqlJournal {
-  return new WrittenBehind(options);
+export function createSqlJournal(deps: SqlJournalDeps): SqlJournal {
+  return new WriteBehindJournal(deps);
 }
 
-class WrittenBehind implements SqlJournal {
+class WriteBehindJournal implements SqlJournal {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #flushMs: number;
@@ -60,7 +60,7 @@ class WrittenBehind implements SqlJournal {
   #failing = false;
   #closed = false;
 
-  constructor({ database, clock, log, flushMs = 200 }: SqlJournalOptions) {
+  constructor({ database, clock, log, flushMs = 200 }: SqlJournalDeps) {
     this.#clock = clock;
     this.#log = log;
     this.#flushMs = flushMs;
@@ -75,15 +75,15 @@ class WrittenBehind implements SqlJournal {
     unwritten.entry = entry;
     unwritten.createdAt = now;
     const state = recorded.state ?? (entry.direction === 'inbound' ? 'received' : 'accepted');
-    turn(unwritten, now, state, recorded.code);
-    this.#recent.introduce(entry);
+    setState(unwritten, now, state, recorded.code);
+    this.#recent.addEntry(entry);
     this.#step(now, unwritten, step, recorded);
   }
 
   step(id: string, step: StepName, recorded: Recorded = NOTHING): void {
     const now = this.#clock.now();
     const unwritten = this.#unwrittenOf(id);
-    if (recorded.state !== undefined) turn(unwritten, now, recorded.state, recorded.code);
+    if (recorded.state !== undefined) setState(unwritten, now, recorded.state, recorded.code);
     this.#step(now, unwritten, step, recorded);
   }
 
@@ -104,7 +104,7 @@ class WrittenBehind implements SqlJournal {
     return fresh;
   }
 
-  /** Tells two accounts of one millisecond apart; begins anew before the column ends. */
+  /** Orders two rows of one millisecond. Wraps around before the 32-bit column overflows. */
   #nextSeq(): number {
     this.#seq = (this.#seq + 1) % 2 ** 31;
     return this.#seq;
@@ -127,7 +127,7 @@ class WrittenBehind implements SqlJournal {
     });
   }
 
-  /** One at a time; who comes meanwhile waits for the next one, which takes everything along. */
+  /** Runs one flush at a time. A call during a flush waits for the next one, which includes its changes. */
   async #flush(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
     if (this.#unwritten === 0 && this.#orphans.size === 0) return;
@@ -141,36 +141,37 @@ class WrittenBehind implements SqlJournal {
     const batch = this.#batch;
     this.#batch = new Map();
     this.#unwritten = 0;
-    for (const { change } of this.#orphans.values()) join(batch, change, batch.get(change.id));
+    for (const { change } of this.#orphans.values()) merge(batch, change, batch.get(change.id));
     try {
       this.#keepOrphans(await this.#write(batch), batch);
-      if (this.#failing) this.#log.info({}, 'the journal is written again');
+      if (this.#failing) this.#log.info({ event: 'journal.writable' }, 'journal writable again');
       this.#failing = false;
     } catch (error) {
       if (!this.#failing)
-        this.#log.warn({ err: error }, 'the journal cannot be written; it is kept in memory');
+        this.#log.warn({ event: 'journal.write_failed', err: error }, 'journal not written, kept in memory');
       this.#failing = true;
       this.#putBack(batch);
     }
     if (this.#unwritten > 0 || this.#orphans.size > 0) this.#flushSoon(this.#flushMs);
   }
 
-  /** The message was opened on another node which has not written it yet; after a while it never will. */
+  /** Keeps changes of messages that another node opened and has not written yet, for a limited number of flushes. */
   #keepOrphans(ids: readonly string[], batch: Batch): void {
     const before = new Map(this.#orphans);
     this.#orphans.clear();
     for (const id of ids) {
       const unwritten = batch.get(id);
       const tries = (before.get(id)?.tries ?? 0) + 1;
-      if (unwritten !== undefined && tries < ORPHAN_TRIES)
+      if (unwritten !== undefined && tries < MAX_ORPHAN_TRIES)
         this.#orphans.set(id, { change: { ...unwritten, steps: [] }, tries });
     }
   }
 
   #putBack(batch: Batch): void {
-    for (const later of this.#batch.values()) join(batch, batch.get(later.id) ?? later, later);
-    const dropped = dropOldest(batch, MOST_MESSAGES);
-    if (dropped > 0) this.#log.warn({ dropped }, 'the journal drops its oldest unwritten messages');
+    for (const later of this.#batch.values()) merge(batch, batch.get(later.id) ?? later, later);
+    const dropped = dropOldest(batch, MAX_UNWRITTEN_MESSAGES);
+    if (dropped > 0)
+      this.#log.warn({ event: 'journal.messages_dropped', dropped }, 'oldest unwritten messages dropped');
     this.#batch = batch;
     this.#unwritten = batch.size;
   }
@@ -196,10 +197,10 @@ class WrittenBehind implements SqlJournal {
     return this.#read(() => this.#reader.told(requestId));
   }
 
-  async #read<T>(question: () => Promise<T>): Promise<T> {
+  async #read<T>(query: () => Promise<T>): Promise<T> {
     await this.#flush();
     try {
-      return await question();
+      return await query();
     } catch (error) {
       throw new EngineError('sql', 'the journal cannot be read', error);
     }
@@ -229,14 +230,14 @@ class WrittenBehind implements SqlJournal {
 const detailOf = ({ code, detail }: Recorded) =>
   code === undefined || detail?.['code'] !== undefined ? detail : { ...detail, code };
 
-function turn(unwritten: Unwritten, at: number, state: MessageState, code: string | null = null): void {
+function setState(unwritten: Unwritten, at: number, state: MessageState, code: string | null = null): void {
   unwritten.state = state;
   unwritten.code = code;
   unwritten.updatedAt = at;
 }
 
-/** Puts one account of both into the batch: the later one has the last word. */
-function join(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): void {
+/** Puts the merged changes into the batch. The state and entry of the later ones win. */
+function merge(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): void {
   if (earlier === later) return void batch.set(later.id, later);
   const { state, code, updatedAt } = later.state === undefined ? earlier : later;
   const { entry, createdAt } = later.entry === undefined ? earlier : later;
@@ -244,9 +245,9 @@ function join(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): voi
   batch.set(later.id, { ...earlier, entry, createdAt, state, code, updatedAt, steps });
 }
 
-/** Answers how many. */
-function dropOldest(map: Map<string, unknown>, most: number): number {
-  const tooMany = Math.max(0, map.size - most);
+/** Returns the number of dropped entries. */
+function dropOldest(map: Map<string, unknown>, max: number): number {
+  const tooMany = Math.max(0, map.size - max);
   for (const id of [...map.keys()].slice(0, tooMany)) map.delete(id);
   return tooMany;
 }

@@ -12,7 +12,7 @@ const DAY = 86_400_000;
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 export function journalContract(name: string, open: () => Promise<OpenDatabase>): void {
-  describe(`the journal on ${name}`, () => {
+  describe(`journal: ${name}`, () => {
     let database: OpenDatabase;
     let clock: FakeClock;
     let journal: SqlJournal;
@@ -44,7 +44,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       return Number(rows[0]?.n);
     };
 
-    it('tells the whole trail of a message, in order', async () => {
+    it('returns all steps of a message in order', async () => {
       const one = entry();
       journal.open(one, 'accepted');
       journal.step(one.id, 'written', { state: 'written', detail: { epoch: 7 } });
@@ -63,7 +63,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.show('nothing')).toBeUndefined();
     });
 
-    it('finds a message by the id the CRM gave it, the newest first', async () => {
+    it('finds the newest message with an id of the CRM', async () => {
       const [older, newer] = [entry(), entry()];
       journal.open(older, 'accepted');
       await clock.advance(1);
@@ -71,7 +71,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect((await journal.show('msg1'))?.id).toBe(newer.id);
     });
 
-    it('writes behind: nothing at once, everything within the interval', async () => {
+    it('writes nothing immediately and everything within the flush interval', async () => {
       const one = entry();
       journal.open(one, 'accepted');
       expect(await count('messages')).toBe(0);
@@ -85,7 +85,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await count('message_steps')).toBe(1);
     });
 
-    it('a message that is opened again goes on where it was', async () => {
+    it('appends the steps of a message that is opened again', async () => {
       const one = entry({ direction: 'inbound' });
       journal.open(one, 'received');
       await journal.show(one.id);
@@ -98,7 +98,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await count('messages')).toBe(1);
     });
 
-    it('one that is opened again and again keeps a short trail', async () => {
+    it('caps the steps of a message that is opened many times', async () => {
       const one = entry({ direction: 'inbound' });
       const note = 'x'.repeat(500);
       for (let index = 0; index < 100; index++) {
@@ -110,7 +110,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(trail?.steps.length).toBeLessThan(75);
     });
 
-    it('keeps every row of a burst', async () => {
+    it('writes every row of a burst', async () => {
       const entries = Array.from({ length: 700 }, () => entry());
       for (const one of entries) journal.open(one, 'accepted');
       for (const one of entries) journal.step(one.id, 'written', { state: 'written' });
@@ -122,7 +122,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(rows).toHaveLength(700);
     });
 
-    it('changes messages that were written earlier', async () => {
+    it('updates messages that were written by an earlier flush', async () => {
       const entries = Array.from({ length: 75 }, () => entry());
       for (const one of entries) journal.open(one, 'accepted');
       await journal.show('wait for the flush');
@@ -133,7 +133,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(messages.every(({ createdAt, updatedAt }) => updatedAt > createdAt)).toBe(true);
     });
 
-    it('joins what two nodes know of one message, whoever writes first', async () => {
+    it('merges the steps of two nodes, in whichever order they write', async () => {
       const one = entry();
       const other = createSqlJournal({ database, clock, log: silent });
       other.step(one.id, 'written', { state: 'written' });
@@ -146,7 +146,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       await other.close();
     });
 
-    it('an inbound message that comes again stays one message', async () => {
+    it('keeps one entry for an inbound message that is received again', async () => {
       const one = entry({ id: 'inbound-1', direction: 'inbound', messageId: 'guid-1' });
       journal.open(one, 'received');
       journal.step(one.id, 'parked', { state: 'undeliverable', code: 'NO_CONTACT' });
@@ -157,7 +157,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await count('messages')).toBe(1);
     });
 
-    it('finds the entry of an inbound message that comes again', async () => {
+    it('finds the entry of an inbound message by location and guid', async () => {
       journal.open(entry({ id: 'in-1', direction: 'inbound', messageId: 'guid-1' }), 'received');
       journal.open(entry({ id: 'out-1', messageId: 'guid-1' }), 'accepted');
       expect(await journal.inboundId('loc1', 'guid-1')).toBe('in-1');
@@ -165,7 +165,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.inboundId('loc1', 'guid-2')).toBeUndefined();
     });
 
-    it('lists page by page, newest first, each message once', async () => {
+    it('lists messages in pages, newest first, each once', async () => {
       const entries: JournalEntry[] = [];
       for (let index = 0; index < 25; index++) {
         entries.push(entry());
@@ -185,7 +185,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(times).toEqual(times.toSorted((left, right) => right - left));
     });
 
-    it('lists by location, state and direction', async () => {
+    it('filters by location, state and direction', async () => {
       journal.open(entry({ locationId: 'loc2' }), 'accepted');
       journal.open(entry(), 'rejected', { state: 'rejected', code: 'MISSING_REQUIRED_FIELDS' });
       journal.open(entry({ id: 'in-1', direction: 'inbound' }), 'received');
@@ -197,10 +197,10 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await list({ locationId: 'loc2' })).toEqual([['loc2', 'accepted']]);
       expect(await list({ state: 'rejected' })).toEqual([['loc1', 'rejected']]);
       expect(await list({ direction: 'inbound' })).toEqual([['loc1', 'received']]);
-      expect(await list({ cursor: 'no cursor of ours' })).toHaveLength(3);
+      expect(await list({ cursor: 'not a cursor' })).toHaveLength(3);
     });
 
-    it('knows what the CRM was told, also before it is on disk', async () => {
+    it('returns the statuses sent to the CRM, also before they are on disk', async () => {
       const one = entry();
       journal.open(one, 'accepted');
       journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
@@ -216,7 +216,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.locationOf('unknown')).toBeUndefined();
     });
 
-    it('prunes what is old, steps included', async () => {
+    it('prunes old messages and their steps', async () => {
       const old = Array.from({ length: 1203 }, () => entry());
       for (const one of old) journal.open(one, 'accepted');
       journal.step(newRequestId(clock.now()), 'mac_says');
@@ -226,33 +226,35 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       await clock.advance(1000);
       await journal.show('wait for the flush');
       await clock.advance(31 * DAY);
-      const young = entry();
-      journal.open(young, 'accepted');
-      await journal.show(young.id);
-      journal.step(young.id, 'written');
-      await journal.show(young.id);
+      const recent = entry();
+      journal.open(recent, 'accepted');
+      await journal.show(recent.id);
+      journal.step(recent.id, 'written');
+      await journal.show(recent.id);
       expect(await journal.prune(30 * DAY)).toBe(1203);
       expect(await count('messages')).toBe(1);
       expect(await count('message_steps')).toBe(1);
     });
 
-    it('feeds listeners, and tells what one missed', async () => {
-      const heard: JournalEvent[] = [];
-      const stop = journal.listen((event) => heard.push(event));
+    it('notifies listeners, and returns missed events', async () => {
+      const received: JournalEvent[] = [];
+      const stop = journal.listen((event) => received.push(event));
       const one = entry();
       journal.open(one, 'accepted');
       stop();
       journal.step(one.id, 'written', { state: 'written' });
       journal.step(one.id, 'mac_says', { state: 'delivered' });
-      expect(heard.map(({ step, message }) => [step, message?.locationId])).toEqual([['accepted', 'loc1']]);
-      const { events, gap } = journal.since(heard[0]?.id);
+      expect(received.map(({ step, message }) => [step, message?.locationId])).toEqual([
+        ['accepted', 'loc1'],
+      ]);
+      const { events, gap } = journal.since(received[0]?.id);
       expect(gap).toBe(false);
       expect(events.map(({ step }) => step)).toEqual(['written', 'mac_says']);
       expect(journal.since(events[1]?.id)).toEqual({ events: [], gap: false });
       expect(journal.since(undefined)).toEqual({ events: [], gap: false });
     });
 
-    it('says when a listener was away for too long, or during another run', async () => {
+    it('reports a gap when events are no longer kept, or belong to another process', async () => {
       const one = entry();
       journal.open(one, 'accepted');
       const [first] = journal.since('another-0').events;

@@ -1,4 +1,7 @@
-/** What became of a message, as far as the service knows. Outbound: accepted → written → delivered | failed, or rejected. Inbound: received → delivered | rejected | undeliverable. */
+/**
+ * The state of a message as the service knows it. Outbound: accepted → written → pending → delivered | failed, or rejected.
+ * Inbound: received → delivered | rejected | undeliverable.
+ */
 export type MessageState =
   | 'accepted'
   | 'written'
@@ -10,11 +13,11 @@ export type MessageState =
   | 'undeliverable';
 
 export interface JournalEntry {
-  /** requestId, or for inbound messages an id of ours. */
+  /** The requestId, or a generated id for an inbound message. */
   readonly id: string;
   readonly direction: 'outbound' | 'inbound';
   readonly locationId: string;
-  /** The CRM's id of an outbound message, the guid of an inbound one. */
+  /** The CRM's id of an outbound message, or the guid of an inbound one. */
   readonly messageId: string | null;
   /** text, attachment, group, reaction, sticker, voice, animation, reply. */
   readonly kind: string;
@@ -37,7 +40,7 @@ export type StepName =
   | 'uncertain'
   | 'parked';
 
-/** Codes, numbers and ids; never text, phone or token. */
+/** Codes, numbers and ids, never a text, a phone number or a token. */
 export type StepDetail = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Recorded {
@@ -46,7 +49,10 @@ export interface Recorded {
   readonly detail?: StepDetail;
 }
 
-/** The writing side: two calls, both return at once and never throw; rows are written behind, in batches, and the oldest unwritten go first when the store is away too long. */
+/**
+ * The writing side of the journal. Both methods return immediately and never throw. Rows are written in the background, in batches.
+ * While the database is unavailable they are kept in memory; beyond a cap the oldest unwritten messages are dropped.
+ */
 export interface Journal {
   open(entry: JournalEntry, step: StepName, recorded?: Recorded): void;
   step(id: string, step: StepName, recorded?: Recorded): void;
@@ -72,18 +78,18 @@ export interface MessageQuery {
 }
 
 /**
- * The reading side, for the operator. Sees what has been written, including what is still on its way to the disk on this node.
- * Rejects with EngineError when the store is away.
+ * The reading side of the journal. Reads include the steps that this node has recorded but not written yet. Every method rejects
+ * with EngineError when the database is unavailable.
  */
 export interface JournalReader {
   list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }>;
-  /** By requestId, by our inbound id, or by the CRM's messageId (newest first). */
+  /** Finds a message by its requestId, its generated inbound id, or the CRM's messageId (the newest one). */
   show(id: string): Promise<MessageTrail | undefined>;
-  /** Which location a request was for; undefined when it is not known. */
+  /** Resolves with the location of a request. */
   locationOf(requestId: string): Promise<string | undefined>;
-  /** The entry of an inbound message that was here before. */
+  /** Resolves with the id of the newest entry of an inbound message. */
   inboundId(locationId: string, guid: string): Promise<string | undefined>;
-  /** What the CRM was told of a request so far, as far as that is known. */
+  /** Resolves with the statuses of a request that were sent to the CRM. */
   told(requestId: string): Promise<Told | undefined>;
 }
 
@@ -94,7 +100,7 @@ export interface Told {
   readonly statuses: readonly string[];
 }
 
-/** One step of one message as it happened. `id` is for resuming; `message` is there as long as it is in memory. */
+/** One recorded step of a message. `id` is the cursor for `since`; `message` is undefined once it has left memory. */
 export interface JournalEvent {
   readonly id: string;
   readonly at: number;
@@ -104,10 +110,10 @@ export interface JournalEvent {
   readonly message: JournalEntry | undefined;
 }
 
-/** What happens on this node, live. The last thousand events are kept so that a listener who was cut off misses none. */
+/** The live events of this node. The last 1,000 are kept, so that a client that reconnects misses none. */
 export interface JournalFeed {
-  /** What came after the event `lastId`; `gap` when that is no longer known. Without `lastId` nothing is old enough to be told. */
+  /** Returns the events after `lastId`. `gap` is true when some of them are no longer kept. Without `lastId` there are none. */
   since(lastId: string | undefined): { events: JournalEvent[]; gap: boolean };
-  /** Called for every event until the returned function is; must not throw. */
+  /** Calls the listener for every event until the returned function is called. The listener must not throw. */
   listen(listener: (event: JournalEvent) => void): () => void;
 }

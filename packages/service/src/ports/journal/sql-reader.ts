@@ -7,9 +7,9 @@ import type { WrittenStep } from './sql-write-behind.ts';
 
 type Row = Selectable<Schema['messages']>;
 
-const PRUNE_AT_ONCE = 1000;
+const PRUNE_BATCH = 1000;
 
-/** What is on disk. */
+/** Reads the journal's tables. */
 export function createReader(db: Database) {
   return {
     async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
@@ -79,8 +79,8 @@ export function createReader(db: Database) {
       return { locationId: row.location_id, messageId: row.message_id, statuses };
     },
 
-    /** In portions, so that nobody waits long for the table. */
-    async prune(cutoff: number, requestIdThen: string): Promise<number> {
+    /** Deletes in batches, so that no other statement waits long for the tables. */
+    async prune(cutoff: number, requestIdAtCutoff: string): Promise<number> {
       let pruned = 0;
       for (;;) {
         const old = await db
@@ -88,7 +88,7 @@ export function createReader(db: Database) {
           .select('id')
           .where('created_at', '<', cutoff)
           .orderBy('created_at')
-          .limit(PRUNE_AT_ONCE)
+          .limit(PRUNE_BATCH)
           .execute();
         const ids = old.map(({ id }) => id);
         if (ids.length > 0) {
@@ -96,12 +96,12 @@ export function createReader(db: Database) {
           await db.deleteFrom('messages').where('id', 'in', ids).execute();
         }
         pruned += ids.length;
-        if (ids.length < PRUNE_AT_ONCE) break;
+        if (ids.length < PRUNE_BATCH) break;
       }
-      // Steps whose message was never written. All ids sort by time.
+      // Steps whose message was never written. Ids sort by time.
       await db
         .deleteFrom('message_steps')
-        .where('message_id', '<', requestIdThen)
+        .where('message_id', '<', requestIdAtCutoff)
         .where('at', '<', cutoff)
         .execute();
       return pruned;
@@ -116,7 +116,7 @@ export function createReader(db: Database) {
       .orderBy('at')
       .orderBy('seq')
       .execute();
-    // Whole lists are put in order, not their steps: the clock may have been set back between two of them.
+    // Sorts whole lists, not single steps: the clock may have been set back between two steps.
     return [...(steps ?? '[]').split('\n'), ...later.map(({ detail }) => detail ?? '[]')]
       .map((list) => JSON.parse(list) as WrittenStep[])
       .sort(([left], [right]) => (left?.[0] ?? 0) - (right?.[0] ?? 0))
@@ -156,7 +156,7 @@ const summaryOf = (row: Pick<Row, (typeof SUMMARY)[number]>): MessageSummary => 
 const writeCursor = (row: Pick<Row, 'created_at' | 'id'>) =>
   Buffer.from(`${row.created_at} ${row.id}`).toString('base64url');
 
-/** A cursor that is not one of ours starts from the newest. */
+/** An invalid cursor starts at the newest message. */
 function readCursor(cursor: string): { createdAt: number; id: string } | undefined {
   const [, createdAt, id] =
     /^(\d{1,15}) (.{1,256})$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];

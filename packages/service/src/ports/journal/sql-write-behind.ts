@@ -1,39 +1,36 @@
 import { sql } from 'kysely';
-import type { CompiledQuery } from 'kysely';
 
 import type { Database } from '../../sql/open-database.ts';
+import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { JournalEntry, MessageState, StepDetail, StepName } from './journal.ts';
 
-/** `[time, step, detail]`, as it is stored. */
+/** A step as it is stored. */
 export type WrittenStep = [at: number, step: StepName, detail?: StepDetail];
 
-/** What is new of one message since the last flush. Written as one row, because rows are what writing costs. */
+/** The changes of one message since the last flush. Written as one row: the cost of a flush grows with its rows. */
 export interface Unwritten {
   readonly id: string;
   readonly seq: number;
-  /** When the message was opened since. */
+  /** Set when the message was opened since the last flush. */
   entry: JournalEntry | undefined;
   createdAt: number;
-  /** Undefined when it did not change. */
+  /** Undefined when the state did not change. */
   state: MessageState | undefined;
   code: string | null;
   updatedAt: number;
   readonly steps: WrittenStep[];
 }
 
-/** By id, in the order of their first news. */
+/** By message id, in the order of the first change. */
 export type Batch = Map<string, Unwritten>;
 
-/** Writes a batch in one transaction and answers which changes found no message to change. */
+/** Writes a batch in one transaction. Resolves with the ids of changed messages that do not exist in the database. */
 export type WriteBatch = (batch: Batch) => Promise<string[]>;
 
-// Few sizes, so that the engine's cache of prepared statements holds all of them.
-const SIZES = [64, 8, 1];
-const LONGEST_STEPS = 16_000;
+const MAX_STEPS_LENGTH = 16_000;
 
-/** Rows by the dozen: queries are built once per size and only their parameters change, which is most of their cost. */
 export function createWriteBatch(db: Database): WriteBatch {
-  const insertMessages = bySize((size) =>
+  const insertMessages = queriesBySize((size) =>
     db
       .insertInto('messages')
       .values(repeat(size, MESSAGE))
@@ -42,15 +39,17 @@ export function createWriteBatch(db: Database): WriteBatch {
           status: row.ref('excluded.status'),
           code: row.ref('excluded.code'),
           updated_at: row.ref('excluded.updated_at'),
-          // One that comes again and again tells nothing new in the end.
-          steps: sql<string>`case when length(messages.steps) > ${sql.lit(LONGEST_STEPS)} then messages.steps
+          // Caps the steps of a message that is opened again and again.
+          steps: sql<string>`case when length(messages.steps) > ${sql.lit(MAX_STEPS_LENGTH)} then messages.steps
             else coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps end`,
         })),
       )
       .compile(),
   );
-  const insertSteps = bySize((size) => db.insertInto('message_steps').values(repeat(size, STEP)).compile());
-  const changeMessages = bySize((size) => {
+  const insertSteps = queriesBySize((size) =>
+    db.insertInto('message_steps').values(repeat(size, STEP)).compile(),
+  );
+  const changeMessages = queriesBySize((size) => {
     const rows = sql.join(repeat(size, sql`(${''}, ${''}, ${''}, ${''})`));
     return sql`update messages
       set status = v.column2, code = v.column3, updated_at = cast(v.column4 as bigint)
@@ -60,7 +59,7 @@ export function createWriteBatch(db: Database): WriteBatch {
   return async function writeBatch(batch) {
     const all = [...batch.values()];
     const opened = all.filter(({ entry }) => entry !== undefined);
-    // In the order of ids, so that two nodes never wait for each other.
+    // Ordered by id, so that the transactions of two nodes cannot deadlock.
     const changes = all
       .filter(({ entry, state }) => entry === undefined && state !== undefined)
       .sort((left, right) => (left.id < right.id ? -1 : 1));
@@ -68,8 +67,8 @@ export function createWriteBatch(db: Database): WriteBatch {
     await db.transaction().execute(async (trx) => {
       const run = async <T>(items: readonly T[], queries: Queries, toRow: (item: T) => unknown[]) => {
         const found: unknown[] = [];
-        for (const { query, slice } of queries(items)) {
-          const { rows } = await trx.executeQuery({ ...query, parameters: slice.flatMap(toRow) });
+        for (const { query, batch: some } of queries(items)) {
+          const { rows } = await trx.executeQuery({ ...query, parameters: some.flatMap(toRow) });
           found.push(...rows);
         }
         return found;
@@ -84,25 +83,11 @@ export function createWriteBatch(db: Database): WriteBatch {
   };
 }
 
-type Queries = <T>(items: readonly T[]) => Iterable<{ query: CompiledQuery; slice: readonly T[] }>;
-
-function bySize(build: (size: number) => CompiledQuery): Queries {
-  const built = new Map<number, CompiledQuery>();
-  return function* queries(items) {
-    for (let from = 0; from < items.length;) {
-      const left = items.length - from;
-      const size = SIZES.find((one) => one <= left) ?? 1;
-      const query = built.get(size) ?? build(size);
-      built.set(size, query);
-      yield { query, slice: items.slice(from, from + size) };
-      from += size;
-    }
-  };
-}
+type Queries = ReturnType<typeof queriesBySize>;
 
 const repeat = <T>(size: number, item: T): T[] => Array.from({ length: size }, () => item);
 
-// Stand-ins that give the queries their columns; `messageRow` and `stepsRow` give the values in the same order.
+// Placeholder rows that define the columns of the queries; `messageRow` and `stepsRow` return values in the same order.
 const MESSAGE = {
   id: '',
   direction: 'outbound' as const,
