@@ -5,12 +5,12 @@ import { openDatabase } from './open-database.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { sharedSecret } from './shared-secret.ts';
 
-/** What both dialects must do alike. `fresh` gives an empty database. */
+/** The behaviour that both dialects share. `fresh` creates an empty database. */
 export function databaseContract(
   name: string,
   fresh: () => Promise<Parameters<typeof openDatabase>[0]>,
 ): void {
-  describe(`the database on ${name}`, () => {
+  describe(`database: ${name}`, () => {
     let choice: Parameters<typeof openDatabase>[0];
     let database: OpenDatabase;
     beforeEach(async () => {
@@ -38,13 +38,13 @@ export function databaseContract(
       await again.close();
     });
 
-    it('times come back as numbers', async () => {
+    it('returns times as numbers', async () => {
       await database.db.insertInto('licenses').values(license('a')).execute();
       const row = await database.db.selectFrom('licenses').select('created_at').executeTakeFirstOrThrow();
       expect(row.created_at).toBe(1_800_000_000_000);
     });
 
-    it('takes any text, also one that holds NUL or half a character, and finds it again', async () => {
+    it('stores any text, also with a NUL or a lone surrogate, and finds it again', async () => {
       for (const id of ['a\0b', '\uD800', '😀', "'; drop table licenses; --"]) {
         await database.db.insertInto('licenses').values(license(id)).execute();
         const found = await database.db.selectFrom('licenses').select('label').where('id', '=', id).execute();
@@ -70,16 +70,16 @@ export function databaseContract(
       expect(inserted.id).toBe(1);
     });
 
-    it('a failed transaction leaves nothing', async () => {
+    it('rolls back a failed transaction', async () => {
       const failed = database.db.transaction().execute(async (trx) => {
         await trx.insertInto('licenses').values(license('a')).execute();
-        throw new Error('no');
+        throw new Error('rolled back');
       });
-      await expect(failed).rejects.toThrow('no');
+      await expect(failed).rejects.toThrow('rolled back');
       expect(await database.db.selectFrom('licenses').selectAll().execute()).toEqual([]);
     });
 
-    it('transactions side by side do not mix', async () => {
+    it('isolates concurrent transactions', async () => {
       await database.db.insertInto('licenses').values(license('a', 0)).execute();
       await Promise.all(
         Array.from({ length: 20 }, () =>
@@ -99,14 +99,14 @@ export function databaseContract(
       expect(row.max_seats).toBe(20);
     });
 
-    it('a shared secret is made once, whoever asks first', async () => {
-      const asked = await Promise.all(Array.from({ length: 5 }, () => sharedSecret(database.db, 'node')));
-      expect(new Set(asked).size).toBe(1);
-      expect(asked[0]?.length).toBeGreaterThan(40);
-      expect(await sharedSecret(database.db, 'another')).not.toBe(asked[0]);
+    it('generates a shared secret once for simultaneous callers', async () => {
+      const secrets = await Promise.all(Array.from({ length: 5 }, () => sharedSecret(database.db, 'node')));
+      expect(new Set(secrets).size).toBe(1);
+      expect(secrets[0]?.length).toBeGreaterThan(40);
+      expect(await sharedSecret(database.db, 'another')).not.toBe(secrets[0]);
     });
 
-    it('answers a ping', async () => {
+    it('resolves a ping', async () => {
       await expect(database.ping()).resolves.toBeUndefined();
       expect((await sql<{ one: number }>`select 1 as one`.execute(database.db)).rows).toEqual([{ one: 1 }]);
     });

@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 databaseContract('SQLite', async () => ({ engine: 'sqlite', file: join(folder, `${files++}.sqlite`) }));
 
-describe.skipIf(!(await hasPostgres()))('with a server', () => {
+describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   let server: Awaited<ReturnType<typeof startPostgres>>;
   beforeAll(async () => {
     server = await startPostgres();
@@ -30,7 +30,7 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
   afterAll(() => server.stop());
   databaseContract('PostgreSQL', async () => ({ engine: 'postgres', url: await server.createDatabase() }));
 
-  it('a connection that breaks between two statements of a transaction fails that transaction alone', async () => {
+  it('fails only the transaction whose connection breaks between two statements', async () => {
     const proxy = await startFaultProxy({ to: server.url });
     const database = await openDatabase(
       { engine: 'postgres', url: proxy.url(await server.createDatabase()) },
@@ -40,7 +40,7 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
     const broken = db.transaction().execute(async (trx) => {
       await sql`select 1`.execute(trx);
       await proxy.down();
-      // The connection says it broke while nobody asks it anything.
+      // The connection reports the error while it is idle.
       await setTimeout(100);
       await sql`select 2`.execute(trx);
     });
@@ -51,22 +51,22 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
     await proxy.stop();
   });
 
-  it('a server that leaves in the very moment in which it greets fails that statement alone', async () => {
+  it('fails only the statement whose server shuts down right after the connection is ready', async () => {
     const url = await server.createDatabase();
     const { hostname, port } = new URL(url);
-    const { promise: over, resolve: isOver } = Promise.withResolvers<void>();
-    let leaves = false;
-    // ReadyForQuery, and in the same breath what PostgreSQL says when it is shut down.
+    const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
+    let shutsDown = false;
+    // ReadyForQuery, and in the same packet the error that PostgreSQL sends when it shuts down.
     const ready = Buffer.from('Z\0\0\0\u0005I');
     const fields = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0');
-    const farewell = Buffer.concat([Buffer.from([69, 0, 0, 0, fields.length + 4]), fields]);
+    const shutdown = Buffer.concat([Buffer.from([69, 0, 0, 0, fields.length + 4]), fields]);
     const between = createServer((client) => {
       const upstream = connect(Number(port), hostname);
       client.pipe(upstream);
       upstream.on('data', (chunk: Buffer) => {
-        if (!leaves || !chunk.subarray(-ready.length).equals(ready)) return client.write(chunk);
-        leaves = false;
-        client.end(Buffer.concat([chunk, farewell]), isOver);
+        if (!shutsDown || !chunk.subarray(-ready.length).equals(ready)) return client.write(chunk);
+        shutsDown = false;
+        client.end(Buffer.concat([chunk, shutdown]), onClosed);
         return upstream.destroy();
       });
       for (const socket of [client, upstream]) socket.on('error', () => {});
@@ -77,12 +77,12 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
     const through = new URL(url);
     through.port = String(typeof address === 'object' ? address?.port : '');
     const database = await openDatabase({ engine: 'postgres', url: through.href }, () => {});
-    leaves = true;
-    const asked = await Promise.allSettled(
+    shutsDown = true;
+    const queries = await Promise.allSettled(
       Array.from({ length: 3 }, () => sql`select pg_sleep(0.1)`.execute(database.db)),
     );
-    await over;
-    expect(asked.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    await closed;
+    expect(queries.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'fulfilled', 'rejected']);
     await expect(sql`select 3 as three`.execute(database.db)).resolves.toMatchObject({
       rows: [{ three: 3 }],
     });
@@ -90,7 +90,7 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
     between.close();
   });
 
-  it('a server that goes silent is given up, also inside a transaction, and its connections are not used again', async () => {
+  it('times out when the server stops responding, also in a transaction, and discards the connections', async () => {
     const proxy = await startFaultProxy({ to: server.url });
     const database = await openDatabase(
       { engine: 'postgres', url: proxy.url(await server.createDatabase()) },
@@ -99,20 +99,20 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
     );
     const { db } = database;
     const silence = proxy.add({ type: 'timeout' });
-    const asked = [
+    const queries = [
       sql`select 1`.execute(db),
       db.transaction().execute((trx) => sql`select 2`.execute(trx)),
-    ].map((one) => one.then(() => 'answered', String));
-    for (const outcome of await Promise.all(asked)) expect(outcome).toMatch(/timeout|terminated/i);
+    ].map((query) => query.then(() => 'completed', String));
+    for (const outcome of await Promise.all(queries)) expect(outcome).toMatch(/timeout|terminated/i);
     silence.remove();
-    const answered = await until(() => sql`select 3 as three`.execute(db).catch(() => undefined));
-    expect(answered.rows).toEqual([{ three: 3 }]);
+    const result = await until(() => sql`select 3 as three`.execute(db).catch(() => undefined));
+    expect(result.rows).toEqual([{ three: 3 }]);
     await database.close();
     await proxy.stop();
   });
 });
 
-it('two processes that start together migrate one file once', async () => {
+it('migrates a file once when several processes start together', async () => {
   const file = join(folder, 'shared.sqlite');
   const code = `import { openDatabase } from ${JSON.stringify(new URL('open-database.ts', import.meta.url).href)};
     const { close } = await openDatabase({ engine: 'sqlite', file: ${JSON.stringify(file)} }, () => {}); await close();`;
@@ -126,14 +126,14 @@ it('two processes that start together migrate one file once', async () => {
   await expect(Promise.all([start(), start(), start()])).resolves.toHaveLength(3);
 });
 
-describe('a database that cannot be used', () => {
+describe('openDatabase', () => {
   const faultOf = (choice: Parameters<typeof openDatabase>[0]) =>
     openDatabase(choice, () => {}).then(
       () => 'opened',
       (error: unknown) => (error instanceof StartError ? error.faults : 'another error'),
     );
 
-  it('a file that is no database: one clear line', async () => {
+  it('reports a file that is not a database in one line', async () => {
     const file = join(folder, 'broken.sqlite');
     writeFileSync(file, 'this is not a database, but it is long enough to have a header '.repeat(10));
     expect(await faultOf({ engine: 'sqlite', file })).toEqual([
@@ -141,16 +141,16 @@ describe('a database that cannot be used', () => {
     ]);
   });
 
-  it('a folder that cannot be made: one clear line', async () => {
+  it('reports a folder that cannot be created in one line', async () => {
     writeFileSync(join(folder, 'a-file'), '');
     expect(await faultOf({ engine: 'sqlite', file: join(folder, 'a-file', 'x.sqlite') })).toEqual([
       expect.stringContaining('cannot be opened'),
     ]);
   });
 
-  it('nobody listens at the address: one clear line', async () => {
-    expect(await faultOf({ engine: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none' })).toEqual([
-      'the database cannot be used: nothing listens at its address; is PostgreSQL running?',
+  it('reports an address where nothing listens in one line', async () => {
+    expect(await faultOf({ engine: 'postgres', url: 'postgres://user@127.0.0.1:1/none' })).toEqual([
+      'the database cannot be used: nothing listens at its address; check that PostgreSQL is running',
     ]);
   });
 });

@@ -149,7 +149,7 @@ const stepsInTheirMessage: Migration = {
   },
 };
 
-// The growing number is the one thing the two dialects spell differently.
+// Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
     'CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, subject TEXT NOT NULL, at INTEGER NOT NULL)',
@@ -160,7 +160,7 @@ const CHANGES = {
 const dialectOf = (db: Kysely<unknown>): 'sqlite' | 'postgres' =>
   db.getExecutor().adapter.constructor.name.includes('Postgres') ? 'postgres' : 'sqlite';
 
-/** Applied in order of their names, each once, under a lock. A released migration is never edited. */
+/** Applied once each, in the order of their names, under a lock. A released migration is never edited. */
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-first': first,
   '0002-steps-in-their-message': stepsInTheirMessage,

@@ -16,7 +16,7 @@ export type Database = Kysely<Schema>;
 export interface OpenDatabase {
   readonly db: Database;
   readonly engine: 'sqlite' | 'postgres';
-  /** One cheap question, for health checks; rejects when the engine does not answer within a second. */
+  /** A cheap query for health checks. Rejects with EngineError when the engine does not respond within a second. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -26,16 +26,16 @@ type Choice = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: st
 /** Receives errors that no statement reports: of a background checkpoint, or of an idle connection. */
 export type OnDatabaseError = (part: 'checkpoint' | 'connection', error: unknown) => void;
 
-/** Opens and migrates. Faults come as one clear line each, never as a stack. */
+/** Opens and migrates the database. Rejects with StartError, whose message names the cause. */
 export async function openDatabase(
   choice: Choice,
   onError: OnDatabaseError,
-  silentMs = SILENT_MS,
+  queryTimeoutMs = QUERY_TIMEOUT_MS,
 ): Promise<OpenDatabase> {
   const db =
     choice.engine === 'sqlite'
       ? openFile(choice.file, onError)
-      : await openServer(choice.url, onError, silentMs);
+      : await openServer(choice.url, onError, queryTimeoutMs);
   try {
     await migrate(db);
   } catch (error) {
@@ -46,10 +46,10 @@ export async function openDatabase(
     db,
     engine: choice.engine,
     async ping() {
-      const late = AbortSignal.timeout(1000);
+      const timeout = AbortSignal.timeout(1000);
       const { promise, reject } = Promise.withResolvers<never>();
-      late.addEventListener('abort', () =>
-        reject(new EngineError('sql', 'the database did not answer within a second')),
+      timeout.addEventListener('abort', () =>
+        reject(new EngineError('sql', 'the database did not respond within a second')),
       );
       await Promise.race([sql`select 1`.execute(db), promise]);
     },
@@ -68,22 +68,22 @@ function openFile(file: string, onError: OnDatabaseError): Database {
   }
 }
 
-// 64-bit numbers arrive as strings by default; all of ours are below 2^53.
+// `pg` returns 64-bit integers as strings by default; all values in this schema are below 2^53.
 const INT8 = 20;
-/** The server ends its own statements; these are for a server, or a network, that went silent. */
-const SILENT_MS = 5000;
-const SILENT_AT_WORK_MS = 35_000;
-/** Statements that may wait for others or have much to do; all the rest is a matter of milliseconds. */
-const AT_WORK = /\bfor update\b|\bpg_advisory|^(create|alter|drop)\b/i;
-/** What `pg` says then. */
-const UNANSWERED = 'Query read timeout';
+/** Client-side timeouts, for a server or network that stops responding. A responsive server enforces `statement_timeout` itself. */
+const QUERY_TIMEOUT_MS = 5000;
+const SLOW_QUERY_TIMEOUT_MS = 35_000;
+/** Statements that may wait for locks or run long; all others take milliseconds. */
+const SLOW_QUERY = /\bfor update\b|\bpg_advisory|^(create|alter|drop)\b/i;
+/** The error message of `pg` after `query_timeout`. */
+const TIMED_OUT = 'Query read timeout';
 
-async function openServer(url: string, onError: OnDatabaseError, silentMs: number): Promise<Database> {
+async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs: number): Promise<Database> {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
-    connectionTimeoutMillis: silentMs,
+    connectionTimeoutMillis: queryTimeoutMs,
     statement_timeout: 30_000,
     lock_timeout: 30_000,
     keepAlive: true,
@@ -92,19 +92,18 @@ async function openServer(url: string, onError: OnDatabaseError, silentMs: numbe
         oid === INT8 ? Number : pg.types.getTypeParser(oid, format),
     },
   });
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // The pool replaces an idle connection that breaks; without a listener its error would end the process.
   pool.on('error', (error) => onError('connection', error));
-  // So would one that breaks in the moment between the pool's care and ours; the next statement on it fails.
+  // The same for a connection that breaks while the pool hands it over. The next statement on it fails.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool, silentMs) }) });
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool, queryTimeoutMs) }) });
 }
 
 /**
- * Two things the pool leaves to us. PostgreSQL has no NUL in a text: ids come from outside and may hold one, so it is
- * stored, and looked for, as U+FFFD. And a connection in use may break between two statements, or never answer: it
- * must neither end the process nor be used again.
+ * Adds two things to the pool. PostgreSQL text cannot contain NUL, but ids from outside may, so NUL is stored and searched as
+ * U+FFFD. And a connection that breaks between two statements, or stops responding, must not end the process or be reused.
  */
-function hardened(pool: PgPool, silentMs: number): PostgresPool {
+function hardened(pool: PgPool, queryTimeoutMs: number): PostgresPool {
   const cleaned = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value);
   return {
     options: pool.options,
@@ -112,27 +111,27 @@ function hardened(pool: PgPool, silentMs: number): PostgresPool {
     async connect() {
       const client = await pool.connect();
       let broken: Error | undefined;
-      const breaks = (error: Error) => {
+      const onBroken = (error: Error) => {
         broken = error;
       };
-      client.on('error', breaks);
+      client.on('error', onBroken);
       return Object.assign(Object.create(client) as PgClient & PostgresPoolClient, {
         query: (text: string, parameters?: readonly unknown[]) => {
           if (broken !== undefined) return Promise.reject(broken);
           const statement = {
             text,
             values: parameters?.map(cleaned) ?? [],
-            query_timeout: AT_WORK.test(text) ? SILENT_AT_WORK_MS : silentMs,
+            query_timeout: SLOW_QUERY.test(text) ? SLOW_QUERY_TIMEOUT_MS : queryTimeoutMs,
           };
-          const answer = client.query(statement);
-          answer.catch((error: Error) => {
-            if (error.message === UNANSWERED) breaks(error);
+          const result = client.query(statement);
+          result.catch((error: Error) => {
+            if (error.message === TIMED_OUT) onBroken(error);
           });
-          return answer;
+          return result;
         },
         release: (destroy?: boolean) => {
           client.release(broken ?? destroy);
-          client.off('error', breaks);
+          client.off('error', onBroken);
         },
       });
     },
@@ -148,10 +147,10 @@ async function migrate(db: Database): Promise<void> {
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';
   const code = 'code' in error ? String(error.code) : '';
-  if (code === 'ECONNREFUSED') return 'nothing listens at its address; is PostgreSQL running?';
+  if (code === 'ECONNREFUSED') return 'nothing listens at its address; check that PostgreSQL is running';
   if (/not a database|malformed/.test(error.message))
     return 'the file is not a SQLite database, or it is damaged; restore a backup or move it away';
   if (/locked|busy/.test(error.message))
-    return 'another process holds it; is a second Footbridge running on the same DATA_DIR?';
+    return 'another process has locked it; check that no second Footbridge runs on the same DATA_DIR';
   return error.message.split('\n')[0] ?? 'unknown reason';
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import type { Database } from './open-database.ts';
 
-/** A secret that all processes on one database agree on: whoever needs it first makes it. */
+/** Resolves with a secret that all processes on one database share. The first caller generates it. */
 export async function sharedSecret(db: Database, name: string): Promise<string> {
   await db
     .insertInto('shared_secrets')

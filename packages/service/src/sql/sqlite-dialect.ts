@@ -107,7 +107,7 @@ class SqliteDriver implements Driver {
   }
 }
 
-const STATEMENTS_KEPT = 200;
+const MAX_STATEMENTS = 200;
 
 class SqliteConnection implements DatabaseConnection {
   #database: DatabaseSync;
@@ -124,7 +124,7 @@ class SqliteConnection implements DatabaseConnection {
     const parameters = query.parameters.map(toSqlite);
     if (hasRows) {
       const rows = statement.all(...parameters) as R[];
-      // Rows that were only read count too: there are few of them.
+      // Also counts rows that were only read; they are few.
       this.#changed(rows.length);
       return { rows };
     }
@@ -133,7 +133,7 @@ class SqliteConnection implements DatabaseConnection {
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
 
-  /** Begins and ends transactions: no rows, whatever the engine says it changed. */
+  /** Begins or ends a transaction. Not counted as changed rows: SQLite repeats the number of the statement before. */
   control(text: string): void {
     this.#prepared(text).statement.run();
   }
@@ -146,7 +146,7 @@ class SqliteConnection implements DatabaseConnection {
     const known = this.#statements.get(text);
     if (known !== undefined) return known;
     const statement = this.#database.prepare(text);
-    if (this.#statements.size >= STATEMENTS_KEPT) this.#statements.clear();
+    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
     const prepared = { statement, hasRows: statement.columns().length > 0 };
     this.#statements.set(text, prepared);
     return prepared;

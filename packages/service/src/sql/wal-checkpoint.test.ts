@@ -65,7 +65,7 @@ it('does not keep the process alive, and stops with the database', async () => {
   }
 });
 
-it('reports a checkpoint that fails, and writes go on', async () => {
+it('reports a failed checkpoint, and writes continue', async () => {
   const file = join(folder, 'moved.sqlite');
   const errors: [string, unknown][] = [];
   const database = await openDatabase({ engine: 'sqlite', file }, (part, error) =>
