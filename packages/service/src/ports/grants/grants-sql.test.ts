@@ -11,7 +11,7 @@ grantsContract('SQLite', async () => {
   return { databases: [database], close: () => database.close() };
 });
 
-describe.skipIf(!(await hasPostgres()))('with a server', () => {
+describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   let server: Awaited<ReturnType<typeof startPostgres>>;
   beforeAll(async () => {
     server = await startPostgres();

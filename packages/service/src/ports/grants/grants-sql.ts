@@ -8,7 +8,7 @@ import type { Schema } from '../../sql/schema.ts';
 import type { Commit, Grant, GrantKind, Grants, GrantState, GrantView, NewGrant, Tokens } from './grants.ts';
 import type { Vault } from './vault.ts';
 
-export interface SqlGrantsOptions {
+export interface SqlGrantsDeps {
   readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
   readonly clock: Clock;
   readonly vault: Vault;
@@ -17,13 +17,13 @@ export interface SqlGrantsOptions {
 type Row = Selectable<Schema['oauth_grants']>;
 type Queries = Database | Transaction<Schema>;
 
-/** Each refresh on PostgreSQL keeps one pooled connection for the time of a network call; the others must stay free. */
-const EXCLUSIVE_AT_ONCE = 4;
+/** On PostgreSQL a refresh holds a pooled connection during a network call. The limit keeps connections free for other queries. */
+const MAX_CONCURRENT_REFRESHES = 4;
 
-export function createSqlGrants({ database, clock, vault }: SqlGrantsOptions): Grants {
+export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Grants {
   const { db } = database;
-  const inLine = createLine();
-  const slots = createSlots(EXCLUSIVE_AT_ONCE);
+  const withLock = createKeyedMutex();
+  const withSlot = createSemaphore(MAX_CONCURRENT_REFRESHES);
 
   const read = (queries: Queries, kind: GrantKind, ownerId: string) =>
     queries.selectFrom('oauth_grants').selectAll().where('kind', '=', kind).where('owner_id', '=', ownerId);
@@ -47,10 +47,15 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsOptions): G
     const view = viewOf(row);
     const tokens = { accessToken: accessToken ?? '', refreshToken: refreshToken ?? null };
     if (accessToken !== undefined && refreshToken !== undefined) return { ...view, ...tokens };
-    return { ...view, ...tokens, state: 'reauth_required', lastError: 'no encryption key opens this grant' };
+    return {
+      ...view,
+      ...tokens,
+      state: 'reauth_required',
+      lastError: 'no encryption key decrypts this grant',
+    };
   }
 
-  /** Replaces the tokens which were read as `grant`. Whoever refreshed in between was first, and what he stored stays. */
+  /** Replaces the tokens that were read as `grant`, unless they were refreshed in between: then the newer ones stay. */
   async function replace(queries: Queries, grant: Grant, tokens: Tokens): Promise<Grant> {
     const now = after(grant.refreshedAt, clock.now());
     await queries
@@ -74,7 +79,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsOptions): G
     ownerId: string,
     work: (grant: Grant, commit: Commit) => Promise<T>,
   ): Promise<T | undefined> {
-    return slots(() =>
+    return withSlot(() =>
       db.transaction().execute(async (trx) => {
         const row = await read(trx, kind, ownerId).forUpdate().executeTakeFirst();
         if (row === undefined) return undefined;
@@ -84,13 +89,13 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsOptions): G
     );
   }
 
-  // One process owns the file, so a queue in memory is the lock: a transaction would keep everybody else out for the time of a network call.
+  // One process owns the file, so a lock in memory is enough. A transaction would block all other writes during a network call.
   function exclusivelyInFile<T>(
     kind: GrantKind,
     ownerId: string,
     work: (grant: Grant, commit: Commit) => Promise<T>,
   ): Promise<T | undefined> {
-    return inLine(`${kind} ${ownerId}`, async () => {
+    return withLock(`${kind} ${ownerId}`, async () => {
       const row = await read(db, kind, ownerId).executeTakeFirst();
       if (row === undefined) return undefined;
       const grant = opened(row);
@@ -211,10 +216,10 @@ const viewOf = (row: Row): GrantView & { expiresAt: number } => ({
 
 const privatePlace = (locationId: string) => ({ kind: 'private', owner: locationId, field: 'token' });
 
-// `refreshed_at` tells one refresh from the next, so it moves even when the wall clock does not.
+// `refreshed_at` identifies a refresh, so it grows even when the wall clock does not.
 const after = (earlier: number, now: number) => Math.max(now, earlier + 1);
 
-/** On SQLite a commit outlives a power cut only when it is synced, which is worth it for a token that cannot be had again. */
+/** A commit on SQLite survives a power failure only when it is synced. A refresh token that is lost cannot be issued again. */
 function durably<T>(db: Database, task: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
   return db.connection().execute(async (connection) => {
     await sql`pragma synchronous = full`.execute(connection);
@@ -230,31 +235,31 @@ async function guarded<T>(task: () => Promise<T>): Promise<T> {
   try {
     return await task();
   } catch (error) {
-    throw new EngineError('sql', 'the store of tokens does not answer', error);
+    throw new EngineError('sql', 'the token store is unavailable', error);
   }
 }
 
-/** One task at a time per key, in order of asking. */
-function createLine() {
+/** Runs one task at a time per key, in call order. A failed task does not affect the next one. */
+function createKeyedMutex() {
   const tails = new Map<string, Promise<unknown>>();
-  return async function inLine<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const before = tails.get(key) ?? Promise.resolve();
-    const mine = before.then(task, task);
-    const tail = mine.catch(() => {});
+  return async function withLock<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const previous = tails.get(key) ?? Promise.resolve();
+    const result = previous.then(task);
+    const tail = result.catch(() => {});
     tails.set(key, tail);
     try {
-      return await mine;
+      return await result;
     } finally {
       if (tails.get(key) === tail) tails.delete(key);
     }
   };
 }
 
-/** At most `count` tasks at once, whatever their key. */
-function createSlots(count: number) {
+/** Runs at most `count` tasks at once. */
+function createSemaphore(count: number) {
   const waiting: (() => void)[] = [];
   let free = count;
-  return async function inSlot<T>(task: () => Promise<T>): Promise<T> {
+  return async function withSlot<T>(task: () => Promise<T>): Promise<T> {
     if (free > 0) free--;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {

@@ -10,7 +10,7 @@ import type { Grants } from './grants.ts';
 import { createVault } from './vault.ts';
 
 export interface GrantsEngine {
-  /** Handles on one store: two processes' worth where several may share it, else one. */
+  /** Handles on one store: two where several processes may share it, otherwise one. */
   readonly databases: readonly OpenDatabase[];
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ const GRANT = {
 } as const;
 
 export function grantsContract(name: string, createEngine: () => Promise<GrantsEngine>): void {
-  describe(`grants on ${name}`, () => {
+  describe(`grants: ${name}`, () => {
     const keys = [randomBytes(32)];
     let engine: GrantsEngine;
     let clock: FakeClock;
@@ -47,13 +47,13 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
     const [GRANT_KIND, OWNER] = [GRANT.kind, GRANT.ownerId];
     const find = () => grants.find(GRANT_KIND, OWNER);
 
-    it('gives back what was stored', async () => {
+    it('returns a stored grant', async () => {
       await grants.store(GRANT);
       expect(await find()).toMatchObject({ ...GRANT, state: 'active', lastError: null });
       expect(await grants.find('company', OWNER)).toBeUndefined();
     });
 
-    it('O6 leaves nothing readable in the database', async () => {
+    it('O6 stores no readable token in the database', async () => {
       await grants.store(GRANT);
       await grants.setPrivateToken('loc1', 'pit-canary-1');
       for (const table of ['oauth_grants', 'private_tokens']) {
@@ -63,24 +63,24 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       }
     });
 
-    it('O6 refuses tokens that were moved to another row', async () => {
+    it('O6 rejects a ciphertext copied from another row', async () => {
       await grants.store(GRANT);
       await grants.store({ ...GRANT, ownerId: 'loc2', accessToken: 'other' });
       const { db } = database();
-      const { access_token: stolen } = await db
+      const { access_token: copied } = await db
         .selectFrom('oauth_grants')
         .select('access_token')
         .where('owner_id', '=', 'loc2')
         .executeTakeFirstOrThrow();
       await db
         .updateTable('oauth_grants')
-        .set({ access_token: stolen })
+        .set({ access_token: copied })
         .where('owner_id', '=', 'loc1')
         .execute();
       expect(await find()).toMatchObject({ state: 'reauth_required', accessToken: '' });
     });
 
-    it('O6 seals with the newest key on the next refresh', async () => {
+    it('O6 encrypts with the newest key on the next refresh', async () => {
       await grants.store(GRANT);
       const newer = randomBytes(32);
       const rotated = createSqlGrants({
@@ -95,7 +95,7 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(await onlyNewer.find(GRANT_KIND, OWNER)).toMatchObject({ accessToken: 'second' });
     });
 
-    it('a new authorisation heals a dead grant', async () => {
+    it('O8 activates a failed grant again after a new authorisation', async () => {
       const stored = await grants.store(GRANT);
       await grants.note(stored, { state: 'reauth_required', lastError: 'invalid_grant' });
       expect(await find()).toMatchObject({ state: 'reauth_required', lastError: 'invalid_grant' });
@@ -103,7 +103,7 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(await find()).toMatchObject({ state: 'active', lastError: null, accessToken: 'again' });
     });
 
-    it('O8 a failure noted late does not kill a grant that was refreshed meanwhile', async () => {
+    it('O8 ignores a failure of a grant that was refreshed after it was read', async () => {
       const stale = await grants.store(GRANT);
       await grants.exclusively(GRANT_KIND, OWNER, (_grant, commit) =>
         commit({ ...GRANT, accessToken: 'new' }),
@@ -112,27 +112,27 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(await find()).toMatchObject({ state: 'active', accessToken: 'new' });
     });
 
-    it('O7 runs one refresh at a time, each with what the one before it stored', async () => {
+    it('O7 runs one refresh at a time, each with the tokens that the previous one stored', async () => {
       await grants.store(GRANT);
-      let inside = 0;
-      let most = 0;
+      let running = 0;
+      let maxRunning = 0;
       const seen: string[] = [];
-      const bump = (through: Grants) =>
+      const refresh = (through: Grants) =>
         through.exclusively(GRANT_KIND, OWNER, async (grant, commit) => {
-          most = Math.max(most, ++inside);
+          maxRunning = Math.max(maxRunning, ++running);
           seen.push(grant.accessToken);
           await new Promise((resolve) => setTimeout(resolve, 5));
           const saved = await commit({ ...grant, accessToken: `${grant.accessToken}+` });
-          inside--;
+          running--;
           return saved;
         });
-      await Promise.all(Array.from({ length: 12 }, (_, index) => bump(all[index % all.length] ?? grants)));
-      expect(most).toBe(1);
+      await Promise.all(Array.from({ length: 12 }, (_, index) => refresh(all[index % all.length] ?? grants)));
+      expect(maxRunning).toBe(1);
       expect(seen).toEqual(Array.from({ length: 12 }, (_, index) => GRANT.accessToken + '+'.repeat(index)));
       expect((await find())?.accessToken).toBe(GRANT.accessToken + '+'.repeat(12));
     });
 
-    it('lets other grants go on while one is refreshed', async () => {
+    it('O7 does not block other grants while one is refreshed', async () => {
       await grants.store(GRANT);
       await grants.store({ ...GRANT, ownerId: 'loc2' });
       const { promise: held, resolve: release } = Promise.withResolvers<void>();
@@ -145,7 +145,7 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       await first;
     });
 
-    it('a failure inside leaves the grant as it was and lets the next one in', async () => {
+    it('O7 keeps the grant and releases the lock when the work fails', async () => {
       await grants.store(GRANT);
       const broken = grants.exclusively(GRANT_KIND, OWNER, () => Promise.reject(new Error('broken')));
       await expect(broken).rejects.toThrow();
@@ -154,11 +154,11 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       );
     });
 
-    it('runs nothing for a grant that does not exist', async () => {
-      expect(await grants.exclusively(GRANT_KIND, 'nobody', async () => 'ran')).toBeUndefined();
+    it('does not run the work for a grant that does not exist', async () => {
+      expect(await grants.exclusively(GRANT_KIND, 'unknown', async () => 'ran')).toBeUndefined();
     });
 
-    it('lists without tokens, and removes', async () => {
+    it('lists grants without tokens, and removes them', async () => {
       await grants.store(GRANT);
       const [listed, ...rest] = await grants.list();
       expect(rest).toEqual([]);

@@ -1,9 +1,9 @@
-/** A location's own grant, or that of a company whose locations' grants are made from it (O9). */
+/** The grant of a location, or of a company from which the grants of its locations are derived (O9). */
 export type GrantKind = 'location' | 'company';
 
 export interface Tokens {
   readonly accessToken: string;
-  /** Null when the CRM gave none: the grant then lives until the access token expires, or is made anew from its company's. */
+  /** Null when the CRM issued none: the grant then expires with its access token, unless it can be derived again from its company's. */
   readonly refreshToken: string | null;
   readonly expiresAt: number;
 }
@@ -30,17 +30,17 @@ export interface NewGrant extends Tokens {
   readonly companyId: string | null;
 }
 
-/** Puts the new tokens of a refresh in the place of the ones that were read. Resolves once they are on disk. */
+/** Replaces the tokens that were read with those of a refresh. Resolves when they are on disk. */
 export type Commit = (tokens: Tokens) => Promise<Grant>;
 
 /**
  * OAuth grants and private integration tokens at rest. Tokens are encrypted and bound to their row (O6).
  *
- * - `store` puts a new authorisation in place of whatever was there.
- * - `exclusively` runs `work` with the grant as it is stored at that moment, one at a time per grant over all processes that share the
- *   database: a refresh token works once. What `commit` was given is on disk when `exclusively` resolves. Undefined when there is no such grant.
- * - `note` records a failure, unless the grant was refreshed since it was read.
- * - Rejects with EngineError when the database is away.
+ * - `store` replaces any existing grant of the owner.
+ * - `exclusively` runs `work` with the stored grant under a lock that all processes on the database respect, because a refresh
+ *   token works once. Committed tokens are on disk when it resolves. Resolves with undefined when there is no such grant.
+ * - `note` records a failure, unless the grant was refreshed after it was read.
+ * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Grants {
   find(kind: GrantKind, ownerId: string): Promise<Grant | undefined>;
@@ -52,12 +52,12 @@ export interface Grants {
   ): Promise<T | undefined>;
   note(grant: GrantView, failure: { state: GrantState; lastError: string }): Promise<void>;
   list(): Promise<GrantView[]>;
-  /** True when there was one. */
+  /** Resolves with whether the grant existed. */
   remove(kind: GrantKind, ownerId: string): Promise<boolean>;
 
   privateToken(locationId: string): Promise<string | undefined>;
   setPrivateToken(locationId: string, token: string): Promise<void>;
   removePrivateToken(locationId: string): Promise<boolean>;
-  /** Which locations have one, and since when. */
+  /** Lists the locations that have a private token. */
   privateTokens(): Promise<{ locationId: string; updatedAt: number }[]>;
 }

@@ -15,7 +15,7 @@ const secret = fc.string({ unit: 'grapheme' });
 const key = randomBytes(32);
 
 describe('the vault', () => {
-  it('O6 opens what it sealed, at its own place only', () => {
+  it('O6 opens a secret only at the place it was sealed for', () => {
     const vault = createVault([key]);
     fc.assert(
       fc.property(secret, place, place, (text, here, there) => {
@@ -27,7 +27,7 @@ describe('the vault', () => {
     );
   });
 
-  it('O6 holds nothing readable and never the same text twice', () => {
+  it('O6 hides the secret and never produces the same ciphertext twice', () => {
     const vault = createVault([key]);
     const at = { kind: 'location', owner: 'loc', field: 'access_token' };
     const sealed = Array.from({ length: 100 }, () => vault.seal('a-token-to-be-hidden', at));
@@ -36,7 +36,7 @@ describe('the vault', () => {
     for (const text of sealed) expect(text).not.toContain('a-token');
   });
 
-  it('O6 refuses whatever was changed', () => {
+  it('O6 rejects a modified ciphertext', () => {
     const vault = createVault([key]);
     const at = { kind: 'location', owner: 'loc', field: 'access_token' };
     const sealed = vault.seal('token', at);
@@ -46,7 +46,7 @@ describe('the vault', () => {
         fc.constantFrom('A', 'Q', 'z', '0', '_', '-', '.'),
         (index, letter) => {
           const changed = sealed.slice(0, index) + letter + sealed.slice(index + 1);
-          // The last letter of a base64url part may carry bits that decode to nothing.
+          // The last letter of a base64url part may have bits that are not decoded.
           const opened = vault.open(changed, at);
           expect(opened === undefined || opened === 'token').toBe(true);
           if (changed.split('.').length !== 4) expect(opened).toBeUndefined();
@@ -57,7 +57,7 @@ describe('the vault', () => {
       expect(vault.open(junk, at)).toBeUndefined();
   });
 
-  it('O6 seals with the newest key and opens with every key it still has', () => {
+  it('O6 seals with the newest key and opens with every configured key', () => {
     const older = randomBytes(32);
     const at = { kind: 'company', owner: 'c', field: 'refresh_token' };
     const sealedThen = createVault([older]).seal('old', at);
@@ -67,7 +67,7 @@ describe('the vault', () => {
     expect(createVault([key]).open(sealedThen, at)).toBeUndefined();
   });
 
-  it('O6 takes keys of 32 bytes only', () => {
+  it('O6 accepts only keys of 32 bytes', () => {
     for (const length of [0, 16, 31, 33])
       expect(() => createVault([randomBytes(length)])).toThrow('32 bytes');
     expect(() => createVault([]).seal('x', { kind: 'k', owner: 'o', field: 'f' })).toThrow('no encryption');

@@ -4,7 +4,7 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The place a secret belongs to. A ciphertext moved to another place does not open. */
+/** The row and column that a secret belongs to. A ciphertext copied to another place cannot be decrypted there. */
 export interface Place {
   readonly kind: string;
   readonly owner: string;
@@ -12,13 +12,13 @@ export interface Place {
 }
 
 /**
- * Secrets at rest: AES-256-GCM, a fresh 96-bit nonce each, the place as associated data (O6).
- * The first key seals, every key opens: put a new key in front to rotate.
+ * Encrypts secrets at rest with AES-256-GCM, a fresh 96-bit nonce each and the place as associated data (O6).
+ * The first key encrypts, all keys decrypt. To rotate, put a new key in front.
  */
 export interface Vault {
-  /** `keyId.nonce.tag.data` */
+  /** Returns `keyId.nonce.tag.data`. */
   seal(secret: string, place: Place): string;
-  /** Undefined when no key opens it or it is not what was sealed at this place. */
+  /** Returns undefined when no key decrypts it, or when it was sealed for another place. */
   open(sealed: string, place: Place): string | undefined;
 }
 
@@ -31,7 +31,7 @@ export function createVault(keys: readonly Uint8Array[]): Vault {
 
   return {
     seal(secret, place) {
-      if (newest === undefined) throw new RangeError('there is no encryption key');
+      if (newest === undefined) throw new RangeError('no encryption key is configured');
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, newest.key, nonce, { authTagLength: TAG_BYTES });
       cipher.setAAD(associated(place, newest.id));
@@ -58,6 +58,6 @@ export function createVault(keys: readonly Uint8Array[]): Vault {
   };
 }
 
-// Only the owner may hold a bar, and it stands between parts which never do: no two places share a text.
+// Unambiguous: of the four parts only the owner can contain a bar.
 const associated = ({ kind, owner, field }: Place, keyId: string) =>
   Buffer.from(`${kind}|${owner}|${field}|${keyId}`, 'utf8');
