@@ -32,21 +32,21 @@ changesContract('SQLite', async () => {
   return await engineOn([database, database]);
 });
 
-describe.skipIf(!(await hasPostgres()))('on a server', () => {
+describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   let server: Postgres;
   beforeAll(async () => {
     server = await startPostgres();
   });
   afterAll(() => server.stop());
 
-  changesContract('PostgreSQL, two nodes', async () => {
+  changesContract('PostgreSQL, 2 nodes', async () => {
     const url = await server.createDatabase();
     const open = () => openDatabase({ engine: 'postgres', url }, () => {});
     return await engineOn([await open(), await open()]);
   });
 });
 
-describe('changes in a table', () => {
+describe('the SQL changes', () => {
   const undo = undoList();
   afterEach(() => undo.run());
 
@@ -58,16 +58,16 @@ describe('changes in a table', () => {
     const node = async () => {
       const changes = await createSqlChanges({ db, clock, log });
       undo.add(() => changes.close());
-      const heard: string[] = [];
-      changes.listen('license', (subject) => heard.push(subject));
-      return { changes, heard };
+      const received: string[] = [];
+      changes.listen('license', (subject) => received.push(subject));
+      return { changes, received };
     };
     return { db, clock, node };
   }
 
-  it('M8 a row that becomes visible after a later one is heard too', async () => {
+  it('M8 handles a row that becomes visible after one with a higher id', async () => {
     const { db, clock, node } = await start();
-    const { heard } = await node();
+    const { received } = await node();
     const insert = (id: number, subject: string) =>
       db.insertInto('changes').values({ id, topic: 'license', subject, at: clock.now() }).execute();
     await insert(8, 'later');
@@ -75,43 +75,43 @@ describe('changes in a table', () => {
     await insert(7, 'earlier, slow to commit');
     await clock.advance(1000);
     await clock.advance(20_000);
-    expect(heard).toEqual(['later', 'earlier, slow to commit']);
+    expect(received).toEqual(['later', 'earlier, slow to commit']);
   });
 
-  it('M8 what was announced before a node started is not news to it', async () => {
+  it('M8 does not notify a node of changes announced before it started', async () => {
     const { clock, node } = await start();
     const first = await node();
     await first.changes.announce('license', 'old');
     const second = await node();
     await first.changes.announce('license', 'new');
     await clock.advance(1000);
-    expect(second.heard).toEqual(['new']);
+    expect(second.received).toEqual(['new']);
   });
 
-  it('M8 a node whose database was away catches up', async () => {
+  it('M8 catches up after the database was unavailable', async () => {
     const { db, clock, node } = await start();
     const [first, second] = [await node(), await node()];
-    await db.schema.alterTable('changes').renameTo('away').execute();
-    await expect(first.changes.announce('license', 'lost for the others')).rejects.toThrow(/other nodes/);
-    expect(first.heard).toEqual(['lost for the others']);
+    await db.schema.alterTable('changes').renameTo('unavailable').execute();
+    await expect(first.changes.announce('license', 'not announced')).rejects.toThrow(/other nodes/);
+    expect(first.received).toEqual(['not announced']);
     await clock.advance(30_000);
-    await db.schema.alterTable('away').renameTo('changes').execute();
+    await db.schema.alterTable('unavailable').renameTo('changes').execute();
     await first.changes.announce('license', 'lic-1');
     await clock.advance(1000);
-    expect(second.heard).toEqual(['lic-1']);
+    expect(second.received).toEqual(['lic-1']);
   });
 
-  it('M8 a node that was away longer than rows are kept is told that everything may have changed', async () => {
+  it('M8 notifies a node with * when it was disconnected for longer than rows are kept', async () => {
     const { db, clock, node } = await start();
-    const { heard } = await node();
-    await db.schema.alterTable('changes').renameTo('away').execute();
+    const { received } = await node();
+    await db.schema.alterTable('changes').renameTo('unavailable').execute();
     await clock.advance(3_700_000);
-    await db.schema.alterTable('away').renameTo('changes').execute();
+    await db.schema.alterTable('unavailable').renameTo('changes').execute();
     await clock.advance(1000);
-    expect(heard).toEqual(['*']);
+    expect(received).toEqual(['*']);
   });
 
-  it('M8 rows go after an hour', async () => {
+  it('M8 deletes rows after an hour', async () => {
     const { db, clock, node } = await start();
     const { changes } = await node();
     await changes.announce('license', 'lic-1');

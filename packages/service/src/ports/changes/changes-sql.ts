@@ -6,21 +6,21 @@ import type { Changes, Topic } from './changes.ts';
 import { Listeners, TOPICS } from './listeners.ts';
 
 const POLL_MS = 1000;
-/** A number is given before its row can be seen, so a lower one may turn up after a higher one. This long is looked back. */
+/** An id is assigned before its row is committed, so a lower id may become visible after a higher one. Polls look back this far. */
 const OVERLAP_MS = 10_000;
-const KEEP_MS = 3_600_000;
-const PRUNE_MS = 600_000;
+const RETENTION_MS = 3_600_000;
+const PRUNE_INTERVAL_MS = 600_000;
 
-export interface SqlChangesOptions {
+export interface SqlChangesDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
   readonly pollMs?: number;
 }
 
-/** Several nodes on one database: a table that every node reads once a second. */
-export async function createSqlChanges(options: SqlChangesOptions): Promise<Changes> {
-  const changes = new SqlChanges(options);
+/** Several nodes on one database: a table that every node polls once a second. */
+export async function createSqlChanges(deps: SqlChangesDeps): Promise<Changes> {
+  const changes = new SqlChanges(deps);
   await changes.start();
   return changes;
 }
@@ -31,17 +31,17 @@ class SqlChanges implements Changes {
   readonly #log: Logger;
   readonly #pollMs: number;
   readonly #listeners: Listeners;
-  /** Numbers heard of lately and when, oldest first; all up to `#floor` are done with. */
-  readonly #heard = new Map<number, number>();
+  /** The ids handled recently and when, oldest first. All ids up to `#floor` are handled. */
+  readonly #handled = new Map<number, number>();
   #floor = 0;
   #readAt = 0;
   #pruneAt = 0;
-  #away = false;
+  #isFailing = false;
   #closed = false;
   #polling: Promise<void> = Promise.resolve();
   #cancel: () => void = () => {};
 
-  constructor({ db, clock, log, pollMs = POLL_MS }: SqlChangesOptions) {
+  constructor({ db, clock, log, pollMs = POLL_MS }: SqlChangesDeps) {
     this.#db = db;
     this.#clock = clock;
     this.#log = log;
@@ -51,7 +51,7 @@ class SqlChanges implements Changes {
 
   async start(): Promise<void> {
     await this.#skipToNewest();
-    this.#pruneAt = this.#clock.monotonic() + PRUNE_MS;
+    this.#pruneAt = this.#clock.monotonic() + PRUNE_INTERVAL_MS;
     this.#schedule();
   }
 
@@ -63,12 +63,12 @@ class SqlChanges implements Changes {
         .values(row)
         .returning('id')
         .executeTakeFirstOrThrow();
-      this.#heard.set(id, this.#clock.monotonic());
+      this.#handled.set(id, this.#clock.monotonic());
     } catch (cause) {
-      throw new EngineError('sql', 'other nodes cannot be told of a change: the database failed', cause);
+      throw new EngineError('sql', 'a change cannot be announced to other nodes: the database failed', cause);
     } finally {
-      // The change itself is stored already: this node acts on it even when the others cannot be told.
-      this.#listeners.tell(topic, subject);
+      // The change itself is already stored: this node applies it even when the others cannot be notified.
+      this.#listeners.notify(topic, subject);
     }
   }
 
@@ -92,14 +92,19 @@ class SqlChanges implements Changes {
 
   async #poll(): Promise<void> {
     try {
-      if (this.#clock.monotonic() - this.#readAt > KEEP_MS - OVERLAP_MS) await this.#startOver();
+      if (this.#clock.monotonic() - this.#readAt > RETENTION_MS - OVERLAP_MS) await this.#startOver();
       else await this.#read();
       await this.#prune();
-      if (this.#away) this.#log.info({}, 'changes of other nodes are heard again');
-      this.#away = false;
+      if (this.#isFailing)
+        this.#log.info({ event: 'sql.changes_readable' }, 'changes of other nodes readable again');
+      this.#isFailing = false;
     } catch (error) {
-      if (!this.#away) this.#log.warn({ err: error }, 'changes of other nodes cannot be read for now');
-      this.#away = true;
+      if (!this.#isFailing)
+        this.#log.warn(
+          { event: 'sql.changes_unreadable', err: error },
+          'changes of other nodes not readable',
+        );
+      this.#isFailing = true;
     }
   }
 
@@ -113,21 +118,21 @@ class SqlChanges implements Changes {
     const now = this.#clock.monotonic();
     this.#readAt = now;
     for (const { id, topic, subject } of rows) {
-      if (this.#heard.has(id)) continue;
-      this.#heard.set(id, now);
+      if (this.#handled.has(id)) continue;
+      this.#handled.set(id, now);
       const known = TOPICS.find((one) => one === topic);
-      if (known !== undefined) this.#listeners.tell(known, subject);
+      if (known !== undefined) this.#listeners.notify(known, subject);
     }
-    for (const [id, at] of this.#heard) {
+    for (const [id, at] of this.#handled) {
       if (now - at < OVERLAP_MS) break;
-      this.#heard.delete(id);
+      this.#handled.delete(id);
       this.#floor = Math.max(this.#floor, id);
     }
   }
 
   async #startOver(): Promise<void> {
     await this.#skipToNewest();
-    this.#listeners.tellAll();
+    this.#listeners.notifyAll();
   }
 
   async #skipToNewest(): Promise<void> {
@@ -136,16 +141,16 @@ class SqlChanges implements Changes {
       .select((eb) => eb.fn.max('id').as('id'))
       .executeTakeFirst();
     this.#floor = newest?.id ?? 0;
-    this.#heard.clear();
+    this.#handled.clear();
     this.#readAt = this.#clock.monotonic();
   }
 
   async #prune(): Promise<void> {
     if (this.#clock.monotonic() < this.#pruneAt) return;
-    this.#pruneAt = this.#clock.monotonic() + PRUNE_MS;
+    this.#pruneAt = this.#clock.monotonic() + PRUNE_INTERVAL_MS;
     await this.#db
       .deleteFrom('changes')
-      .where('at', '<', this.#clock.now() - KEEP_MS)
+      .where('at', '<', this.#clock.now() - RETENTION_MS)
       .execute();
   }
 }

@@ -1,11 +1,15 @@
-/** What other parts and other nodes must hear of: an allowlist edited, a license suspended, a device revoked, a location reassigned, a token stored. */
+/** What changed: the key allowlist, a license, a device, the owner of a location, a stored token. */
 export type Topic = 'keys' | 'license' | 'device' | 'location' | 'grant';
 
 /**
- * - `announce` reaches every listener on this node before it resolves, and on other nodes within two seconds.
- * - Delivery over nodes is at least once and in order of announcement; a node that was cut off catches up by reading what it missed,
- *   or is told `*` (everything of the topic may have changed) when that is no longer known.
- * - A listener that throws does not keep the others from hearing.
+ * Change notices for all parts of the service on all nodes, so that caches can be invalidated.
+ *
+ * - `announce` calls every listener of this node before it resolves, and the listeners of other nodes within two seconds. It
+ *   rejects with EngineError when other nodes cannot be notified; the listeners of this node are called nevertheless.
+ * - Delivery to other nodes is at least once and in the order of announcement. A node that was disconnected from the engine
+ *   catches up. When the missed notices are no longer stored, its listeners receive the subject `*`: every subject of the topic
+ *   may have changed.
+ * - A listener that throws does not affect the others.
  */
 export interface Changes {
   announce(topic: Topic, subject: string): Promise<void>;

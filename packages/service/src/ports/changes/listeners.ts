@@ -3,7 +3,7 @@ import type { Topic } from './changes.ts';
 
 export const TOPICS: readonly Topic[] = ['keys', 'license', 'device', 'location', 'grant'];
 
-/** Who on this node wants to hear of which topic. */
+/** The listeners of this node, by topic. */
 export class Listeners {
   readonly #byTopic = new Map<Topic, Set<(subject: string) => void>>();
   readonly #log: Logger;
@@ -13,26 +13,29 @@ export class Listeners {
   }
 
   add(topic: Topic, listener: (subject: string) => void): () => void {
-    // A wrapper of its own, so that the same function may listen twice and leave once.
+    // Wrapped, so that the same function can be added twice and removed once.
     const entry = (subject: string) => listener(subject);
-    const those = this.#byTopic.get(topic) ?? new Set();
-    this.#byTopic.set(topic, those.add(entry));
-    return () => those.delete(entry);
+    const listeners = this.#byTopic.get(topic) ?? new Set();
+    this.#byTopic.set(topic, listeners.add(entry));
+    return () => listeners.delete(entry);
   }
 
-  tell(topic: Topic, subject: string): void {
+  notify(topic: Topic, subject: string): void {
     for (const listener of this.#byTopic.get(topic) ?? []) {
       try {
         listener(subject);
       } catch (error) {
-        this.#log.error({ topic, err: error }, 'a listener failed to hear of a change');
+        this.#log.error(
+          { event: 'service.change_listener_failed', topic, err: error },
+          'change listener failed',
+        );
       }
     }
   }
 
-  /** What was missed is no longer known: everything may have changed. */
-  tellAll(): void {
-    for (const topic of TOPICS) this.tell(topic, '*');
+  /** Notices were missed and cannot be read any more: any subject may have changed. */
+  notifyAll(): void {
+    for (const topic of TOPICS) this.notify(topic, '*');
   }
 
   clear(): void {
