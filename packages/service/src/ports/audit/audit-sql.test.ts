@@ -10,7 +10,7 @@ import { createSqlAudit } from './audit-sql.ts';
 
 function auditContract(name: string, open: () => Promise<OpenDatabase>): void {
   describe(`audit: ${name}`, () => {
-    it('M8 the trail is read newest first, page by page, also within one millisecond', async () => {
+    it('M8 lists entries newest first, page by page, also within one millisecond', async () => {
       const database = await open();
       const clock = new FakeClock();
       const audit = createSqlAudit({ db: database.db, clock });
@@ -51,7 +51,7 @@ function auditContract(name: string, open: () => Promise<OpenDatabase>): void {
 
 auditContract('SQLite', () => openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {}));
 
-describe.skipIf(!(await hasPostgres()))('on a server', () => {
+describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   let server: Postgres;
   beforeAll(async () => {
     server = await startPostgres();

@@ -21,7 +21,7 @@ class SqlAudit implements Audit {
 
   async record({ actor, action, target, detail }: AuditRecord): Promise<void> {
     const at = this.#clock.now();
-    // The order of the trail is the order of its ids, which carry their time: also within one millisecond it only grows.
+    // Entries are ordered by their ids, which contain a time: it grows also within one millisecond.
     this.#latest = Math.max(at, this.#latest + 1);
     const entry = {
       id: newRequestId(this.#latest),
@@ -34,7 +34,7 @@ class SqlAudit implements Audit {
     try {
       await this.#db.insertInto('audit').values(entry).execute();
     } catch (cause) {
-      throw new EngineError('sql', 'the audit trail cannot be written: the database failed', cause);
+      throw new EngineError('sql', 'the audit log cannot be written: the database failed', cause);
     }
   }
 
@@ -51,7 +51,7 @@ class SqlAudit implements Audit {
         ...detailOf(detail),
       }));
     } catch (cause) {
-      throw new EngineError('sql', 'the audit trail cannot be read: the database failed', cause);
+      throw new EngineError('sql', 'the audit log cannot be read: the database failed', cause);
     }
   }
 }

@@ -1,12 +1,12 @@
-/** Ids, states and numbers; never a key, token or text of a message. */
+/** Ids, states and numbers, never a key, a token or the text of a message. */
 export type AuditDetail = Readonly<Record<string, string | number | boolean | null>>;
 
-/** What somebody did: `license.created`, `device.revoked`, `location.assigned`, `key.added` … */
 export interface AuditRecord {
-  /** `operator`, or `mac` for what a Mac did with its license. */
+  /** `mac` for an action of a Mac with its license. */
   readonly actor: 'operator' | 'mac';
+  /** `license.created`, `device.revoked`, `location.assigned`, `key.added` … */
   readonly action: string;
-  /** The id of what it was done to. */
+  /** The id of the changed object. */
   readonly target: string;
   readonly detail?: AuditDetail;
 }
@@ -17,10 +17,11 @@ export interface AuditEntry extends AuditRecord {
 }
 
 /**
- * Who did what, when. Entries are only ever added.
+ * The audit log: append-only.
  *
- * - `record` resolves once the entry is stored and rejects with EngineError when it cannot be.
- * - `list` gives the newest first; `before` is the id of the last entry of the page before.
+ * - `record` resolves when the entry is stored.
+ * - `list` resolves with the newest entries first. `before` is the id of the last entry of the previous page.
+ * - Both reject with EngineError when the database is unavailable.
  */
 export interface Audit {
   record(record: AuditRecord): Promise<void>;
