@@ -55,8 +55,8 @@ describe('the SQL changes', () => {
     undo.add(() => database.close());
     const { db } = database;
     const clock = new FakeClock();
-    const node = async () => {
-      const changes = await createSqlChanges({ db, clock, log });
+    const node = async (through = db) => {
+      const changes = await createSqlChanges({ db: through, clock, log });
       undo.add(() => changes.close());
       const received: string[] = [];
       changes.listen('license', (subject) => received.push(subject));
@@ -76,6 +76,29 @@ describe('the SQL changes', () => {
     await clock.advance(1000);
     await clock.advance(20_000);
     expect(received).toEqual(['later', 'earlier, slow to commit']);
+  });
+
+  it('M8 notifies a node once of its own change when a poll reads the row before the insert resolves', async () => {
+    const { db, clock, node } = await start();
+    const { promise: polled, resolve: onPolled } = Promise.withResolvers<void>();
+    const inserts = new WeakSet<object>();
+    const slowInserts = db.withPlugin({
+      transformQuery({ node: query, queryId }) {
+        if (query.kind === 'InsertQueryNode') inserts.add(queryId);
+        return query;
+      },
+      async transformResult({ result, queryId }) {
+        if (inserts.has(queryId)) await polled;
+        return result;
+      },
+    });
+    const { changes, received } = await node(slowInserts);
+    const announced = changes.announce('license', 'lic-1');
+    await clock.advance(1000);
+    expect(received).toEqual(['lic-1']);
+    onPolled();
+    await announced;
+    expect(received).toEqual(['lic-1']);
   });
 
   it('M8 does not notify a node of changes announced before it started', async () => {

@@ -56,20 +56,24 @@ class SqlChanges implements Changes {
   }
 
   async announce(topic: Topic, subject: string): Promise<void> {
-    const row = { topic, subject, at: this.#clock.now() };
+    let isHandled = false;
     try {
-      const { id } = await this.#db
-        .insertInto('changes')
-        .values(row)
-        .returning('id')
-        .executeTakeFirstOrThrow();
+      const id = await this.#insert(topic, subject);
+      // A poll may have read the row before the insert resolved.
+      isHandled = this.#handled.has(id);
       this.#handled.set(id, this.#clock.monotonic());
     } catch (cause) {
       throw new EngineError('sql', 'a change cannot be announced to other nodes: the database failed', cause);
     } finally {
       // The change itself is already stored: this node applies it even when the others cannot be notified.
-      this.#listeners.notify(topic, subject);
+      if (!isHandled) this.#listeners.notify(topic, subject);
     }
+  }
+
+  async #insert(topic: Topic, subject: string): Promise<number> {
+    const row = { topic, subject, at: this.#clock.now() };
+    const { id } = await this.#db.insertInto('changes').values(row).returning('id').executeTakeFirstOrThrow();
+    return id;
   }
 
   listen(topic: Topic, listener: (subject: string) => void): () => void {
