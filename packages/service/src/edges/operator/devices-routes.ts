@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 
 import type { LicenseDesk } from '../../flows/enrol/manage-licenses.ts';
 import type { DeviceOverview, Overview } from '../../flows/enrol/overview.ts';
-import type { DeviceChanged } from '../../ports/licenses/licenses.ts';
+import type { DeviceChangeOutcome } from '../../ports/licenses/licenses.ts';
 import { isoTime, isRowId, refused } from './operator-request.ts';
 
 export interface DeviceRoutesDeps {
@@ -12,7 +12,7 @@ export interface DeviceRoutesDeps {
 
 /** `GET /operator/devices`, `POST /operator/devices/:id/revoke` and `…/restore` (M7, M8). */
 export function devicesRoutes({ desk, overview }: DeviceRoutesDeps) {
-  async function changed(id: string, change: (id: string) => Promise<DeviceChanged>) {
+  async function changed(id: string, change: (id: string) => Promise<DeviceChangeOutcome>) {
     const outcome = isRowId(id) ? await change(id) : NOWHERE;
     if (outcome.kind === 'changed') {
       const device = await overview.device(outcome.device.id);

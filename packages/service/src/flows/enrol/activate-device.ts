@@ -20,11 +20,11 @@ export type Enrolled =
       readonly seats: Seats;
     }
   | { readonly kind: 'invalid'; readonly fault: string }
-  /** Mistyped, unknown or revoked: nobody is told which. */
+  /** Mistyped, unknown or revoked. The caller cannot tell which. */
   | { readonly kind: 'refused_key' }
   | Extract<Activation, { kind: 'suspended' | 'device_revoked' | 'exhausted' }>;
 
-/** License → device (M7): a key and a stable device id take one seat and give a token, shown once. */
+/** Activates devices (M7): a license key and a stable device id take one seat. The device token is returned once. */
 export class Enrolment {
   readonly #deps: EnrolmentDeps;
 
@@ -46,7 +46,7 @@ export class Enrolment {
     if (outcome.kind === 'unknown_key') return { kind: 'refused_key' };
     if (outcome.kind !== 'activated') return outcome;
     const { deviceRow, licenseId, again, seats } = outcome;
-    // A socket that was opened with the former token has to go; of a new device nobody knows yet.
+    // A socket with the previous token must be closed. A new device has none.
     if (again) await this.#deps.changes.announce('device', deviceRow);
     await this.#deps.audit.record({
       actor: 'mac',
@@ -57,7 +57,7 @@ export class Enrolment {
     return { kind: 'activated', deviceToken, again, seats };
   }
 
-  /** Frees the seat of the device that shows this token; false when no active device does. */
+  /** Frees the seat of the device that has this token. Resolves with false when no active device has it. */
   async deactivate(token: string): Promise<boolean> {
     if (!isDeviceToken(token)) return false;
     const device = await this.#deps.licenses.deactivate(hashSecret(token));
@@ -74,18 +74,18 @@ export class Enrolment {
   }
 }
 
-const LONGEST_KEY = 200;
-const LONGEST_LABEL = 128;
+const MAX_KEY_LENGTH = 200;
+const MAX_LABEL_LENGTH = 128;
 
 type Device = Pick<ActivationRequest, 'deviceId' | 'name' | 'osVersion' | 'appVersion'>;
 
-/** The request in its exact types, or what is wrong with it. */
+/** Returns the parsed request, or a message that says what is wrong with it. */
 function readRequest(body: unknown): { licenseKey: string; device: Device } | string {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     return 'The body must be a JSON object.';
   const field = (name: string): unknown => (Object.hasOwn(body, name) ? Reflect.get(body, name) : undefined);
   const licenseKey = field('licenseKey');
-  if (typeof licenseKey !== 'string' || licenseKey.trim() === '' || licenseKey.length > LONGEST_KEY)
+  if (typeof licenseKey !== 'string' || licenseKey.trim() === '' || licenseKey.length > MAX_KEY_LENGTH)
     return 'licenseKey must be the key of the license, as the operator gave it.';
   const deviceId = asDeviceId(field('deviceId'));
   if (deviceId === undefined)
@@ -93,16 +93,16 @@ function readRequest(body: unknown): { licenseKey: string; device: Device } | st
   const name = label(field('name'));
   const osVersion = label(field('osVersion'));
   const appVersion = label(field('appVersion'));
-  if (name === undefined) return `name must be a text of at most ${LONGEST_LABEL} characters.`;
-  if (osVersion === undefined) return `osVersion must be a text of at most ${LONGEST_LABEL} characters.`;
-  if (appVersion === undefined) return `appVersion must be a text of at most ${LONGEST_LABEL} characters.`;
+  if (name === undefined) return `name must be a text of at most ${MAX_LABEL_LENGTH} characters.`;
+  if (osVersion === undefined) return `osVersion must be a text of at most ${MAX_LABEL_LENGTH} characters.`;
+  if (appVersion === undefined) return `appVersion must be a text of at most ${MAX_LABEL_LENGTH} characters.`;
   return { licenseKey, device: { deviceId, name, osVersion, appVersion } };
 }
 
-/** Control characters mean nothing in a name, and PostgreSQL refuses one of them. Absent is empty. */
+/** Replaces control characters, since PostgreSQL rejects NUL. A missing label is empty. */
 function label(value: unknown): string | undefined {
   if (value === undefined) return '';
-  if (typeof value !== 'string' || value.length > LONGEST_LABEL) return undefined;
+  if (typeof value !== 'string' || value.length > MAX_LABEL_LENGTH) return undefined;
   return value
     .replaceAll(/\p{Cc}/gu, ' ')
     .toWellFormed()

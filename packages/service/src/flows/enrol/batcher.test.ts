@@ -2,29 +2,29 @@ import { describe, expect, it } from 'vitest';
 
 import { Batcher } from './batcher.ts';
 
-describe('batcher', () => {
-  it('M7 asks once for all that is wanted within one turn, and answers each', async () => {
-    const asked: (readonly string[])[] = [];
+describe('Batcher', () => {
+  it('M7 loads all keys of one turn in one query, and resolves each lookup', async () => {
+    const loaded: (readonly string[])[] = [];
     const batcher = new Batcher<string, number>(async (keys) => {
-      asked.push(keys);
+      loaded.push(keys);
       return new Map(keys.filter((key) => key !== 'c').map((key) => [key, key.length]));
     });
-    const answers = await Promise.all(['a', 'bb', 'c', 'a'].map((key) => batcher.ask(key)));
-    expect(answers).toEqual([1, 2, undefined, 1]);
-    expect(asked).toEqual([['a', 'bb', 'c']]);
-    expect(await batcher.ask('a')).toBe(1);
-    expect(asked).toHaveLength(2);
+    const values = await Promise.all(['a', 'bb', 'c', 'a'].map((key) => batcher.get(key)));
+    expect(values).toEqual([1, 2, undefined, 1]);
+    expect(loaded).toEqual([['a', 'bb', 'c']]);
+    expect(await batcher.get('a')).toBe(1);
+    expect(loaded).toHaveLength(2);
   });
 
-  it('M7 a failure reaches everybody who waits, and the next batch starts anew', async () => {
+  it('M7 rejects all pending lookups when a query fails, and the next batch succeeds', async () => {
     let down = true;
     const batcher = new Batcher<string, string>(async (keys) => {
       if (down) throw new Error('down');
       return new Map(keys.map((key) => [key, key]));
     });
-    const both = await Promise.allSettled([batcher.ask('a'), batcher.ask('b')]);
+    const both = await Promise.allSettled([batcher.get('a'), batcher.get('b')]);
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     down = false;
-    expect(await batcher.ask('a')).toBe('a');
+    expect(await batcher.get('a')).toBe('a');
   });
 });

@@ -2,7 +2,7 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { describe, expect, it } from 'vitest';
 
-import type { Claim, Owner } from '../../ports/licenses/licenses.ts';
+import type { Claim, LocationOwner } from '../../ports/licenses/licenses.ts';
 import { LocationClaims } from './claim-location.ts';
 
 const loc1 = asLocationId('loc1') ?? expect.fail('not a location');
@@ -10,17 +10,17 @@ const ours = { licenseId: 'lic_1', deviceRow: 'dev_1' };
 const theirs = { licenseId: 'lic_2', deviceRow: 'dev_2' };
 
 function open() {
-  const owners = new Map<LocationId, Owner>();
+  const owners = new Map<LocationId, LocationOwner>();
   const calls: string[] = [];
-  let tell: (subject: string) => void = () => {};
-  let during: () => void = () => {};
+  let notify: (subject: string) => void = () => {};
+  let duringQuery: () => void = () => {};
   const claims = new LocationClaims({
     mode: 'first',
     licenses: {
       async owners(ids) {
         calls.push(`owners ${ids.length}`);
         const found = new Map([...owners].filter(([id]) => ids.includes(id)));
-        during();
+        duringQuery();
         return found;
       },
       async claim({ locationId, licenseId, deviceRow }): Promise<Claim> {
@@ -33,7 +33,7 @@ function open() {
     },
     changes: {
       listen(_topic, listener) {
-        tell = listener;
+        notify = listener;
         return () => {};
       },
     },
@@ -42,18 +42,18 @@ function open() {
     claims,
     owners,
     calls,
-    tell: (subject: string) => tell(subject),
-    meanwhile: (what: () => void) => {
-      during = () => {
-        during = () => {};
-        what();
+    notify: (subject: string) => notify(subject),
+    duringNextQuery: (action: () => void) => {
+      duringQuery = () => {
+        duringQuery = () => {};
+        action();
       };
     },
   };
 }
 
-describe('claims on locations', () => {
-  it('M8 the owner is asked for once, then a Mac that comes back costs nothing', async () => {
+describe('LocationClaims', () => {
+  it('M8 queries the owner once, and needs no query when the Mac reconnects', async () => {
     const { claims, calls } = open();
     for (let again = 0; again < 3; again++) expect(await claims.claim(loc1, ours)).toBe('owned');
     expect(calls).toEqual(['owners 1', 'claim']);
@@ -63,27 +63,27 @@ describe('claims on locations', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('M8 another device of the same license is noted as the one that came last', async () => {
+  it('M8 records another device of the same license as the last one', async () => {
     const { claims, owners } = open();
     await claims.claim(loc1, ours);
     await claims.claim(loc1, { ...ours, deviceRow: 'dev_9' });
     expect(owners.get(loc1)).toEqual({ licenseId: 'lic_1', deviceRow: 'dev_9' });
   });
 
-  it.each(['loc1', '*'])('M8 a change of %s is acted upon', async (subject) => {
-    const { claims, owners, tell } = open();
+  it.each(['loc1', '*'])('M8 queries the owner again after a change notice for %s', async (subject) => {
+    const { claims, owners, notify } = open();
     await claims.claim(loc1, ours);
     owners.set(loc1, theirs);
-    tell(subject);
+    notify(subject);
     expect(await claims.claim(loc1, ours)).toBe('foreign');
   });
 
-  it('M8 an answer that was on its way when the location changed hands is not believed', async () => {
-    const { claims, owners, tell, meanwhile } = open();
+  it('M8 ignores a query result when the owner changes during the query', async () => {
+    const { claims, owners, notify, duringNextQuery } = open();
     owners.set(loc1, ours);
-    meanwhile(() => {
+    duringNextQuery(() => {
       owners.set(loc1, theirs);
-      tell('loc1');
+      notify('loc1');
     });
     expect(await claims.owns(loc1, 'lic_1')).toBe(false);
   });

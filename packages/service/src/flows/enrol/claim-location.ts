@@ -2,7 +2,7 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Changes } from '../../ports/changes/changes.ts';
-import type { Claim, Licenses, Owner } from '../../ports/licenses/licenses.ts';
+import type { Claim, Licenses, LocationOwner } from '../../ports/licenses/licenses.ts';
 import { Batcher } from './batcher.ts';
 
 export interface Claimant {
@@ -16,32 +16,32 @@ export interface LocationClaimsDeps {
   readonly mode: 'first' | 'operator';
 }
 
-const REMEMBERED = 50_000;
+const MAX_CACHED = 50_000;
 
-/** Which license owns a location (M8): answered from memory where it can be, decided by the store where it must be. */
+/** Decides which license owns a location (M8). Known owners are cached; only the store assigns a free location. */
 export class LocationClaims {
   readonly #licenses: LocationClaimsDeps['licenses'];
   readonly #mode: 'first' | 'operator';
-  readonly #owners = new Map<LocationId, Owner>();
-  readonly #unknown: Batcher<LocationId, Owner>;
+  readonly #owners = new Map<LocationId, LocationOwner>();
+  readonly #lookups: Batcher<LocationId, LocationOwner>;
   readonly #unlisten: () => void;
-  #news = 0;
+  #notices = 0;
 
   constructor({ licenses, changes, mode }: LocationClaimsDeps) {
     this.#licenses = licenses;
     this.#mode = mode;
-    this.#unknown = new Batcher((ids) => licenses.owners(ids));
-    this.#unlisten = changes.listen('location', (id) => this.#forget(id));
+    this.#lookups = new Batcher((ids) => licenses.owners(ids));
+    this.#unlisten = changes.listen('location', (id) => this.#evict(id));
   }
 
-  /** Takes the location for a license if it is free and `LOCATION_CLAIM` lets it. */
+  /** Claims the location for a license if it is free and `LOCATION_CLAIM` allows it. */
   async claim(locationId: LocationId, { licenseId, deviceRow }: Claimant): Promise<Claim> {
     const owner = await this.#ownerOf(locationId);
     if (owner !== undefined && owner.licenseId !== licenseId) return 'foreign';
     if (owner?.deviceRow === deviceRow) return 'owned';
-    const news = this.#news;
+    const notices = this.#notices;
     const claim = await this.#licenses.claim({ locationId, licenseId, deviceRow }, this.#mode);
-    if (claim === 'owned') this.#remember(locationId, { licenseId, deviceRow }, news);
+    if (claim === 'owned') this.#add(locationId, { licenseId, deviceRow }, notices);
     return claim;
   }
 
@@ -53,26 +53,28 @@ export class LocationClaims {
     this.#unlisten();
   }
 
-  async #ownerOf(locationId: LocationId): Promise<Owner | undefined> {
+  async #ownerOf(locationId: LocationId): Promise<LocationOwner | undefined> {
     for (;;) {
       const known = this.#owners.get(locationId);
       if (known !== undefined) return known;
-      const news = this.#news;
-      const owner = await this.#unknown.ask(locationId);
-      if (news !== this.#news) continue;
-      if (owner !== undefined) this.#remember(locationId, owner, news);
+      const notices = this.#notices;
+      const owner = await this.#lookups.get(locationId);
+      // A change notice arrived during the query, so the result may be outdated.
+      if (notices !== this.#notices) continue;
+      if (owner !== undefined) this.#add(locationId, owner, notices);
       return owner;
     }
   }
 
-  #remember(locationId: LocationId, owner: Owner, news: number): void {
-    if (news !== this.#news) return;
-    if (this.#owners.size >= REMEMBERED) this.#owners.clear();
+  /** `notices` is the number before the query: an owner read before a later change is not cached. */
+  #add(locationId: LocationId, owner: LocationOwner, notices: number): void {
+    if (notices !== this.#notices) return;
+    if (this.#owners.size >= MAX_CACHED) this.#owners.clear();
     this.#owners.set(locationId, owner);
   }
 
-  #forget(subject: string): void {
-    this.#news++;
+  #evict(subject: string): void {
+    this.#notices++;
     const locationId = asLocationId(subject);
     if (subject === '*') this.#owners.clear();
     else if (locationId !== undefined) this.#owners.delete(locationId);

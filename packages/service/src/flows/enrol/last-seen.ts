@@ -2,17 +2,17 @@ import { every } from '../../clock.ts';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
 import type { Licenses } from '../../ports/licenses/licenses.ts';
-import { nextTurn, slices } from './batcher.ts';
+import { batches, nextTurn } from './batcher.ts';
 
 const FLUSH_MS = 30_000;
 
 export interface LastSeenDeps {
-  readonly licenses: Pick<Licenses, 'seen' | 'updated'>;
+  readonly licenses: Pick<Licenses, 'recordLastSeen' | 'updateVersions'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** When devices came and went, written behind and together: a storm of Macs is one statement. */
+/** Writes when devices were connected last, in the background and in batches. */
 export class LastSeen {
   readonly #licenses: LastSeenDeps['licenses'];
   readonly #clock: Clock;
@@ -28,25 +28,29 @@ export class LastSeen {
     this.#stop = every(clock, FLUSH_MS, () => void this.flush());
   }
 
+  /** Records that the device connects or disconnects now. */
   note(deviceRow: string): void {
     this.#rows.add(deviceRow);
   }
 
-  /** A Mac tells its versions every time it comes; they are stored when they are news. */
+  /** Stores the versions that a Mac reports when they differ from the known ones. */
   async versions(
     known: { deviceRow: string; osVersion: string; appVersion: string },
-    told: { osVersion: string; appVersion: string },
+    reported: { osVersion: string; appVersion: string },
   ): Promise<void> {
-    if (known.osVersion === told.osVersion && known.appVersion === told.appVersion) return;
-    Object.assign(known, told);
+    if (known.osVersion === reported.osVersion && known.appVersion === reported.appVersion) return;
+    Object.assign(known, reported);
     try {
-      await this.#licenses.updated(known.deviceRow, told);
+      await this.#licenses.updateVersions(known.deviceRow, reported);
     } catch (error) {
-      this.#log.warn({ err: error, device: known.deviceRow }, 'the versions of a Mac could not be noted');
+      this.#log.warn(
+        { event: 'license.versions_not_stored', err: error, device: known.deviceRow },
+        'device versions not stored',
+      );
     }
   }
 
-  /** After a flush that is under way, so that closing waits for both. */
+  /** Waits for a flush in progress first, so that closing waits for both. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(() => this.#flush());
     return this.#flushing;
@@ -55,18 +59,21 @@ export class LastSeen {
   async #flush(): Promise<void> {
     const rows = [...this.#rows];
     this.#rows = new Set();
-    for (const some of slices(rows)) {
-      await this.#write(some);
+    for (const batch of batches(rows)) {
+      await this.#write(batch);
       await nextTurn();
     }
   }
 
   async #write(rows: readonly string[]): Promise<void> {
     try {
-      await this.#licenses.seen(rows, this.#clock.now());
+      await this.#licenses.recordLastSeen(rows, this.#clock.now());
     } catch (error) {
       for (const row of rows) this.#rows.add(row);
-      this.#log.warn({ err: error, devices: rows.length }, 'when Macs were seen could not be noted');
+      this.#log.warn(
+        { event: 'license.last_seen_not_stored', err: error, devices: rows.length },
+        'last-seen times not stored, will retry',
+      );
     }
   }
 

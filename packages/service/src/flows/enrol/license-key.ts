@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** Crockford's base 32: no I, L, O, U, so that what is read aloud or copied by hand is not mistaken. */
+/** Crockford's base 32: without I, L, O and U, which are easily misread. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const MISREAD: Readonly<Record<string, string>> = { O: '0', I: '1', L: '1' };
 const PREFIX = 'FB';
@@ -9,15 +9,15 @@ const CHECK_SYMBOLS = 2;
 const GROUP = 5;
 
 export interface NewLicenseKey {
-  /** As people see it: `FB-XXXXX-XXXXX-XXXXX-XXXXX-XXXXX-XXXXX`. */
+  /** The form shown to people: `FB-XXXXX-XXXXX-XXXXX-XXXXX-XXXXX-XXXXX`. */
   readonly shown: string;
-  /** As it is hashed: see `readLicenseKey`. */
+  /** The form that is hashed, as `readLicenseKey` returns it. */
   readonly symbols: string;
-  /** The last group, by which people tell keys apart. */
+  /** The last group, by which the operator tells keys apart. */
   readonly hint: string;
 }
 
-/** 140 random bits and two check symbols. */
+/** Returns a key with 140 random bits and two check symbols. */
 export function newLicenseKey(): NewLicenseKey {
   const values = Array.from({ length: RANDOM_SYMBOLS }, () => randomInt(ALPHABET.length));
   const symbols = [...values, ...checkSymbols(values)].map((value) => ALPHABET[value]).join('');
@@ -26,9 +26,8 @@ export function newLicenseKey(): NewLicenseKey {
 }
 
 /**
- * Reads a key as a person may have typed it: case, spaces, dashes and the prefix do not matter, and look-alike letters
- * are taken for the digits they resemble. Undefined when it cannot be a key: up to two wrong symbols, or any two that
- * changed places, never go unnoticed.
+ * Reads a typed key. Case, spaces, dashes and the prefix do not matter, and look-alike letters are read as digits. Returns
+ * undefined when the check symbols do not match: up to two wrong symbols, or two swapped ones, are always detected.
  */
 export function readLicenseKey(typed: string): string | undefined {
   const bare = typed.toUpperCase().replaceAll(/[\s\p{Pd}]/gu, '');

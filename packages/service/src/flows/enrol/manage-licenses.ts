@@ -3,11 +3,11 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Audit, AuditDetail } from '../../ports/audit/audit.ts';
 import type { Changes, Topic } from '../../ports/changes/changes.ts';
 import type {
-  Assigned,
-  DeviceChanged,
+  AssignOutcome,
+  DeviceChangeOutcome,
   License,
   LicenseChange,
-  LicenseChanged,
+  LicenseChangeOutcome,
   Licenses,
 } from '../../ports/licenses/licenses.ts';
 import { hashSecret } from '../../ports/licenses/secret-hash.ts';
@@ -25,8 +25,8 @@ export interface LicenseDeskDeps {
 }
 
 /**
- * What the operator does with licenses, devices and locations. Every deed is stored, told to all nodes, which act on
- * their sockets, and written into the audit trail. Doing the same again tells everybody again.
+ * The operator's changes of licenses, devices and locations. Each change is stored, announced to all nodes, which close the
+ * sockets it affects, and recorded in the audit log. Repeating a change announces it again.
  */
 export class LicenseDesk {
   readonly #deps: LicenseDeskDeps;
@@ -35,60 +35,63 @@ export class LicenseDesk {
     this.#deps = deps;
   }
 
-  /** The key is part of the answer and of nothing else, ever. */
-  async createLicense(wish: { label: string; maxSeats: number }): Promise<{ license: License; key: string }> {
+  /** The result is the only place where the key appears. */
+  async createLicense(request: {
+    label: string;
+    maxSeats: number;
+  }): Promise<{ license: License; key: string }> {
     const key = newLicenseKey();
     const keyHash = hashSecret(key.symbols);
-    const license = await this.#deps.licenses.createLicense({ ...wish, keyHash, keyHint: key.hint });
-    await this.#note('license.created', license.id, { maxSeats: wish.maxSeats });
+    const license = await this.#deps.licenses.createLicense({ ...request, keyHash, keyHint: key.hint });
+    await this.#record('license.created', license.id, { maxSeats: request.maxSeats });
     return { license, key: key.shown };
   }
 
-  async changeLicense(id: string, change: LicenseChange): Promise<LicenseChanged> {
+  async changeLicense(id: string, change: LicenseChange): Promise<LicenseChangeOutcome> {
     const outcome = await this.#deps.licenses.changeLicense(id, change);
     if (outcome.kind !== 'changed') return outcome;
     const { status, seats } = outcome.license;
-    await this.#tell('license', id);
-    await this.#note('license.changed', id, { from: outcome.before, to: status, maxSeats: seats.max });
+    await this.#announce('license', id);
+    await this.#record('license.changed', id, { from: outcome.before, to: status, maxSeats: seats.max });
     return outcome;
   }
 
-  async revokeDevice(deviceRow: string): Promise<DeviceChanged> {
+  async revokeDevice(deviceRow: string): Promise<DeviceChangeOutcome> {
     return await this.#deviceChanged('device.revoked', await this.#deps.licenses.revokeDevice(deviceRow));
   }
 
-  async restoreDevice(deviceRow: string): Promise<DeviceChanged> {
+  async restoreDevice(deviceRow: string): Promise<DeviceChangeOutcome> {
     return await this.#deviceChanged('device.restored', await this.#deps.licenses.restoreDevice(deviceRow));
   }
 
-  async #deviceChanged(action: string, outcome: DeviceChanged): Promise<DeviceChanged> {
+  async #deviceChanged(action: string, outcome: DeviceChangeOutcome): Promise<DeviceChangeOutcome> {
     if (outcome.kind !== 'changed') return outcome;
-    await this.#tell('device', outcome.device.id);
-    await this.#note(action, outcome.device.id, { licenseId: outcome.device.licenseId });
+    await this.#announce('device', outcome.device.id);
+    await this.#record(action, outcome.device.id, { licenseId: outcome.device.licenseId });
     return outcome;
   }
 
-  /** Gives the location to a license, or with null to nobody. */
-  async assignLocation(locationId: LocationId, licenseId: string | null): Promise<Assigned> {
+  /** Assigns the location to a license, or releases it with null. */
+  async assignLocation(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome> {
     const outcome = await this.#deps.licenses.assign(locationId, licenseId);
     if (outcome.kind !== 'changed') return outcome;
-    await this.#tell('location', locationId);
+    await this.#announce('location', locationId);
     const action = licenseId === null ? 'location.released' : 'location.assigned';
-    await this.#note(action, locationId, { from: outcome.before, to: licenseId });
+    await this.#record(action, locationId, { from: outcome.before, to: licenseId });
     return outcome;
   }
 
-  /** Sends away the Mac that holds the location; it may come back. */
+  /** Disconnects the Mac that holds the location. The Mac may reconnect. */
   async disconnectLocation(locationId: LocationId): Promise<void> {
     await this.#deps.switchboard.disconnect(locationId);
-    await this.#note('location.disconnected', locationId, {});
+    await this.#record('location.disconnected', locationId, {});
   }
 
-  async #tell(topic: Topic, subject: string): Promise<void> {
+  async #announce(topic: Topic, subject: string): Promise<void> {
     await this.#deps.changes.announce(topic, subject);
   }
 
-  async #note(action: string, target: string, detail: AuditDetail): Promise<void> {
+  async #record(action: string, target: string, detail: AuditDetail): Promise<void> {
     await this.#deps.audit.record({ actor: 'operator', action, target, detail });
   }
 }

@@ -3,7 +3,7 @@ import type { Device, License, Licenses, Location } from '../../ports/licenses/l
 import type { LocationState } from '../../ports/licenses/transitions.ts';
 import type { Occupant, Switchboard } from '../../ports/switchboard/switchboard.ts';
 
-/** What is known of a location's grant; comes from whoever keeps grants. */
+/** The grant of a location. */
 export interface GrantState {
   readonly state: string;
   readonly expiresAt: number | null;
@@ -19,7 +19,7 @@ export interface OverviewDeps {
 
 export interface DeviceOverview extends Device {
   readonly license: string;
-  /** The locations it holds at this moment, on any node. */
+  /** The locations that the device holds now, on any node. */
   readonly connectedTo: readonly string[];
 }
 
@@ -28,9 +28,9 @@ export interface LocationOverview {
   readonly state: LocationState;
   readonly licenseId: string | null;
   readonly license: string | null;
-  /** Who holds it at this moment. */
+  /** The Mac that holds the location now. */
   readonly connected: ConnectedMac | null;
-  /** Who bound it last. */
+  /** The device that bound the location last. */
   readonly lastDevice: { readonly id: string; readonly deviceId: string; readonly name: string } | null;
   readonly oauth: GrantState | null;
 }
@@ -43,7 +43,7 @@ export interface ConnectedMac {
   readonly epoch: number;
 }
 
-/** Licenses, devices and locations together with who is connected, as the operator sees them. */
+/** Licenses, devices and locations with the connected Macs, for the operator. */
 export class Overview {
   readonly #deps: OverviewDeps;
 
@@ -56,9 +56,9 @@ export class Overview {
   }
 
   async devices(): Promise<DeviceOverview[]> {
-    const { devices, labels, occupants, locations } = await this.#read();
+    const { devices, labels, macs, locations } = await this.#read();
     const held = new Map<string, string[]>();
-    for (const { locationId, deviceId } of occupants) {
+    for (const { locationId, deviceId } of macs) {
       const key = nameOf(locations.get(locationId)?.licenseId, deviceId);
       held.set(key, [...(held.get(key) ?? []), locationId]);
     }
@@ -73,13 +73,13 @@ export class Overview {
     return (await this.devices()).find((device) => device.id === id);
   }
 
-  /** Those that a license or a Mac asked for, and those that only have a grant so far. */
+  /** Locations that a license owns or a Mac requested, and those that only have a grant. */
   async locations(): Promise<LocationOverview[]> {
-    const { devices, labels, occupants, locations, grants } = await this.#read();
-    const occupied = new Map(occupants.map((occupant) => [String(occupant.locationId), occupant]));
+    const { devices, labels, macs, locations, grants } = await this.#read();
+    const macByLocation = new Map(macs.map((mac) => [String(mac.locationId), mac]));
     const byRow = new Map(devices.map((device) => [device.id, device]));
     const byName = new Map(devices.map((device) => [nameOf(device.licenseId, device.deviceId), device]));
-    const ids = new Set([...locations.keys(), ...grants.keys(), ...occupied.keys()]);
+    const ids = new Set([...locations.keys(), ...grants.keys(), ...macByLocation.keys()]);
     return [...ids].toSorted().map((locationId) => {
       const { state = 'unassigned', licenseId = null, deviceRow = null } = locations.get(locationId) ?? {};
       const last = byRow.get(deviceRow ?? '');
@@ -88,7 +88,7 @@ export class Overview {
         state,
         licenseId,
         license: licenseId === null ? null : (labels.get(licenseId) ?? null),
-        connected: connectedMac(occupied.get(locationId), byName, licenseId),
+        connected: connectedMac(macByLocation.get(locationId), byName, licenseId),
         lastDevice: last === undefined ? null : { id: last.id, deviceId: last.deviceId, name: last.name },
         oauth: grants.get(locationId) ?? null,
       };
@@ -101,7 +101,7 @@ export class Overview {
 
   async #read() {
     const { licenses, switchboard, grantStates } = this.#deps;
-    const [all, devices, locations, occupants, grants] = await Promise.all([
+    const [all, devices, locations, macs, grants] = await Promise.all([
       licenses.listLicenses(),
       licenses.listDevices(),
       licenses.listLocations(),
@@ -112,22 +112,22 @@ export class Overview {
       labels: new Map(all.map(({ id, label }) => [id, label])),
       devices,
       locations: new Map<string, Location>(locations.map((location) => [location.locationId, location])),
-      occupants,
+      macs,
       grants,
     };
   }
 }
 
-/** A deviceId is unique only within its license, and a location is held only by Macs of the license that owns it. */
+/** A deviceId is unique only within its license. Only Macs of the license that owns a location can hold it. */
 const nameOf = (licenseId: string | null | undefined, deviceId: string) => `${licenseId} ${deviceId}`;
 
 function connectedMac(
-  occupant: Occupant | undefined,
+  mac: Occupant | undefined,
   devices: ReadonlyMap<string, Device>,
   licenseId: string | null,
 ): ConnectedMac | null {
-  if (occupant === undefined) return null;
-  const { deviceId, since, node, epoch } = occupant;
+  if (mac === undefined) return null;
+  const { deviceId, since, node, epoch } = mac;
   const name = devices.get(nameOf(licenseId, deviceId))?.name ?? '';
   return { deviceId, name, since, node, epoch };
 }

@@ -8,11 +8,11 @@ import { hashSecret, newDeviceToken } from '../../ports/licenses/secret-hash.ts'
 import { nextTurn } from './batcher.ts';
 import { Recognition } from './recognise-device.ts';
 
-/** A store that can be slow or away, and counts what it is asked. */
+/** A store that can be slow or unavailable, and counts its queries. */
 class Store {
   readonly rows = new Map<string, Standing>();
-  questions = 0;
-  asked = 0;
+  queries = 0;
+  keys = 0;
   down = false;
   slow: Promise<void> | undefined;
 
@@ -46,21 +46,21 @@ class Store {
   }
 
   async #find(by: (standing: Standing) => string, keys: readonly string[]): Promise<Map<string, Standing>> {
-    this.questions++;
-    this.asked += keys.length;
+    this.queries++;
+    this.keys += keys.length;
     const now = [...this.rows.values()];
     await this.slow;
-    if (this.down) throw new Error('the database is away');
+    if (this.down) throw new Error('the database is unavailable');
     return new Map(now.filter((standing) => keys.includes(by(standing))).map((one) => [by(one), one]));
   }
 }
 
-describe('recognition', () => {
+describe('Recognition', () => {
   let store: Store;
   let clock: FakeClock;
   let recognition: Recognition;
   let listeners: Map<Topic, (subject: string) => void>;
-  const tell = (topic: Topic, subject: string) => listeners.get(topic)?.(subject);
+  const notify = (topic: Topic, subject: string) => listeners.get(topic)?.(subject);
 
   beforeEach(() => {
     store = new Store();
@@ -76,27 +76,27 @@ describe('recognition', () => {
   });
   afterEach(() => recognition.close());
 
-  it('M7 a token is looked up once and then known, a made-up one is never remembered', async () => {
+  it('M7 queries a valid token once and then caches it, and never caches an invalid one', async () => {
     const token = newDeviceToken();
     store.add(token);
     const bearer = await recognition.recognise(token);
     expect(bearer).toMatchObject({ deviceRow: 'dev_0', repute: 'good' });
     expect(recognition.recognise(token)).toBe(bearer);
-    expect(store.questions).toBe(1);
+    expect(store.queries).toBe(1);
     for (let again = 0; again < 2; again++)
       expect(await recognition.recognise(newDeviceToken())).toBeUndefined();
-    expect(store.questions).toBe(3);
+    expect(store.queries).toBe(3);
     expect(recognition.recognise('not a token')).toBeUndefined();
     expect(recognition.recognise('')).toBeUndefined();
-    expect(store.questions).toBe(3);
+    expect(store.queries).toBe(3);
   });
 
-  it('M7 a storm of unknown Macs costs a handful of questions', async () => {
+  it('M7 authenticates 300 uncached Macs with two queries', async () => {
     const tokens = Array.from({ length: 300 }, () => newDeviceToken());
     for (const token of tokens) store.add(token);
     const bearers = await Promise.all(tokens.map(async (token) => recognition.recognise(token)));
     expect(bearers.every((bearer) => bearer?.repute === 'good')).toBe(true);
-    expect(store.questions).toBe(2);
+    expect(store.queries).toBe(2);
   });
 
   it.each<[string, Partial<Standing>, string]>([
@@ -104,7 +104,7 @@ describe('recognition', () => {
     ['a revoked license', { license: 'revoked' }, 'gone'],
     ['a revoked device', { device: 'revoked' }, 'gone'],
     ['a deactivated device', { device: 'deactivated' }, 'gone'],
-  ])('M8 the token of %s is known for what it is and not remembered', async (_what, more, repute) => {
+  ])('M8 returns the status of %s and does not cache the token', async (_case, more, repute) => {
     const token = newDeviceToken();
     const { deviceRow } = store.add(token, more);
     expect(await recognition.recognise(token)).toMatchObject({ repute });
@@ -118,108 +118,108 @@ describe('recognition', () => {
     ['the device is revoked', 'device', 'dev_0', { device: 'revoked' }, 'gone'],
     ['it was activated again', 'device', 'dev_0', { tokenHash: hashSecret('another') }, 'replaced'],
     ['everything may have changed', 'device', '*', { device: 'revoked' }, 'gone'],
-  ])('M8 whoever holds a bearer sees it turn when %s', async (_what, topic, subject, more, repute) => {
+  ])('M8 updates the shared identity when %s', async (_case, topic, subject, more, repute) => {
     const token = newDeviceToken();
     store.add(token);
     const bearer = (await recognition.recognise(token)) ?? expect.fail('unknown');
     recognition.hold(bearer);
-    let turned = 0;
-    recognition.onTurned(() => turned++);
+    let notified = 0;
+    recognition.onTurned(() => notified++);
     store.change('dev_0', more);
-    tell(topic, subject);
+    notify(topic, subject);
     expect(await recognition.confirm(bearer)).toBe(repute);
     await nextTurn();
-    expect([bearer.repute, turned]).toEqual([repute, 1]);
+    expect([bearer.repute, notified]).toEqual([repute, 1]);
     expect((await recognition.recognise(token))?.repute).not.toBe('good');
   });
 
-  it('M8 news of others change nothing, and cost nothing', async () => {
+  it('M8 ignores change notices for other devices, without a query', async () => {
     const token = newDeviceToken();
     store.add(token);
     const bearer = await recognition.recognise(token);
-    tell('license', 'lic_2');
-    tell('device', 'dev_7');
+    notify('license', 'lic_2');
+    notify('device', 'dev_7');
     expect(recognition.recognise(token)).toBe(bearer);
     await nextTurn();
-    expect(store.questions).toBe(1);
+    expect(store.queries).toBe(1);
   });
 
-  it('M8 an answer that was on its way when the news came is not believed', async () => {
+  it('M8 repeats a query when a change notice arrives during it', async () => {
     const token = newDeviceToken();
     store.add(token);
     const { promise, resolve } = Promise.withResolvers<void>();
     store.slow = promise;
-    const asked = recognition.recognise(token);
+    const pending = recognition.recognise(token);
     await nextTurn();
     await nextTurn();
     store.change('dev_0', { device: 'revoked' });
-    tell('device', 'dev_0');
+    notify('device', 'dev_0');
     store.slow = undefined;
     resolve();
-    expect(await asked).toMatchObject({ repute: 'gone' });
+    expect(await pending).toMatchObject({ repute: 'gone' });
   });
 
-  it('M8 news that come while older ones are looked into are looked into as well', async () => {
+  it('M8 checks a change notice that arrives while an earlier one is checked', async () => {
     const token = newDeviceToken();
     store.add(token);
     const bearer = (await recognition.recognise(token)) ?? expect.fail('unknown');
     const { promise, resolve } = Promise.withResolvers<void>();
     store.slow = promise;
-    tell('license', 'lic_1');
+    notify('license', 'lic_1');
     await nextTurn();
     store.change('dev_0', { license: 'suspended' });
-    tell('license', 'lic_1');
+    notify('license', 'lic_1');
     store.slow = undefined;
     resolve();
     for (let turn = 0; turn < 5; turn++) await nextTurn();
     expect(bearer.repute).toBe('suspended');
   });
 
-  it('M8 while the database is away nobody is thrown out, and the news are looked into afterwards', async () => {
+  it('M8 keeps devices connected while the database is unavailable, and checks the notices afterwards', async () => {
     const token = newDeviceToken();
     store.add(token);
     const bearer = (await recognition.recognise(token)) ?? expect.fail('unknown');
     store.down = true;
     store.change('dev_0', { device: 'revoked' });
-    tell('device', 'dev_0');
+    notify('device', 'dev_0');
     await clock.advance(5000);
     expect(bearer.repute).toBe('good');
-    await expect(recognition.recognise(token)).rejects.toThrow(/away/);
+    await expect(recognition.recognise(token)).rejects.toThrow(/unavailable/);
     store.down = false;
     await clock.advance(1000);
     expect(bearer.repute).toBe('gone');
   });
 
-  it('M8 news that never came are found within five minutes', async () => {
+  it('M8 finds a change without a notice within five minutes', async () => {
     const tokens = Array.from({ length: 150 }, () => newDeviceToken());
     for (const token of tokens) store.add(token);
     const bearers = await Promise.all(tokens.map(async (token) => recognition.recognise(token)));
     for (const bearer of bearers) if (bearer !== undefined) recognition.hold(bearer);
     store.change('dev_77', { device: 'revoked' });
-    let turned = 0;
-    recognition.onTurned(() => turned++);
-    store.asked = 0;
+    let notified = 0;
+    recognition.onTurned(() => notified++);
+    store.keys = 0;
     await clock.advance(305_000);
     expect(bearers.filter((bearer) => bearer?.repute === 'gone').map((bearer) => bearer?.deviceRow)).toEqual([
       'dev_77',
     ]);
-    expect(turned).toBe(1);
-    expect(store.asked).toBeLessThan(320);
+    expect(notified).toBe(1);
+    expect(store.keys).toBeLessThan(320);
   });
 
-  it('M7 a Mac that is gone is remembered for ten minutes, one that is there for as long as it stays', async () => {
-    const [there, gone] = [newDeviceToken(), newDeviceToken()];
-    for (const token of [there, gone]) {
+  it('M7 caches a disconnected Mac for ten minutes, and a connected one without limit', async () => {
+    const [connected, disconnected] = [newDeviceToken(), newDeviceToken()];
+    for (const token of [connected, disconnected]) {
       store.add(token);
       const bearer = await recognition.recognise(token);
       if (bearer !== undefined) recognition.hold(bearer);
     }
-    const left = await recognition.recognise(gone);
-    if (left !== undefined) recognition.letGo(left);
+    const former = await recognition.recognise(disconnected);
+    if (former !== undefined) recognition.letGo(former);
     await clock.advance(590_000);
-    expect(recognition.recognise(gone)).toBe(left);
+    expect(recognition.recognise(disconnected)).toBe(former);
     await clock.advance(200_000);
-    expect(recognition.recognise(gone)).toBeInstanceOf(Promise);
-    expect(recognition.recognise(there)).toMatchObject({ deviceRow: 'dev_0' });
+    expect(recognition.recognise(disconnected)).toBeInstanceOf(Promise);
+    expect(recognition.recognise(connected)).toMatchObject({ deviceRow: 'dev_0' });
   });
 });

@@ -4,33 +4,37 @@ import type { Logger } from '../../log.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Licenses, Standing } from '../../ports/licenses/licenses.ts';
 import { hashSecret, isDeviceToken, sameHash } from '../../ports/licenses/secret-hash.ts';
-import { AT_ONCE, Batcher, nextTurn } from './batcher.ts';
+import { Batcher, MAX_BATCH, nextTurn } from './batcher.ts';
 
-/** `suspended`: the license is. `gone`: device or license are no longer active. `replaced`: the device was activated again. */
+/**
+ * - `suspended`: the license is suspended.
+ * - `gone`: the device or its license is not active any more.
+ * - `replaced`: the device was activated again and has another token.
+ */
 export type Repute = 'good' | 'suspended' | 'gone' | 'replaced';
 
 /**
- * A device that showed its token: one object per token, shared by everybody on this node who deals with it.
- * `repute` starts good or bad and only ever turns bad; whoever holds the bearer sees it turn.
+ * The device that a token belongs to: one object per token, shared by all callers on this node. `repute` never returns to `good`
+ * once it has changed, and every holder of the object sees the change.
  */
 export interface Bearer {
   readonly tokenHash: string;
   readonly deviceRow: string;
   readonly deviceId: string;
   readonly licenseId: string;
-  /** As the Mac told last. */
+  /** The versions that the Mac reported last. */
   osVersion: string;
   appVersion: string;
   readonly repute: Repute;
 }
 
-interface Known extends Bearer {
+interface CachedDevice extends Bearer {
   repute: Repute;
-  /** Open sockets; while there are any, the bearer is remembered. */
+  /** The number of open sockets. The device stays cached while there are any. */
   holders: number;
   idleSince: number;
-  /** Counts the news that concern it and were not looked into yet. */
-  doubts: number;
+  /** The number of change notices for this device that were not checked yet. */
+  unchecked: number;
 }
 
 export interface RecognitionDeps {
@@ -40,74 +44,77 @@ export interface RecognitionDeps {
   readonly log: Logger;
 }
 
-/** How long a Mac that went away is remembered, so that a storm of reconnects asks the database for nothing. */
+/** A disconnected device stays cached this long, so that mass reconnects need no queries. */
 const IDLE_MS = 600_000;
-/** Everybody is looked at once in this time: news die with the node that had them to tell. */
+/** Every cached device is re-checked once per round: a change notice is lost if its node dies before sending it. */
 const ROUND_SEC = 300;
 const RETRY_MS = 1000;
 
-/** Who a token belongs to: answered from memory, kept true by the `changes` port. */
+/** Authenticates device tokens (M7) from a cache that change notices keep up to date (M8). */
 export class Recognition {
   readonly #licenses: RecognitionDeps['licenses'];
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** Only tokens of good repute are remembered, so nobody can fill this with made-up ones. */
-  readonly #known = new Map<string, Known>();
-  readonly #tokens: Batcher<string, Standing>;
-  readonly #rows: Batcher<string, Standing>;
-  readonly #doubted = new Set<Known>();
+  /** By token hash. Only valid tokens are cached, so that invalid ones cannot fill the memory. */
+  readonly #cache = new Map<string, CachedDevice>();
+  readonly #byToken: Batcher<string, Standing>;
+  readonly #byRow: Batcher<string, Standing>;
+  readonly #unchecked = new Set<CachedDevice>();
   readonly #listeners = new Set<() => void>();
-  readonly #undo: (() => void)[];
-  #round: Iterator<Known> | undefined;
-  #settling: Promise<void> | undefined;
-  #news = 0;
-  #telling = false;
+  readonly #cleanup: (() => void)[];
+  #round: Iterator<CachedDevice> | undefined;
+  #checking: Promise<void> | undefined;
+  #notices = 0;
+  #isNotifying = false;
   readonly #closed = new AbortController();
 
   constructor({ licenses, changes, clock, log }: RecognitionDeps) {
     this.#licenses = licenses;
     this.#clock = clock;
     this.#log = log;
-    this.#tokens = new Batcher((hashes) => licenses.standingsByToken(hashes));
-    this.#rows = new Batcher((rows) => licenses.standingsByRow(rows));
-    this.#undo = [
-      changes.listen('license', (id) => this.#doubt((bearer) => id === '*' || bearer.licenseId === id)),
-      changes.listen('device', (row) => this.#doubt((bearer) => row === '*' || bearer.deviceRow === row)),
-      every(clock, 1000, () => void this.#walk()),
+    this.#byToken = new Batcher((hashes) => licenses.standingsByToken(hashes));
+    this.#byRow = new Batcher((rows) => licenses.standingsByRow(rows));
+    this.#cleanup = [
+      changes.listen('license', (id) => this.#onNotice((device) => id === '*' || device.licenseId === id)),
+      changes.listen('device', (row) => this.#onNotice((device) => row === '*' || device.deviceRow === row)),
+      every(clock, 1000, () => void this.#checkNext()),
     ];
   }
 
-  /** Who shows this token, whatever their repute; undefined when no device does. Mostly answers from memory, at once. */
+  /**
+   * Returns the device of a token, in any status, or undefined when there is none. Synchronous for a cached device without
+   * unchecked notices. Rejects when the database is unavailable.
+   */
   recognise(token: string): Bearer | undefined | Promise<Bearer | undefined> {
     if (!isDeviceToken(token)) return undefined;
     const tokenHash = hashSecret(token);
-    const known = this.#known.get(tokenHash);
-    if (known === undefined) return this.#lookUp(tokenHash);
-    return known.doubts === 0 ? known : this.#settled(known);
+    const cached = this.#cache.get(tokenHash);
+    if (cached === undefined) return this.#lookUp(tokenHash);
+    return cached.unchecked === 0 ? cached : this.#checked(cached);
   }
 
-  /** What is true of the bearer now: waits when there are news that concern it and were not looked into yet. */
-  async confirm(bearer: Bearer): Promise<Repute> {
-    const known = this.#known.get(bearer.tokenHash);
-    if (known === bearer && known.doubts > 0) await this.#settled(known);
-    return bearer.repute;
+  /** Resolves with the current status. Waits for the check of change notices that have arrived. */
+  async confirm(device: Bearer): Promise<Repute> {
+    const cached = this.#cache.get(device.tokenHash);
+    if (cached === device && cached.unchecked > 0) await this.#checked(cached);
+    return device.repute;
   }
 
-  /** A socket was opened with this token. */
-  hold(bearer: Bearer): void {
-    const known = this.#known.get(bearer.tokenHash);
-    if (known === bearer) known.holders++;
+  /** Call when a socket of the device opens: keeps the device cached. */
+  hold(device: Bearer): void {
+    const cached = this.#cache.get(device.tokenHash);
+    if (cached === device) cached.holders++;
   }
 
-  /** That socket is gone. */
-  letGo(bearer: Bearer): void {
-    const known = this.#known.get(bearer.tokenHash);
-    if (known !== bearer) return;
-    known.holders--;
-    known.idleSince = this.#clock.monotonic();
+  /** Call when the socket closes. */
+  letGo(device: Bearer): void {
+    const cached = this.#cache.get(device.tokenHash);
+    if (cached !== device) return;
+    cached.holders--;
+    cached.idleSince = this.#clock.monotonic();
   }
 
-  /** Calls back after bearers turned bad; the listener looks for itself which. */
+  /** Calls the listener after the status of devices changed. The listener checks which ones did. */
   onTurned(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -115,30 +122,30 @@ export class Recognition {
 
   async close(): Promise<void> {
     this.#closed.abort();
-    for (const undo of this.#undo) undo();
-    await this.#settling;
+    for (const cleanup of this.#cleanup) cleanup();
+    await this.#checking;
   }
 
   async #lookUp(tokenHash: string): Promise<Bearer | undefined> {
     for (;;) {
-      const news = this.#news;
-      const standing = await this.#tokens.ask(tokenHash);
-      // Something changed while the answer was on its way: it may tell of before.
-      if (news !== this.#news) continue;
+      const notices = this.#notices;
+      const standing = await this.#byToken.get(tokenHash);
+      // A change notice arrived during the query, so the result may be outdated.
+      if (notices !== this.#notices) continue;
       if (standing === undefined || !sameHash(standing.tokenHash, tokenHash)) return undefined;
-      return this.#known.get(tokenHash) ?? this.#remember(standing);
+      return this.#cache.get(tokenHash) ?? this.#add(standing);
     }
   }
 
-  async #settled(known: Known): Promise<Bearer> {
-    while (known.repute === 'good' && known.doubts > 0) {
-      const { doubts } = known;
-      this.#judge(known, await this.#rows.ask(known.deviceRow), doubts);
+  async #checked(device: CachedDevice): Promise<Bearer> {
+    while (device.repute === 'good' && device.unchecked > 0) {
+      const { unchecked } = device;
+      this.#update(device, await this.#byRow.get(device.deviceRow), unchecked);
     }
-    return known;
+    return device;
   }
 
-  #remember({
+  #add({
     deviceRow,
     deviceId,
     licenseId,
@@ -146,8 +153,8 @@ export class Recognition {
     osVersion,
     appVersion,
     ...states
-  }: Standing): Known {
-    const known: Known = {
+  }: Standing): CachedDevice {
+    const device: CachedDevice = {
       tokenHash,
       deviceRow,
       deviceId,
@@ -157,83 +164,87 @@ export class Recognition {
       repute: reputeOf({ tokenHash, ...states }, tokenHash),
       holders: 0,
       idleSince: this.#clock.monotonic(),
-      doubts: 0,
+      unchecked: 0,
     };
-    if (known.repute === 'good') this.#known.set(tokenHash, known);
-    return known;
+    if (device.repute === 'good') this.#cache.set(tokenHash, device);
+    return device;
   }
 
-  /** `doubts` as they were when the question was asked: a good answer does not settle those that came later. */
-  #judge(known: Known, standing: Standing | undefined, doubts: number): void {
-    if (known.repute !== 'good') return;
-    known.repute = reputeOf(standing, known.tokenHash);
-    if (known.repute === 'good' && known.doubts !== doubts) return;
-    known.doubts = 0;
-    this.#doubted.delete(known);
-    if (known.repute === 'good') return;
-    this.#known.delete(known.tokenHash);
-    this.#tellTurned();
+  /** `unchecked` is the number at the time of the query: an active status does not settle notices that arrived later. */
+  #update(device: CachedDevice, standing: Standing | undefined, unchecked: number): void {
+    if (device.repute !== 'good') return;
+    device.repute = reputeOf(standing, device.tokenHash);
+    if (device.repute === 'good' && device.unchecked !== unchecked) return;
+    device.unchecked = 0;
+    this.#unchecked.delete(device);
+    if (device.repute === 'good') return;
+    this.#cache.delete(device.tokenHash);
+    this.#notifyListeners();
   }
 
-  #tellTurned(): void {
-    if (this.#telling) return;
-    this.#telling = true;
+  #notifyListeners(): void {
+    if (this.#isNotifying) return;
+    this.#isNotifying = true;
     queueMicrotask(() => {
-      this.#telling = false;
+      this.#isNotifying = false;
       for (const listener of this.#listeners) listener();
     });
   }
 
-  #doubt(concerned: (bearer: Bearer) => boolean): void {
-    this.#news++;
-    for (const known of this.#known.values()) {
-      if (!concerned(known)) continue;
-      known.doubts++;
-      this.#doubted.add(known);
+  #onNotice(isAffected: (device: Bearer) => boolean): void {
+    this.#notices++;
+    for (const device of this.#cache.values()) {
+      if (!isAffected(device)) continue;
+      device.unchecked++;
+      this.#unchecked.add(device);
     }
-    this.#settling ??= this.#settle().finally(() => {
-      this.#settling = undefined;
+    this.#checking ??= this.#checkAll().finally(() => {
+      this.#checking = undefined;
     });
   }
 
-  async #settle(): Promise<void> {
-    while (this.#doubted.size > 0 && !this.#closed.signal.aborted) {
-      const some = this.#doubted.values().take(AT_ONCE).toArray();
-      if (await this.#lookAt(some)) await nextTurn();
+  async #checkAll(): Promise<void> {
+    while (this.#unchecked.size > 0 && !this.#closed.signal.aborted) {
+      const batch = this.#unchecked.values().take(MAX_BATCH).toArray();
+      if (await this.#check(batch)) await nextTurn();
       else await sleep(this.#clock, RETRY_MS, this.#closed.signal);
     }
   }
 
-  /** Looks at the next few of those remembered, and forgets who has been away for long. */
-  async #walk(): Promise<void> {
-    const some: Known[] = [];
-    const share = Math.ceil(this.#known.size / ROUND_SEC);
-    const forgotten = this.#clock.monotonic() - IDLE_MS;
+  /** Checks the next share of the cached devices, and evicts those that have been disconnected for long. */
+  async #checkNext(): Promise<void> {
+    const batch: CachedDevice[] = [];
+    const share = Math.ceil(this.#cache.size / ROUND_SEC);
+    const evictBefore = this.#clock.monotonic() - IDLE_MS;
     for (let visited = 0; visited < share; visited++) {
-      this.#round ??= this.#known.values();
+      this.#round ??= this.#cache.values();
       const next = this.#round.next();
       if (next.done === true) {
         this.#round = undefined;
         break;
       }
       const { value } = next;
-      if (value.holders === 0 && value.idleSince < forgotten) this.#known.delete(value.tokenHash);
-      else some.push(value);
+      if (value.holders === 0 && value.idleSince < evictBefore) this.#cache.delete(value.tokenHash);
+      else batch.push(value);
     }
-    if (some.length > 0) await this.#lookAt(some);
+    if (batch.length > 0) await this.#check(batch);
   }
 
-  async #lookAt(some: readonly Known[]): Promise<boolean> {
-    const doubts = some.map((known) => known.doubts);
+  /** Resolves with false when the database is unavailable. */
+  async #check(batch: readonly CachedDevice[]): Promise<boolean> {
+    const unchecked = batch.map((device) => device.unchecked);
     let standings: ReadonlyMap<string, Standing>;
     try {
-      standings = await this.#licenses.standingsByRow(some.map((known) => known.deviceRow));
+      standings = await this.#licenses.standingsByRow(batch.map(({ deviceRow }) => deviceRow));
     } catch (error) {
-      this.#log.warn({ err: error, devices: some.length }, 'devices cannot be looked up; trying again');
+      this.#log.warn(
+        { event: 'license.lookup_failed', err: error, devices: batch.length },
+        'devices not looked up, will retry',
+      );
       return false;
     }
-    for (const [index, known] of some.entries())
-      this.#judge(known, standings.get(known.deviceRow), doubts[index] ?? 0);
+    for (const [index, device] of batch.entries())
+      this.#update(device, standings.get(device.deviceRow), unchecked[index] ?? 0);
     return true;
   }
 }

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
-import type { Activation, ActivationRequest, Device, DeviceChanged, Standing } from './licenses.ts';
+import type { Activation, ActivationRequest, Device, DeviceChangeOutcome, Standing } from './licenses.ts';
 import { sameHash } from './secret-hash.ts';
 import { inChunks, newRowId } from './sql-store.ts';
 import type { Queries, SqlStore } from './sql-store.ts';
@@ -11,7 +11,7 @@ import type { DeviceStatus } from './transitions.ts';
 
 type DeviceRow = Selectable<Schema['devices']>;
 
-/** Devices and the seats they take. */
+/** Devices and the seats that they take. */
 export class SqlDevices {
   readonly #store: SqlStore;
 
@@ -21,7 +21,7 @@ export class SqlDevices {
 
   async activate(request: ActivationRequest): Promise<Activation> {
     return await this.#store.change('a device cannot be activated', async (tx) => {
-      // Everybody who wants a seat of this license waits for this row, so the count below cannot be overtaken (T36).
+      // Every activation for this license waits for this lock, so the count below stays valid (T36).
       const license = await this.#store.lockLicense(tx, { keyHash: request.keyHash });
       if (license === undefined || !sameHash(license.key_hash, request.keyHash))
         return { kind: 'unknown_key' };
@@ -34,7 +34,7 @@ export class SqlDevices {
       const again = device?.status === 'active';
       const max = license.max_seats;
       if (!again && used >= max) return { kind: 'exhausted', seats: { used, max } };
-      const deviceRow = await this.#seat(tx, license.id, device, request);
+      const deviceRow = await this.#takeSeat(tx, license.id, device, request);
       const seats = { used: again ? used : used + 1, max };
       return { kind: 'activated', deviceRow, licenseId: license.id, again, seats };
     });
@@ -49,7 +49,7 @@ export class SqlDevices {
       .executeTakeFirst();
   }
 
-  async #seat(
+  async #takeSeat(
     tx: Queries,
     licenseId: string,
     known: DeviceRow | undefined,
@@ -92,26 +92,35 @@ export class SqlDevices {
     });
   }
 
-  revoke(deviceRow: string): Promise<DeviceChanged> {
-    return this.#move(deviceRow, 'revoked', ['active', 'deactivated', 'revoked']);
+  revoke(deviceRow: string): Promise<DeviceChangeOutcome> {
+    return this.#setStatus(deviceRow, 'revoked', ['active', 'deactivated', 'revoked']);
   }
 
-  restore(deviceRow: string): Promise<DeviceChanged> {
-    return this.#move(deviceRow, 'deactivated', ['revoked', 'deactivated']);
+  restore(deviceRow: string): Promise<DeviceChangeOutcome> {
+    return this.#setStatus(deviceRow, 'deactivated', ['revoked', 'deactivated']);
   }
 
-  async #move(id: string, to: DeviceStatus, allowed: readonly DeviceStatus[]): Promise<DeviceChanged> {
+  async #setStatus(
+    id: string,
+    to: DeviceStatus,
+    allowed: readonly DeviceStatus[],
+  ): Promise<DeviceChangeOutcome> {
     return await this.#store.change('a device cannot be changed', async (tx) => {
       const row = await tx.selectFrom('devices').selectAll().where('id', '=', id).executeTakeFirst();
       if (row === undefined) return { kind: 'not_found' };
-      // An activation of this device at this very moment holds the license; wait for it, then look again.
+      // A simultaneous activation of this device holds the lock; wait for it and read again.
       await this.#store.lockLicense(tx, { id: row.license_id });
-      const now = await tx.selectFrom('devices').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-      const possible = now.status === to || mayBecome(DEVICE_TRANSITIONS, now.status, to);
-      if (!allowed.includes(now.status) || !possible) return { kind: 'impossible', from: now.status, to };
+      const locked = await tx
+        .selectFrom('devices')
+        .selectAll()
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+      const possible = locked.status === to || mayBecome(DEVICE_TRANSITIONS, locked.status, to);
+      if (!allowed.includes(locked.status) || !possible)
+        return { kind: 'impossible', from: locked.status, to };
       const changed = { status: to, updated_at: this.#store.clock.now() };
       await tx.updateTable('devices').set(changed).where('id', '=', id).execute();
-      return { kind: 'changed', device: deviceOf({ ...now, ...changed }) };
+      return { kind: 'changed', device: deviceOf({ ...locked, ...changed }) };
     });
   }
 
@@ -136,20 +145,20 @@ export class SqlDevices {
     column: 'devices.token_hash' | 'devices.id',
     keys: readonly string[],
   ): Promise<Standing[]> {
-    return await this.#store.read('devices cannot be recognised', (db) =>
-      inChunks(keys, (some) => standings(db).where(column, 'in', some).execute()),
+    return await this.#store.read('devices cannot be looked up', (db) =>
+      inChunks(keys, (chunk) => standings(db).where(column, 'in', chunk).execute()),
     );
   }
 
-  async seen(deviceRows: readonly string[], at: number): Promise<void> {
-    await this.#store.read('it cannot be noted which devices were there', (db) =>
-      inChunks(deviceRows, (some) =>
-        db.updateTable('devices').set({ last_seen_at: at }).where('id', 'in', some).execute(),
+  async recordLastSeen(deviceRows: readonly string[], at: number): Promise<void> {
+    await this.#store.read('the last-seen time of devices cannot be stored', (db) =>
+      inChunks(deviceRows, (chunk) =>
+        db.updateTable('devices').set({ last_seen_at: at }).where('id', 'in', chunk).execute(),
       ),
     );
   }
 
-  async updated(
+  async updateVersions(
     deviceRow: string,
     { osVersion, appVersion }: { osVersion: string; appVersion: string },
   ): Promise<void> {
@@ -158,7 +167,7 @@ export class SqlDevices {
       app_version: appVersion,
       updated_at: this.#store.clock.now(),
     };
-    await this.#store.read('the versions of a device cannot be noted', (db) =>
+    await this.#store.read('the versions of a device cannot be stored', (db) =>
       db.updateTable('devices').set(versions).where('id', '=', deviceRow).execute(),
     );
   }

@@ -11,11 +11,11 @@ import { licensesContract } from './licenses.contract.ts';
 
 function engineOn(databases: readonly OpenDatabase[]) {
   const clock = new FakeClock();
-  const unassignedKept = 10;
+  const maxUnassigned = 10;
   return {
-    unassignedKept,
-    nodes: databases.map((database) => createSqlLicenses({ database, clock, unassignedKept })),
-    async forgetEverything() {
+    maxUnassigned,
+    nodes: databases.map((database) => createSqlLicenses({ database, clock, maxUnassigned })),
+    async deleteAll() {
       for (const table of ['locations', 'devices', 'licenses'] as const)
         await databases[0]?.db.deleteFrom(table).execute();
     },
@@ -31,22 +31,22 @@ licensesContract('SQLite', async () =>
   engineOn([await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {})]),
 );
 
-describe.skipIf(!(await hasPostgres()))('on a server', () => {
+describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   let server: Postgres;
   beforeAll(async () => {
     server = await startPostgres();
   });
   afterAll(() => server.stop());
 
-  licensesContract('PostgreSQL, two nodes', async () => {
+  licensesContract('PostgreSQL, 2 nodes', async () => {
     const url = await server.createDatabase();
     const open = () => openDatabase({ engine: 'postgres', url }, () => {});
     return engineOn([await open(), await open()]);
   });
 });
 
-describe('licenses without their database', () => {
-  it('M7 says that the engine failed, never that a key is unknown', async () => {
+describe('the SQL licenses without their database', () => {
+  it('M7 reject with EngineError, never with an unknown key', async () => {
     const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
     const licenses = createSqlLicenses({ database, clock: new FakeClock() });
     await database.close();

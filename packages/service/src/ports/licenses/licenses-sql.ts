@@ -3,15 +3,15 @@ import type { Selectable } from 'kysely';
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import { SqlDevices } from './devices-sql.ts';
-import type { License, LicenseChange, LicenseChanged, Licenses } from './licenses.ts';
+import type { License, LicenseChange, LicenseChangeOutcome, Licenses } from './licenses.ts';
 import { SqlLocations } from './locations-sql.ts';
 import { newRowId, SqlStore } from './sql-store.ts';
-import type { Queries, SqlLicensesOptions } from './sql-store.ts';
+import type { Queries, SqlLicensesDeps } from './sql-store.ts';
 import { LICENSE_TRANSITIONS, mayBecome } from './transitions.ts';
 
 /** Licenses, devices and locations in SQLite or PostgreSQL. */
-export function createSqlLicenses(options: SqlLicensesOptions): Licenses {
-  const store = new SqlStore(options);
+export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
+  const store = new SqlStore(deps);
   const licenses = new SqlLicenses(store);
   const devices = new SqlDevices(store);
   const locations = new SqlLocations(store);
@@ -26,8 +26,8 @@ export function createSqlLicenses(options: SqlLicensesOptions): Licenses {
     listDevices: () => devices.list(),
     standingsByToken: (tokenHashes) => devices.standingsByToken(tokenHashes),
     standingsByRow: (deviceRows) => devices.standingsByRow(deviceRows),
-    seen: (deviceRows, at) => devices.seen(deviceRows, at),
-    updated: (deviceRow, versions) => devices.updated(deviceRow, versions),
+    recordLastSeen: (deviceRows, at) => devices.recordLastSeen(deviceRows, at),
+    updateVersions: (deviceRow, versions) => devices.updateVersions(deviceRow, versions),
     claim: (claim, mode) => locations.claim(claim, mode),
     owners: (locationIds) => locations.owners(locationIds),
     assign: (locationId, licenseId) => locations.assign(locationId, licenseId),
@@ -65,7 +65,7 @@ class SqlLicenses {
     return licenseOf(row, 0);
   }
 
-  async change(id: string, change: LicenseChange): Promise<LicenseChanged> {
+  async change(id: string, change: LicenseChange): Promise<LicenseChangeOutcome> {
     return await this.#store.change('a license cannot be changed', async (tx) => {
       const row = await this.#store.lockLicense(tx, { id });
       if (row === undefined) return { kind: 'not_found' };

@@ -13,9 +13,8 @@ export interface LicensesEngine {
   readonly nodes: readonly Licenses[];
   passTime(ms: number): Promise<void>;
   now(): number;
-  /** Of locations that nobody owns, this many are kept. */
-  readonly unassignedKept: number;
-  forgetEverything(): Promise<void>;
+  readonly maxUnassigned: number;
+  deleteAll(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,30 +22,30 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
   describe(`licenses: ${name}`, () => {
     let engine: LicensesEngine;
     let licenses: Licenses;
-    let elsewhere: Licenses;
+    let otherNode: Licenses;
     beforeAll(async () => {
       engine = await createEngine();
       licenses = nodeOf(engine, 0);
-      elsewhere = nodeOf(engine, engine.nodes.length - 1);
+      otherNode = nodeOf(engine, engine.nodes.length - 1);
     });
-    beforeEach(() => engine.forgetEverything());
+    beforeEach(() => engine.deleteAll());
     afterAll(() => engine.close());
 
-    let made = 0;
+    let created = 0;
     const create = async (maxSeats = 1) => {
-      const keyHash = hashSecret(`key ${++made}`);
+      const keyHash = hashSecret(`key ${++created}`);
       const license = await licenses.createLicense({ label: 'Office', maxSeats, keyHash, keyHint: 'ABCDE' });
       return { license, keyHash };
     };
     const activate = (keyHash: string, device: string, tokenHash = hashSecret(newDeviceToken())) =>
       licenses.activate({ keyHash, deviceId: deviceId(device), tokenHash, ...DESCRIPTION });
     const licenseNow = async (id: string) => {
-      const all = await elsewhere.listLicenses();
+      const all = await otherNode.listLicenses();
       return all.find((one) => one.id === id) ?? expect.fail('no such license');
     };
 
     describe('seats', () => {
-      it('M7 an activation takes one seat, activating again takes no second one', async () => {
+      it('M7 takes one seat per device, and no second one when it activates again', async () => {
         const { license, keyHash } = await create(2);
         const [first, second] = [hashSecret('token 1'), hashSecret('token 2')];
         const fresh = await activate(keyHash, 'mac-0001', first);
@@ -55,11 +54,11 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(again).toMatchObject({ kind: 'activated', again: true, seats: { used: 1, max: 2 } });
         expect(rowOf(again)).toBe(rowOf(fresh));
         expect((await licenseNow(license.id)).seats).toEqual({ used: 1, max: 2 });
-        const standings = await elsewhere.standingsByToken([first, second]);
+        const standings = await otherNode.standingsByToken([first, second]);
         expect([...standings.keys()]).toEqual([second]);
       });
 
-      it('M7 a device beyond the last seat is refused, and a deactivated one makes room', async () => {
+      it('M7 rejects a device without a free seat, and a deactivation frees one', async () => {
         const { keyHash } = await create(1);
         const token = hashSecret(newDeviceToken());
         const first = await activate(keyHash, 'mac-0001', token);
@@ -67,13 +66,13 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
           kind: 'exhausted',
           seats: { used: 1, max: 1 },
         });
-        expect(await elsewhere.deactivate(token)).toMatchObject({ deviceRow: rowOf(first) });
-        expect(await elsewhere.deactivate(token)).toBeUndefined();
+        expect(await otherNode.deactivate(token)).toMatchObject({ deviceRow: rowOf(first) });
+        expect(await otherNode.deactivate(token)).toBeUndefined();
         expect(await activate(keyHash, 'mac-0002')).toMatchObject({ kind: 'activated', seats: { used: 1 } });
         expect(await activate(keyHash, 'mac-0001')).toMatchObject({ kind: 'exhausted' });
       });
 
-      it('M7 of 40 simultaneous activations for one seat one wins, every time', async () => {
+      it('M7 lets one of 40 simultaneous activations take the only seat', async () => {
         for (let round = 0; round < 5; round++) {
           const { license, keyHash } = await create(1);
           const outcomes = await Promise.all(
@@ -92,7 +91,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         }
       });
 
-      it('M7 the same device that activates from several places at once takes one seat', async () => {
+      it('M7 takes one seat when a device activates several times simultaneously', async () => {
         const { license, keyHash } = await create(5);
         const tokens = Array.from({ length: 10 }, (_, index) => hashSecret(`token ${index}`));
         const outcomes = await Promise.all(
@@ -107,12 +106,13 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         );
         expect(new Set(outcomes.map(rowOf)).size).toBe(1);
         expect((await licenseNow(license.id)).seats.used).toBe(1);
-        expect((await elsewhere.standingsByToken(tokens)).size).toBe(1);
+        expect((await otherNode.standingsByToken(tokens)).size).toBe(1);
       });
 
-      it('M7 seats that come and go under load never exceed the license, and all can be taken in the end', async () => {
+      it('M7 never exceeds the seats under load, and leaks none', async () => {
         const { license, keyHash } = await create(3);
-        const watch = async () => expect((await licenseNow(license.id)).seats.used).toBeLessThanOrEqual(3);
+        const checkSeats = async () =>
+          expect((await licenseNow(license.id)).seats.used).toBeLessThanOrEqual(3);
         await Promise.all(
           Array.from({ length: 12 }, async (_, index) => {
             const node = nodeOf(engine, index);
@@ -120,7 +120,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
               const tokenHash = hashSecret(newDeviceToken());
               const id = deviceId(`mac-load-${index}`);
               await node.activate({ keyHash, deviceId: id, tokenHash, ...DESCRIPTION });
-              await watch();
+              await checkSeats();
               await node.deactivate(tokenHash);
             }
           }),
@@ -131,7 +131,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(await activate(keyHash, 'mac-0004')).toMatchObject({ kind: 'exhausted' });
       });
 
-      it('M7 the number of seats can grow, and shrink down to those taken', async () => {
+      it('M7 lets the number of seats grow, and shrink down to those taken', async () => {
         const { license, keyHash } = await create(1);
         await activate(keyHash, 'mac-0001');
         expect(await licenses.changeLicense(license.id, { maxSeats: 2 })).toMatchObject({ kind: 'changed' });
@@ -143,14 +143,14 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect((await licenseNow(license.id)).seats).toEqual({ used: 2, max: 2 });
       });
 
-      it('M7 the same deviceId under two licenses is two devices', async () => {
+      it('M7 treats the same deviceId under two licenses as two devices', async () => {
         const [one, two] = [await create(1), await create(1)];
         const rows = [await activate(one.keyHash, 'mac-0001'), await activate(two.keyHash, 'mac-0001')];
         expect(new Set(rows.map(rowOf)).size).toBe(2);
       });
     });
 
-    describe('states of a license', () => {
+    describe('license states', () => {
       const STATES: readonly LicenseStatus[] = ['active', 'suspended', 'revoked'];
       const reach = async (status: LicenseStatus) => {
         const { license, keyHash } = await create(2);
@@ -161,9 +161,9 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
       for (const from of STATES)
         for (const to of STATES) {
           const allowed = from === to || mayBecome(LICENSE_TRANSITIONS, from, to);
-          it(`M8 a license that is ${from} ${allowed ? 'can' : 'cannot'} become ${to}`, async () => {
+          it(`M8 ${allowed ? 'changes' : 'does not change'} a license from ${from} to ${to}`, async () => {
             const { license } = await reach(from);
-            const outcome = await elsewhere.changeLicense(license.id, { status: to });
+            const outcome = await otherNode.changeLicense(license.id, { status: to });
             if (allowed)
               expect(outcome).toMatchObject({ kind: 'changed', before: from, license: { status: to } });
             else expect(outcome).toEqual({ kind: 'impossible', from, to });
@@ -171,13 +171,13 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
           });
         }
 
-      it('M7 only an active license activates; a revoked one looks like an unknown one', async () => {
-        expect(await activate(hashSecret('never made'), 'mac-0001')).toEqual({ kind: 'unknown_key' });
+      it('M7 activates only under an active license, and reports a revoked one as unknown', async () => {
+        expect(await activate(hashSecret('never created'), 'mac-0001')).toEqual({ kind: 'unknown_key' });
         expect(await activate((await reach('suspended')).keyHash, 'mac-0001')).toEqual({ kind: 'suspended' });
         expect(await activate((await reach('revoked')).keyHash, 'mac-0001')).toEqual({ kind: 'unknown_key' });
       });
 
-      it('M8 a standing tells the state of device and license', async () => {
+      it('M8 returns the states of a device and its license as a standing', async () => {
         const { license, keyHash } = await create(1);
         const tokenHash = hashSecret(newDeviceToken());
         const deviceRow = rowOf(await activate(keyHash, 'mac-0001', tokenHash));
@@ -192,16 +192,16 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
           osVersion: DESCRIPTION.osVersion,
           appVersion: DESCRIPTION.appVersion,
         };
-        expect(await elsewhere.standingsByToken([tokenHash, hashSecret('x')])).toEqual(
+        expect(await otherNode.standingsByToken([tokenHash, hashSecret('x')])).toEqual(
           new Map([[tokenHash, expected]]),
         );
-        expect(await elsewhere.standingsByRow([deviceRow, 'dev_none'])).toEqual(
+        expect(await otherNode.standingsByRow([deviceRow, 'dev_none'])).toEqual(
           new Map([[deviceRow, expected]]),
         );
-        expect(await elsewhere.standingsByToken([])).toEqual(new Map());
+        expect(await otherNode.standingsByToken([])).toEqual(new Map());
       });
 
-      it('M7 a license is changed only where the change says so', async () => {
+      it('M7 changes only the given fields of a license', async () => {
         const { license } = await create(4);
         await engine.passTime(5);
         const outcome = await licenses.changeLicense(license.id, { label: 'New name' });
@@ -214,14 +214,14 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(await licenses.changeLicense('lic_none', { label: 'x' })).toEqual({ kind: 'not_found' });
       });
 
-      it('M7 a key is given to one license only', async () => {
+      it('M7 rejects a second license with the same key', async () => {
         const { keyHash } = await create();
         const twice = licenses.createLicense({ label: 'x', maxSeats: 1, keyHash, keyHint: 'ABCDE' });
         await expect(twice).rejects.toBeInstanceOf(EngineError);
       });
     });
 
-    describe('states of a device', () => {
+    describe('device states', () => {
       const STATES = ['active', 'deactivated', 'revoked'] as const;
       const reach = async (status: (typeof STATES)[number]) => {
         const { keyHash } = await create(1);
@@ -233,24 +233,24 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
       };
 
       for (const from of STATES) {
-        it(`M8 a device that is ${from} can be revoked, which frees its seat and kills its token`, async () => {
+        it(`M8 revokes a device that is ${from}, which frees its seat and invalidates its token`, async () => {
           const { row, keyHash, token } = await reach(from);
-          expect(await elsewhere.revokeDevice(row)).toMatchObject({
+          expect(await otherNode.revokeDevice(row)).toMatchObject({
             kind: 'changed',
             device: { status: 'revoked' },
           });
-          expect(await elsewhere.deactivate(token)).toBeUndefined();
-          expect((await elsewhere.standingsByToken([token])).get(token)?.device).toBe('revoked');
+          expect(await otherNode.deactivate(token)).toBeUndefined();
+          expect((await otherNode.standingsByToken([token])).get(token)?.device).toBe('revoked');
           expect(await activate(keyHash, 'mac-0001')).toEqual({ kind: 'device_revoked' });
           expect(await activate(keyHash, 'mac-0002')).toMatchObject({ kind: 'activated' });
         });
       }
 
-      it('M8 a revoked device can be restored and then activates like a new one', async () => {
+      it('M8 restores a revoked device, which then activates like a new one', async () => {
         const { row, keyHash } = await reach('revoked');
-        expect(await elsewhere.restoreDevice(row)).toMatchObject({ device: { status: 'deactivated' } });
+        expect(await otherNode.restoreDevice(row)).toMatchObject({ device: { status: 'deactivated' } });
         expect(await activate(keyHash, 'mac-0001')).toMatchObject({ kind: 'activated', again: false });
-        expect(await elsewhere.restoreDevice(row)).toEqual({
+        expect(await otherNode.restoreDevice(row)).toEqual({
           kind: 'impossible',
           from: 'active',
           to: 'deactivated',
@@ -258,27 +258,27 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(mayBecome(DEVICE_TRANSITIONS, 'revoked', 'active')).toBe(false);
       });
 
-      it('M8 what does not exist cannot be revoked', async () => {
+      it('M8 reports a device that does not exist as not found', async () => {
         expect(await licenses.revokeDevice('dev_none')).toEqual({ kind: 'not_found' });
         expect(await licenses.restoreDevice('dev_none')).toEqual({ kind: 'not_found' });
       });
 
-      it('M8 a device revoked while it activates ends revoked or is refused, never half', async () => {
+      it('M8 leaves a device revoked when it is activated and revoked simultaneously', async () => {
         for (let round = 0; round < 10; round++) {
           const { row, keyHash } = await reach('deactivated');
-          await Promise.all([activate(keyHash, 'mac-0001'), elsewhere.revokeDevice(row)]);
-          const devices = await elsewhere.listDevices();
+          await Promise.all([activate(keyHash, 'mac-0001'), otherNode.revokeDevice(row)]);
+          const devices = await otherNode.listDevices();
           expect(devices.find(({ id }) => id === row)?.status).toBe('revoked');
         }
       });
 
-      it('M7 devices are listed with what the Mac said of itself and when it was seen', async () => {
+      it('M7 lists devices with their description, versions and last-seen time', async () => {
         const { license, keyHash } = await create(1);
         const row = rowOf(await activate(keyHash, 'mac-0001'));
         const activatedAt = engine.now();
-        await licenses.seen([row, 'dev_none'], activatedAt + 5000);
-        await licenses.updated(row, { osVersion: '26.2', appVersion: '1.1.0' });
-        expect(await elsewhere.listDevices()).toEqual([
+        await licenses.recordLastSeen([row, 'dev_none'], activatedAt + 5000);
+        await licenses.updateVersions(row, { osVersion: '26.2', appVersion: '1.1.0' });
+        expect(await otherNode.listDevices()).toEqual([
           {
             id: row,
             deviceId: 'mac-0001',
@@ -291,7 +291,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
             lastSeenAt: activatedAt + 5000,
           },
         ]);
-        await licenses.seen([], 0);
+        await licenses.recordLastSeen([], 0);
       });
     });
 
@@ -305,26 +305,26 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         return { ours: await of(one), theirs: await of(two) };
       };
       const locationNow = async (locationId: string) =>
-        (await elsewhere.listLocations()).find((one) => one.locationId === locationId);
+        (await otherNode.listLocations()).find((one) => one.locationId === locationId);
 
-      it('M8 the first license that binds a location owns it; another one is refused', async () => {
+      it('M8 gives a location to the first license that claims it, and rejects another one', async () => {
         const { ours, theirs } = await pair();
         const locationId = location('loc1');
         expect(await licenses.claim({ locationId, ...ours }, 'first')).toBe('owned');
-        expect(await elsewhere.claim({ locationId, ...theirs }, 'first')).toBe('foreign');
-        expect(await elsewhere.claim({ locationId, ...ours }, 'first')).toBe('owned');
-        expect(await elsewhere.claim({ locationId, ...ours }, 'operator')).toBe('owned');
-        expect(await elsewhere.owners([locationId, location('loc2')])).toEqual(new Map([[locationId, ours]]));
+        expect(await otherNode.claim({ locationId, ...theirs }, 'first')).toBe('foreign');
+        expect(await otherNode.claim({ locationId, ...ours }, 'first')).toBe('owned');
+        expect(await otherNode.claim({ locationId, ...ours }, 'operator')).toBe('owned');
+        expect(await otherNode.owners([locationId, location('loc2')])).toEqual(new Map([[locationId, ours]]));
         expect(await locationNow('loc1')).toMatchObject({ state: 'bound', ...ours });
       });
 
-      it('M8 of two licenses that claim a location at the same moment one gets it', async () => {
+      it('M8 gives a location to one of two licenses that claim it simultaneously', async () => {
         const { ours, theirs } = await pair();
         for (let round = 0; round < 10; round++) {
           const locationId = location(`race${round}`);
           const claims = await Promise.all(
-            [ours, theirs, ours, theirs].map((who, index) =>
-              nodeOf(engine, index).claim({ locationId, ...who }, 'first'),
+            [ours, theirs, ours, theirs].map((claimant, index) =>
+              nodeOf(engine, index).claim({ locationId, ...claimant }, 'first'),
             ),
           );
           expect(new Set([claims[0], claims[1]])).toEqual(new Set(['foreign', 'owned']));
@@ -332,12 +332,12 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         }
       });
 
-      it('M8 with assignment by the operator nobody takes a location, but the operator sees who asked', async () => {
+      it('M8 lists a claimed location as unassigned when only the operator assigns locations', async () => {
         const { ours, theirs } = await pair();
         const locationId = location('loc1');
         expect(await licenses.claim({ locationId, ...ours }, 'operator')).toBe('unassigned');
         expect(await locationNow('loc1')).toMatchObject({ state: 'unassigned', licenseId: null });
-        expect(await elsewhere.assign(locationId, ours.licenseId)).toMatchObject({
+        expect(await otherNode.assign(locationId, ours.licenseId)).toMatchObject({
           kind: 'changed',
           before: null,
           location: { state: 'bound', licenseId: ours.licenseId },
@@ -346,22 +346,22 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(await licenses.claim({ locationId, ...theirs }, 'operator')).toBe('foreign');
       });
 
-      it('M8 made-up locations do not fill the table', async () => {
+      it('M8 bounds the number of unassigned locations', async () => {
         const { ours } = await pair();
-        for (let index = 0; index < engine.unassignedKept + 5; index++) {
+        for (let index = 0; index < engine.maxUnassigned + 5; index++) {
           const locationId = location(`made-up-${index}`);
           expect(await licenses.claim({ locationId, ...ours }, 'operator')).toBe('unassigned');
         }
-        expect(await elsewhere.listLocations()).toHaveLength(engine.unassignedKept);
-        // What the operator needs for somebody else is not lost to it.
+        expect(await otherNode.listLocations()).toHaveLength(engine.maxUnassigned);
+        // The limit does not apply to assignments by the operator.
         expect(await licenses.assign(location('wanted'), ours.licenseId)).toMatchObject({ kind: 'changed' });
       });
 
-      it('M8 the operator gives a location to another license, or to nobody', async () => {
+      it('M8 assigns a location to another license, or releases it', async () => {
         const { ours, theirs } = await pair();
         const locationId = location('loc1');
         await licenses.claim({ locationId, ...ours }, 'first');
-        expect(await elsewhere.assign(locationId, theirs.licenseId)).toMatchObject({
+        expect(await otherNode.assign(locationId, theirs.licenseId)).toMatchObject({
           kind: 'changed',
           before: ours.licenseId,
           location: { state: 'bound', licenseId: theirs.licenseId, deviceRow: null },
@@ -375,17 +375,17 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(await licenses.claim({ locationId, ...ours }, 'first')).toBe('owned');
       });
 
-      it('M8 a location can be assigned before any Mac came, but only to a license that can use it', async () => {
+      it('M8 assigns a location before the first Mac connects, but not to an unknown or revoked license', async () => {
         const { ours, theirs } = await pair();
         expect(await licenses.assign(location('new'), ours.licenseId)).toMatchObject({ kind: 'changed' });
         expect(await licenses.assign(location('new'), 'lic_none')).toEqual({ kind: 'no_such_license' });
         await licenses.changeLicense(theirs.licenseId, { status: 'revoked' });
         expect(await licenses.assign(location('new'), theirs.licenseId)).toEqual({ kind: 'no_such_license' });
-        expect(await licenses.assign(location('unheard of'), null)).toEqual({ kind: 'not_found' });
+        expect(await licenses.assign(location('unknown'), null)).toEqual({ kind: 'not_found' });
         expect(await licenses.listLocations()).toHaveLength(1);
       });
 
-      it('M8 an unassigned location cannot be released', async () => {
+      it('M8 does not release an unassigned location', async () => {
         const { ours } = await pair();
         await licenses.claim({ locationId: location('loc1'), ...ours }, 'operator');
         expect(await licenses.assign(location('loc1'), null)).toEqual({

@@ -3,7 +3,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Selectable } from 'kysely';
 
 import type { Schema } from '../../sql/schema.ts';
-import type { Assigned, Claim, Location, Owner } from './licenses.ts';
+import type { AssignOutcome, Claim, Location, LocationOwner } from './licenses.ts';
 import { inChunks } from './sql-store.ts';
 import type { Queries, SqlStore } from './sql-store.ts';
 import { LOCATION_TRANSITIONS, mayBecome } from './transitions.ts';
@@ -16,7 +16,7 @@ interface LocationClaim {
   readonly deviceRow: string;
 }
 
-/** Locations and which license they belong to. */
+/** Locations and the licenses that own them. */
 export class SqlLocations {
   readonly #store: SqlStore;
 
@@ -24,14 +24,14 @@ export class SqlLocations {
     this.#store = store;
   }
 
-  async claim(wish: LocationClaim, mode: 'first' | 'operator'): Promise<Claim> {
-    // Nearly all claims are a license's first of a new location, or another Mac of the license that has it: one statement each.
-    if (mode === 'first' && (await this.#takeNew(wish))) return 'owned';
-    if (await this.#noteDevice(wish)) return 'owned';
-    return await this.#decide(wish, mode);
+  async claim(request: LocationClaim, mode: 'first' | 'operator'): Promise<Claim> {
+    // Most claims are for a new location, or from a Mac of the owning license. Each of these takes one statement.
+    if (mode === 'first' && (await this.#claimNew(request))) return 'owned';
+    if (await this.#recordDevice(request)) return 'owned';
+    return await this.#claimLocked(request, mode);
   }
 
-  async #takeNew({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
+  async #claimNew({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
     const now = this.#store.clock.now();
     const row: LocationRow = {
       location_id: locationId,
@@ -51,7 +51,7 @@ export class SqlLocations {
     return numInsertedOrUpdatedRows === 1n;
   }
 
-  async #noteDevice({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
+  async #recordDevice({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
     const { numUpdatedRows } = await this.#store.read('a location cannot be claimed', (db) =>
       db
         .updateTable('locations')
@@ -63,24 +63,24 @@ export class SqlLocations {
     return numUpdatedRows === 1n;
   }
 
-  async #decide(
+  async #claimLocked(
     { locationId, licenseId, deviceRow }: LocationClaim,
     mode: 'first' | 'operator',
   ): Promise<Claim> {
     return await this.#store.change('a location cannot be claimed', async (tx) => {
-      await this.#note(tx, locationId, mode);
+      await this.#ensureRow(tx, locationId, mode);
       const row = await this.#store.lockLocation(tx, locationId);
       if (row === undefined) return 'unassigned';
       if (row.license_id !== null && row.license_id !== licenseId) return 'foreign';
       if (row.license_id === null && mode === 'operator') return 'unassigned';
-      await this.#put(tx, row, { license_id: licenseId, state: 'bound', device_row: deviceRow });
+      await this.#update(tx, row, { license_id: licenseId, state: 'bound', device_row: deviceRow });
       return 'owned';
     });
   }
 
-  /** Makes sure that there is a row to lock: of two first claims, the second waits for the first. */
-  async #note(tx: Queries, locationId: string, mode: 'first' | 'operator'): Promise<void> {
-    if (mode === 'operator' && (await this.#unassigned(tx)) >= this.#store.unassignedKept) return;
+  /** Inserts the row to lock, so that the second of two simultaneous first claims waits for the first. */
+  async #ensureRow(tx: Queries, locationId: string, mode: 'first' | 'operator'): Promise<void> {
+    if (mode === 'operator' && (await this.#countUnassigned(tx)) >= this.#store.maxUnassigned) return;
     const now = this.#store.clock.now();
     await tx
       .insertInto('locations')
@@ -96,7 +96,7 @@ export class SqlLocations {
       .execute();
   }
 
-  async #unassigned(tx: Queries): Promise<number> {
+  async #countUnassigned(tx: Queries): Promise<number> {
     const { count } = await tx
       .selectFrom('locations')
       .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -105,7 +105,7 @@ export class SqlLocations {
     return count;
   }
 
-  async #put(
+  async #update(
     tx: Queries,
     row: LocationRow,
     change: Pick<LocationRow, 'license_id' | 'state' | 'device_row'>,
@@ -115,18 +115,18 @@ export class SqlLocations {
     return { ...row, ...changed };
   }
 
-  async owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, Owner>> {
+  async owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, LocationOwner>> {
     const rows = await this.#store.read('owners of locations cannot be read', (db) =>
-      inChunks(locationIds, (some) =>
+      inChunks(locationIds, (chunk) =>
         db
           .selectFrom('locations')
           .select(['location_id', 'license_id', 'device_row'])
-          .where('location_id', 'in', some)
+          .where('location_id', 'in', chunk)
           .where('license_id', 'is not', null)
           .execute(),
       ),
     );
-    const owners = new Map<LocationId, Owner>();
+    const owners = new Map<LocationId, LocationOwner>();
     for (const { location_id, license_id, device_row } of rows) {
       const locationId = asLocationId(location_id);
       if (locationId !== undefined && license_id !== null)
@@ -135,21 +135,21 @@ export class SqlLocations {
     return owners;
   }
 
-  async assign(locationId: LocationId, licenseId: string | null): Promise<Assigned> {
+  async assign(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome> {
     return await this.#store.change('a location cannot be assigned', async (tx) => {
       if (licenseId !== null) {
         const license = await this.#store.lockLicense(tx, { id: licenseId });
         if (license === undefined || license.status === 'revoked') return { kind: 'no_such_license' };
-        await this.#note(tx, locationId, 'first');
+        await this.#ensureRow(tx, locationId, 'first');
       }
       const row = await this.#store.lockLocation(tx, locationId);
       if (row === undefined) return { kind: 'not_found' };
       const state = licenseId === null ? 'released' : 'bound';
       const possible = row.state === state || mayBecome(LOCATION_TRANSITIONS, row.state, state);
       if (!possible) return { kind: 'impossible', from: row.state, to: state };
-      // The device that came last is of interest only while its license keeps the location.
+      // The last device is kept only while its license owns the location.
       const device_row = row.license_id === licenseId ? row.device_row : null;
-      const changed = await this.#put(tx, row, { license_id: licenseId, state, device_row });
+      const changed = await this.#update(tx, row, { license_id: licenseId, state, device_row });
       return { kind: 'changed', location: locationOf(changed), before: row.license_id };
     });
   }

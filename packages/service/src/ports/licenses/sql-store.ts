@@ -8,46 +8,46 @@ import type { Failpoint } from '../../failpoint.ts';
 import type { Database, OpenDatabase } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 
-export interface SqlLicensesOptions {
+export interface SqlLicensesDeps {
   readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
   readonly clock: Clock;
   readonly failpoint?: Failpoint | undefined;
-  /** Locations that nobody owns are noted for the operator, but a Mac that makes them up cannot fill the table. */
-  readonly unassignedKept?: number;
+  /** Unassigned locations are stored for the operator. The limit keeps Macs with invented locations from filling the table. */
+  readonly maxUnassigned?: number;
 }
 
 export type Queries = Transaction<Schema>;
 
-/** What the three parts of the SQL engine share: the database, its lock, and how its failures look. */
+/** Shared by the three parts of the SQL engine: the database, its locks and its errors. */
 export class SqlStore {
   readonly clock: Clock;
   readonly failpoint: Failpoint | undefined;
-  readonly unassignedKept: number;
+  readonly maxUnassigned: number;
   readonly #db: Database;
   readonly #locksRows: boolean;
 
-  constructor({ database, clock, failpoint, unassignedKept = 1000 }: SqlLicensesOptions) {
+  constructor({ database, clock, failpoint, maxUnassigned = 1000 }: SqlLicensesDeps) {
     this.#db = database.db;
-    this.unassignedKept = unassignedKept;
-    // SQLite has no row locks and needs none: its transactions hold the one write lock from their beginning.
+    this.maxUnassigned = maxUnassigned;
+    // SQLite has no row locks and needs none: a transaction holds the write lock from its beginning.
     this.#locksRows = database.engine === 'postgres';
     this.clock = clock;
     this.failpoint = failpoint;
   }
 
-  async read<T>(what: string, query: (db: Database) => Promise<T>): Promise<T> {
+  async read<T>(problem: string, query: (db: Database) => Promise<T>): Promise<T> {
     try {
       return await query(this.#db);
     } catch (cause) {
-      throw new EngineError('sql', `${what}: the database failed`, cause);
+      throw new EngineError('sql', `${problem}: the database failed`, cause);
     }
   }
 
-  async change<T>(what: string, work: (tx: Queries) => Promise<T>): Promise<T> {
-    return await this.read(what, (db) => db.transaction().execute(work));
+  async change<T>(problem: string, work: (tx: Queries) => Promise<T>): Promise<T> {
+    return await this.read(problem, (db) => db.transaction().execute(work));
   }
 
-  /** The license, held until the transaction ends: whoever counts its seats or changes it waits here. */
+  /** Locks the license until the transaction ends. Every transaction that counts its seats or changes it takes this lock. */
   async lockLicense(tx: Queries, by: { id: string } | { keyHash: string }) {
     const rows = tx.selectFrom('licenses').selectAll();
     const one = 'id' in by ? rows.where('id', '=', by.id) : rows.where('key_hash', '=', by.keyHash);
@@ -70,20 +70,20 @@ export class SqlStore {
   }
 }
 
-/** Unique, and readable in a log: `lic_…`, `dev_…`. */
+/** Unique ids that are readable in logs: `lic_…`, `dev_…`. */
 export function newRowId(prefix: string): string {
   return `${prefix}_${randomBytes(12).toString('base64url').replaceAll(/[-_]/g, '0')}`;
 }
 
-const LIST_AT_ONCE = 500;
+const MAX_LIST = 500;
 
-/** Asks for many things in a few questions; neither engine takes a list of any length. */
+/** Runs a query per chunk of keys: both engines limit the number of parameters. */
 export async function inChunks<K, V>(
   keys: readonly K[],
-  ask: (some: readonly K[]) => Promise<readonly V[]>,
+  query: (chunk: readonly K[]) => Promise<readonly V[]>,
 ): Promise<V[]> {
   const all: V[] = [];
-  for (let from = 0; from < keys.length; from += LIST_AT_ONCE)
-    all.push(...(await ask(keys.slice(from, from + LIST_AT_ONCE))));
+  for (let from = 0; from < keys.length; from += MAX_LIST)
+    all.push(...(await query(keys.slice(from, from + MAX_LIST))));
   return all;
 }

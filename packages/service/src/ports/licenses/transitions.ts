@@ -1,4 +1,4 @@
-/** One way from a state into another: who may take it, and what holds then. `none` stands for "not there yet". */
+/** An allowed change of state: who makes it, and its effect. `none` means that the object does not exist yet. */
 export interface Transition<State extends string> {
   readonly from: State | 'none';
   readonly to: State;
@@ -15,13 +15,13 @@ export const LICENSE_TRANSITIONS: readonly Transition<LicenseStatus>[] = [
     from: 'none',
     to: 'active',
     by: 'operator',
-    rule: 'The key is shown once; only its hash is kept.',
+    rule: 'The key is shown once; only its hash is stored.',
   },
   {
     from: 'active',
     to: 'suspended',
     by: 'operator',
-    rule: 'Its Macs are closed with 4503 and cannot connect or activate; seats and locations stay theirs.',
+    rule: 'Its Macs are disconnected with 4503 and cannot connect or activate. It keeps its seats and locations.',
   },
   {
     from: 'suspended',
@@ -33,7 +33,7 @@ export const LICENSE_TRANSITIONS: readonly Transition<LicenseStatus>[] = [
     from: 'active',
     to: 'revoked',
     by: 'operator',
-    rule: 'Final. The key and all its tokens are dead; its locations stay bound to it until the operator gives them to another license.',
+    rule: 'Final. The key and all its tokens are invalid. Its locations stay bound to it until the operator assigns them to another license.',
   },
   { from: 'suspended', to: 'revoked', by: 'operator', rule: 'As above.' },
 ];
@@ -44,27 +44,27 @@ export const DEVICE_TRANSITIONS: readonly Transition<DeviceStatus>[] = [
     from: 'active',
     to: 'active',
     by: 'Mac',
-    rule: 'Activating again takes no second seat; a new token is given out and the old one is dead.',
+    rule: 'Activating again takes no second seat. The device gets a new token and the old one is invalid.',
   },
   {
     from: 'active',
     to: 'deactivated',
     by: 'Mac',
-    rule: 'The seat is free, the token dead, its socket closed.',
+    rule: 'The seat is free, the token invalid and the socket closed.',
   },
-  { from: 'deactivated', to: 'active', by: 'Mac', rule: 'As a new device: a seat must be free.' },
+  { from: 'deactivated', to: 'active', by: 'Mac', rule: 'Like a new device: needs a free seat.' },
   {
     from: 'active',
     to: 'revoked',
     by: 'operator',
-    rule: 'The seat is free, the token dead, its socket closed with 4503; this device cannot activate again.',
+    rule: 'The seat is free, the token invalid and the socket closed with 4503. The device cannot activate again.',
   },
-  { from: 'deactivated', to: 'revoked', by: 'operator', rule: 'This device cannot activate again.' },
+  { from: 'deactivated', to: 'revoked', by: 'operator', rule: 'The device cannot activate again.' },
   {
     from: 'revoked',
     to: 'deactivated',
     by: 'operator',
-    rule: 'Restored: it may activate again, and needs a free seat to do so.',
+    rule: 'Restored: the device can activate again when a seat is free.',
   },
 ];
 
@@ -73,34 +73,34 @@ export const LOCATION_TRANSITIONS: readonly Transition<LocationState>[] = [
     from: 'none',
     to: 'unassigned',
     by: 'Mac',
-    rule: 'With LOCATION_CLAIM=operator: a Mac asked for it, was refused with 4504, and the operator can see it.',
+    rule: 'With LOCATION_CLAIM=operator: a Mac requested the location, was rejected with 4504, and the operator can see it.',
   },
   {
     from: 'none',
     to: 'bound',
     by: 'Mac',
-    rule: 'With LOCATION_CLAIM=first: the license that comes first owns it.',
+    rule: 'With LOCATION_CLAIM=first: the first license that requests the location owns it.',
   },
-  { from: 'none', to: 'bound', by: 'operator', rule: 'Assigned before any Mac came.' },
+  { from: 'none', to: 'bound', by: 'operator', rule: 'Assigned before the first Mac connected.' },
   { from: 'unassigned', to: 'bound', by: 'Mac', rule: 'With LOCATION_CLAIM=first.' },
   { from: 'unassigned', to: 'bound', by: 'operator', rule: 'Assigned.' },
   {
     from: 'bound',
     to: 'bound',
     by: 'operator',
-    rule: 'Assigned to another license; Macs of the former one are closed with 4504.',
+    rule: 'Assigned to another license. Macs of the previous one are disconnected with 4504.',
   },
   {
     from: 'bound',
     to: 'released',
     by: 'operator',
-    rule: 'Nobody owns it; its Mac is closed with 4504.',
+    rule: 'No license owns the location. Its Mac is disconnected with 4504.',
   },
   { from: 'released', to: 'bound', by: 'Mac', rule: 'With LOCATION_CLAIM=first.' },
   { from: 'released', to: 'bound', by: 'operator', rule: 'Assigned.' },
 ];
 
-/** Whether the way exists at all; who may take it is decided by which call leads there. */
+/** Returns whether the table contains the change, made by the operator or a Mac. */
 export function mayBecome<State extends string>(
   table: readonly Transition<State>[],
   from: State | 'none',
