@@ -106,7 +106,7 @@ describe('/operator/keys', () => {
     ['an unknown preset', { preset: 'nobody' }, /^preset/],
     ['a private key', { ...KEY, publicKey: ed25519Key('acme').privateKey }, /private key/],
     ['the wrong scheme', { ...KEY, scheme: 'RSA-SHA256' }, /needs an RSA key/],
-    ['a taken header', { ...KEY, header: 'Host' }, /meaning of its own/],
+    ['a taken header', { ...KEY, header: 'Host' }, /reserved by HTTP/],
   ])('S6 refuses %s and says why', async (_name, body, reason) => {
     const { call, happened } = await start();
     const answer = await call('POST', '/operator/keys', body);

@@ -23,7 +23,7 @@ const pem = (type: 'ec' | 'ed448' | 'rsa-pss' | 'dsa', options: object) =>
 const spki = (hex: string) =>
   `-----BEGIN PUBLIC KEY-----\n${Buffer.from(`302a300506032b6570032100${hex}`, 'hex').toString('base64')}\n-----END PUBLIC KEY-----\n`;
 
-describe('keys that are accepted', () => {
+describe('checkKey accepts', () => {
   it.each([
     ['Ed25519', offer({})],
     ['RSA 2048', offer({ scheme: 'RSA-SHA256', publicKey: rsa })],
@@ -38,10 +38,15 @@ describe('keys that are accepted', () => {
   });
 });
 
-describe('keys that are refused', () => {
+describe('checkKey rejects', () => {
   const cases: [string, Partial<OfferedKey>, string, RegExp][] = [
-    ['an RSA key called Ed25519', { publicKey: rsa }, 'publicKey', /of type rsa.*needs an Ed25519 key/],
-    ['an Ed25519 key called RSA', { scheme: 'RSA-SHA256' }, 'publicKey', /of type ed25519.*needs an RSA key/],
+    ['an RSA key declared as Ed25519', { publicKey: rsa }, 'publicKey', /of type rsa.*needs an Ed25519 key/],
+    [
+      'an Ed25519 key declared as RSA',
+      { scheme: 'RSA-SHA256' },
+      'publicKey',
+      /of type ed25519.*needs an RSA key/,
+    ],
     ['an EC key', { publicKey: pem('ec', { namedCurve: 'P-256' }) }, 'publicKey', /of type ec/],
     ['an Ed448 key', { publicKey: pem('ed448', {}) }, 'publicKey', /of type ed448/],
     [
@@ -76,7 +81,7 @@ describe('keys that are refused', () => {
       /private/,
     ],
     [
-      'a public key with a private one behind it',
+      'a public key followed by a private one',
       { publicKey: ed25519 + fixedRsaKey().privateKey },
       'publicKey',
       /private/,
@@ -90,14 +95,14 @@ describe('keys that are refused', () => {
     ],
     ['bare base64', { publicKey: 'MCowBQYDK2VwAyEA' }, 'publicKey', /not one PEM block/],
     [
-      'a PEM with a letter lost',
+      'a PEM with a missing letter',
       { publicKey: ed25519.replace('MCow', 'MCo') },
       'publicKey',
-      /cannot be read/,
+      /cannot be parsed/,
     ],
     ['an empty key', { publicKey: '' }, 'publicKey', /not one PEM block/],
     [
-      'a huge one',
+      'an oversized key',
       { publicKey: `-----BEGIN PUBLIC KEY-----\n${'A'.repeat(20_000)}` },
       'publicKey',
       /not one PEM/,
@@ -109,10 +114,10 @@ describe('keys that are refused', () => {
       'publicKey',
       /weak/,
     ],
-    ['a spelling that is not canonical', { publicKey: spki(`ee${'ff'.repeat(30)}7f`) }, 'publicKey', /weak/],
-    ['bytes that are no point', { publicKey: spki(`02${'00'.repeat(31)}`) }, 'publicKey', /weak/],
+    ['a non-canonical encoding', { publicKey: spki(`ee${'ff'.repeat(30)}7f`) }, 'publicKey', /weak/],
+    ['bytes that are not a point', { publicKey: spki(`02${'00'.repeat(31)}`) }, 'publicKey', /weak/],
     ['another scheme', { scheme: 'HMAC' }, 'scheme', /Ed25519 or RSA-SHA256/],
-    ['a scheme in other letters', { scheme: 'ed25519' }, 'scheme', /Ed25519 or RSA-SHA256/],
+    ['a scheme in lower case', { scheme: 'ed25519' }, 'scheme', /Ed25519 or RSA-SHA256/],
     ['a blank label', { label: ' ' }, 'label', /1 to 100/],
     ['a label with a line break', { label: 'a\nb' }, 'label', /printable/],
     ['no locations at all', { locations: [] }, 'locations', /leave it out/],

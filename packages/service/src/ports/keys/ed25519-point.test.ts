@@ -11,7 +11,7 @@ const ORDER_EIGHT = bytes('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7f
 
 const generated = () => rawEd25519(createPublicKey(ed25519Key().publicKey));
 
-const WEAK: [what: string, key: Uint8Array][] = [
+const WEAK: [name: string, key: Uint8Array][] = [
   ['the identity', bytes(`01${'00'.repeat(31)}`)],
   ['zero', bytes('00'.repeat(32))],
   ['a point of order eight', ORDER_EIGHT],
@@ -28,7 +28,7 @@ describe.each([
     for (let key = 0; key < 50; key++) expect(isValid(generated())).toBe(true);
   });
 
-  it.each(WEAK)('S6 rejects %s', (_what, key) => {
+  it.each(WEAK)('S6 rejects %s', (_name, key) => {
     expect(isValid(key)).toBe(false);
   });
 });

@@ -1,9 +1,8 @@
-/** Field names of HTTP, starting with a letter. */
+/** HTTP field names that start with a letter. */
 const NAME = /^[A-Za-z][A-Za-z0-9!#$%&'*+.^_`|~-]{0,63}$/;
 
-// Names with a meaning of their own: a signature under one of them would break the request, be rewritten by proxies,
-// or lose repeated values before we can see that there were two.
-const TAKEN = new Set(
+// Names that HTTP uses: a signature in such a header could break the request, be rewritten by a proxy, or lose repeated values.
+const RESERVED = new Set(
   `accept accept-charset accept-encoding accept-language age allow authorization cache-control connection
    content-disposition content-encoding content-language content-length content-location content-md5 content-range
    content-type cookie date etag expect expires forwarded from host http2-settings if-match if-modified-since
@@ -13,11 +12,11 @@ const TAKEN = new Set(
    x-forwarded-port x-forwarded-proto x-real-ip x-request-id constructor`.split(/\s+/),
 );
 
-/** Why signatures cannot travel under this name; undefined when they can. */
-export function headerFault(name: string): string | undefined {
+/** Returns why a header cannot carry signatures, or undefined when it can. */
+export function headerProblem(name: string): string | undefined {
   if (!NAME.test(name))
-    return 'is not a header name: it must start with a letter and hold at most 64 letters, digits and dashes';
-  if (TAKEN.has(name.toLowerCase()))
-    return `has a meaning of its own in HTTP (${name}); use one made for signatures, such as X-CRM-Signature`;
+    return 'is not a header name; it must start with a letter and have at most 64 letters, digits and dashes';
+  if (RESERVED.has(name.toLowerCase()))
+    return `is reserved by HTTP (${name}); use a header for signatures, such as X-CRM-Signature`;
   return undefined;
 }

@@ -28,7 +28,7 @@ async function ringOf(table: KeyRecord[], fixed: KeyRecord[] = []) {
   const stored = {
     async list() {
       store.reads++;
-      if (store.broken) throw new Error('away');
+      if (store.broken) throw new Error('unavailable');
       return store.table;
     },
   };
@@ -36,7 +36,7 @@ async function ringOf(table: KeyRecord[], fixed: KeyRecord[] = []) {
 }
 
 describe('the key ring', () => {
-  it('S5 finds keys under their own header, in any letters', async () => {
+  it('S5 finds keys by their header, case-insensitively', async () => {
     const { ring } = await ringOf([a, b, { ...legacy, header: 'X-Wh-SIGNATURE' }]);
     expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['a', 'b']);
     expect(ring.candidates('x-wh-signature').map(({ id }) => id)).toEqual(['legacy']);
@@ -44,12 +44,12 @@ describe('the key ring', () => {
     expect(ring.size).toBe(3);
   });
 
-  it('S5 keys of the settings stand beside those of the table', async () => {
+  it('S5 accepts keys of the settings and of the table', async () => {
     const { ring } = await ringOf([a], [b]);
     expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b', 'a']);
   });
 
-  it('S5 a key verifies what it signed, by its own scheme', async () => {
+  it('S5 verifies a signature with the scheme of the key', async () => {
     const { ring } = await ringOf([a, legacy]);
     const body = Buffer.from('{}');
     const [key] = ring.candidates('x-crm-signature');
@@ -62,12 +62,12 @@ describe('the key ring', () => {
     expect(old?.verify(Buffer.from('{ }'), oldSignature)).toBe(false);
   });
 
-  it('S6 disabled keys are not candidates', async () => {
+  it('S6 ignores disabled keys', async () => {
     const { ring } = await ringOf([{ ...a, enabled: false }, b]);
     expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('S4 the current header leads and the legacy one comes last, whatever else is registered', async () => {
+  it('S4 puts the current header first and the legacy one last among all registered headers', async () => {
     const { ring } = await ringOf([
       legacy,
       { ...legacy, id: 'r', header: 'X-Alpha-Signature' },
@@ -83,19 +83,19 @@ describe('the key ring', () => {
     ]);
   });
 
-  it('S4 the current header counts even when no key stands under it', async () => {
+  it('S4 includes the current header even when it has no key', async () => {
     const { ring } = await ringOf([legacy]);
     expect(ring.headers).toEqual(['x-crm-signature', 'x-wh-signature']);
   });
 
-  it('S6 a reload takes over what changed', async () => {
+  it('S6 applies changes on a reload', async () => {
     const { ring, store } = await ringOf([a]);
     store.table = [b];
     await ring.reload();
     expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('S6 notices that come while the table is read lead to one more read', async () => {
+  it('S6 reads the table once more after reloads during a read', async () => {
     const { ring, store } = await ringOf([a]);
     const reloads = [ring.reload(), ring.reload(), ring.reload()];
     store.table = [b];
@@ -104,7 +104,7 @@ describe('the key ring', () => {
     expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('S6 the known keys stay while the table is away, and it is asked again', async () => {
+  it('S6 keeps the known keys while the table cannot be read, and retries', async () => {
     const { ring, store, clock } = await ringOf([a]);
     store.broken = true;
     store.table = [b];
@@ -115,7 +115,7 @@ describe('the key ring', () => {
     expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('a closed ring asks no more', async () => {
+  it('S6 stops retrying when it is closed', async () => {
     const { ring, store, clock } = await ringOf([a]);
     store.broken = true;
     await ring.reload();
@@ -125,15 +125,15 @@ describe('the key ring', () => {
     expect(store.reads).toBe(before);
   });
 
-  it('a damaged row is left out and does not take the others with it', async () => {
+  it('S6 skips a damaged row and keeps the others', async () => {
     const { ring } = await ringOf([{ ...a, publicKey: 'damaged' }, b]);
     expect(ring.candidates('x-crm-signature').map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('a table that cannot be read at the start is an error', async () => {
-    const stored = { list: () => Promise.reject(new Error('away')) };
+  it('S6 rejects when the table cannot be read at the start', async () => {
+    const stored = { list: () => Promise.reject(new Error('unavailable')) };
     await expect(openKeyRing({ stored, fixed: [], clock: new FakeClock(), log: silent })).rejects.toThrow(
-      'away',
+      'unavailable',
     );
   });
 });

@@ -3,9 +3,9 @@ import type { Logger } from '../../log.ts';
 import type { CrmKeys, KeyRecord, KeyRing, TrustedKey } from './keys.ts';
 import { trustedKey } from './trusted-key.ts';
 
-export interface KeyRingParts {
+export interface KeyRingDeps {
   readonly stored: Pick<CrmKeys, 'list'>;
-  /** Keys of the settings, in force whatever the table says. */
+  /** Keys of the settings, always in use. */
   readonly fixed: readonly KeyRecord[];
   readonly clock: Clock;
   readonly log: Logger;
@@ -13,7 +13,7 @@ export interface KeyRingParts {
 
 export interface LoadedKeyRing extends KeyRing {
   readonly size: number;
-  /** Reads the table again. Never rejects: while the table cannot be read the known keys stay and it tries again every second. */
+  /** Reads the table again. Never rejects: when that fails, the known keys stay in use and the read is retried every second. */
   reload(): Promise<void>;
   close(): void;
 }
@@ -22,9 +22,9 @@ const CURRENT = 'x-crm-signature';
 const LEGACY = 'x-wh-signature';
 const RETRY_MS = 1000;
 
-/** Rejects when the table cannot be read at the start: a node without its keys would refuse good webhooks. */
-export async function openKeyRing(parts: KeyRingParts): Promise<LoadedKeyRing> {
-  const { stored, fixed, clock, log } = parts;
+/** Rejects when the table cannot be read: a node without its keys would reject valid webhooks. */
+export async function openKeyRing(deps: KeyRingDeps): Promise<LoadedKeyRing> {
+  const { stored, fixed, clock, log } = deps;
   let ring = arrange([]);
   let reading: Promise<void> | undefined;
   let again = false;
@@ -36,23 +36,23 @@ export async function openKeyRing(parts: KeyRingParts): Promise<LoadedKeyRing> {
     ring = arrange(records.filter(({ enabled }) => enabled).flatMap((record) => usable(record, log)));
   }
 
-  async function readUntilQuiet(): Promise<void> {
+  async function readUntilCurrent(): Promise<void> {
     do {
       again = false;
       try {
         await read();
       } catch (error) {
-        log.warn({ err: error }, 'the CRM keys could not be read; the known ones stay in force');
+        log.warn({ event: 'keys.read_failed', err: error }, 'crm keys not readable, known keys stay in use');
         if (!closed) cancelRetry = clock.after(RETRY_MS, () => void reload());
       }
     } while (again);
     reading = undefined;
   }
 
-  /** A notice that comes while the table is being read leads to one more read: the first may have been too early. */
+  /** A call during a read causes one more read: the first may have missed the change. */
   function reload(): Promise<void> {
     cancelRetry();
-    if (reading === undefined) reading = readUntilQuiet();
+    if (reading === undefined) reading = readUntilCurrent();
     else again = true;
     return reading;
   }
@@ -81,8 +81,8 @@ function usable(record: KeyRecord, log: Logger): TrustedKey[] {
     return [trustedKey(record)];
   } catch (error) {
     log.error(
-      { keyId: record.id, err: error },
-      'a stored CRM key cannot be used; remove it and add it again',
+      { event: 'keys.key_unusable', keyId: record.id, err: error },
+      'stored crm key unusable, remove it and add it again',
     );
     return [];
   }

@@ -15,7 +15,7 @@ async function open(choice: Choice) {
 
 keysContract('SQLite', () => open({ engine: 'sqlite', file: ':memory:' }));
 
-describe.skipIf(!(await hasPostgres()))('with a server', () => {
+describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   let server: Awaited<ReturnType<typeof startPostgres>>;
   beforeAll(async () => {
     server = await startPostgres();
@@ -24,7 +24,7 @@ describe.skipIf(!(await hasPostgres()))('with a server', () => {
   keysContract('PostgreSQL', async () => open({ engine: 'postgres', url: await server.createDatabase() }));
 });
 
-it('a database that is away is an error of the engine', async () => {
+it('S6 rejects with EngineError when the database is unavailable', async () => {
   const { keys, close } = await open({ engine: 'sqlite', file: ':memory:' });
   await close();
   await expect(keys.list()).rejects.toBeInstanceOf(EngineError);

@@ -14,7 +14,7 @@ type Row = Selectable<Schema['crm_keys']>;
 export function openCrmKeys(db: Database, now: () => number): CrmKeys {
   return {
     list: () =>
-      asking('the keys could not be read', async () => {
+      withEngineError('the keys cannot be read', async () => {
         const rows = await db
           .selectFrom('crm_keys')
           .selectAll()
@@ -24,10 +24,10 @@ export function openCrmKeys(db: Database, now: () => number): CrmKeys {
         return rows.map(record);
       }),
 
-    add: (offered) => asking('the key could not be stored', () => add(db, offered, now())),
+    add: (offered) => withEngineError('the key cannot be stored', () => add(db, offered, now())),
 
     setEnabled: (id, enabled) =>
-      asking('the key could not be changed', async () => {
+      withEngineError('the key cannot be changed', async () => {
         const row = await db
           .updateTable('crm_keys')
           .set({ enabled: enabled ? 1 : 0, updated_at: now() })
@@ -38,7 +38,7 @@ export function openCrmKeys(db: Database, now: () => number): CrmKeys {
       }),
 
     remove: (id) =>
-      asking('the key could not be removed', async () => {
+      withEngineError('the key cannot be removed', async () => {
         const row = await db.deleteFrom('crm_keys').where('id', '=', id).returningAll().executeTakeFirst();
         return row === undefined ? undefined : record(row);
       }),
@@ -50,13 +50,13 @@ async function add(db: Database, offered: OfferedKey, at: number): Promise<AddOu
   if (!checked.ok) return { kind: 'refused', refusal: checked.refusal };
   const { key } = checked;
   return db.transaction().execute(async (transaction): Promise<AddOutcome> => {
-    const twin = await transaction
+    const existing = await transaction
       .selectFrom('crm_keys')
       .selectAll()
       .where('fingerprint', '=', key.fingerprint)
       .where((where) => where(where.fn<string>('lower', ['header']), '=', key.header.toLowerCase()))
       .executeTakeFirst();
-    if (twin !== undefined) return { kind: 'duplicate', key: record(twin) };
+    if (existing !== undefined) return { kind: 'duplicate', key: record(existing) };
     const row: Row = {
       id: randomUUID(),
       label: key.label,
@@ -90,10 +90,10 @@ function record(row: Row): KeyRecord {
   };
 }
 
-async function asking<T>(failure: string, ask: () => Promise<T>): Promise<T> {
+async function withEngineError<T>(problem: string, query: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await query();
   } catch (error) {
-    throw new EngineError('sql', failure, error);
+    throw new EngineError('sql', problem, error);
   }
 }

@@ -16,9 +16,9 @@ const offer = (seed: string, more: Partial<OfferedKey> = {}): OfferedKey => ({
   ...more,
 });
 
-/** What every store of the operator's keys promises. */
+/** The contract of the port, for every engine. */
 export function keysContract(engine: string, open: () => Promise<KeysUnderTest>): void {
-  describe(`CRM keys on ${engine}`, () => {
+  describe(`keys: ${engine}`, () => {
     let under: KeysUnderTest;
     beforeEach(async () => {
       under = await open();
@@ -31,7 +31,7 @@ export function keysContract(engine: string, open: () => Promise<KeysUnderTest>)
       return outcome.key;
     };
 
-    it('S6 a key is added, listed, disabled, enabled and removed', async () => {
+    it('S6 adds, lists, disables, enables and removes a key', async () => {
       const key = await added(offer('a'));
       expect(await under.keys.list()).toEqual([key]);
       expect(key).toMatchObject({ label: 'key a', scheme: 'Ed25519', enabled: true, locations: null });
@@ -43,12 +43,12 @@ export function keysContract(engine: string, open: () => Promise<KeysUnderTest>)
       expect(await under.keys.list()).toEqual([]);
     });
 
-    it('S6 an id that does not exist is no key', async () => {
-      expect(await under.keys.setEnabled('nobody', false)).toBeUndefined();
-      expect(await under.keys.remove('nobody')).toBeUndefined();
+    it('S6 resolves with undefined for an id that does not exist', async () => {
+      expect(await under.keys.setEnabled('unknown', false)).toBeUndefined();
+      expect(await under.keys.remove('unknown')).toBeUndefined();
     });
 
-    it('S5 several keys may share a header, and one key may stand under several', async () => {
+    it('S5 registers several keys for one header, and one key for several headers', async () => {
       await added(offer('a'));
       await added(offer('b'));
       await added(offer('a', { header: 'X-Other-Signature' }));
@@ -56,7 +56,7 @@ export function keysContract(engine: string, open: () => Promise<KeysUnderTest>)
       expect(await under.keys.list()).toHaveLength(4);
     });
 
-    it('S6 the same key under the same header, however written, is a duplicate', async () => {
+    it('S6 reports the same key for the same header as a duplicate, in any notation', async () => {
       const key = await added(offer('a'));
       const outcome = await under.keys.add(
         offer('a', {
@@ -69,13 +69,13 @@ export function keysContract(engine: string, open: () => Promise<KeysUnderTest>)
       expect(await under.keys.list()).toHaveLength(1);
     });
 
-    it('S6 what is refused is not stored', async () => {
+    it('S6 does not store a rejected key', async () => {
       const outcome = await under.keys.add(offer('a', { publicKey: ed25519Key('a').privateKey }));
       expect(outcome).toMatchObject({ kind: 'refused', refusal: { field: 'publicKey' } });
       expect(await under.keys.list()).toEqual([]);
     });
 
-    it('S7 locations are kept, each once', async () => {
+    it('S7 stores each location once', async () => {
       const key = await added(offer('a', { locations: ['locA', 'locB', 'locA'] }));
       expect(key.locations).toEqual(['locA', 'locB']);
       expect((await under.keys.list())[0]?.locations).toEqual(['locA', 'locB']);

@@ -2,37 +2,37 @@ export type Scheme = 'Ed25519' | 'RSA-SHA256';
 
 export const SCHEMES: readonly Scheme[] = ['Ed25519', 'RSA-SHA256'];
 
-/** A public key that webhooks are verified with, ready for use. */
+/** A public key that verifies webhook signatures. */
 export interface TrustedKey {
   readonly id: string;
   readonly label: string;
   readonly scheme: Scheme;
-  /** As it was registered; HTTP does not care for upper and lower case. */
+  /** As registered. Header names are case-insensitive. */
   readonly header: string;
   /** SHA-256 of the SPKI, hex. */
   readonly fingerprint: string;
-  /** The only locations this key may speak for, or null for all (S7). */
+  /** The only locations that this key may sign for, or null for all (S7). */
   readonly locations: ReadonlySet<string> | null;
-  /** Every signature of this key has exactly this many bytes. */
+  /** The exact length of every signature of this key. */
   readonly signatureBytes: number;
   verify(body: Uint8Array, signature: Uint8Array): boolean;
 }
 
 /**
- * The keys in force on this node.
+ * The keys that this node accepts.
  *
- * - `headers` are the names to look for, in lower case, the one that counts first in front: a request is judged by the first of them
- *   that it carries and by no other. `x-crm-signature` always leads, even without a key, and `x-wh-signature` always comes last (S3, S4).
- * - `candidates` are the enabled keys under a header; empty for a header nobody registered.
- * - Both answer from memory. A change by the operator shows within five seconds on every node (S6); while the database is away
- *   the last known keys stay in force.
+ * - `headers` are the signature headers in lower case, in order of precedence: a request is verified by the first of them that it
+ *   carries, and by no other. `x-crm-signature` is always first, even without a key, and `x-wh-signature` always last (S3, S4).
+ * - `candidates` returns the enabled keys of a header, and an empty list for an unknown header.
+ * - Both read from memory. A change by the operator takes effect on every node within five seconds (S6). While the database is
+ *   unavailable, the last known keys stay in use.
  */
 export interface KeyRing {
   readonly headers: readonly string[];
   candidates(header: string): readonly TrustedKey[];
 }
 
-/** A key as the operator offers it. */
+/** A key as the operator submits it. */
 export interface OfferedKey {
   readonly label: string;
   readonly scheme: string;
@@ -42,7 +42,7 @@ export interface OfferedKey {
   readonly locations?: readonly string[] | null | undefined;
 }
 
-/** A key as it is stored. */
+/** A stored key. */
 export interface KeyRecord {
   readonly id: string;
   readonly label: string;
@@ -57,25 +57,27 @@ export interface KeyRecord {
 
 export interface KeyRefusal {
   readonly field: 'label' | 'scheme' | 'header' | 'publicKey' | 'locations';
-  /** What is wrong and what to do, ready to be shown. Never holds the key. */
+  /** What is wrong and what to do, for display. Never contains the key. */
   readonly reason: string;
 }
 
 export type AddOutcome =
   | { readonly kind: 'added'; readonly key: KeyRecord }
   | { readonly kind: 'refused'; readonly refusal: KeyRefusal }
-  /** The same key stands under the same header already. */
+  /** The same key is already registered for this header. */
   | { readonly kind: 'duplicate'; readonly key: KeyRecord };
 
 /**
- * The operator's table of keys (S5, S6). Nothing is stored that could not verify a signature: `add` checks the key's real type against
- * its scheme first. Changes are durable when the call returns; telling the nodes is the caller's part. Rejects with EngineError
- * when the database is away.
+ * The operator's allowlist of keys (S5, S6).
+ *
+ * - `add` stores only keys that can verify a signature: it checks the real type of the key against its scheme.
+ * - A change is durable when the call resolves. The caller announces it to the nodes.
+ * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface CrmKeys {
   list(): Promise<KeyRecord[]>;
   add(offered: OfferedKey): Promise<AddOutcome>;
-  /** undefined when there is no such key. */
+  /** Resolves with undefined when the key does not exist. */
   setEnabled(id: string, enabled: boolean): Promise<KeyRecord | undefined>;
   remove(id: string): Promise<KeyRecord | undefined>;
 }

@@ -8,11 +8,11 @@ interface Preset {
   readonly scheme: Scheme;
   readonly header: string;
   readonly file: string;
-  /** SHA-256 of the SPKI. Copies of these keys that lost a letter are in circulation. */
+  /** SHA-256 of the SPKI. Copies of these keys with a missing letter are in circulation. */
   readonly fingerprint: string;
 }
 
-/** Keys that CRMs publish, by the name under which they are added. */
+/** Keys that CRMs publish, by preset name. */
 const PRESETS = {
   highlevel: {
     label: 'HighLevel',
@@ -37,9 +37,7 @@ export function presetKey(name: PresetName): OfferedKey {
   const { label, scheme, header, file, fingerprint }: Preset = PRESETS[name];
   const publicKey = readFileSync(new URL(`presets/${file}`, import.meta.url), 'utf8');
   const read = readPublicKey(publicKey, scheme);
-  if ('fault' in read || read.fingerprint !== fingerprint)
-    throw new Error(
-      `the preset ${name} is damaged: ${file} does not hold the key that its fingerprint names`,
-    );
+  if ('problem' in read || read.fingerprint !== fingerprint)
+    throw new Error(`the preset ${name} is damaged: ${file} does not match its fingerprint`);
   return { label, scheme, header, publicKey };
 }

@@ -23,7 +23,7 @@ function fileOf(content: unknown): string {
   return path;
 }
 
-function faultsOf(settings: Partial<KeySettings>): readonly string[] {
+function problemsOf(settings: Partial<KeySettings>): readonly string[] {
   try {
     settingsKeys({ ...NONE, ...settings });
   } catch (error) {
@@ -33,12 +33,12 @@ function faultsOf(settings: Partial<KeySettings>): readonly string[] {
   return [];
 }
 
-describe('keys of the settings', () => {
-  it('S5 none set, none made', () => {
+describe('settingsKeys', () => {
+  it('S5 returns no keys without settings', () => {
     expect(settingsKeys(NONE)).toEqual([]);
   });
 
-  it('S5 CRM_PUBLIC_KEY stands under X-CRM-Signature, CRM_LEGACY_PUBLIC_KEY under X-WH-Signature', () => {
+  it('S5 registers CRM_PUBLIC_KEY for X-CRM-Signature and CRM_LEGACY_PUBLIC_KEY for X-WH-Signature', () => {
     expect(settingsKeys({ ...NONE, publicKey: ed25519, legacyPublicKey: rsa })).toMatchObject([
       {
         label: 'CRM_PUBLIC_KEY',
@@ -51,7 +51,7 @@ describe('keys of the settings', () => {
     ]);
   });
 
-  it('S5 CRM_KEYS_FILE is a list', () => {
+  it('S5 reads a list of keys from CRM_KEYS_FILE', () => {
     const keysFile = fileOf([
       { label: 'one', scheme: 'Ed25519', header: 'X-One', publicKey: ed25519, locations: ['locA'] },
       { label: 'two', scheme: 'RSA-SHA256', header: 'X-Two', publicKey: rsa },
@@ -62,39 +62,39 @@ describe('keys of the settings', () => {
     ]);
   });
 
-  it('S5 the same key twice is one key', () => {
+  it('S5 returns a key that is set twice once', () => {
     const keysFile = fileOf([
       { label: 'x', scheme: 'Ed25519', header: 'x-crm-signature', publicKey: ed25519 },
     ]);
     expect(settingsKeys({ ...NONE, publicKey: ed25519, keysFile })).toHaveLength(1);
   });
 
-  it('S6 all faults are told at once, by name', () => {
+  it('S6 reports all problems at once, by name', () => {
     const keysFile = fileOf([{ label: 'x', scheme: 'Ed25519', header: 'Host', publicKey: ed25519 }]);
-    expect(faultsOf({ publicKey: rsa, legacyPublicKey: fixedRsaKey().privateKey, keysFile })).toEqual([
+    expect(problemsOf({ publicKey: rsa, legacyPublicKey: fixedRsaKey().privateKey, keysFile })).toEqual([
       expect.stringMatching(/^CRM_PUBLIC_KEY: publicKey is of type rsa/),
       expect.stringMatching(/^CRM_LEGACY_PUBLIC_KEY: publicKey is a private key/),
-      expect.stringMatching(/^CRM_KEYS_FILE entry 1: header has a meaning of its own/),
+      expect.stringMatching(/^CRM_KEYS_FILE entry 1: header is reserved by HTTP/),
     ]);
   });
 
   it.each([
-    ['no file', join(folder, 'none.json'), /cannot be read/],
-    ['not JSON', fileOf('{'), /is not JSON/],
-    ['not a list', fileOf({}), /the file/],
-    ['a field missing', fileOf([{ label: 'x' }]), /CRM_KEYS_FILE: 0\.scheme/],
+    ['a missing file', join(folder, 'none.json'), /cannot be read/],
+    ['a file that is not JSON', fileOf('{'), /is not JSON/],
+    ['a file that is not a list', fileOf({}), /the file/],
+    ['a missing field', fileOf([{ label: 'x' }]), /CRM_KEYS_FILE: 0\.scheme/],
     [
-      'a field too many',
+      'an unknown field',
       fileOf([{ label: 'x', scheme: 'Ed25519', header: 'X-A', publicKey: 'x', kye: 1 }]),
       /kye/,
     ],
-  ])('S5 CRM_KEYS_FILE with %s', (_name, keysFile, fault) => {
-    expect(faultsOf({ keysFile })).toEqual([expect.stringMatching(fault)]);
+  ])('S5 reports %s as a problem of CRM_KEYS_FILE', (_name, keysFile, problem) => {
+    expect(problemsOf({ keysFile })).toEqual([expect.stringMatching(problem)]);
   });
 });
 
-describe('presets', () => {
-  it.each(PRESET_NAMES)('S5 the preset %s holds the key its fingerprint names', (name) => {
+describe('presetKey', () => {
+  it.each(PRESET_NAMES)('S5 returns the key of %s that matches its fingerprint', (name) => {
     expect(presetKey(name).publicKey).toMatch(/^-----BEGIN PUBLIC KEY-----/);
   });
 });

@@ -25,12 +25,12 @@ const FILE = z.array(
   }),
 );
 
-/** The keys that come from the settings (S5). They cannot be changed at run time; all their faults are reported at once. */
+/** Returns the keys of the settings (S5), which cannot be changed at run time. Throws StartError with all problems at once. */
 export function settingsKeys(settings: KeySettings): readonly KeyRecord[] {
-  const faults: string[] = [];
-  const offers = [...fromVariables(settings), ...fromFile(settings.keysFile, faults)];
-  const keys = offers.flatMap(({ origin, offered }) => {
-    const checked = checkKey(offered);
+  const problems: string[] = [];
+  const submitted = [...fromVariables(settings), ...fromFile(settings.keysFile, problems)];
+  const keys = submitted.flatMap(({ origin, key }) => {
+    const checked = checkKey(key);
     if (checked.ok)
       return [
         {
@@ -40,53 +40,51 @@ export function settingsKeys(settings: KeySettings): readonly KeyRecord[] {
           createdAt: 0,
         },
       ];
-    faults.push(`${origin}: ${checked.refusal.reason}`);
+    problems.push(`${origin}: ${checked.refusal.reason}`);
     return [];
   });
-  if (faults.length > 0) throw new StartError(faults, 3);
+  if (problems.length > 0) throw new StartError(problems, 3);
   return keys.filter((key, at) => keys.findIndex(({ id }) => id === key.id) === at);
 }
 
-interface Offer {
+interface Submitted {
   readonly origin: string;
-  readonly offered: OfferedKey;
+  readonly key: OfferedKey;
 }
 
-function fromVariables({ publicKey, legacyPublicKey }: KeySettings): Offer[] {
-  const offers: Offer[] = [];
+function fromVariables({ publicKey, legacyPublicKey }: KeySettings): Submitted[] {
+  const keys: Submitted[] = [];
   if (publicKey !== undefined)
-    offers.push({
+    keys.push({
       origin: 'CRM_PUBLIC_KEY',
-      offered: { label: 'CRM_PUBLIC_KEY', scheme: 'Ed25519', header: 'X-CRM-Signature', publicKey },
+      key: { label: 'CRM_PUBLIC_KEY', scheme: 'Ed25519', header: 'X-CRM-Signature', publicKey },
     });
   if (legacyPublicKey !== undefined)
-    offers.push({
+    keys.push({
       origin: 'CRM_LEGACY_PUBLIC_KEY',
-      offered: {
+      key: {
         label: 'CRM_LEGACY_PUBLIC_KEY',
         scheme: 'RSA-SHA256',
         header: 'X-WH-Signature',
         publicKey: legacyPublicKey,
       },
     });
-  return offers;
+  return keys;
 }
 
-function fromFile(path: string | undefined, faults: string[]): Offer[] {
+function fromFile(path: string | undefined, problems: string[]): Submitted[] {
   if (path === undefined) return [];
   try {
     const parsed = FILE.safeParse(JSON.parse(readFileSync(path, 'utf8')));
     if (parsed.success)
-      return parsed.data.map((offered, at) => ({ origin: `CRM_KEYS_FILE entry ${at + 1}`, offered }));
+      return parsed.data.map((key, at) => ({ origin: `CRM_KEYS_FILE entry ${at + 1}`, key }));
     const [issue] = parsed.error.issues;
-    faults.push(
-      `CRM_KEYS_FILE: ${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'has another form'}`,
-    );
+    problems.push(`CRM_KEYS_FILE: ${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'is invalid'}`);
   } catch (error) {
-    faults.push(
+    problems.push(
       error instanceof SyntaxError
         ? 'CRM_KEYS_FILE is not JSON: it must be a list of {label, scheme, header, publicKey, locations?}'
-        : 'CRM_KEYS_FILE names a file that cannot be read',
+        : 'CRM_KEYS_FILE names a file that cannot be read; check the path and its permissions',
     );
   }
   return [];

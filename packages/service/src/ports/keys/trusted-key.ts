@@ -5,7 +5,7 @@ import type { KeyRecord, TrustedKey } from './keys.ts';
 import { storedPublicKey } from './read-public-key.ts';
 import { ed25519Verifier } from './verify-ed25519.ts';
 
-/** Makes a stored key ready for use: parsed once, bound to its own scheme. */
+/** Parses a stored key once and binds it to its scheme. */
 export function trustedKey(record: KeyRecord): TrustedKey {
   const { key } = storedPublicKey(record.publicKey);
   return {

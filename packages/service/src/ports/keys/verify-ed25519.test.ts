@@ -27,7 +27,7 @@ const NONCE = 0x0fed_cba9_8765_4321_0fed_cba9_8765_4321n;
 
 function pointOf(hex: string): Point {
   const point = decodePoint(Buffer.from(hex, 'hex'));
-  if (point === undefined) throw new Error(`no point: ${hex}`);
+  if (point === undefined) throw new Error(`not a point: ${hex}`);
   return point;
 }
 
@@ -41,7 +41,7 @@ const keyOf = (raw: Uint8Array): KeyObject =>
     type: 'spki',
   });
 
-/** Signs as the book says, but with whatever is added to R and to the public key. */
+/** Signs by RFC 8032, with the given additions to R, S and the public key. */
 function crafted(
   message: Uint8Array,
   options: { key?: Point; offset?: Point; nonce?: bigint; addToS?: bigint },
@@ -54,97 +54,97 @@ function crafted(
   return { publicKey: keyOf(publicKey), signature: Buffer.concat([r, scalar(s)]) };
 }
 
-function answers(key: KeyObject, message: Uint8Array, signature: Uint8Array) {
+function verdicts(key: KeyObject, message: Uint8Array, signature: Uint8Array) {
   return {
     inUse: ed25519Verifier(key)(message, signature),
     openssl: opensslVerifier(key)(message, signature),
   };
 }
 
-const REFUSED = { inUse: false, openssl: false };
+const REJECTED = { inUse: false, openssl: false };
 const ACCEPTED = { inUse: true, openssl: true };
 const messages = Array.from({ length: 8 }, (_, n) => Buffer.from(`message ${n}`));
 const message0 = Buffer.from('message 0');
 
-describe('libsodium and OpenSSL give the same answer', () => {
-  it('S2 to honest signatures', () => {
+describe('Ed25519 verification by libsodium and OpenSSL', () => {
+  it('S2 accepts valid signatures', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.string(), (message, seed) => {
         const key = ed25519Key(seed);
         const signature = sign(null, message, key.privateKey);
-        expect(answers(createPublicKey(key.publicKey), message, signature)).toEqual(ACCEPTED);
+        expect(verdicts(createPublicKey(key.publicKey), message, signature)).toEqual(ACCEPTED);
       }),
       { numRuns: 100 },
     );
   });
 
-  it('S2 to a signature crafted without tricks', () => {
+  it('S2 accepts a crafted signature without additions', () => {
     const { publicKey, signature } = crafted(message0, {});
-    expect(answers(publicKey, message0, signature)).toEqual(ACCEPTED);
+    expect(verdicts(publicKey, message0, signature)).toEqual(ACCEPTED);
   });
 
-  it('S8 to an S that was not reduced', () => {
+  it('S8 rejects an S that is not reduced', () => {
     for (const message of messages) {
       const { publicKey, signature } = crafted(message, { addToS: ORDER });
-      expect(answers(publicKey, message, signature)).toEqual(REFUSED);
+      expect(verdicts(publicKey, message, signature)).toEqual(REJECTED);
     }
   });
 
-  it('S8 to an R with a part of small order, where only the cofactored equation holds', () => {
+  it('S8 rejects an R with a component of small order, for which only the cofactored equation holds', () => {
     for (const offset of TORSION.slice(1))
       for (const message of messages.slice(0, 2)) {
         const { publicKey, signature } = crafted(message, { offset });
-        expect(answers(publicKey, message, signature)).toEqual(REFUSED);
+        expect(verdicts(publicKey, message, signature)).toEqual(REJECTED);
       }
   });
 
-  it('S8 to an R of small order', () => {
+  it('S8 rejects an R of small order', () => {
     for (const offset of TORSION) {
       const { publicKey, signature } = crafted(message0, { offset, nonce: 0n });
-      expect(answers(publicKey, message0, signature)).toEqual(REFUSED);
+      expect(verdicts(publicKey, message0, signature)).toEqual(REJECTED);
     }
   });
 
-  it('S8 to public keys of small order, with every R of small order and S zero', () => {
+  it('S8 rejects public keys of small order, with every R of small order and S zero', () => {
     for (const key of TORSION)
       for (const r of TORSION) {
         const signature = Buffer.concat([encodePoint(r), scalar(0n)]);
         for (const message of messages)
-          expect(answers(keyOf(encodePoint(key)), message, signature)).toEqual(REFUSED);
+          expect(verdicts(keyOf(encodePoint(key)), message, signature)).toEqual(REJECTED);
       }
   });
 
-  it('S8 to public keys with a part of small order: both use the same equation', () => {
-    for (const part of TORSION.slice(1))
+  it('S8 uses the same equation for public keys with a component of small order', () => {
+    for (const component of TORSION.slice(1))
       for (const message of messages) {
-        const key = addPoints(multiplyPoint(BASE, SECRET), part);
+        const key = addPoints(multiplyPoint(BASE, SECRET), component);
         const { publicKey, signature } = crafted(message, { key });
-        const { inUse, openssl } = answers(publicKey, message, signature);
+        const { inUse, openssl } = verdicts(publicKey, message, signature);
         expect(inUse).toBe(openssl);
       }
   });
 
   it.each([`ed${'ff'.repeat(30)}7f`, `ee${'ff'.repeat(30)}7f`, `01${'00'.repeat(30)}80`, 'ff'.repeat(32)])(
-    'S8 to the public key %s, which is not spelled canonically',
+    'S8 rejects the public key %s, which is not canonically encoded',
     (hex) => {
       for (const r of TORSION) {
         const signature = Buffer.concat([encodePoint(r), scalar(0n)]);
-        expect(answers(keyOf(Buffer.from(hex, 'hex')), message0, signature)).toEqual(REFUSED);
+        expect(verdicts(keyOf(Buffer.from(hex, 'hex')), message0, signature)).toEqual(REJECTED);
       }
     },
   );
 
-  it('S8 to random bytes', () => {
+  it('S8 rejects random bytes', () => {
     const key = createPublicKey(ed25519Key('random').publicKey);
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 64, maxLength: 64 }), fc.uint8Array(), (signature, message) => {
-        expect(answers(key, message, signature)).toEqual(REFUSED);
+        expect(verdicts(key, message, signature)).toEqual(REJECTED);
       }),
       { numRuns: 200 },
     );
   });
 
-  it('S2 to any flipped bit of message or signature', () => {
+  it('S2 rejects any flipped bit of the message or signature', () => {
     const key = ed25519Key('flip');
     const message = Buffer.from('{"locationId":"loc1"}');
     const signature = sign(null, message, key.privateKey);

@@ -2,7 +2,7 @@
 const P = 2n ** 255n - 19n;
 const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 const SQRT_MINUS_ONE = 19681161376707505956807079304988542015446066515923890162744021073123829784752n;
-/** The order of the group that honest keys live in. */
+/** The order of the main subgroup. */
 export const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
 
 /** Extended coordinates: the affine point is (x/z, y/z), and t = xy/z. */
@@ -29,7 +29,7 @@ function power(base: bigint, exponent: bigint): bigint {
 
 const inverse = (value: bigint): bigint => power(value, P - 2n);
 
-/** The point written in 32 bytes; undefined when they name none, or name one in a spelling that is not the canonical one. */
+/** Returns the point of a 32-byte encoding, or undefined when the encoding is invalid or not canonical. */
 export function decodePoint(bytes: Uint8Array): Point | undefined {
   const number = littleEndian(bytes);
   const y = number & (2n ** 255n - 1n);
@@ -49,7 +49,7 @@ export function encodePoint({ x, y, z }: Point): Uint8Array {
   return Uint8Array.from({ length: 32 }, (_, at) => Number((number >> BigInt(8 * at)) & 255n));
 }
 
-/** Complete on this curve: also doubles, and adds points of small order. */
+/** The addition law is complete on this curve: it also covers doubling and points of small order. */
 export function addPoints(p: Point, q: Point): Point {
   const a = mod((p.y - p.x) * (q.y - q.x));
   const b = mod((p.y + p.x) * (q.y + q.x));
