@@ -12,7 +12,7 @@ const engine = async (choice: Parameters<typeof openDatabase>[0], clock: { now()
 
 assetIndexContract('SQLite', (clock) => engine({ engine: 'sqlite', file: ':memory:' }, clock));
 
-describe.skipIf(!(await hasPostgres()))('with a server', () => {
+describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   let server: Awaited<ReturnType<typeof startPostgres>>;
   beforeAll(async () => {
     server = await startPostgres();

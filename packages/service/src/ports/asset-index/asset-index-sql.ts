@@ -34,7 +34,7 @@ export function createSqlAssetIndex({ db, clock }: { db: Database; clock: Pick<C
     },
     async totals(locationId) {
       const all = db.selectFrom('assets').select(({ fn }) => [
-        fn.countAll<number>().as('count'), // PostgreSQL sums 64-bit numbers into a text.
+        fn.countAll<number>().as('count'), // PostgreSQL returns the sum of 64-bit integers as a string.
         fn.sum<number | string | null>('size').as('bytes'),
       ]);
       const { count, bytes } = await (

@@ -12,7 +12,7 @@ export function assetIndexContract(
   name: string,
   open: (clock: FakeClock) => Promise<AssetIndexEngine>,
 ): void {
-  describe(`asset index on ${name}`, () => {
+  describe(`asset index: ${name}`, () => {
     let clock: FakeClock;
     let engine: AssetIndexEngine;
     beforeEach(async () => {
@@ -35,14 +35,14 @@ export function assetIndexContract(
       ...more,
     });
 
-    it('gives back what was added', async () => {
+    it('I8 returns an added record', async () => {
       const added = record('a', { originalId: 'b', note: 'smaller than it was' });
       await engine.index.add(added);
       expect(await engine.index.find('a')).toEqual(added);
       expect(await engine.index.find('c')).toBeUndefined();
     });
 
-    it('what has expired is not found any more, and is listed until it is removed', async () => {
+    it('I8 does not find an expired record, and lists it until it is removed', async () => {
       await engine.index.add(record('a'));
       await engine.index.add(record('b', { expiresAt: clock.now() + 5000 }));
       expect(await engine.index.expired(10)).toEqual([]);
@@ -55,7 +55,7 @@ export function assetIndexContract(
       expect(await engine.index.find('b')).toBeDefined();
     });
 
-    it('sums up a location, and all of them', async () => {
+    it('I8 sums up one location and all locations', async () => {
       expect(await engine.index.totals()).toEqual({ count: 0, bytes: 0 });
       await engine.index.add(record('a', { size: 10 }));
       await engine.index.add(record('b', { size: 20 }));

@@ -1,4 +1,4 @@
-/** What is known of a stored file besides its bytes. */
+/** The metadata of a stored file. */
 export interface AssetRecord {
   readonly id: string;
   readonly locationId: string;
@@ -7,9 +7,9 @@ export interface AssetRecord {
   readonly size: number;
   /** Hex. */
   readonly sha256: string;
-  /** Of a converted file: what the Mac sent, kept beside it. */
+  /** For a converted file: the id of the original, which is stored too. */
   readonly originalId: string | null;
-  /** What the reader should know: lost in the conversion, or not converted at all. */
+  /** What the conversion lost, or why the file was not converted. */
   readonly note: string | null;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -21,15 +21,16 @@ export interface AssetTotals {
 }
 
 /**
- * Whose files there are, what they are called and until when they are kept. The bytes lie elsewhere: a record is added
- * only after its bytes are safe, and removed only after they are gone.
+ * The names, owners and expiry of stored files. The bytes are in the asset store: a record is added after its bytes are stored and
+ * removed after they are deleted. Errors of the database are thrown unchanged.
  */
 export interface AssetIndex {
   add(record: AssetRecord): Promise<void>;
-  /** Undefined also when it has expired. */
+  /** Resolves with undefined when the record does not exist or has expired. */
   find(id: string): Promise<AssetRecord | undefined>;
+  /** Resolves with expired records, oldest first. */
   expired(limit: number): Promise<AssetRecord[]>;
   remove(id: string): Promise<void>;
-  /** Of one location, or of all. */
+  /** Sums up one location, or all of them. */
   totals(locationId?: string): Promise<AssetTotals>;
 }

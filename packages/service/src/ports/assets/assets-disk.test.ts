@@ -22,28 +22,28 @@ assetsContract('disk', async () => {
   };
 });
 
-describe('assets on disk', () => {
-  const undo: (() => Promise<unknown>)[] = [];
+describe('the disk asset store', () => {
+  const cleanups: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
-    for (const step of undo.splice(0).toReversed()) await step();
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
   });
   const directory = async () => {
     const made = await temporaryDirectory();
-    undo.push(() => rm(made, { recursive: true, force: true }));
+    cleanups.push(() => rm(made, { recursive: true, force: true }));
     return made;
   };
 
-  it('I8 sweeps up at the start what a process that died was writing', async () => {
+  it('I8 removes the unfinished uploads of an ended process at the start', async () => {
     const home = await directory();
     await mkdir(join(home, 'incoming'));
-    const gone = spawnedAndGone();
-    for (const pid of [gone, process.pid, process.ppid])
+    const ended = endedProcess();
+    for (const pid of [ended, process.pid, process.ppid])
       await writeFile(join(home, 'incoming', `${pid}-x.part`), 'x');
     await openDiskAssets({ directory: home });
     expect(await readdir(join(home, 'incoming'))).toEqual([`${process.ppid}-x.part`]);
   });
 
-  it('I8 stops before the last free space is used up', async () => {
+  it('I8 rejects an upload that would use up the reserved disk space', async () => {
     const home = await directory();
     const assets = await openDiskAssets({ directory: home, keepFree: Number.MAX_SAFE_INTEGER });
     const outcome = await assets.store(bytes(100), 1000);
@@ -51,7 +51,7 @@ describe('assets on disk', () => {
     expect(await filesIn(home)).toBe(0);
   });
 
-  it.skipIf(!canMount())('I8 a full disk is an answer, and leaves no half of a file', async () => {
+  it.skipIf(!canMount())('I8 reports a full disk as an outcome, and leaves no partial file', async () => {
     const home = await directory();
     const { stdout } = await promisify(execFile)('unshare', [
       '-rm',
@@ -76,19 +76,16 @@ describe('assets on disk', () => {
     });
   });
 
-  it.skipIf(process.getuid?.() === 0)(
-    'I8 a folder that cannot be written to is said at the start',
-    async () => {
-      const home = await directory();
-      await chmod(home, 0o500);
-      await expect(openDiskAssets({ directory: home })).rejects.toThrow('check that it may be written to');
-    },
-  );
+  it.skipIf(process.getuid?.() === 0)('I8 reports a folder that is not writable at the start', async () => {
+    const home = await directory();
+    await chmod(home, 0o500);
+    await expect(openDiskAssets({ directory: home })).rejects.toThrow('check that it is a writable folder');
+  });
 
-  it('I8 a folder that is a file is said at the start', async () => {
+  it('I8 reports a path that is not a folder at the start', async () => {
     const home = join(await directory(), 'file');
     await writeFile(home, '');
-    await expect(openDiskAssets({ directory: home })).rejects.toThrow('check that it may be written to');
+    await expect(openDiskAssets({ directory: home })).rejects.toThrow('check that it is a writable folder');
   });
 });
 
@@ -96,7 +93,7 @@ async function* bytes(size: number) {
   yield Buffer.alloc(size);
 }
 
-const spawnedAndGone = () => Number(execFileSync('sh', ['-c', 'echo $$']).toString());
+const endedProcess = () => Number(execFileSync('sh', ['-c', 'echo $$']).toString());
 
 function canMount(): boolean {
   try {

@@ -7,27 +7,27 @@ import { pipeline } from 'node:stream/promises';
 import { EngineError } from '../../errors.ts';
 import { asAssetId, newAssetId } from './assets.ts';
 import type { AssetId, Assets, StoredAsset, StoreOutcome } from './assets.ts';
-import { fromSource, LimitPassed, Meter, SourceFailed } from './measured-source.ts';
+import { fromSource, Meter, SizeLimitError, SourceError } from './measured-source.ts';
 
 const MIB = 1024 * 1024;
 
 export interface DiskAssetsOptions {
-  /** Belongs to one process at a time. */
+  /** Used by one process at a time. */
   directory: string;
-  /** Room left for everybody else on the disk, the database first of all: uploads end before it is used up. By default 64 MiB, or a tenth of a small disk. */
+  /** Uploads fail before the disk has less free space than this, which the database needs too. Default: 64 MiB, or a tenth of a small disk. */
   keepFree?: number;
 }
 
-/** Files in a folder: written under a temporary name, synced, then renamed, so that a name stands for whole bytes. */
+/** Files in a folder: written under a temporary name, synced, then renamed, so that a published file is complete. */
 export async function openDiskAssets({ directory, keepFree }: DiskAssetsOptions): Promise<Assets> {
   const incoming = join(directory, 'incoming');
   try {
     await mkdir(incoming, { recursive: true, mode: 0o700 });
-    await sweep(incoming);
+    await removeLeftovers(incoming);
   } catch (cause) {
     throw new EngineError(
       'disk',
-      `cannot keep attachments in ${directory}: check that it may be written to`,
+      `attachments cannot be stored in ${directory}; check that it is a writable folder`,
       cause,
     );
   }
@@ -51,20 +51,20 @@ class DiskAssets implements Assets {
     const meter = new Meter(limit);
     try {
       const file = await open(temporary, 'wx', 0o600);
-      // The stream owns the file from here: it syncs and closes it, also when the source fails.
+      // The stream owns the file: it syncs and closes it, also when the source fails.
       await pipeline(this.#whileRoom(fromSource(bytes, meter)), file.createWriteStream({ flush: true }));
       await this.#publish(temporary, id);
       return { stored: true, id, size: meter.size, sha256: meter.sha256() };
     } catch (error) {
       await rm(temporary, { force: true });
-      if (error instanceof LimitPassed) return { stored: false, reason: 'too_large' };
-      if (error instanceof SourceFailed) throw error.cause;
+      if (error instanceof SizeLimitError) return { stored: false, reason: 'too_large' };
+      if (error instanceof SourceError) throw error.cause;
       if (isFull(error)) return { stored: false, reason: 'storage_full' };
-      throw new EngineError('disk', `an attachment could not be written to ${this.#directory}`, error);
+      throw new EngineError('disk', `an attachment cannot be written to ${this.#directory}`, error);
     }
   }
 
-  /** Looks at the free space every few megabytes: a disk run full takes the database down with it. */
+  /** Checks the free space every 8 MiB: a full disk would also stop the database. */
   async *#whileRoom(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     let unchecked = Infinity;
     for await (const chunk of bytes) {
@@ -72,7 +72,7 @@ class DiskAssets implements Assets {
       if (unchecked > 8 * MIB) {
         const { bavail, blocks, bsize } = await statfs(this.#incoming);
         if (bavail * bsize < (this.#keepFree ?? Math.min(64 * MIB, (blocks * bsize) / 10)))
-          throw new DiskFull();
+          throw new DiskFullError();
         unchecked = 0;
       }
       yield chunk;
@@ -115,7 +115,7 @@ class DiskAssets implements Assets {
     }
   }
 
-  /** Hex, since two ids may differ in nothing but the case of a letter and some disks do not tell them apart. */
+  /** Hex, because ids may differ only in case and some file systems are case-insensitive. */
   #path(id: AssetId): string {
     const name = Buffer.from(id, 'base64url').toString('hex');
     return join(this.#directory, name.slice(0, 2), name);
@@ -126,7 +126,7 @@ class DiskAssets implements Assets {
       return await access;
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined;
-      throw new EngineError('disk', `attachments in ${this.#directory} cannot be reached`, error);
+      throw new EngineError('disk', `attachments in ${this.#directory} cannot be accessed`, error);
     }
   }
 }
@@ -134,17 +134,17 @@ class DiskAssets implements Assets {
 const idOf = (fileName: string): AssetId | undefined =>
   /^[\da-f]{48}$/.test(fileName) ? asAssetId(Buffer.from(fileName, 'hex').toString('base64url')) : undefined;
 
-class DiskFull extends Error {
-  override readonly name = 'DiskFull';
+class DiskFullError extends Error {
+  override readonly name = 'DiskFullError';
 }
 
 const isFull = (error: unknown) =>
-  error instanceof DiskFull || ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+  error instanceof DiskFullError || ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
 
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
-/** A rename is on the disk only once its folder is. */
+/** A rename is durable only after its folder is synced. */
 async function sync(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {
@@ -154,8 +154,8 @@ async function sync(directory: string): Promise<void> {
   }
 }
 
-/** Removes what uploads of an earlier process left half-written; those of one that still runs stay. */
-async function sweep(incoming: string): Promise<void> {
+/** Removes unfinished uploads of processes that have ended. */
+async function removeLeftovers(incoming: string): Promise<void> {
   for (const name of await readdir(incoming)) {
     const writer = Number(/^(\d+)-/.exec(name)?.[1]);
     if (writer !== process.pid && isRunning(writer)) continue;

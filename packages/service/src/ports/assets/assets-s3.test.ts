@@ -18,16 +18,16 @@ async function bucket() {
   const s3 = new S3rver({
     silent: true,
     directory,
-    // It forgets the slash at the end of a listing's path when it checks the signature.
+    // The server omits the trailing slash of a listing's path when it checks the signature.
     allowMismatchedSignatures: true,
     configureBuckets: [{ name: 'files', configs: [] }],
   });
   await s3.configureBuckets();
-  const answer = s3.callback();
+  const handle = s3.callback();
   const server = createServer((request, response) => {
-    // The one call we need that it does not know: giving up a multipart upload.
+    // The server does not implement the abort of a multipart upload.
     const uploadId = /[?&]uploadId=([\w-]+)/.exec(request.url ?? '')?.[1];
-    if (request.method !== 'DELETE' || uploadId === undefined) answer(request, response);
+    if (request.method !== 'DELETE' || uploadId === undefined) handle(request, response);
     else void removeUpload(directory, uploadId).then(() => response.writeHead(204).end());
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -61,22 +61,22 @@ assetsContract('S3', async () => {
   };
 });
 
-describe('assets on S3', () => {
-  it('I8 a bucket that is away is an error of its own, not a missing file', async () => {
+describe('the S3 asset store', () => {
+  it('I8 rejects with EngineError when the bucket is unavailable, not with a missing file', async () => {
     const { endpoint, close } = await bucket();
     await close();
     const assets = openS3Assets({ endpoint, ...credentials });
-    await expect(assets.open(newAssetId())).rejects.toThrow('cannot be reached');
-    await expect(assets.stat(newAssetId())).rejects.toThrow('cannot be reached');
-    await expect(assets.store(some(), 100)).rejects.toThrow('could not be written');
+    await expect(assets.open(newAssetId())).rejects.toThrow('cannot be accessed');
+    await expect(assets.stat(newAssetId())).rejects.toThrow('cannot be accessed');
+    await expect(assets.store(some(), 100)).rejects.toThrow('cannot be written');
   });
 
-  it('I8 a bucket that does not exist is an error of its own, not a missing file', async () => {
+  it('I8 rejects with EngineError when the bucket does not exist, not with a missing file', async () => {
     const { endpoint, close } = await bucket();
     try {
       const assets = openS3Assets({ endpoint: `${endpoint}-other`, ...credentials });
-      await expect(assets.open(newAssetId())).rejects.toThrow('cannot be reached');
-      await expect(assets.store(some(), 100)).rejects.toThrow('could not be written');
+      await expect(assets.open(newAssetId())).rejects.toThrow('cannot be accessed');
+      await expect(assets.store(some(), 100)).rejects.toThrow('cannot be written');
     } finally {
       await close();
     }

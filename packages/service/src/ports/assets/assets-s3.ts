@@ -5,24 +5,24 @@ import { S3mini, S3ServiceError } from 's3mini';
 import { EngineError } from '../../errors.ts';
 import { asAssetId, newAssetId } from './assets.ts';
 import type { AssetId, Assets, StoredAsset, StoreOutcome } from './assets.ts';
-import { fromSource, LimitPassed, Meter, SourceFailed } from './measured-source.ts';
+import { fromSource, Meter, SizeLimitError, SourceError } from './measured-source.ts';
 
-/** Also what each upload under way holds in memory. S3 takes no part under 5 MiB but the last. */
+/** Each upload in progress buffers one part. S3 requires at least 5 MiB for all parts but the last. */
 const PART_BYTES = 8 * 1024 * 1024;
-const ANSWER_TIMEOUT_MS = 60_000;
+const RESPONSE_TIMEOUT_MS = 60_000;
 const PREFIX = 'assets/';
 
 export interface S3AssetsOptions {
-  /** Address of the bucket, its name included. */
+  /** The URL of the bucket, including its name. */
   endpoint: string;
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
 }
 
-/** Objects in a bucket that all nodes share. An object appears whole or not at all: S3 sees to that. */
+/** Objects in a bucket that all nodes share. S3 publishes an object atomically. */
 export function openS3Assets(options: S3AssetsOptions): Assets {
-  return new S3Assets(new S3mini({ ...options, fetch: fetchWithDeadline, minPartSize: PART_BYTES }));
+  return new S3Assets(new S3mini({ ...options, fetch: fetchWithTimeout, minPartSize: PART_BYTES }));
 }
 
 class S3Assets implements Assets {
@@ -41,11 +41,11 @@ class S3Assets implements Assets {
       await upload.finish();
       return { stored: true, id, size: meter.size, sha256: meter.sha256() };
     } catch (error) {
-      await upload.abandon();
-      if (error instanceof LimitPassed) return { stored: false, reason: 'too_large' };
-      if (error instanceof SourceFailed) throw error.cause;
+      await upload.abort();
+      if (error instanceof SizeLimitError) return { stored: false, reason: 'too_large' };
+      if (error instanceof SourceError) throw error.cause;
       if (isFull(error)) return { stored: false, reason: 'storage_full' };
-      throw new EngineError('s3', 'an attachment could not be written to the bucket', error);
+      throw new EngineError('s3', 'an attachment cannot be written to the bucket', error);
     }
   }
 
@@ -94,17 +94,17 @@ class S3Assets implements Assets {
       if (error instanceof S3ServiceError && error.status === 404 && error.serviceCode !== 'NoSuchBucket') {
         return undefined;
       }
-      throw new EngineError('s3', 'the bucket with the attachments cannot be reached', error);
+      throw new EngineError('s3', 'the bucket of the attachments cannot be accessed', error);
     }
   }
 }
 
-/** One put for what fits into one part, a multipart upload for anything larger. */
+/** A single put when the file fits into one part, otherwise a multipart upload. */
 class Upload {
   readonly #bucket: S3mini;
   readonly #key: string;
   readonly #parts: { partNumber: number; etag: string }[] = [];
-  #held: Buffer | undefined;
+  #pending: Buffer | undefined;
   #uploadId: string | undefined;
 
   constructor(bucket: S3mini, key: string) {
@@ -112,14 +112,14 @@ class Upload {
     this.#key = key;
   }
 
-  /** A part goes out when the next one comes: only then is it known not to be the only one. */
+  /** Sends the previous part: only now is it known that it is not the only one. */
   async add(part: Buffer): Promise<void> {
-    if (this.#held) await this.#send(this.#held);
-    this.#held = part;
+    if (this.#pending) await this.#send(this.#pending);
+    this.#pending = part;
   }
 
   async finish(): Promise<void> {
-    const last = this.#held ?? Buffer.alloc(0);
+    const last = this.#pending ?? Buffer.alloc(0);
     if (this.#uploadId === undefined) {
       await this.#bucket.putObject(this.#key, last);
       return;
@@ -129,9 +129,9 @@ class Upload {
     this.#uploadId = undefined;
   }
 
-  async abandon(): Promise<void> {
+  async abort(): Promise<void> {
     if (this.#uploadId === undefined) return;
-    // The failure that brought us here is the one to report; a bucket's lifecycle rule removes what stays.
+    // The error that caused the abort is reported instead. A lifecycle rule of the bucket removes the leftovers.
     await this.#bucket.abortMultipartUpload(this.#key, this.#uploadId).catch(() => undefined);
   }
 
@@ -160,7 +160,7 @@ async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
   if (size > 0) yield Buffer.concat(chunks);
 }
 
-/** A server may answer a range with the whole file, or with more of it than was asked for. */
+/** Cuts out the requested range: a server may respond with the whole file, or with more than was requested. */
 async function* slice(bytes: AsyncIterable<Buffer>, skip: number, length: number): AsyncGenerator<Buffer> {
   let position = -skip;
   for await (const chunk of bytes) {
@@ -177,14 +177,14 @@ const FULL_CODES = new Set(['XMinioStorageFull', 'QuotaExceeded', 'InsufficientS
 const isFull = (error: unknown) =>
   error instanceof S3ServiceError && (error.status === 507 || FULL_CODES.has(error.serviceCode ?? ''));
 
-/** The answer must begin in time; how long its body takes is the reader's business. */
-async function fetchWithDeadline(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-  const deadline = new AbortController();
+/** Limits the time until the response starts, not the time to read its body. */
+async function fetchWithTimeout(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const timeout = new AbortController();
   const timer = setTimeout(() => {
-    deadline.abort(new Error(`the bucket did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`));
-  }, ANSWER_TIMEOUT_MS);
+    timeout.abort(new Error(`the bucket did not respond within ${RESPONSE_TIMEOUT_MS / 1000} s`));
+  }, RESPONSE_TIMEOUT_MS);
   try {
-    return await fetch(input, { ...init, signal: deadline.signal });
+    return await fetch(input, { ...init, signal: timeout.signal });
   } finally {
     clearTimeout(timer);
   }

@@ -9,14 +9,14 @@ const MIB = 1024 * 1024;
 
 interface Opened {
   assets: Assets;
-  /** Everything the engine holds, published or not, as a count of files or objects. */
+  /** The number of files or objects in the engine, published or not. */
   leftovers: () => Promise<number>;
   close: () => Promise<void>;
 }
 
-/** What every engine behind the port must do. */
+/** The contract of the port, for every engine. */
 export function assetsContract(engine: string, openEngine: () => Promise<Opened>): void {
-  describe(`assets on ${engine}`, () => {
+  describe(`assets: ${engine}`, () => {
     let opened: Opened;
     let assets: Assets;
 
@@ -40,7 +40,7 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
     };
     const ids = async (before: Date) => (await Array.fromAsync(assets.list(before))).map(({ id }) => id);
 
-    it('I8 gives back the bytes it was given, counted and hashed', async () => {
+    it('I8 returns the stored bytes, their size and their hash', async () => {
       const bytes = randomBytes(200_000);
       const outcome = await assets.store(inChunks(bytes), MIB);
       expect(outcome).toEqual({
@@ -52,7 +52,7 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
       if (outcome.stored) expect(await read(outcome.id)).toEqual(bytes);
     });
 
-    it('I8 takes a file of several parts and gives it back whole', async () => {
+    it('I8 stores a file of several parts', async () => {
       const bytes = randomBytes(20 * MIB + 7);
       const id = await store(bytes);
       expect((await read(id))?.equals(bytes)).toBe(true);
@@ -61,7 +61,7 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
       );
     });
 
-    it('I8 keeps an empty file', async () => {
+    it('I8 stores an empty file', async () => {
       const id = await store(Buffer.alloc(0));
       expect(await read(id)).toEqual(Buffer.alloc(0));
       expect(await assets.stat(id)).toMatchObject({ id, size: 0 });
@@ -73,13 +73,13 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
       [{ start: 99, length: 1 }],
       [{ start: 0, length: 100 }],
       [{ start: 5, length: 0 }],
-    ])('I8 opens the part %o', async (part) => {
+    ])('I8 opens the range %o', async (part) => {
       const bytes = randomBytes(100);
       const id = await store(bytes);
       expect(await read(id, part)).toEqual(bytes.subarray(part.start, part.start + part.length));
     });
 
-    it('I8 stores exactly the limit, and nothing of one byte more', async () => {
+    it('I8 stores a file of the maximum size, and nothing of a larger one', async () => {
       const before = await opened.leftovers();
       expect(await assets.store(inChunks(Buffer.alloc(1001), 100), 1000)).toEqual({
         stored: false,
@@ -89,7 +89,7 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
       expect(await assets.store(inChunks(Buffer.alloc(1000), 100), 1000)).toMatchObject({ stored: true });
     });
 
-    it('I8 stops reading a source that passes the limit', async () => {
+    it('I8 stops reading a source that exceeds the limit', async () => {
       let pulled = 0;
       const endless = async function* () {
         for (;;) {
@@ -102,7 +102,7 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
       expect(await opened.leftovers()).toBe(0);
     });
 
-    it.each([100, 20 * MIB])('I8 leaves nothing of a source that breaks off after %i bytes', async (size) => {
+    it.each([100, 20 * MIB])('I8 leaves nothing of a source that fails after %i bytes', async (size) => {
       const broken = async function* () {
         yield* inChunks(Buffer.alloc(size), MIB);
         throw new Error('connection reset');
@@ -112,7 +112,7 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
       expect(await opened.leftovers()).toBe(0);
     });
 
-    it('I8 shows nothing of a file until all of it is there', async () => {
+    it('I8 publishes a file only when it is complete', async () => {
       const taken = Promise.withResolvers<undefined>();
       const gate = Promise.withResolvers<undefined>();
       const slow = async function* () {
@@ -129,7 +129,7 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
       expect(await ids(FUTURE)).toHaveLength(1);
     });
 
-    it('I8 knows nothing of an id it never gave out', async () => {
+    it('I8 returns undefined for an unknown id', async () => {
       const id = newAssetId();
       expect(await assets.open(id)).toBeUndefined();
       expect(await assets.open(id, { start: 0, length: 0 })).toBeUndefined();
@@ -137,15 +137,15 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
       await assets.remove(id);
     });
 
-    it('I8 forgets what is removed, and only that', async () => {
-      const [gone, kept] = [await store(Buffer.from('a')), await store(Buffer.from('b'))];
-      await assets.remove(gone);
-      expect(await assets.open(gone)).toBeUndefined();
+    it('I8 removes one file and keeps the others', async () => {
+      const [removed, kept] = [await store(Buffer.from('a')), await store(Buffer.from('b'))];
+      await assets.remove(removed);
+      expect(await assets.open(removed)).toBeUndefined();
       expect(await read(kept)).toEqual(Buffer.from('b'));
       expect(await ids(FUTURE)).toEqual([kept]);
     });
 
-    it('I8 lists what was stored before a moment', async () => {
+    it('I8 lists the files stored before a time', async () => {
       const stored = [await store(Buffer.from('a')), await store(Buffer.from('bc'))];
       expect((await ids(FUTURE)).sort()).toEqual(stored.sort());
       expect(await ids(new Date(Date.now() - 60_000))).toEqual([]);
@@ -157,14 +157,14 @@ export function assetsContract(engine: string, openEngine: () => Promise<Opened>
       expect(sizes).toContainEqual({ size: 2, storedAt: expect.any(Date) });
     });
 
-    it('I8 stores many at once without mixing them', async () => {
+    it('I8 keeps simultaneous uploads apart', async () => {
       const files = Array.from({ length: 20 }, () => randomBytes(5000));
       const stored = await Promise.all(files.map((bytes) => store(bytes)));
       expect(new Set(stored).size).toBe(20);
       expect(await Promise.all(stored.map((id) => read(id)))).toEqual(files);
     });
 
-    it('I8 never gives out an id that could be taken for a path', () => {
+    it('I8 generates and accepts only ids that cannot be a path', () => {
       const given = Array.from({ length: 200 }, newAssetId);
       expect(given.every((id) => asAssetId(id) === id)).toBe(true);
       for (const hostile of [

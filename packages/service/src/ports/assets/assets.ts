@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
 declare const brand: unique symbol;
-/** 192 random bits in base64url: whoever has the address may read the file, nobody finds it by guessing. */
+/** 192 random bits in base64url. The id is the only protection of a file, so it must not be guessable. */
 export type AssetId = string & { readonly [brand]: 'AssetId' };
 
 const ID_BYTES = 24;
@@ -12,7 +12,7 @@ const isAssetId = (value: unknown): value is AssetId =>
 export const newAssetId = (): AssetId => {
   const id = randomBytes(ID_BYTES).toString('base64url');
   if (!isAssetId(id))
-    throw new Error(`an asset id of ${ID_BYTES} bytes has 32 characters, this one ${id.length}`);
+    throw new Error(`an asset id of ${ID_BYTES} bytes must have 32 characters, not ${id.length}`);
   return id;
 };
 
@@ -29,17 +29,17 @@ export interface StoredAsset {
 }
 
 /**
- * Bytes under unguessable ids; what they are called and whose they are is kept elsewhere.
+ * A blob store with unguessable ids. Names and owners of the files are in the asset index.
  *
- * - `store` is all or nothing. Once it answers `stored`, the bytes survive a crash and every node that shares the
- *   engine sees all of them; until then nobody sees any. Whatever else happens (the source breaks off, the limit is
- *   passed, the disk is full, the process dies) nothing readable is left behind, and what a crash leaves is swept up
- *   at the next start. The size is counted, never believed; reading stops as soon as `limit` is passed.
- * - `open` answers undefined for an id that is not (or no longer) there. A part must lie within the file.
- *   Once opened, a stream reads to its end even if the asset is removed meanwhile, or fails; it never ends early as if whole.
- * - `remove` is done when the id is gone, also when it never was there.
- * - `list` finds what was stored before a moment, in no order; what is stored or removed meanwhile may be missed or shown.
- * - An engine that cannot do its part throws `EngineError`. A source that fails is rethrown as it came.
+ * - `store` is atomic. When it resolves with `stored: true`, the bytes survive a crash and are visible to every node on the engine;
+ *   before that they are visible to none. When the source fails, the limit is exceeded, the disk is full or the process dies, no
+ *   readable file remains, and leftovers are removed at the next start. The size is measured, and reading stops as soon as it
+ *   exceeds `limit`.
+ * - `open` resolves with undefined for an id that does not exist. A part must be within the file. An open stream reads to its end
+ *   even if the asset is removed meanwhile, or it fails; it never ends early without an error.
+ * - `remove` resolves also when the id does not exist.
+ * - `list` yields the assets stored before a time, in no order. Assets stored or removed meanwhile may or may not be included.
+ * - Every method rejects with EngineError when the engine fails. An error of the source is rethrown unchanged.
  */
 export interface Assets {
   store(bytes: AsyncIterable<Uint8Array>, limit: number): Promise<StoreOutcome>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Counts and hashes bytes on their way into an engine, and breaks off when they are too many. */
+/** Counts and hashes the bytes of an upload, and throws when they exceed the limit. */
 export class Meter {
   size = 0;
   readonly #hash = createHash('sha256');
@@ -12,7 +12,7 @@ export class Meter {
 
   add(chunk: Uint8Array): void {
     this.size += chunk.byteLength;
-    if (this.size > this.#limit) throw new LimitPassed(this.#limit);
+    if (this.size > this.#limit) throw new SizeLimitError(this.#limit);
     this.#hash.update(chunk);
   }
 
@@ -21,20 +21,20 @@ export class Meter {
   }
 }
 
-/** Leaves `Meter.add` to unwind an engine's writing; engines turn it into an outcome. */
-export class LimitPassed extends Error {
-  override readonly name = 'LimitPassed';
+/** Thrown by `Meter.add` to stop an upload. Engines turn it into `too_large`. */
+export class SizeLimitError extends Error {
+  override readonly name = 'SizeLimitError';
   constructor(limit: number) {
-    super(`more than the ${limit} bytes allowed`);
+    super(`more than ${limit} bytes`);
   }
 }
 
-/** Marks a failure of the source, so that an engine can tell it from one of its own. */
-export class SourceFailed extends Error {
-  override readonly name = 'SourceFailed';
+/** Wraps an error of the source, so that an engine can tell it from its own errors. */
+export class SourceError extends Error {
+  override readonly name = 'SourceError';
 }
 
-/** The same bytes, with the source's own failures told apart from the engine's. */
+/** Yields the bytes of the source and measures them. Errors of the source are thrown as SourceError. */
 export async function* fromSource(
   bytes: AsyncIterable<Uint8Array>,
   meter: Meter,
@@ -45,7 +45,7 @@ export async function* fromSource(
       yield chunk;
     }
   } catch (cause) {
-    if (cause instanceof LimitPassed) throw cause;
-    throw new SourceFailed('the upload broke off', { cause });
+    if (cause instanceof SizeLimitError) throw cause;
+    throw new SourceError('the upload failed', { cause });
   }
 }

@@ -45,8 +45,8 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   });
 });
 
-describe('the SQL licenses without their database', () => {
-  it('M7 reject with EngineError, never with an unknown key', async () => {
+describe('the SQL licenses port without its database', () => {
+  it('M7 rejects with EngineError, never with an unknown key', async () => {
     const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
     const licenses = createSqlLicenses({ database, clock: new FakeClock() });
     await database.close();
