@@ -1,7 +1,7 @@
 import type { Ground } from './bridge.ts';
-import type { HealthCheck } from './edges/http/health-routes.ts';
 import type { Changes } from './ports/changes/changes.ts';
 import { createMemoryChanges } from './ports/changes/changes-memory.ts';
+import type { HealthCheck } from './ports/health/health-checks.ts';
 import type { Limits } from './ports/limits/limits.ts';
 import { createMemoryLimits } from './ports/limits/limits-memory.ts';
 import type { Switchboard } from './ports/switchboard/switchboard.ts';

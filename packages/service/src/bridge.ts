@@ -210,8 +210,8 @@ async function compose(ground: Ground): Promise<Bridge> {
       routes: [
         probeRoutes({
           draining: () => draining,
-          vital: cluster.checks,
-          useful: [store],
+          required: cluster.checks,
+          optional: [store],
           metrics: metrics.render,
           documents: {
             '/openapi.json': openApiDocument({ version, url: address.url }),

@@ -1,15 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
+import { hasFailed, runChecks } from '../../ports/health/health-checks.ts';
+import type { HealthCheck } from '../../ports/health/health-checks.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { addressKey } from './client-address.ts';
-
-/** Something the service cannot do without; `check` rejects when it is away. */
-export interface HealthCheck {
-  readonly name: string;
-  readonly check: () => Promise<void>;
-}
 
 export interface HealthDeps {
   readonly version: string;
@@ -36,7 +32,7 @@ export function healthRoutes(deps: HealthDeps) {
         });
       if (isProbe) return { status: 'ok' };
       const checks = await runChecks(deps.checks);
-      const ok = Object.values(checks).every((result) => result === 'ok');
+      const ok = !hasFailed(checks);
       return reply.code(ok ? 200 : 503).send({
         status: ok ? 'ok' : 'fail',
         version: deps.version,
@@ -45,20 +41,4 @@ export function healthRoutes(deps: HealthDeps) {
       });
     });
   };
-}
-
-async function runChecks(checks: readonly HealthCheck[]): Promise<Record<string, 'ok' | 'fail'>> {
-  const results = await Promise.all(
-    checks.map(
-      async ({ name, check }) =>
-        [
-          name,
-          await check().then(
-            () => 'ok' as const,
-            () => 'fail' as const,
-          ),
-        ] as const,
-    ),
-  );
-  return Object.fromEntries(results);
 }

@@ -1,17 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 
-/** `check` rejects when the part is away. */
-export interface Part {
-  readonly name: string;
-  readonly check: () => Promise<void>;
-}
+import { hasFailed, runChecks } from '../../ports/health/health-checks.ts';
+import type { HealthCheck } from '../../ports/health/health-checks.ts';
 
 export interface ProbeDeps {
   readonly draining: () => boolean;
   /** When one of these fails, the node is not ready and traffic should go elsewhere. */
-  readonly vital: readonly Part[];
+  readonly required: readonly HealthCheck[];
   /** When one of these fails, the node is degraded but still accepts webhooks. */
-  readonly useful: readonly Part[];
+  readonly optional: readonly HealthCheck[];
   readonly metrics: () => Promise<{ type: string; text: string }>;
   /** Documents by path, for example `/openapi.json`. */
   readonly documents: Readonly<Record<string, object>>;
@@ -23,10 +20,10 @@ export function probeRoutes(deps: ProbeDeps) {
     app.get('/livez', async () => ({ status: 'ok' }));
     app.get('/readyz', async (_request, reply) => {
       if (deps.draining()) return reply.code(503).send({ status: 'draining' });
-      const [vital, useful] = await Promise.all([stateOf(deps.vital), stateOf(deps.useful)]);
-      const checks = { ...useful, ...vital };
-      if (hasFailed(vital)) return reply.code(503).send({ status: 'fail', checks });
-      return { status: hasFailed(useful) ? 'degraded' : 'ok', checks };
+      const [required, optional] = await Promise.all([runChecks(deps.required), runChecks(deps.optional)]);
+      const checks = { ...optional, ...required };
+      if (hasFailed(required)) return reply.code(503).send({ status: 'fail', checks });
+      return { status: hasFailed(optional) ? 'degraded' : 'ok', checks };
     });
     app.get('/metrics', async (_request, reply) => {
       const { type, text } = await deps.metrics();
@@ -35,14 +32,3 @@ export function probeRoutes(deps: ProbeDeps) {
     for (const [path, document] of Object.entries(deps.documents)) app.get(path, async () => document);
   };
 }
-
-type States = Record<string, 'ok' | 'fail'>;
-
-async function stateOf(parts: readonly Part[]): Promise<States> {
-  const results = await Promise.allSettled(parts.map(({ check }) => check()));
-  return Object.fromEntries(
-    parts.map(({ name }, index) => [name, results[index]?.status === 'fulfilled' ? 'ok' : 'fail']),
-  );
-}
-
-const hasFailed = (states: States) => Object.values(states).includes('fail');
