@@ -91,11 +91,14 @@ function timeOf(work: () => void): number {
 const LINEAR = LONGER * 8;
 
 describe('hostile messages of 20,000 and of 640,000 characters', () => {
-  it.each(Object.entries(ATTACKS))('F10 %s: parsing does not throw and takes linear time', (name, message) => {
-    const long = LONG_ATTACKS[name] ?? '';
-    expect(growth(parseFooter, message, long)).toBeLessThan(LINEAR);
-    expect(growth(stripFooter, `Hi\n${message}`, `Hi\n${long}`)).toBeLessThan(LINEAR);
-  });
+  it.each(Object.entries(ATTACKS))(
+    'F10 %s: parsing does not throw and takes linear time',
+    (name, message) => {
+      const long = LONG_ATTACKS[name] ?? '';
+      expect(growth(parseFooter, message, long)).toBeLessThan(LINEAR);
+      expect(growth(stripFooter, `Hi\n${message}`, `Hi\n${long}`)).toBeLessThan(LINEAR);
+    },
+  );
 
   it.each(Object.entries(ATTACKS))('F10 %s: the text before a footer survives a round trip', (_, text) => {
     const read = parseFooter(writeFooter(text, { chat_id: 7 }));

@@ -277,12 +277,15 @@ it('no input makes a parser throw, and every parsed frame survives a round trip'
     )
     .map(([frame, change]) => changed(frame, change));
   fc.assert(
-    fc.property(fc.oneof(fc.string({ unit: ANY_CHARACTER }), fc.json({ maxDepth: 2 }), almostValid), (text) => {
-      for (const parse of [parseMacFrame, parseServiceFrame]) {
-        const parsed = parse(text);
-        if (parsed.kind === 'frame') expect(parse(writeFrame(parsed.frame))).toEqual(parsed);
-      }
-    }),
+    fc.property(
+      fc.oneof(fc.string({ unit: ANY_CHARACTER }), fc.json({ maxDepth: 2 }), almostValid),
+      (text) => {
+        for (const parse of [parseMacFrame, parseServiceFrame]) {
+          const parsed = parse(text);
+          if (parsed.kind === 'frame') expect(parse(writeFrame(parsed.frame))).toEqual(parsed);
+        }
+      },
+    ),
     { numRuns: 200 },
   );
 });

@@ -1,8 +1,8 @@
 /**
  * A Map bounded by two generations: it keeps the last `perGeneration` entries, and at most twice as many. A full generation is
- * dropped at once, which costs less than evicting entries one by one.
+ * dropped at once, which costs less than evicting entries one by one. A stored value must not be undefined.
  */
-export class RecentCache<K, V extends NonNullable<unknown> | null> {
+export class RecentCache<K, V> {
   readonly #perGeneration: number;
   #current = new Map<K, V>();
   #previous = new Map<K, V>();
