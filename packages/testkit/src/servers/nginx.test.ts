@@ -33,7 +33,7 @@ it('an nginx that does not start is one line of reasons where there is no other'
   vi.stubEnv('XDG_CACHE_HOME', dir);
   await expect(NGINX.find()).rejects.toThrow(
     new Error(
-      `the PATH, ${path}: Ended (1) before nginx is up; Debian packages: no apt-cache on this machine`,
+      `the PATH, ${path}: Exited (1) before nginx is up; Debian packages: no apt-cache on this machine`,
     ),
   );
 });

@@ -87,7 +87,7 @@ describe('a redis-server on the PATH that does not start', () => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     expect(await REDIS.find()).toMatchObject({ url });
     const used = `using redis-server from REDIS_URL, ${new URL(url).host}`;
-    expect(written.mock.calls).toEqual([[`${used}; not the PATH, ${path}: Ended (1) before Redis is up\n`]]);
+    expect(written.mock.calls).toEqual([[`${used}; not the PATH, ${path}: Exited (1) before Redis is up\n`]]);
   });
 
   it('is one line of reasons where no other source has one', async () => {
@@ -96,7 +96,7 @@ describe('a redis-server on the PATH that does not start', () => {
     vi.stubEnv('REDIS_URL', `redis://127.0.0.1:${port}`);
     await expect(REDIS.find()).rejects.toThrow(
       new Error(
-        `the PATH, ${path}: Ended (1) before Redis is up; ` +
+        `the PATH, ${path}: Exited (1) before Redis is up; ` +
           `REDIS_URL, 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}; ` +
           'Debian packages: no apt-cache on this machine',
       ),
