@@ -5,15 +5,15 @@ import { activate, deactivate } from './commands/activate.ts';
 import { doctor } from './commands/doctor.ts';
 import { run } from './commands/run.ts';
 import { status } from './commands/status.ts';
-import { readConfig, readSettings } from './config.ts';
-import type { Read, Settings } from './config.ts';
-import { AlreadyRunning } from './data-dir.ts';
-import { EXIT } from './exit-codes.ts';
-import { createOutput } from './output.ts';
-import type { Output } from './output.ts';
-import { SETTINGS } from './settings.ts';
-import type { Setting, SettingName } from './settings.ts';
-import { AGENT_VERSION } from './version.ts';
+import { readConfig, readSettings } from './config/config.ts';
+import type { Read, Settings } from './config/config.ts';
+import { AlreadyRunning } from './edges/data-dir.ts';
+import { EXIT } from './commands/exit-codes.ts';
+import { createOutput } from './commands/output.ts';
+import type { Output } from './commands/output.ts';
+import { SETTINGS } from './config/settings.ts';
+import type { Setting, SettingName } from './config/settings.ts';
+import { AGENT_VERSION } from './config/version.ts';
 
 const program = new Command('footbridge-agent')
   .description('Connects the Messages of this Mac with a Footbridge service.')

@@ -3,8 +3,8 @@ import type { Undo } from '@footbridge/testkit/undo';
 
 import { startAgent } from '../src/agent.ts';
 import type { Agent, AgentParts } from '../src/agent.ts';
-import { readConfig } from '../src/config.ts';
-import type { AgentConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
+import type { AgentConfig } from '../src/config/config.ts';
 import { createLog } from '../src/log.ts';
 import type { WorldView } from '../src/ports/messages/messages-simulated.ts';
 import type { ViewedMessage } from '../src/ports/messages/simulated-view.ts';

@@ -1,8 +1,8 @@
 import { createEnrolment } from '../agent.ts';
-import type { Settings } from '../config.ts';
-import { EXIT } from '../exit-codes.ts';
+import type { Settings } from '../config/config.ts';
+import { EXIT } from './exit-codes.ts';
 import { createLog } from '../log.ts';
-import type { Output } from '../output.ts';
+import type { Output } from './output.ts';
 
 /** Takes a seat of the license for this Mac and keeps the token. */
 export async function activate(settings: Settings, output: Output): Promise<number> {

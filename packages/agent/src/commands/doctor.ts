@@ -2,11 +2,11 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 
 import { request } from 'undici';
 
-import type { Settings } from '../config.ts';
-import { journalPath, makeDataDir } from '../data-dir.ts';
-import { tokenPath } from '../edges/enrolment.ts';
-import { EXIT } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
+import type { Settings } from '../config/config.ts';
+import { journalPath, makeDataDir } from '../edges/data-dir.ts';
+import { tokenPath } from '../edges/enrolment/enrolment.ts';
+import { EXIT } from './exit-codes.ts';
+import type { Output } from './output.ts';
 import { openJournal } from '../ports/journal/journal-sqlite.ts';
 
 export interface Finding {

@@ -1,10 +1,10 @@
 import { startAgent } from '../agent.ts';
-import { summary } from '../config.ts';
-import type { AgentConfig } from '../config.ts';
-import { EXIT, exitCodeWhenAway } from '../exit-codes.ts';
+import { summary } from '../config/config.ts';
+import type { AgentConfig } from '../config/config.ts';
+import { EXIT, exitCodeWhenAway } from './exit-codes.ts';
 import { createFailpoints } from '../failpoint.ts';
 import { createLog } from '../log.ts';
-import { AGENT_VERSION } from '../version.ts';
+import { AGENT_VERSION } from '../config/version.ts';
 
 const STOP_WITHIN_MS = 15_000;
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 
-import { isLocked, journalPath } from '../data-dir.ts';
-import { EXIT } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
+import { isLocked, journalPath } from '../edges/data-dir.ts';
+import { EXIT } from './exit-codes.ts';
+import type { Output } from './output.ts';
 import { openJournal } from '../ports/journal/journal-sqlite.ts';
 
 /** What the agent of this folder is doing, or was doing last. Reads along while it runs. */

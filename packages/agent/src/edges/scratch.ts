@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-import type { Scratch } from '../flows/outbound/tools.ts';
+import type { Scratch } from '../flows/outbound/job-deps.ts';
 
 /** A folder for the files of one job, made when the first is written and removed with `clear`. */
 export class ScratchFolder implements Scratch {

@@ -2,7 +2,7 @@ import { codeEntry } from '@footbridge/protocol/codes';
 import type { StatusCode } from '@footbridge/protocol/codes';
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
-import { BadCall, Body, classicType } from './read-body.ts';
+import { BadCall, Body, classicType } from './json-body.ts';
 
 interface FileGiven {
   readonly name: string;

@@ -6,7 +6,7 @@ import type { Log } from '../../log.ts';
 import { Impossible } from '../../ports/messages/impossible.ts';
 import { answerCall } from './calls.ts';
 import type { World } from './calls.ts';
-import { BadCall } from './read-body.ts';
+import { BadCall } from './json-body.ts';
 
 const MAX_BODY = 150 * 1024 * 1024;
 

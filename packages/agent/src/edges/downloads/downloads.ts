@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 
 import { Agent, request } from 'undici';
 
-import type { Downloaded, DownloadLimits, Downloads } from '../../flows/outbound/tools.ts';
+import type { Downloaded, DownloadLimits, Downloads } from '../../flows/outbound/job-deps.ts';
 import { isLoopbackAddress, isPublicAddress } from './addresses.ts';
 import { fileNameOf, mimeOf } from './file-names.ts';
 

@@ -3,7 +3,7 @@ import type { Failpoint } from '../../failpoint.ts';
 import type { Log } from '../../log.ts';
 import type { HeldRow, Journal } from '../../ports/journal/journal.ts';
 import type { LocalFile, Messages, StoredRow } from '../../ports/messages/messages.ts';
-import { describeMessage, isNews } from './describe-message.ts';
+import { describeMessage, isNews } from './build-received-frame.ts';
 
 export type Uploaded =
   | { readonly ok: true; readonly url: string }

@@ -1,7 +1,7 @@
 import type { LocalFile } from '../../ports/messages/messages.ts';
 import { refused } from './outcome.ts';
 import type { Refused } from './outcome.ts';
-import type { DownloadLimits, Tools } from './tools.ts';
+import type { DownloadLimits, Tools } from './job-deps.ts';
 
 const LIMITS: DownloadLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 30_000 };
 

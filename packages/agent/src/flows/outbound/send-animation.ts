@@ -5,10 +5,10 @@ import type { Outcome } from './outcome.ts';
 import { refused } from './outcome.ts';
 import type { Work } from './read-request.ts';
 import { route } from './route.ts';
-import { mayUseScreenControls } from './screen-controls.ts';
+import { mayUseScreenControls } from './check-ui-automation.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
-import type { Tools } from './tools.ts';
+import type { Tools } from './job-deps.ts';
 
 /** A text shown with an effect; files that come with it are sent plainly, after it. */
 export async function sendAnimation(

@@ -4,7 +4,7 @@ import type { Work } from './read-request.ts';
 import { route } from './route.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
-import type { Tools } from './tools.ts';
+import type { Tools } from './job-deps.ts';
 
 /** In Messages a text and each file are messages of their own; the text goes first. */
 export async function sendAttachments(

@@ -1,6 +1,6 @@
 import type { Destination, OutgoingMessage, SendResult } from '../../ports/messages/messages.ts';
 import type { Outcome } from './outcome.ts';
-import type { Tools } from './tools.ts';
+import type { Tools } from './job-deps.ts';
 
 export interface Part {
   /** Names the send in the journal, so that a second attempt knows what has left already. */

@@ -6,9 +6,9 @@ import { stripTargetPrefix } from '../../ports/messages/tapbacks.ts';
 import type { Outcome, Refused } from './outcome.ts';
 import { refused } from './outcome.ts';
 import type { Work } from './read-request.ts';
-import { mayUseScreenControls } from './screen-controls.ts';
+import { mayUseScreenControls } from './check-ui-automation.ts';
 import { stickerImage } from './sticker-image.ts';
-import type { Tools } from './tools.ts';
+import type { Tools } from './job-deps.ts';
 
 const POLL_MS = 50;
 

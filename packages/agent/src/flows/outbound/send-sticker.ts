@@ -2,10 +2,10 @@ import { macosMajor } from '../../ports/messages/messages.ts';
 import type { Outcome } from './outcome.ts';
 import { refused } from './outcome.ts';
 import type { Work } from './read-request.ts';
-import { mayUseScreenControls } from './screen-controls.ts';
+import { mayUseScreenControls } from './check-ui-automation.ts';
 import { sendParts } from './send-parts.ts';
 import { stickerImage } from './sticker-image.ts';
-import type { Tools } from './tools.ts';
+import type { Tools } from './job-deps.ts';
 
 /** A sticker as a message of its own. */
 export async function sendSticker(work: Extract<Work, { kind: 'sticker' }>, tools: Tools): Promise<Outcome> {

@@ -3,7 +3,7 @@ import { refused } from './outcome.ts';
 import type { Work } from './read-request.ts';
 import { route } from './route.ts';
 import { sendParts } from './send-parts.ts';
-import type { Tools } from './tools.ts';
+import type { Tools } from './job-deps.ts';
 
 export async function sendText(work: Extract<Work, { kind: 'text' }>, tools: Tools): Promise<Outcome> {
   const { store } = tools.messages;

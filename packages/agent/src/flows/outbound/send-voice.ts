@@ -5,7 +5,7 @@ import type { Work } from './read-request.ts';
 import { route } from './route.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
-import type { Tools } from './tools.ts';
+import type { Tools } from './job-deps.ts';
 
 /** The first attachment becomes the voice message. */
 export async function sendVoice(work: Extract<Work, { kind: 'voice' }>, tools: Tools): Promise<Outcome> {

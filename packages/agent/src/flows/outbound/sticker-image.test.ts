@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { ScratchFolder } from '../../edges/scratch.ts';
 import { stickerImage } from './sticker-image.ts';
-import type { Downloaded, Tools } from './tools.ts';
+import type { Downloaded, Tools } from './job-deps.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));

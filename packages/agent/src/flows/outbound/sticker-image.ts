@@ -6,7 +6,7 @@ import { decode as decodePng, encode as encodePng } from 'fast-png';
 import type { LocalFile } from '../../ports/messages/messages.ts';
 import { refused } from './outcome.ts';
 import type { Refused } from './outcome.ts';
-import type { DownloadLimits, Tools } from './tools.ts';
+import type { DownloadLimits, Tools } from './job-deps.ts';
 
 const LIMITS: DownloadLimits = { maxBytes: 10 * 1024 * 1024, timeoutMs: 10_000 };
 /** A small file can unpack to gigabytes: the size is read from the header before a pixel is. */

@@ -1,11 +1,11 @@
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-import { inboxTable } from './inbox-table.ts';
-import { jobsTable } from './jobs-table.ts';
+import { inboxTable } from './sqlite-inbox.ts';
+import { jobsTable } from './sqlite-jobs.ts';
 import type { Journal } from './journal.ts';
-import { outboxTable } from './outbox-table.ts';
-import { MIGRATIONS } from './schema.ts';
+import { outboxTable } from './sqlite-outbox.ts';
+import { MIGRATIONS } from './sqlite-schema.ts';
 
 /** The journal in one SQLite file, readable by its owner alone. `:memory:` forgets everything with the process. */
 export function openJournal(path: string): Journal {

@@ -4,10 +4,10 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
 
-import { ChatStore } from './chat-store.ts';
+import { ChatStore } from './chat-db.ts';
 import type { Chat, ServiceName } from './messages.ts';
 import { columnsOf, prepareSimulatedStore } from './simulated-schema.ts';
-import { Statements } from './statements.ts';
+import { Statements } from './chat-db-statements.ts';
 import type { TapbackKind } from './tapbacks.ts';
 import { tapbackCode } from './tapbacks.ts';
 

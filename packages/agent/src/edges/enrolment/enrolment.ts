@@ -7,7 +7,7 @@ import type { DeviceId } from '@footbridge/protocol/ids';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import { request } from 'undici';
 
-import type { Log } from '../log.ts';
+import type { Log } from '../../log.ts';
 
 export interface EnrolmentOptions {
   readonly url: string;

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { ChatStore } from './chat-store.ts';
+import { ChatStore } from './chat-db.ts';
 
 const fixture = (name: string): string => readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
 let db: DatabaseSync;

@@ -9,7 +9,7 @@ import type {
   StoredRow,
   StoredTapback,
 } from './messages.ts';
-import { Statements } from './statements.ts';
+import { Statements } from './chat-db-statements.ts';
 import { readTapbackCode, stripTargetPrefix } from './tapbacks.ts';
 
 type Row = Record<string, SQLOutputValue>;

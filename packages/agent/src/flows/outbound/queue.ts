@@ -1,11 +1,11 @@
 import type { RequestNames, SendFrame } from '@footbridge/protocol/frames';
 
-import type { Clock } from './clock.ts';
-import type { Failpoint } from './failpoint.ts';
-import { acceptRequest, refuseUnreadable } from './flows/outbound/accept-request.ts';
-import type { Outcome } from './flows/outbound/outcome.ts';
-import type { Log } from './log.ts';
-import type { Job, JobEnd, Journal } from './ports/journal/journal.ts';
+import type { Clock } from '../../clock.ts';
+import type { Failpoint } from '../../failpoint.ts';
+import { acceptRequest, refuseUnreadable } from './accept-request.ts';
+import type { Outcome } from './outcome.ts';
+import type { Log } from '../../log.ts';
+import type { Job, JobEnd, Journal } from '../../ports/journal/journal.ts';
 
 const MAX_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;

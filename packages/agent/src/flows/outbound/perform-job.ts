@@ -8,7 +8,7 @@ import { sendReaction } from './send-reaction.ts';
 import { sendSticker } from './send-sticker.ts';
 import { sendText } from './send-text.ts';
 import { sendVoice } from './send-voice.ts';
-import type { Tools } from './tools.ts';
+import type { Tools } from './job-deps.ts';
 
 /** Does what one request asks for. */
 export async function perform(frame: SendFrame, tools: Tools): Promise<Outcome> {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { AlreadyRunning, isLocked, lockDataDir } from './data-dir.ts';
-import { createFailpoints, noFailpoints } from './failpoint.ts';
-import { Lifecycle } from './lifecycle.ts';
+import { createFailpoints, noFailpoints } from '../failpoint.ts';
+import { Lifecycle } from '../lifecycle.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));

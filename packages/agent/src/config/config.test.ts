@@ -75,7 +75,7 @@ describe('settings', () => {
   });
 
   it('are all in the docs, with their defaults', () => {
-    const docs = readFileSync(new URL('../../../docs/agent.md', import.meta.url), 'utf8');
+    const docs = readFileSync(new URL('../../../../docs/agent.md', import.meta.url), 'utf8');
     for (const { env, flag, fallback } of Object.values<Setting<unknown>>(SETTINGS)) {
       const row = docs.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${env}\``));
       expect(row, env).toBeDefined();

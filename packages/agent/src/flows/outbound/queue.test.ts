@@ -4,15 +4,15 @@ import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { systemClock } from './clock.ts';
-import { noFailpoints } from './failpoint.ts';
-import type { Outcome } from './flows/outbound/outcome.ts';
-import { stepsOf } from './flows/outbound/steps.ts';
-import { silentLog } from './log.ts';
-import { openJournal } from './ports/journal/journal-sqlite.ts';
-import { sendFrame } from './ports/journal/journal.contract.ts';
-import type { Journal } from './ports/journal/journal.ts';
-import type { MessageStore } from './ports/messages/messages.ts';
+import { systemClock } from '../../clock.ts';
+import { noFailpoints } from '../../failpoint.ts';
+import type { Outcome } from './outcome.ts';
+import { stepsOf } from './steps.ts';
+import { silentLog } from '../../log.ts';
+import { openJournal } from '../../ports/journal/journal-sqlite.ts';
+import { sendFrame } from '../../ports/journal/journal.contract.ts';
+import type { Journal } from '../../ports/journal/journal.ts';
+import type { MessageStore } from '../../ports/messages/messages.ts';
 import { Queue } from './queue.ts';
 
 const LIMIT = 4;

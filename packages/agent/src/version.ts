@@ -1,3 +1,0 @@
-import manifest from '../package.json' with { type: 'json' };
-
-export const AGENT_VERSION: string = manifest.version;
