@@ -16,6 +16,7 @@ import { Enrolment, stableDeviceId } from './edges/enrolment/enrolment.ts';
 import type { LinkSettings, LinkState } from './edges/link/link.ts';
 import { Link } from './edges/link/link.ts';
 import { ScratchFolder } from './edges/scratch.ts';
+import { NoEngineError } from './errors.ts';
 import { noFailpoints } from './failpoint.ts';
 import type { Failpoint } from './failpoint.ts';
 import { Receiver } from './flows/inbound/receive-messages.ts';
@@ -52,17 +53,9 @@ export interface Agent {
   stop(): Promise<void>;
 }
 
-/** The engine for the real Messages is not part of this version. */
-export class NoEngine extends Error {
-  override readonly name = 'NoEngine';
-  constructor() {
-    super('This version of the agent drives a simulated Messages only: add --simulate');
-  }
-}
-
 /** Builds the agent from its parts and starts it. The only file that names an engine. */
 export async function startAgent(config: AgentConfig, parts: AgentParts): Promise<Agent> {
-  if (!config.simulate) throw new NoEngine();
+  if (!config.simulate) throw new NoEngineError();
   const { log, clock = systemClock, failpoint = noFailpoints } = parts;
   const life = new Lifecycle();
   try {

@@ -1,8 +1,9 @@
-/** Time as the agent sees it. `now` is the wall clock, `monotonic` stands still while the Mac sleeps. */
 export interface Clock {
+  /** Wall clock, in milliseconds since 1970. */
   now(): number;
+  /** Milliseconds since some start. Does not advance while the Mac sleeps. */
   monotonic(): number;
-  /** Resolves after `ms`, or at once when the signal fires; never rejects. */
+  /** Resolves after `ms`, or as soon as the signal aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -1,14 +1,15 @@
-type Undo = () => void | Promise<void>;
+type Cleanup = () => void | Promise<void>;
 
-/** Everything that was opened, closed newest first. Closing twice is harmless; one failing undo does not stop the rest. */
+/** Runs cleanups in reverse order of registration, each once. A cleanup that throws does not stop the others. */
 export class Lifecycle {
-  readonly #undos: Undo[] = [];
+  readonly #cleanups: Cleanup[] = [];
   #closing: Promise<void> | undefined;
 
-  add(undo: Undo): void {
-    this.#undos.push(undo);
+  add(cleanup: Cleanup): void {
+    this.#cleanups.push(cleanup);
   }
 
+  /** Idempotent. Rejects with an AggregateError when cleanups failed. */
   close(): Promise<void> {
     this.#closing ??= this.#run();
     return this.#closing;
@@ -16,9 +17,9 @@ export class Lifecycle {
 
   async #run(): Promise<void> {
     const failures: unknown[] = [];
-    for (let undo = this.#undos.pop(); undo !== undefined; undo = this.#undos.pop()) {
+    for (let cleanup = this.#cleanups.pop(); cleanup !== undefined; cleanup = this.#cleanups.pop()) {
       try {
-        await undo();
+        await cleanup();
       } catch (error) {
         failures.push(error);
       }

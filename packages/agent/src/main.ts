@@ -1,13 +1,12 @@
 import { Command, CommanderError } from 'commander';
 
-import { NoEngine } from './agent.ts';
 import { activate, deactivate } from './commands/activate.ts';
 import { doctor } from './commands/doctor.ts';
 import { run } from './commands/run.ts';
 import { status } from './commands/status.ts';
 import { readConfig, readSettings } from './config/config.ts';
 import type { Read, Settings } from './config/config.ts';
-import { AlreadyRunning } from './edges/data-dir.ts';
+import { ConfigurationError } from './errors.ts';
 import { EXIT } from './commands/exit-codes.ts';
 import { createOutput } from './commands/output.ts';
 import type { Output } from './commands/output.ts';
@@ -119,7 +118,7 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  else if (error instanceof NoEngine || error instanceof AlreadyRunning) {
+  else if (error instanceof ConfigurationError) {
     console.error(error.message);
     process.exitCode = EXIT.configuration;
   } else {

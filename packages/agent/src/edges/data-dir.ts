@@ -2,25 +2,20 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
+import { DataDirLockedError } from '../errors.ts';
+
 export const journalPath = (dataDir: string): string => join(dataDir, 'journal.db');
 const lockPath = (dataDir: string): string => join(dataDir, 'agent.lock');
 
-/** Two agents on one journal would send everything twice. */
-export class AlreadyRunning extends Error {
-  override readonly name = 'AlreadyRunning';
-  constructor(dataDir: string) {
-    super(`Another agent is running with ${dataDir}; stop it first, or give --data-dir another folder`);
-  }
-}
-
+/** Creates the data folder, readable by its owner alone. */
 export function makeDataDir(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   chmodSync(dataDir, 0o700);
 }
 
 /**
- * Takes the folder for this process. The lock is SQLite's own on a file: the system drops it with the process, however
- * that dies, so there is no stale lock and no process id to mistake.
+ * Locks the data folder for this process and returns a function that unlocks it. Throws a DataDirLockedError when another
+ * process holds the lock. It is a SQLite file lock: the system releases it when the process dies, so it is never stale.
  */
 export function lockDataDir(dataDir: string): () => void {
   const db = new DatabaseSync(lockPath(dataDir));
@@ -28,7 +23,7 @@ export function lockDataDir(dataDir: string): () => void {
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    throw Object.assign(new AlreadyRunning(dataDir), { cause: error });
+    throw new DataDirLockedError(dataDir, { cause: error });
   }
   return () => db.close();
 }
@@ -38,7 +33,7 @@ export function isLocked(dataDir: string): boolean {
     lockDataDir(dataDir)();
     return false;
   } catch (error) {
-    if (error instanceof AlreadyRunning) return true;
+    if (error instanceof DataDirLockedError) return true;
     throw error;
   }
 }

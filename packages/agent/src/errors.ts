@@ -1,0 +1,23 @@
+/** The agent cannot start as it is set up, and starting it again does not help. */
+export class ConfigurationError extends Error {
+  override readonly name: string = 'ConfigurationError';
+}
+
+/** This version has no engine for the real Messages. */
+export class NoEngineError extends ConfigurationError {
+  override readonly name = 'NoEngineError';
+  constructor() {
+    super('This version of the agent only works with a simulated Messages. Add --simulate.');
+  }
+}
+
+/** Two agents on one journal would send every message twice. */
+export class DataDirLockedError extends ConfigurationError {
+  override readonly name = 'DataDirLockedError';
+  constructor(dataDir: string, options?: ErrorOptions) {
+    super(
+      `Another agent is running with ${dataDir}. Stop it first, or use another folder with --data-dir.`,
+      options,
+    );
+  }
+}
