@@ -65,7 +65,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
     rmSync(scratchDir(config), { recursive: true, force: true });
     const journal = openJournal(journalPath(config.dataDir));
     life.add(() => journal.close());
-    journal.forget(clock.now() - KEPT_MS);
+    journal.prune(clock.now() - KEPT_MS);
     const messages = new SimulatedMessages({
       dir: join(config.dataDir, 'simulated-messages'),
       macos: config.macos,
@@ -148,8 +148,8 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
     life.add(() => queue.stop());
     life.add(() => receiver.stop());
     life.add(every(config.healthMs, log, () => logHealth(journal, link, queue, receiver, log)));
-    life.add(every(config.healthMs, log, () => journal.sweep()));
-    life.add(every(HOUSEKEEPING_MS, log, () => journal.forget(clock.now() - KEPT_MS)));
+    life.add(every(config.healthMs, log, () => journal.walCheckpoint()));
+    life.add(every(HOUSEKEEPING_MS, log, () => journal.prune(clock.now() - KEPT_MS)));
     return { ended, stop: () => life.close() };
   } catch (error) {
     await life.close();
@@ -236,7 +236,7 @@ function linkSettings(config: AgentConfig, over: Partial<LinkSettings> = {}): Li
 /** For the log now, and for `status` later. */
 function noteState(state: LinkState, config: AgentConfig, journal: Journal, log: Log, clock: Clock): void {
   try {
-    journal.note('link', JSON.stringify({ ...state, at: new Date(clock.now()).toISOString() }));
+    journal.setNote('link', JSON.stringify({ ...state, at: new Date(clock.now()).toISOString() }));
   } catch (error) {
     // Only `status` reads it; a full disk is no reason to lose the connection.
     log.error({ err: error }, 'the state of the link could not be noted');
@@ -253,7 +253,7 @@ function noteState(state: LinkState, config: AgentConfig, journal: Journal, log:
 function logHealth(journal: Journal, link: Link, queue: Queue, receiver: Receiver, log: Log): void {
   log.info(
     {
-      link: stateName(journal.noted('link')),
+      link: stateName(journal.note('link')),
       queue: queue.depth(),
       ...journal.outbox.counts(),
       inboundWaiting: receiver.waiting(),

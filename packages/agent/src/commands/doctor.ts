@@ -84,7 +84,7 @@ function checkJournal(dataDir: string): Finding {
   try {
     const journal = openJournal(journalPath(dataDir));
     const { rejected, setAside } = journal.outbox.counts();
-    const waiting = journal.jobs.pending();
+    const waiting = journal.jobs.pendingCount();
     journal.close();
     if (rejected + setAside > 0) {
       return {

@@ -14,9 +14,9 @@ export function status(dataDir: string, output: Output): number {
   const running = isLocked(dataDir);
   const journal = openJournal(journalPath(dataDir));
   try {
-    const link = readLink(journal.noted('link'));
-    const queue = journal.jobs.pending();
-    const inboundWaiting = journal.inbox.held().length;
+    const link = readLink(journal.note('link'));
+    const queue = journal.jobs.pendingCount();
+    const inboundWaiting = journal.inbox.pending().length;
     const { unacknowledged, rejected, setAside } = journal.outbox.counts();
     const data = { running, link, queue, unacknowledged, rejected, setAside, inboundWaiting };
     output.result(

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Failpoint } from '../../failpoint.ts';
 import type { Log } from '../../log.ts';
-import type { HeldRow, Journal } from '../../ports/journal/journal.ts';
+import type { PendingRow, Journal } from '../../ports/journal/journal.ts';
 import type { LocalFile, Messages, StoredRow } from '../../ports/messages/messages.ts';
 import { describeMessage, isNews } from './build-received-frame.ts';
 
@@ -68,14 +68,14 @@ export class Receiver {
     if (journal.inbox.cursor(store.identity()) === undefined) {
       journal.inbox.moveCursor(store.identity(), store.newestRowid());
     }
-    for (const held of journal.inbox.held()) this.#enter(held);
+    for (const held of journal.inbox.pending()) this.#enter(held);
     this.#unwatch = messages.watch(() => this.#changed.abort());
     this.#running = this.#run();
   }
 
   /** Messages that were seen and are not in the outbox yet. */
   waiting(): number {
-    return this.#parts.journal.inbox.held().length;
+    return this.#parts.journal.inbox.pending().length;
   }
 
   async stop(): Promise<void> {
@@ -114,12 +114,12 @@ export class Receiver {
     const { journal, clock, failpoint } = this.#parts;
     const now = clock.now();
     if (isNews(row) && row.chatId === undefined && this.#mayStillBeFiled(row.rowid)) return false;
-    const held: HeldRow = { rowid: row.rowid, guid: row.guid, heldSince: now };
-    const taken = journal.atomically(() => {
+    const held: PendingRow = { rowid: row.rowid, guid: row.guid, since: now };
+    const taken = journal.transaction(() => {
       journal.inbox.moveCursor(identity, row.rowid);
       // A row can be old news under a new number: a synced store numbers its messages anew.
-      if (!this.#isWanted(row, now) || !journal.inbox.remember(row.guid, now)) return false;
-      journal.inbox.hold(held);
+      if (!this.#isWanted(row, now) || !journal.inbox.markSeen(row.guid, now)) return false;
+      journal.inbox.addPending(held);
       return true;
     });
     failpoint('inbound.held');
@@ -148,7 +148,7 @@ export class Receiver {
   }
 
   /** Each chat is a lane of its own; within it, one message after the other. */
-  #enter(held: HeldRow, chatId?: number): void {
+  #enter(held: PendingRow, chatId?: number): void {
     const lane = chatId ?? this.#parts.messages.store.row(held.rowid)?.chatId ?? 0;
     const before = this.#lanes.get(lane) ?? Promise.resolve();
     const after = before
@@ -163,7 +163,7 @@ export class Receiver {
   }
 
   /** Trouble such as a full disk passes; until then the chat waits, so that its order stays. */
-  async #deliverAtLast(held: HeldRow): Promise<void> {
+  async #deliverAtLast(held: PendingRow): Promise<void> {
     const { log } = this.#parts;
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
       try {
@@ -176,13 +176,13 @@ export class Receiver {
     await this.#deliver(held);
   }
 
-  async #deliver(held: HeldRow): Promise<void> {
+  async #deliver(held: PendingRow): Promise<void> {
     const { messages, journal, clock, failpoint, onFrames, log } = this.#parts;
     const row = await this.#whenComplete(held);
     if (row === undefined) return;
     const chat = row === 'gone' ? undefined : messages.store.chat(row.chatId ?? 0);
     if (row === 'gone' || chat === undefined) {
-      journal.inbox.release(held.rowid);
+      journal.inbox.removePending(held.rowid);
       return;
     }
     const urls = await this.#uploadAll(row);
@@ -191,9 +191,9 @@ export class Receiver {
     const duration = row.isVoice && file !== undefined ? messages.audioDuration(file) : undefined;
     const frame = describeMessage(row, chat, urls, duration);
     failpoint('inbound.before');
-    journal.durably(() => {
+    journal.durableTransaction(() => {
       journal.outbox.put(frame, clock.now());
-      journal.inbox.release(held.rowid);
+      journal.inbox.removePending(held.rowid);
     });
     failpoint('inbound.after');
     log.info(
@@ -204,7 +204,7 @@ export class Receiver {
   }
 
   /** Waits for late files. Undefined when the agent stops first. */
-  async #whenComplete(held: HeldRow): Promise<StoredRow | 'gone' | undefined> {
+  async #whenComplete(held: PendingRow): Promise<StoredRow | 'gone' | undefined> {
     const { messages, clock, settings, log } = this.#parts;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
@@ -212,7 +212,7 @@ export class Receiver {
       if (row?.guid !== held.guid || !isNews(row)) return 'gone';
       const missing = row.expectsAttachments && row.attachments.length === 0;
       if (!missing && row.attachments.every((file) => file.ready)) return row;
-      const left = held.heldSince + settings.attachmentWaitMs - clock.now();
+      const left = held.since + settings.attachmentWaitMs - clock.now();
       if (left <= 0) {
         log.warn({ guid: row.guid }, 'a file did not arrive in time; the message goes without it');
         return row;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import type { RequestNames, SendFrame } from '@footbridge/protocol/frames';
 
-import type { Failure, Job, Journal } from '../../ports/journal/journal.ts';
+import type { StatusError, Job, Journal } from '../../ports/journal/journal.ts';
 import { readRequest } from './read-request.ts';
 
 /**
@@ -13,8 +13,11 @@ import { readRequest } from './read-request.ts';
  */
 export type Accepted = 'queued' | 'joined' | 'answered' | 'refused';
 
-const FULL: Failure = { code: 'RATE_LIMITED', message: 'The queue is full; try again in about 30 seconds.' };
-const ANOTHER: Failure = {
+const FULL: StatusError = {
+  code: 'RATE_LIMITED',
+  message: 'The queue is full; try again in about 30 seconds.',
+};
+const ANOTHER: StatusError = {
   code: 'INVALID_FRAME',
   message: 'This messageId was used before for another message. Nothing was sent.',
 };
@@ -25,21 +28,21 @@ export function acceptRequest(
   options: { readonly limit: number; readonly now: number },
 ): Accepted {
   const { limit, now } = options;
-  return journal.durably(() => {
+  return journal.durableTransaction(() => {
     const key = keyOf(frame);
     const fingerprint = fingerprintOf(frame);
-    const job = journal.jobs.ofRequest(frame.requestId) ?? journal.jobs.find(key);
+    const job = journal.jobs.findByRequest(frame.requestId) ?? journal.jobs.find(key);
     if (job !== undefined && job.fingerprint !== fingerprint) return refuse(journal, frame, ANOTHER, now);
     if (job !== undefined && isWaiting(job)) {
-      journal.jobs.attach(frame.requestId, job.key, now);
+      journal.jobs.attachRequest(frame.requestId, job.key, now);
       return 'joined';
     }
     if (job !== undefined && !mayRunAgain(job, frame)) return answerAgain(journal, job, frame, now);
-    if (journal.jobs.pending() >= limit) return refuse(journal, frame, FULL, now);
+    if (journal.jobs.pendingCount() >= limit) return refuse(journal, frame, FULL, now);
     // A press that may or may not have happened is looked up in the store before it is made again (F9).
-    if (job?.state === 'unknown') journal.jobs.dropStep(job.key, 'press');
+    if (job?.state === 'unknown') journal.jobs.discardStep(job.key, 'press');
     journal.jobs.enqueue(key, fingerprint, frame, now);
-    journal.jobs.attach(frame.requestId, key, now);
+    journal.jobs.attachRequest(frame.requestId, key, now);
     return 'queued';
   });
 }
@@ -73,7 +76,7 @@ function answerAgain(journal: Journal, job: Job, frame: SendFrame, now: number):
   return 'answered';
 }
 
-function refuse(journal: Journal, request: RequestNames, error: Failure, now: number): Accepted {
+function refuse(journal: Journal, request: RequestNames, error: StatusError, now: number): Accepted {
   const { requestId, messageId } = request;
   journal.outbox.put({ type: 'message_status', requestId, messageId, status: 'failed', error }, now);
   return 'refused';

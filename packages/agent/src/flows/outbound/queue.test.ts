@@ -160,10 +160,10 @@ describe('the queue as a machine', () => {
               if (next.luck.startsWith('dies')) machine.restart();
             }
             if (next.do === 'restart') machine.restart();
-            expect(machine.journal.jobs.pending()).toBeLessThanOrEqual(LIMIT);
+            expect(machine.journal.jobs.pendingCount()).toBeLessThanOrEqual(LIMIT);
           }
           machine.restart();
-          for (let turn = 0; turn < 10 && machine.journal.jobs.pending() > 0; turn += 1)
+          for (let turn = 0; turn < 10 && machine.journal.jobs.pendingCount() > 0; turn += 1)
             await machine.work('sends');
 
           const known = machine.sent.filter(
@@ -174,7 +174,7 @@ describe('the queue as a machine', () => {
           for (let request = 1; request <= machine.requests; request += 1) {
             expect(statuses.get(`r${request}`)?.length, `r${request} is answered once`).toBe(1);
           }
-          expect(machine.journal.jobs.pending()).toBe(0);
+          expect(machine.journal.jobs.pendingCount()).toBe(0);
         } finally {
           machine.close();
         }

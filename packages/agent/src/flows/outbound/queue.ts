@@ -5,12 +5,12 @@ import type { Failpoint } from '../../failpoint.ts';
 import { acceptRequest, refuseUnreadable } from './accept-request.ts';
 import type { Outcome } from './outcome.ts';
 import type { Log } from '../../log.ts';
-import type { Job, JobEnd, Journal } from '../../ports/journal/journal.ts';
+import type { Job, JobResult, Journal } from '../../ports/journal/journal.ts';
 
 const MAX_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;
 
-const INTERRUPTED: JobEnd = {
+const INTERRUPTED: JobResult = {
   state: 'unknown',
   error: {
     code: 'INTERNAL_ERROR',
@@ -69,7 +69,7 @@ export class Queue {
   }
 
   depth(): number {
-    return this.#parts.journal.jobs.pending();
+    return this.#parts.journal.jobs.pendingCount();
   }
 
   /** Waits for the job under way: cutting it off would make its outcome unknown. */
@@ -82,7 +82,7 @@ export class Queue {
   #recover(): void {
     const { journal, log } = this.#parts;
     for (const job of journal.jobs.interrupted()) {
-      if (journal.jobs.openSteps(job.key).length === 0) {
+      if (journal.jobs.unfinishedSteps(job.key).length === 0) {
         journal.jobs.requeue(job.key);
       } else {
         log.warn(
@@ -140,23 +140,23 @@ export class Queue {
     log.info({ messageId: job.messageId, state: end.state, code, tookMs, depth: this.depth() }, 'job ended');
   }
 
-  async #perform(job: Job): Promise<JobEnd> {
+  async #perform(job: Job): Promise<JobResult> {
     const { perform, journal, log } = this.#parts;
     try {
       if (job.frame === undefined) throw new Error('The journal holds a job without its request');
       return endOf(await perform(job, job.frame));
     } catch (error) {
       log.error({ err: error, messageId: job.messageId }, 'a job failed unexpectedly');
-      const began = journal.jobs.openSteps(job.key).length > 0;
+      const began = journal.jobs.unfinishedSteps(job.key).length > 0;
       const message = began ? 'outcome unknown: an unexpected error while sending' : 'an unexpected error';
       return { state: began ? 'unknown' : 'failed', error: { code: 'INTERNAL_ERROR', message } };
     }
   }
 
   /** The end of the job and the news of it are one write: neither can be lost without the other. */
-  #end(job: Job, end: JobEnd): void {
+  #end(job: Job, end: JobResult): void {
     const { journal, clock, onFrames } = this.#parts;
-    journal.durably(() => {
+    journal.durableTransaction(() => {
       journal.jobs.end(job.key, end, clock.now());
       for (const requestId of journal.jobs.takeUnanswered(job.key)) {
         const status = { type: 'message_status', requestId, messageId: job.messageId } as const;
@@ -172,7 +172,7 @@ export class Queue {
   }
 }
 
-function endOf(outcome: Outcome): JobEnd {
+function endOf(outcome: Outcome): JobResult {
   if (outcome.state === 'delivered') return outcome;
   const message = outcome.message.slice(0, MAX_MESSAGE).toWellFormed();
   return { state: outcome.state, error: { code: outcome.code, message } };

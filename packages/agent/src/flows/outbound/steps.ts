@@ -31,7 +31,7 @@ export function stepsOf(
   const { jobs, store, clock, log, failpoint, limitMs } = parts;
   return {
     once: async (name, send) => {
-      const earlier = jobs.step(key, name);
+      const earlier = jobs.findStep(key, name);
       if (earlier?.done === true) return { result: 'sent', guid: earlier.guid ?? '' };
       if (earlier !== undefined) return LOST;
       failpoint('step.before');
@@ -40,7 +40,7 @@ export function stepsOf(
       const result = await withinLimit(send, clock, limitMs, log);
       failpoint('step.sent');
       if (result.result === 'sent') jobs.finishStep(key, name, result.guid);
-      if (result.result === 'failed') jobs.dropStep(key, name);
+      if (result.result === 'failed') jobs.discardStep(key, name);
       failpoint('step.recorded');
       return result;
     },

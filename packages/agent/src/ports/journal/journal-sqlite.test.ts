@@ -26,13 +26,13 @@ describe('the journal in memory', () => {
   journalContract(() => openJournal(':memory:'));
 });
 
-describe('the file', () => {
-  it('is for its owner alone', () => {
+describe('the journal file', () => {
+  it('is readable by its owner alone', () => {
     openJournal(nextPath()).close();
     expect(statSync(lastPath()).mode & 0o777).toBe(0o600);
   });
 
-  it('of a newer agent is refused, with the reason', () => {
+  it('of a newer agent is rejected', () => {
     openJournal(nextPath()).close();
     const db = new DatabaseSync(lastPath());
     db.exec('PRAGMA user_version = 99');
@@ -40,8 +40,8 @@ describe('the file', () => {
     expect(() => openJournal(lastPath())).toThrowError(/cannot be opened/);
   });
 
-  it('that is damaged is refused, not overwritten', () => {
-    writeFileSync(nextPath(), 'this is no database, and longer than a header would be'.repeat(40));
+  it('is rejected, not overwritten, when it is damaged', () => {
+    writeFileSync(nextPath(), 'this is not a database, and longer than its header'.repeat(40));
     expect(() => openJournal(lastPath())).toThrowError(/cannot be opened/);
   });
 });

@@ -1,18 +1,18 @@
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-import { inboxTable } from './sqlite-inbox.ts';
-import { jobsTable } from './sqlite-jobs.ts';
 import type { Journal } from './journal.ts';
-import { outboxTable } from './sqlite-outbox.ts';
+import { sqliteInbox } from './sqlite-inbox.ts';
+import { sqliteJobs } from './sqlite-jobs.ts';
+import { sqliteOutbox } from './sqlite-outbox.ts';
 import { MIGRATIONS } from './sqlite-schema.ts';
 
-/** The journal in one SQLite file, readable by its owner alone. `:memory:` forgets everything with the process. */
+/** Opens the journal in a SQLite file that only its owner can read, or in memory with `:memory:`. */
 export function openJournal(path: string): Journal {
   const db = new DatabaseSync(path);
   try {
-    // NORMAL keeps every commit when the process dies; `durably` adds the flush that a power cut needs. On macOS a
-    // flush reaches the disk only with fullfsync.
+    // NORMAL keeps every commit when the process dies. `durableTransaction` adds the fsync that a power cut needs; on
+    // macOS an fsync reaches the disk only with fullfsync.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA busy_timeout = 5000;
        PRAGMA secure_delete = ON`,
@@ -21,7 +21,7 @@ export function openJournal(path: string): Journal {
     migrate(db);
   } catch (error) {
     db.close();
-    throw new Error(`The journal at ${path} cannot be opened; is the disk full or the file damaged?`, {
+    throw new Error(`The journal at ${path} cannot be opened. Check for a full disk or a damaged file.`, {
       cause: error,
     });
   }
@@ -29,20 +29,20 @@ export function openJournal(path: string): Journal {
 }
 
 function createJournal(db: DatabaseSync): Journal {
-  const putNote = db.prepare(
+  const setNote = db.prepare(
     'INSERT INTO note (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   );
   const getNote = db.prepare('SELECT value FROM note WHERE name = ?');
-  const jobs = jobsTable(db);
-  const outbox = outboxTable(db);
-  const inbox = inboxTable(db, (name) => textOf(getNote.get(name)?.['value']), note);
+  const notes = {
+    note: (name: string) => textOf(getNote.get(name)?.['value']),
+    setNote: (name: string, value: string) => void setNote.run(name, value),
+  };
+  const jobs = sqliteJobs(db);
+  const outbox = sqliteOutbox(db);
+  const inbox = sqliteInbox(db, notes);
   let depth = 0;
 
-  function note(name: string, value: string): void {
-    putNote.run(name, value);
-  }
-
-  function atomically<T>(work: () => T): T {
+  function transaction<T>(work: () => T): T {
     if (depth > 0) return work();
     db.exec('BEGIN IMMEDIATE');
     depth += 1;
@@ -58,12 +58,12 @@ function createJournal(db: DatabaseSync): Journal {
     }
   }
 
-  function durably<T>(work: () => T): T {
-    // Inside of a transaction the pragma has no effect: whoever began it decides.
+  function durableTransaction<T>(work: () => T): T {
+    // The pragma has no effect inside a transaction: the outermost one decides.
     if (depth > 0) return work();
     db.exec('PRAGMA synchronous = FULL');
     try {
-      return atomically(work);
+      return transaction(work);
     } finally {
       db.exec('PRAGMA synchronous = NORMAL');
     }
@@ -72,27 +72,25 @@ function createJournal(db: DatabaseSync): Journal {
   return {
     jobs: {
       ...jobs,
-      takeUnanswered: (key) => atomically(() => jobs.takeUnanswered(key)),
-      beginStep: (key, step, watermark) => durably(() => jobs.beginStep(key, step, watermark)),
+      takeUnanswered: (key) => transaction(() => jobs.takeUnanswered(key)),
+      beginStep: (key, step, watermark) => durableTransaction(() => jobs.beginStep(key, step, watermark)),
     },
     outbox: {
       ...outbox,
-      put: (frame, now) => durably(() => outbox.put(frame, now)),
-      redeliver: (seq, now) => durably(() => outbox.redeliver(seq, now)),
+      put: (frame, now) => durableTransaction(() => outbox.put(frame, now)),
+      redeliver: (seq, now) => durableTransaction(() => outbox.redeliver(seq, now)),
     },
     inbox,
-    atomically,
-    durably,
-    note,
-    noted: (name) => textOf(getNote.get(name)?.['value']),
-    forget: (before) =>
-      atomically(() => {
-        jobs.forget(before);
-        outbox.forget(before);
-        inbox.forget(before);
+    ...notes,
+    transaction,
+    durableTransaction,
+    prune: (before) =>
+      transaction(() => {
+        jobs.prune(before);
+        outbox.prune(before);
+        inbox.prune(before);
       }),
-    // Old pages wait in the write-ahead file, texts among them, until it is written back and cut off.
-    sweep: () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)'),
+    walCheckpoint: () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)'),
     close: () => {
       if (db.isOpen) db.close();
     },
@@ -103,7 +101,7 @@ function migrate(db: DatabaseSync): void {
   const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
   if (version > MIGRATIONS.length) {
     throw new Error(
-      `its version is ${version}, this agent knows up to ${MIGRATIONS.length}: update the agent`,
+      `The journal has schema version ${version}, this agent supports ${MIGRATIONS.length}: update the agent`,
     );
   }
   for (const [index, sql] of MIGRATIONS.entries()) {

@@ -24,7 +24,7 @@ const STATUS: OutboxFrame = {
   status: 'delivered',
 };
 
-/** What every journal owes, whatever holds it. `reopen` is a restart, where the engine can survive one. */
+/** The tests that every journal engine must pass. `reopen` simulates a restart, for engines that persist. */
 export function journalContract(open: () => Journal, reopen?: () => Journal): void {
   let journal: Journal;
 
@@ -37,17 +37,17 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
   });
 
   describe('jobs', () => {
-    it('are handed out in the order in which they came, each once it is at the front', () => {
+    it('are returned first in, first out, and count as pending until they end', () => {
       for (const id of ['a', 'b', 'c']) journal.jobs.enqueue(id, 'print', sendFrame({ messageId: id }), 1);
       expect(journal.jobs.next()).toMatchObject({ key: 'a', state: 'queued', frame: { message: 'Hello' } });
       journal.jobs.begin('a');
       expect(journal.jobs.next()?.key).toBe('b');
-      expect(journal.jobs.pending()).toBe(3);
+      expect(journal.jobs.pendingCount()).toBe(3);
       journal.jobs.end('a', { state: 'delivered', guid: 'G' }, 2);
-      expect(journal.jobs.pending()).toBe(2);
+      expect(journal.jobs.pendingCount()).toBe(2);
     });
 
-    it('keep their place when they go back to the queue', () => {
+    it('keep their place when they are requeued', () => {
       for (const id of ['a', 'b']) journal.jobs.enqueue(id, 'print', sendFrame({ messageId: id }), 1);
       journal.jobs.begin('a');
       expect(journal.jobs.interrupted().map((job) => job.key)).toEqual(['a']);
@@ -56,7 +56,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.jobs.interrupted()).toEqual([]);
     });
 
-    it('lose their text when they end, and keep how they ended', () => {
+    it('lose their text and keep their result when they end', () => {
       journal.jobs.enqueue('a', 'print', sendFrame(), 1);
       journal.jobs.end('a', { state: 'failed', error: { code: 'TIMEOUT', message: 'late' } }, 2);
       expect(journal.jobs.find('a')).toMatchObject({
@@ -67,36 +67,36 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       });
     });
 
-    it('answer every request that asked for them, once', () => {
+    it('return every attached request once', () => {
       journal.jobs.enqueue('a', 'print', sendFrame(), 1);
-      journal.jobs.attach('r1', 'a', 1);
-      journal.jobs.attach('r2', 'a', 2);
-      expect(journal.jobs.ofRequest('r2')?.key).toBe('a');
+      journal.jobs.attachRequest('r1', 'a', 1);
+      journal.jobs.attachRequest('r2', 'a', 2);
+      expect(journal.jobs.findByRequest('r2')?.key).toBe('a');
       expect(journal.jobs.takeUnanswered('a')).toEqual(['r1', 'r2']);
       expect(journal.jobs.takeUnanswered('a')).toEqual([]);
-      journal.jobs.attach('r1', 'a', 3);
+      journal.jobs.attachRequest('r1', 'a', 3);
       expect(journal.jobs.takeUnanswered('a')).toEqual(['r1']);
     });
 
-    it('remember their steps over a second attempt', () => {
+    it('keep their finished steps when they are queued again', () => {
       journal.jobs.enqueue('a', 'print', sendFrame(), 1);
       journal.jobs.beginStep('a', 'text', 41);
-      expect(journal.jobs.openSteps('a')).toEqual([
+      expect(journal.jobs.unfinishedSteps('a')).toEqual([
         { name: 'text', done: false, guid: undefined, watermark: 41 },
       ]);
       journal.jobs.finishStep('a', 'text', 'G');
       journal.jobs.beginStep('a', 'file 0', 42);
-      journal.jobs.dropStep('a', 'file 0');
+      journal.jobs.discardStep('a', 'file 0');
       journal.jobs.end('a', { state: 'failed', error: { code: 'TIMEOUT', message: '' } }, 2);
       journal.jobs.enqueue('a', 'print', sendFrame(), 3);
-      expect(journal.jobs.openSteps('a')).toEqual([]);
-      expect(journal.jobs.step('a', 'text')).toMatchObject({ done: true, guid: 'G' });
-      expect(journal.jobs.step('a', 'file 0')).toBeUndefined();
+      expect(journal.jobs.unfinishedSteps('a')).toEqual([]);
+      expect(journal.jobs.findStep('a', 'text')).toMatchObject({ done: true, guid: 'G' });
+      expect(journal.jobs.findStep('a', 'file 0')).toBeUndefined();
     });
   });
 
   describe('the outbox', () => {
-    it('numbers frames upwards and never uses a number again', () => {
+    it('assigns increasing numbers and never reuses one', () => {
       const first = journal.outbox.put(STATUS, 1);
       const second = journal.outbox.put(STATUS, 1);
       expect(second).toBeGreaterThan(first);
@@ -104,7 +104,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.outbox.put(STATUS, 1)).toBeGreaterThan(second);
     });
 
-    it('gives what is not acknowledged, oldest first, ready for the wire', () => {
+    it('returns unacknowledged frames serialized, oldest first', () => {
       const seqs = [1, 2, 3].map(() => journal.outbox.put(STATUS, 1));
       journal.outbox.acknowledge(seqs[1] ?? 0);
       const waiting = journal.outbox.unacknowledged(0, 10);
@@ -114,7 +114,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.outbox.unacknowledged(0, 1)).toHaveLength(1);
     });
 
-    it('keeps what was rejected and sends it again under a new number', () => {
+    it('keeps a rejected frame and redelivers it under a new number', () => {
       const seq = journal.outbox.put(STATUS, 1);
       expect(journal.outbox.reject(seq, 'contact unknown', 2)).toBe(true);
       expect(journal.outbox.unacknowledged(0, 10)).toEqual([]);
@@ -127,7 +127,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.outbox.redeliver(seq, 4)).toBeUndefined();
     });
 
-    it('acknowledges only what is waiting', () => {
+    it('acknowledges only waiting frames', () => {
       expect(journal.outbox.acknowledge(7)).toBe(false);
       const seq = journal.outbox.put(STATUS, 1);
       expect(journal.outbox.redeliver(seq, 2)).toBeUndefined();
@@ -138,36 +138,36 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
   });
 
   describe('the inbox', () => {
-    it('keeps a cursor per store and forgets it when the store is another one', () => {
+    it('returns a cursor only for the store it was saved for', () => {
       expect(journal.inbox.cursor('1:2')).toBeUndefined();
       journal.inbox.moveCursor('1:2', 77);
       expect(journal.inbox.cursor('1:2')).toBe(77);
       expect(journal.inbox.cursor('9:9')).toBeUndefined();
     });
 
-    it('holds rows until they are released', () => {
-      journal.inbox.hold({ rowid: 9, guid: 'B', heldSince: 5 });
-      journal.inbox.hold({ rowid: 4, guid: 'A', heldSince: 5 });
-      journal.inbox.hold({ rowid: 4, guid: 'A', heldSince: 6 });
-      expect(journal.inbox.held()).toEqual([
-        { rowid: 4, guid: 'A', heldSince: 5 },
-        { rowid: 9, guid: 'B', heldSince: 5 },
+    it('keeps pending rows until they are removed', () => {
+      journal.inbox.addPending({ rowid: 9, guid: 'B', since: 5 });
+      journal.inbox.addPending({ rowid: 4, guid: 'A', since: 5 });
+      journal.inbox.addPending({ rowid: 4, guid: 'A', since: 6 });
+      expect(journal.inbox.pending()).toEqual([
+        { rowid: 4, guid: 'A', since: 5 },
+        { rowid: 9, guid: 'B', since: 5 },
       ]);
-      journal.inbox.release(4);
-      expect(journal.inbox.held()).toHaveLength(1);
+      journal.inbox.removePending(4);
+      expect(journal.inbox.pending()).toHaveLength(1);
     });
 
-    it('knows a guid again', () => {
-      expect(journal.inbox.knows('A')).toBe(false);
-      expect(journal.inbox.remember('A', 1)).toBe(true);
-      expect(journal.inbox.remember('A', 2)).toBe(false);
-      expect(journal.inbox.knows('A')).toBe(true);
+    it('recognises a guid that was marked as seen', () => {
+      expect(journal.inbox.hasSeen('A')).toBe(false);
+      expect(journal.inbox.markSeen('A', 1)).toBe(true);
+      expect(journal.inbox.markSeen('A', 2)).toBe(false);
+      expect(journal.inbox.hasSeen('A')).toBe(true);
     });
   });
 
-  it('makes several writes one: after a throw nothing of them happened', () => {
+  it('rolls back every write of a transaction that throws', () => {
     expect(() =>
-      journal.atomically(() => {
+      journal.transaction(() => {
         journal.jobs.enqueue('a', 'print', sendFrame(), 1);
         journal.outbox.put(STATUS, 1);
         throw new Error('no');
@@ -179,39 +179,39 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
     expect(journal.outbox.counts().unacknowledged).toBe(1);
   });
 
-  it('M4 forgets after its time what has ended, and never what still waits', () => {
+  it('M4 prunes ended jobs and rejected frames by age, and never pending ones', () => {
     journal.jobs.enqueue('old', 'print', sendFrame(), 1);
-    journal.jobs.attach('r-old', 'old', 1);
+    journal.jobs.attachRequest('r-old', 'old', 1);
     journal.jobs.beginStep('old', 'text', 1);
     journal.jobs.end('old', { state: 'delivered', guid: 'G' }, 100);
     journal.jobs.enqueue('waiting', 'print', sendFrame(), 1);
     journal.outbox.put(STATUS, 1);
     journal.outbox.reject(journal.outbox.put(STATUS, 1), 'no', 100);
-    journal.inbox.remember('A', 100);
-    journal.forget(100);
+    journal.inbox.markSeen('A', 100);
+    journal.prune(100);
     expect(journal.jobs.find('old')).toBeDefined();
     expect(journal.outbox.counts().rejected).toBe(1);
-    journal.forget(101);
+    journal.prune(101);
     expect(journal.jobs.find('old')).toBeUndefined();
-    expect(journal.jobs.ofRequest('r-old')).toBeUndefined();
-    expect(journal.jobs.step('old', 'text')).toBeUndefined();
+    expect(journal.jobs.findByRequest('r-old')).toBeUndefined();
+    expect(journal.jobs.findStep('old', 'text')).toBeUndefined();
     expect(journal.jobs.find('waiting')).toBeDefined();
     expect(journal.outbox.counts()).toEqual({ unacknowledged: 1, rejected: 0, setAside: 0 });
-    expect(journal.inbox.knows('A')).toBe(false);
+    expect(journal.inbox.hasSeen('A')).toBe(false);
   });
 
   if (reopen === undefined) return;
-  it('is the same after a restart', () => {
+  it('keeps its content over a restart', () => {
     journal.jobs.enqueue('a', 'print', sendFrame(), 1);
     journal.jobs.begin('a');
     const seq = journal.outbox.put(STATUS, 1);
     journal.inbox.moveCursor('s', 5);
-    journal.note('link', 'registered');
+    journal.setNote('link', 'registered');
     journal.close();
     journal = reopen();
     expect(journal.jobs.interrupted().map((job) => job.key)).toEqual(['a']);
     expect(journal.outbox.unacknowledged(0, 10).map((entry) => entry.seq)).toEqual([seq]);
     expect(journal.inbox.cursor('s')).toBe(5);
-    expect(journal.noted('link')).toBe('registered');
+    expect(journal.note('link')).toBe('registered');
   });
 }

@@ -1,92 +1,94 @@
 import type { MessageReceivedFrame, MessageStatusFrame, SendFrame } from '@footbridge/protocol/frames';
 
 /**
- * What the Mac remembers across a crash, a restart and thirty days.
+ * The agent's persistent state: outbound jobs, frames for the service and the read position in the message store.
  *
- * A process that is killed at any line finds, when it starts again, either all of a write or nothing of it. Writes that
- * somebody else relies on survive a power cut too: a request that was taken, a send that is about to begin, a frame that
- * is about to leave. The others are caught up by the next of those. Calls are synchronous on purpose: between two of them
- * nothing else of the agent runs, so a check and the write that follows it cannot be torn apart.
- *
- * A journal whose disk fails throws; it never pretends to have forgotten or kept something.
+ * - A process killed at any point finds, after its restart, all of a transaction or none of it.
+ * - Transactions that other parties rely on also survive a power cut: an accepted request, a send that is about to begin, a
+ *   frame that is about to leave. Other writes become durable with the next of those.
+ * - Calls are synchronous. No other code of the agent runs between a check and the write that follows it.
+ * - A journal whose disk fails throws. It never returns stale or partial data.
  */
 export interface Journal {
   readonly jobs: Jobs;
   readonly outbox: Outbox;
   readonly inbox: Inbox;
-  /** Runs the work as one write: if it throws, nothing of it happened. */
-  atomically<T>(work: () => T): T;
-  /** The same, and a power cut does not undo it. */
-  durably<T>(work: () => T): T;
-  /** Small facts for `status`, such as the state of the link. */
-  note(name: string, value: string): void;
-  noted(name: string): string | undefined;
-  /** Ended jobs, rejected frames and remembered guids from before this time are dropped. */
-  forget(before: number): void;
-  /** What was erased from the tables leaves the disk as well. */
-  sweep(): void;
+  /** Runs `work` in a transaction and returns its result. Rolls back and rethrows when `work` throws. */
+  transaction<T>(work: () => T): T;
+  /** Like `transaction`, and the result survives a power cut. */
+  durableTransaction<T>(work: () => T): T;
+  /** Saves a small value for `footbridge-agent status`, such as the state of the link. */
+  setNote(name: string, value: string): void;
+  note(name: string): string | undefined;
+  /** Deletes ended jobs, rejected and set-aside frames, and seen guids from before this time. */
+  prune(before: number): void;
+  /** Checkpoints and truncates the write-ahead log, which still holds pages with deleted message texts. */
+  walCheckpoint(): void;
   close(): void;
 }
 
 /**
- * `queued` waits for its turn · `begun` is the one under way · `delivered` and `failed` are final answers ·
- * `unknown` had begun to send when the process died or Messages stopped answering: nobody can say whether the person
- * received it, so it is never sent again.
+ * - `queued`: waits for its turn.
+ * - `begun`: in progress.
+ * - `delivered`, `failed`: ended.
+ * - `unknown`: the process died or Messages stopped responding during the send. The person may have received the message,
+ *   so it is never sent again.
  */
 export type JobState = 'queued' | 'begun' | 'delivered' | 'failed' | 'unknown';
 
-export interface Failure {
+/** The error of a `message_status` frame. */
+export interface StatusError {
   readonly code: string;
   readonly message: string;
 }
 
 export interface Job {
-  /** The `messageId`, or the `requestId` of a request that has none; the two cannot collide. */
+  /** Made from the `messageId`, or from the `requestId` of a request without one. The two cannot collide. */
   readonly key: string;
   readonly messageId: string | null;
-  /** Tells apart two requests under one `messageId` (M4) without keeping the text. */
+  /** Tells different requests with the same `messageId` apart (M4) without storing their text. */
   readonly fingerprint: string;
   readonly state: JobState;
-  /** What to do; erased, text and all, when the job ends. */
+  /** The request. Deleted when the job ends, because it holds the message text. */
   readonly frame: SendFrame | undefined;
   readonly guid: string | undefined;
-  readonly error: Failure | undefined;
+  readonly error: StatusError | undefined;
 }
 
-export type JobEnd =
+export type JobResult =
   | { readonly state: 'delivered'; readonly guid: string | undefined }
-  | { readonly state: 'failed' | 'unknown'; readonly error: Failure };
+  | { readonly state: 'failed' | 'unknown'; readonly error: StatusError };
 
-/** Outbound work, in the order in which it came. */
+/** Outbound jobs, first in, first out. */
 export interface Jobs {
   find(key: string): Job | undefined;
-  /** The job that a request asked for, also when another request had asked for it before. */
-  ofRequest(requestId: string): Job | undefined;
-  /** Puts a job at the end of the queue; one that had ended before starts anew with the steps it had finished. */
+  /** Returns the job that a request is attached to. */
+  findByRequest(requestId: string): Job | undefined;
+  /** Appends a job to the queue. A job that had ended is queued again and keeps its finished steps. */
   enqueue(key: string, fingerprint: string, frame: SendFrame, now: number): void;
-  /** A further request wants to hear how this job ends. */
-  attach(requestId: string, key: string, now: number): void;
-  /** Jobs that have not ended, the one under way included. */
-  pending(): number;
+  /** Attaches a request to a job: it gets a status when the job ends. */
+  attachRequest(requestId: string, key: string, now: number): void;
+  /** Number of jobs that have not ended, including the one in progress. */
+  pendingCount(): number;
   next(): Job | undefined;
-  /** Left over from a process that died. */
+  /** Jobs in state `begun`; after a start, those of a process that died. */
   interrupted(): Job[];
   begin(key: string): void;
-  /** Back to the queue at its old place. */
+  /** Returns a job to its previous place in the queue. */
   requeue(key: string): void;
-  end(key: string, end: JobEnd, now: number): void;
-  /** The requests that have not been answered since the job was last enqueued; they count as answered from now on. */
+  end(key: string, result: JobResult, now: number): void;
+  /** Returns the attached requests that have no status yet and marks them as answered. */
   takeUnanswered(key: string): string[];
 
-  /** One job may be several sends (a text and two files): each is a step that happens at most once. */
-  step(key: string, step: string): Step | undefined;
-  /** Durable: what follows cannot be taken back. */
+  /** A job consists of one or more sends (a text and two files). Each is a step that runs at most once. */
+  findStep(key: string, step: string): Step | undefined;
+  /** Durable: the send that follows cannot be undone. */
   beginStep(key: string, step: string, watermark: number): void;
   finishStep(key: string, step: string, guid: string): void;
-  /** The step failed before anything was sent: it may be tried again. */
-  dropStep(key: string, step: string): void;
-  /** Steps that began and were not finished. */
-  openSteps(key: string): Step[];
+  /** Removes a step that failed before anything was sent, so that it can run again. */
+  discardStep(key: string, step: string): void;
+  /** Steps that began and did not finish. */
+  unfinishedSteps(key: string): Step[];
 }
 
 export interface Step {
@@ -101,7 +103,7 @@ export type OutboxFrame = Omit<MessageStatusFrame, 'seq'> | Omit<MessageReceived
 
 export interface OutboxEntry {
   readonly seq: number;
-  /** Ready for the wire. */
+  /** The serialized frame. */
   readonly text: string;
 }
 
@@ -111,39 +113,40 @@ export interface OutboxCounts {
   readonly setAside: number;
 }
 
-/** Frames for the service, each under a `seq` that is never used again. */
+/** Frames for the service. A `seq` is never used twice. */
 export interface Outbox {
-  /** Durable: a number that was seen outside is never given to another frame. */
+  /** Adds a frame and returns its `seq`. Durable: a `seq` that was sent is never given to another frame. */
   put(frame: OutboxFrame, now: number): number;
-  /** Frames not yet acknowledged, oldest first, with a `seq` above `after`. */
+  /** Returns unacknowledged frames with a `seq` above `after`, oldest first. */
   unacknowledged(after: number, limit: number): OutboxEntry[];
-  /** Done with: the frame is dropped. False when no such frame was waiting. */
+  /** Deletes an acknowledged frame. Returns false when no such frame was waiting. */
   acknowledge(seq: number): boolean;
-  /** The CRM refused it for good: kept for `redeliver`. False when no such frame was waiting. */
+  /** Keeps a frame that the CRM rejected, for `redeliver`. Returns false when no such frame was waiting. */
   reject(seq: number, reason: string, now: number): boolean;
-  /** It cannot be sent as it is: kept, never sent by itself. */
+  /** Keeps a frame that cannot be sent as it is, for `redeliver`. Returns false when no such frame was waiting. */
   setAside(seq: number, reason: string, now: number): boolean;
-  /** A rejected or set-aside frame goes out again; the answer is its new `seq`. */
+  /** Queues a rejected or set-aside frame again and returns its new `seq`. */
   redeliver(seq: number, now: number): number | undefined;
   counts(): OutboxCounts;
 }
 
-export interface HeldRow {
+/** A row of the message store whose frame is not in the outbox yet. */
+export interface PendingRow {
   readonly rowid: number;
   readonly guid: string;
-  readonly heldSince: number;
+  readonly since: number;
 }
 
-/** How far the message store has been read. */
+/** The read position in the message store. */
 export interface Inbox {
-  /** The newest row that was read, in the store of that identity; undefined when another store was read, or none. */
+  /** Returns the newest row that was read from this store, or undefined if none was. */
   cursor(store: string): number | undefined;
   moveCursor(store: string, rowid: number): void;
-  /** A row that has been read and whose frame is not in the outbox yet. */
-  hold(row: HeldRow): void;
-  held(): HeldRow[];
-  release(rowid: number): void;
-  /** Remembers a guid for good: false when it was known, so the row is a duplicate. */
-  remember(guid: string, now: number): boolean;
-  knows(guid: string): boolean;
+  addPending(row: PendingRow): void;
+  /** Returns the pending rows in store order. */
+  pending(): PendingRow[];
+  removePending(rowid: number): void;
+  /** Returns false when the guid was already marked: the row is a duplicate. */
+  markSeen(guid: string, now: number): boolean;
+  hasSeen(guid: string): boolean;
 }

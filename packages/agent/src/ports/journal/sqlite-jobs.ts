@@ -9,16 +9,16 @@ const STATES: ReadonlyMap<unknown, JobState> = new Map(
   (['queued', 'begun', 'delivered', 'failed', 'unknown'] as const).map((state) => [state, state]),
 );
 
-export function jobsTable(db: DatabaseSync): Jobs & { forget(before: number): void } {
+export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): void } {
   const find = db.prepare('SELECT * FROM job WHERE key = ?');
-  const ofRequest = db.prepare(
+  const findByRequest = db.prepare(
     'SELECT job.* FROM request JOIN job ON job.key = request.key WHERE request_id = ?',
   );
   const drop = db.prepare('DELETE FROM job WHERE key = ?');
   const insert = db.prepare(
     "INSERT INTO job (key, message_id, fingerprint, state, frame, changed_at) VALUES (?, ?, ?, 'queued', ?, ?)",
   );
-  const attach = db.prepare(
+  const attachRequest = db.prepare(
     `INSERT INTO request (request_id, key, created_at) VALUES (?, ?, ?)
      ON CONFLICT (request_id) DO UPDATE SET answered = 0`,
   );
@@ -33,24 +33,24 @@ export function jobsTable(db: DatabaseSync): Jobs & { forget(before: number): vo
     'SELECT request_id FROM request WHERE key = ? AND answered = 0 ORDER BY created_at, request_id',
   );
   const answer = db.prepare('UPDATE request SET answered = 1 WHERE key = ?');
-  const step = db.prepare('SELECT * FROM step WHERE key = ? AND name = ?');
-  const openSteps = db.prepare('SELECT * FROM step WHERE key = ? AND done = 0');
+  const findStep = db.prepare('SELECT * FROM step WHERE key = ? AND name = ?');
+  const unfinishedSteps = db.prepare('SELECT * FROM step WHERE key = ? AND done = 0');
   const beginStep = db.prepare('INSERT INTO step (key, name, watermark) VALUES (?, ?, ?)');
   const finishStep = db.prepare('UPDATE step SET done = 1, guid = ? WHERE key = ? AND name = ?');
-  const dropStep = db.prepare('DELETE FROM step WHERE key = ? AND name = ?');
-  const forgetJobs = db.prepare("DELETE FROM job WHERE state NOT IN ('queued', 'begun') AND changed_at < ?");
-  const forgetSteps = db.prepare('DELETE FROM step WHERE key NOT IN (SELECT key FROM job)');
-  const forgetRequests = db.prepare('DELETE FROM request WHERE key NOT IN (SELECT key FROM job)');
+  const discardStep = db.prepare('DELETE FROM step WHERE key = ? AND name = ?');
+  const pruneJobs = db.prepare("DELETE FROM job WHERE state NOT IN ('queued', 'begun') AND changed_at < ?");
+  const pruneSteps = db.prepare('DELETE FROM step WHERE key NOT IN (SELECT key FROM job)');
+  const pruneRequests = db.prepare('DELETE FROM request WHERE key NOT IN (SELECT key FROM job)');
 
   return {
     find: (key) => readJob(find.get(key)),
-    ofRequest: (requestId) => readJob(ofRequest.get(requestId)),
+    findByRequest: (requestId) => readJob(findByRequest.get(requestId)),
     enqueue: (key, fingerprint, frame, now) => {
       drop.run(key);
       insert.run(key, frame.messageId, fingerprint, writeFrame(frame), now);
     },
-    attach: (requestId, key, now) => void attach.run(requestId, key, now),
-    pending: () => Number(pending.get()?.['n']),
+    attachRequest: (requestId, key, now) => void attachRequest.run(requestId, key, now),
+    pendingCount: () => Number(pending.get()?.['n']),
     next: () => readJob(next.get()),
     interrupted: () => interrupted.all().flatMap((row) => readJob(row) ?? []),
     begin: (key) => void setState.run('begun', key),
@@ -66,15 +66,15 @@ export function jobsTable(db: DatabaseSync): Jobs & { forget(before: number): vo
       answer.run(key);
       return requests;
     },
-    step: (key, name) => readStep(step.get(key, name)),
-    openSteps: (key) => openSteps.all(key).flatMap((row) => readStep(row) ?? []),
+    findStep: (key, name) => readStep(findStep.get(key, name)),
+    unfinishedSteps: (key) => unfinishedSteps.all(key).flatMap((row) => readStep(row) ?? []),
     beginStep: (key, name, watermark) => void beginStep.run(key, name, watermark),
     finishStep: (key, name, guid) => void finishStep.run(guid, key, name),
-    dropStep: (key, name) => void dropStep.run(key, name),
-    forget: (before) => {
-      forgetJobs.run(before);
-      forgetSteps.run();
-      forgetRequests.run();
+    discardStep: (key, name) => void discardStep.run(key, name),
+    prune: (before) => {
+      pruneJobs.run(before);
+      pruneSteps.run();
+      pruneRequests.run();
     },
   };
 }

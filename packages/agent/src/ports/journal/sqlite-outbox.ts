@@ -4,7 +4,7 @@ import { parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
 
 import type { Outbox } from './journal.ts';
 
-export function outboxTable(db: DatabaseSync): Outbox & { forget(before: number): void } {
+export function sqliteOutbox(db: DatabaseSync): Outbox & { prune(before: number): void } {
   const reserve = db.prepare(
     "INSERT INTO outbox (state, frame, changed_at) VALUES ('waiting', '', ?) RETURNING seq",
   );
@@ -19,10 +19,10 @@ export function outboxTable(db: DatabaseSync): Outbox & { forget(before: number)
   const parked = db.prepare("SELECT frame FROM outbox WHERE seq = ? AND state <> 'waiting'");
   const drop = db.prepare('DELETE FROM outbox WHERE seq = ?');
   const counts = db.prepare('SELECT state, count(*) AS n FROM outbox GROUP BY state');
-  const forget = db.prepare("DELETE FROM outbox WHERE state <> 'waiting' AND changed_at < ?");
+  const prune = db.prepare("DELETE FROM outbox WHERE state <> 'waiting' AND changed_at < ?");
 
   const put: Outbox['put'] = (frame, now) => {
-    // The frame carries its own number, so the row is made first and filled then; the caller makes it one write.
+    // The frame holds its own `seq`, so the row is inserted before its frame is known. The caller opens the transaction.
     const seq = Number(reserve.get(now)?.['seq']);
     fill.run(writeFrame({ ...frame, seq }), seq);
     return seq;
@@ -50,6 +50,6 @@ export function outboxTable(db: DatabaseSync): Outbox & { forget(before: number)
         setAside: byState.get('set-aside') ?? 0,
       };
     },
-    forget: (before) => void forget.run(before),
+    prune: (before) => void prune.run(before),
   };
 }

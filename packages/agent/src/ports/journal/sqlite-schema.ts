@@ -1,4 +1,4 @@
-/** The journal's tables, one entry per version; `user_version` tells how many were applied. */
+/** One migration per schema version. `user_version` holds the number of applied migrations. */
 export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE job (
