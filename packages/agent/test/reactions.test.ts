@@ -3,7 +3,7 @@ import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
 import { undoList } from '@footbridge/testkit/undo';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { ViewedReaction } from '../src/ports/messages/simulated-view.ts';
+import type { ReactionView } from '../src/ports/messages/simulation.ts';
 import { always, serveFiles } from './file-server.ts';
 import { ANNA, BERT, person, PNG, runAgent, withFooter } from './running-agent.ts';
 import type { RunningAgent } from './running-agent.ts';
@@ -16,7 +16,7 @@ interface Scene extends RunningAgent {
   readonly chatId: number;
   /** Sends a reaction block and waits for the answer. */
   readonly react: (reaction: object, footer?: object) => Promise<MessageStatusFrame>;
-  readonly reactions: () => Promise<readonly ViewedReaction[]>;
+  readonly reactions: () => Promise<readonly ReactionView[]>;
 }
 
 /** Anna wrote "See you at nine", and the CRM reacts. */

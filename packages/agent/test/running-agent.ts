@@ -6,11 +6,10 @@ import type { Agent, AgentParts } from '../src/agent.ts';
 import { readConfig } from '../src/config/config.ts';
 import type { AgentConfig } from '../src/config/config.ts';
 import { createLog } from '../src/log.ts';
-import type { WorldView } from '../src/ports/messages/messages-simulated.ts';
-import type { ViewedMessage } from '../src/ports/messages/simulated-view.ts';
+import type { MessageView, SimulationView } from '../src/ports/messages/simulation.ts';
 import { ScriptedService } from './scripted-service.ts';
 
-export type World = WorldView & { readonly queue: number };
+export type World = SimulationView & { readonly queue: number };
 
 /** The whole agent in this process, with a service that does what the test says. */
 export interface RunningAgent {
@@ -22,7 +21,7 @@ export interface RunningAgent {
   readonly play: <T = { guid: string; chatId: number }>(path: string, body: object) => Promise<T>;
   readonly world: () => Promise<World>;
   /** All messages of the world, chat by chat. */
-  readonly messages: () => Promise<ViewedMessage[]>;
+  readonly messages: () => Promise<MessageView[]>;
 }
 
 export interface RunOptions {

@@ -22,7 +22,7 @@ export async function sendReaction(
 ): Promise<Outcome> {
   const { messages } = tools;
   const targetGuid = stripTargetPrefix(work.reaction.targetGuid);
-  const target = messages.store.rowOf(targetGuid);
+  const target = messages.store.rowByGuid(targetGuid);
   if (
     target === undefined ||
     target.unsent ||

@@ -9,7 +9,7 @@ export async function sendText(work: Extract<Work, { kind: 'text' }>, tools: Too
   const { store } = tools.messages;
   const destination = route(work.address, store);
   if ('state' in destination) return destination;
-  if (work.replyTo !== undefined && store.rowOf(work.replyTo) === undefined) {
+  if (work.replyTo !== undefined && store.rowByGuid(work.replyTo) === undefined) {
     return refused('TARGET_NOT_FOUND', 'The message to reply to is not on this Mac.');
   }
   const reply = work.replyTo === undefined ? {} : { replyTo: work.replyTo };

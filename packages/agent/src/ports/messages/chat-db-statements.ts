@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** Statements of one connection, prepared once. SQLite prepares them anew by itself when the tables change. */
+/** A cache of prepared statements. SQLite re-prepares them by itself after a schema change. */
 export class Statements {
   readonly #db: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();

@@ -3,31 +3,31 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { ChatStore } from './chat-db.ts';
+import { ChatDb } from './chat-db.ts';
 
 const fixture = (name: string): string => readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
 let db: DatabaseSync;
 afterEach(() => db.close());
 
-/** A store with the real schema of that macOS. */
-function realStore(macos: '12' | '26'): ChatStore {
+/** Creates a store with the real schema of that macOS version. */
+function realStore(macos: '12' | '26'): ChatDb {
   db = new DatabaseSync(':memory:');
   const tables = fixture(`chat-db-macos${macos}.sql`).match(/CREATE TABLE (?!sqlite_)[\s\S]*?\)\s*;/g) ?? [];
   for (const table of tables) db.exec(table);
-  return new ChatStore(db, 'fixture', ['+15550100000']);
+  return new ChatDb(db, 'fixture', ['+15550100000']);
 }
 
 const guid = (number: number): string => `A0000000-0000-4000-8000-000000000${number}`;
 
-describe('the store of macOS 26', () => {
-  function store26(): ChatStore {
+describe('chat.db of macOS 26', () => {
+  function store26(): ChatDb {
     const store = realStore('26');
     db.exec(fixture('rows-macos26.sql'));
     return store;
   }
 
-  it('tells a text with its sender, chat and time', () => {
-    expect(store26().rowOf(guid(100))).toEqual({
+  it('returns a text with its sender, chat and time', () => {
+    expect(store26().rowByGuid(guid(100))).toEqual({
       rowid: 100,
       guid: guid(100),
       chatId: 1,
@@ -47,7 +47,7 @@ describe('the store of macOS 26', () => {
     });
   });
 
-  it('tells chats and their people', () => {
+  it('returns chats with their recipients', () => {
     const store = store26();
     expect(store.chat(2)).toEqual({
       id: 2,
@@ -62,24 +62,24 @@ describe('the store of macOS 26', () => {
     expect(store.groupOf(['+15550100002', '+15550100001', '+15550100003'])).toBeUndefined();
   });
 
-  it('tells reactions with their target, prefix or not', () => {
+  it('returns reactions with their raw target and its guid', () => {
     const store = store26();
-    expect(store.rowOf(guid(102))?.tapback).toEqual({
+    expect(store.rowByGuid(guid(102))?.tapback).toEqual({
       type: 2000,
       targetRaw: `p:0/${guid(100)}`,
       targetGuid: guid(100),
       emoji: undefined,
     });
-    expect(store.rowOf(guid(103))?.tapback).toMatchObject({ type: 2006, emoji: '🔥' });
-    const sticker = store.rowOf(guid(104));
+    expect(store.rowByGuid(guid(103))?.tapback).toMatchObject({ type: 2006, emoji: '🔥' });
+    const sticker = store.rowByGuid(guid(104));
     expect(sticker?.tapback?.type).toBe(2007);
     expect(sticker?.attachments).toMatchObject([
       { name: 'A8124391.heic', mime: 'image/heic', isSticker: true, description: 'pink poodle', ready: true },
     ]);
   });
 
-  it('tells a voice message without the sign that stands for its file', () => {
-    expect(store26().rowOf(guid(105))).toMatchObject({
+  it('removes the attachment placeholder from the text of a voice message', () => {
+    expect(store26().rowByGuid(guid(105))).toMatchObject({
       isVoice: true,
       text: '',
       expectsAttachments: true,
@@ -87,18 +87,18 @@ describe('the store of macOS 26', () => {
     });
   });
 
-  it('gives rows after a cursor, in order, so many at a time', () => {
+  it('returns rows after a cursor, in order and up to a limit', () => {
     const store = store26();
     expect(store.rowsAfter(100, 3).map((row) => row.rowid)).toEqual([101, 102, 103]);
     expect(store.rowsAfter(106, 3)).toEqual([]);
     expect(store.newestRowid()).toBe(106);
   });
 
-  it('tells how an own message ended', () => {
+  it('returns the send state of an outgoing message', () => {
     expect(store26().sendState(guid(106))).toMatchObject({ finished: true, sent: false, error: 22 });
   });
 
-  it('F9 knows the own reaction of now: the newest row decides', () => {
+  it('F9 derives the current own reaction from the newest row', () => {
     const store = store26();
     expect(store.ownReaction(guid(100))).toBeUndefined();
     const press = (rowid: number, type: number, emoji: string | null, target: string): void => {
@@ -115,26 +115,26 @@ describe('the store of macOS 26', () => {
     expect(store.ownReaction(guid(100))).toBeUndefined();
   });
 
-  it('sees what another connection writes at once, and later columns after an update', () => {
+  it('reads columns that a macOS update added while the store was open', () => {
     const store = realStore('12');
     db.exec("INSERT INTO message (guid, text, service, date) VALUES ('A', 'old', 'iMessage', 0)");
-    expect(store.rowOf('A')?.tapback).toBeUndefined();
+    expect(store.rowByGuid('A')?.tapback).toBeUndefined();
     db.exec('ALTER TABLE message ADD COLUMN associated_message_emoji TEXT');
     db.exec(
       "INSERT INTO message (guid, service, date, associated_message_guid, associated_message_type, associated_message_emoji) VALUES ('B', 'iMessage', 0, 'A', 2006, '🔥')",
     );
-    expect(store.rowOf('B')?.tapback?.emoji).toBe('🔥');
+    expect(store.rowByGuid('B')?.tapback?.emoji).toBe('🔥');
   });
 
-  it('knows a message that was taken back', () => {
+  it('recognises an unsent message', () => {
     const store = store26();
     db.prepare("UPDATE message SET text = '', part_count = 0, is_empty = 1 WHERE guid = ?").run(guid(100));
-    expect(store.rowOf(guid(100))?.unsent).toBe(true);
+    expect(store.rowByGuid(guid(100))?.unsent).toBe(true);
   });
 });
 
-describe('the store of macOS 12', () => {
-  it('is read without the columns that came later', () => {
+describe('chat.db of macOS 12', () => {
+  it('is read without the columns of later versions', () => {
     const store = realStore('12');
     db.exec("INSERT INTO handle (id, service) VALUES ('+15550100001', 'iMessage')");
     db.exec(

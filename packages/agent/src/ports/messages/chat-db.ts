@@ -14,7 +14,7 @@ import { readTapbackCode, stripTargetPrefix } from './tapbacks.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
-/** How an own row ended, for whoever waits for a send. */
+/** The send state of an outgoing row. */
 export interface SendState {
   readonly rowid: number;
   readonly guid: string;
@@ -26,26 +26,26 @@ export interface SendState {
 const MACOS_EPOCH_MS = Date.UTC(2001, 0, 1);
 const GROUP_STYLE = 43;
 const TRANSFER_FINISHED = 5;
-/** Stand for attachments and app payloads inside of texts. */
+/** Placeholders for attachments and app payloads in a text. */
 const PLACEHOLDERS = /[\uFFFC\uFFFD]/g;
 
-/** The columns that not every macOS has; a store is asked which ones it knows before any of them is named. */
+/** Columns that older macOS versions lack. They are selected only where they exist. */
 const LATER_COLUMNS = {
   message: ['associated_message_emoji', 'part_count', 'thread_originator_guid'],
   attachment: ['emoji_image_short_description'],
 } as const;
 
 /**
- * Reads a store of the form of `chat.db`, whichever macOS wrote it. One row can change under its number (edits,
- * receipts, late attachments): nothing is cached but the names of the columns.
+ * Reads `chat.db` of any supported macOS version. Rows change after they are inserted (edits, receipts, late
+ * attachments), so only the column names are cached.
  */
-export class ChatStore implements MessageStore {
+export class ChatDb implements MessageStore {
   readonly #sql: Statements;
   readonly #identity: string;
   readonly #ownHandles: readonly string[];
   #columns: { version: number; message: string; attachment: string } | undefined;
 
-  /** `identity` names the file: a store that Messages built anew is another one. */
+  /** `identity` identifies the file: it differs after Messages rebuilt the store. */
   constructor(db: DatabaseSync, identity: string, ownHandles: readonly string[]) {
     this.#sql = new Statements(db);
     this.#identity = identity;
@@ -73,7 +73,7 @@ export class ChatStore implements MessageStore {
     return this.#one('m.ROWID = ?', rowid);
   }
 
-  rowOf(guid: string): StoredRow | undefined {
+  rowByGuid(guid: string): StoredRow | undefined {
     return this.#one('m.guid = ?', guid);
   }
 
@@ -82,13 +82,13 @@ export class ChatStore implements MessageStore {
     return row === undefined ? undefined : this.#readChat(row);
   }
 
-  /** Every conversation, oldest first. */
+  /** Returns all chats, oldest first. */
   chats(): Chat[] {
     const rows = this.#sql.of('SELECT ROWID AS id, style, service_name FROM chat ORDER BY ROWID').all();
     return rows.map((row) => this.#readChat(row));
   }
 
-  /** All rows of a conversation, oldest first. */
+  /** Returns all rows of a chat, oldest first. */
   rowsOf(chatId: number): StoredRow[] {
     const sql = `${this.#select().message} WHERE m.ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id = ?) ORDER BY m.ROWID`;
     return this.#sql

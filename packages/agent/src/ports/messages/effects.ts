@@ -1,25 +1,25 @@
-/** The effects with which Messages can show a text, under the names the contract uses and the ids the store keeps. */
+/** A message effect, with its name in the contract and its id in the store. */
 export interface Effect {
   readonly name: string;
   readonly kind: 'bubble' | 'screen';
   /** `expressive_send_style_id`. */
   readonly id: string;
-  /** Other words people use for it, Apple's own among them. */
-  readonly also: readonly string[];
+  /** Other names, including Apple's. */
+  readonly aliases: readonly string[];
 }
 
-const bubble = (name: string, apple: string, ...also: string[]): Effect => ({
+const bubble = (name: string, apple: string, ...aliases: string[]): Effect => ({
   name,
   kind: 'bubble',
   id: `com.apple.MobileSMS.expressivesend.${apple}`,
-  also: [apple, ...also],
+  aliases: [apple, ...aliases],
 });
 
-const screen = (name: string, apple: string, ...also: string[]): Effect => ({
+const screen = (name: string, apple: string, ...aliases: string[]): Effect => ({
   name,
   kind: 'screen',
   id: `com.apple.messages.effect.${apple}`,
-  also: [apple, ...also],
+  aliases: [apple, ...aliases],
 });
 
 export const EFFECTS: readonly Effect[] = [
@@ -38,17 +38,17 @@ export const EFFECTS: readonly Effect[] = [
   screen('shooting_star', 'CKShootingStarEffect'),
 ];
 
-const byWord = new Map<string, Effect>(
+const byName = new Map<string, Effect>(
   EFFECTS.flatMap((effect) =>
-    [effect.name, effect.id, ...effect.also].map((word) => [plain(word), effect] as const),
+    [effect.name, effect.id, ...effect.aliases].map((name) => [normalize(name), effect] as const),
   ),
 );
 
-/** By name, by Apple's name or by the store's id; letters' case, spaces and dashes do not matter. */
-export function findEffect(word: string): Effect | undefined {
-  return byWord.get(plain(word));
+/** Finds an effect by name, alias or id. Ignores case, spaces, dashes and underscores. */
+export function findEffect(name: string): Effect | undefined {
+  return byName.get(normalize(name));
 }
 
-function plain(word: string): string {
-  return word.toLowerCase().replaceAll(/[\s_-]/g, '');
+function normalize(name: string): string {
+  return name.toLowerCase().replaceAll(/[\s_-]/g, '');
 }

@@ -20,10 +20,10 @@ describe.each(['12.7', '14.8', '15.6', '26.1'])('the simulated Messages of macOS
   messagesContract(() => open(macos));
 });
 
-describe('the simulated world', () => {
+describe('the simulation', () => {
   const ANNA = '+15550100001';
 
-  it('is the same one after a restart', () => {
+  it('keeps its chats and people over a restart', () => {
     const dir = join(folder, 'kept');
     const first = open('26.1', dir);
     const { guid, chatId } = first.people.say(ANNA, { text: 'Hello' });
@@ -34,57 +34,59 @@ describe('the simulated world', () => {
     const second = open('26.1', dir);
     expect(second.view()).toEqual(before);
     expect(second.store.identity()).toBe(identity);
-    expect(second.store.rowOf(guid)?.chatId).toBe(chatId);
+    expect(second.store.rowByGuid(guid)?.chatId).toBe(chatId);
     second.close();
   });
 
-  it('keeps only the newest state of a reaction, and the guids of what went', () => {
-    const world = open('26.1');
-    const { guid: targetGuid } = world.people.say(ANNA, { text: 'Hello' });
-    const love = world.people.react(ANNA, { targetGuid, kind: 'classic', type: 'love', action: 'add' });
-    const like = world.people.react(ANNA, { targetGuid, kind: 'classic', type: 'like', action: 'add' });
-    expect(world.store.rowOf(love.guid)).toBeUndefined();
-    expect(world.store.rowOf(like.guid)?.tapback?.type).toBe(2001);
-    world.close();
+  it('keeps only the newest row of a reaction', () => {
+    const simulation = open('26.1');
+    const { guid: targetGuid } = simulation.people.say(ANNA, { text: 'Hello' });
+    const love = simulation.people.react(ANNA, { targetGuid, kind: 'classic', type: 'love', action: 'add' });
+    const like = simulation.people.react(ANNA, { targetGuid, kind: 'classic', type: 'like', action: 'add' });
+    expect(simulation.store.rowByGuid(love.guid)).toBeUndefined();
+    expect(simulation.store.rowByGuid(like.guid)?.tapback?.type).toBe(2001);
+    simulation.close();
   });
 
-  it('does not do what cannot be', () => {
-    const world = open('26.1');
-    const { guid: targetGuid, chatId } = world.people.say(ANNA, { text: 'Hello' });
+  it('rejects impossible actions', () => {
+    const simulation = open('26.1');
+    const { guid: targetGuid, chatId } = simulation.people.say(ANNA, { text: 'Hello' });
     const love = { targetGuid, kind: 'classic', type: 'love' } as const;
-    expect(() => world.people.react(ANNA, { ...love, action: 'remove' })).toThrow('no such reaction');
-    expect(() => world.people.react('+15550100002', { ...love, action: 'add' })).toThrow('not in chat');
-    expect(() => world.people.react(ANNA, { ...love, targetGuid: 'X', action: 'add' })).toThrow('no message');
-    expect(() => world.people.say(ANNA, {})).toThrow('nothing to say');
-    expect(() => world.people.say(ANNA, { text: 'x', effect: 'magic' })).toThrow('no such effect');
-    expect(() => world.people.say(ANNA, { text: 'x', replyTo: 'X' })).toThrow('no message');
-    expect(() => world.people.say(ANNA, { text: 'x', chatId: 99 })).toThrow('no chat 99');
-    expect(() => world.people.group([ANNA])).toThrow('at least two');
-    expect(() => world.people.leave(ANNA, chatId)).toThrow('only groups');
-    expect(() => world.people.edit('+15550100002', targetGuid, 'x')).toThrow('wrote no such');
-    world.close();
+    expect(() => simulation.people.react(ANNA, { ...love, action: 'remove' })).toThrow('no such reaction');
+    expect(() => simulation.people.react('+15550100002', { ...love, action: 'add' })).toThrow('not in chat');
+    expect(() => simulation.people.react(ANNA, { ...love, targetGuid: 'X', action: 'add' })).toThrow(
+      'no message',
+    );
+    expect(() => simulation.people.say(ANNA, {})).toThrow('nothing to say');
+    expect(() => simulation.people.say(ANNA, { text: 'x', effect: 'magic' })).toThrow('no such effect');
+    expect(() => simulation.people.say(ANNA, { text: 'x', replyTo: 'X' })).toThrow('no message');
+    expect(() => simulation.people.say(ANNA, { text: 'x', chatId: 99 })).toThrow('no chat 99');
+    expect(() => simulation.people.group([ANNA])).toThrow('at least two');
+    expect(() => simulation.people.leave(ANNA, chatId)).toThrow('only groups');
+    expect(() => simulation.people.edit('+15550100002', targetGuid, 'x')).toThrow('did not write');
+    simulation.close();
   });
 
-  it('a fault lasts as often as it was told to', async () => {
-    const world = open('26.1');
-    world.change({ faults: [{ job: 'text', code: 'TIMEOUT', times: 2 }] });
+  it('applies a fault the given number of times', async () => {
+    const simulation = open('26.1');
+    simulation.change({ faults: [{ job: 'text', code: 'TIMEOUT', times: 2 }] });
     const destination = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
     const results: string[] = [];
     for (let index = 0; index < 3; index += 1) {
-      results.push((await world.send({ kind: 'text', text: 'Hi' }, destination)).result);
+      results.push((await simulation.send({ kind: 'text', text: 'Hi' }, destination)).result);
     }
     expect(results).toEqual(['failed', 'failed', 'sent']);
-    world.close();
+    simulation.close();
   });
 
-  it('one person has a chat for each service, also where the guid no longer tells it', () => {
+  it('has one chat per person and service on every macOS version', () => {
     const prefixes = ['15.6', '26.1'].map((macos) => {
-      const world = open(macos);
-      world.people.say(ANNA, { text: 'x' });
-      world.people.say(ANNA, { text: 'x', service: 'SMS' });
-      world.people.say(ANNA, { text: 'x', service: 'RCS' });
-      const { chats } = world.view();
-      world.close();
+      const simulation = open(macos);
+      simulation.people.say(ANNA, { text: 'x' });
+      simulation.people.say(ANNA, { text: 'x', service: 'SMS' });
+      simulation.people.say(ANNA, { text: 'x', service: 'RCS' });
+      const { chats } = simulation.view();
+      simulation.close();
       return chats.map((chat) => chat.service);
     });
     expect(prefixes).toEqual([

@@ -20,53 +20,37 @@ import { SimulatedPeople } from './simulated-people.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import type { NewAttachment } from './simulated-store.ts';
 import { viewChats } from './simulated-view.ts';
-import type { ViewedChat } from './simulated-view.ts';
+import { OUTCOME_UNKNOWN } from './simulation.ts';
+import type {
+  Fault,
+  FaultCode,
+  JobKind,
+  Simulation,
+  SimulationChange,
+  SimulationView,
+} from './simulation.ts';
 import { tapbackText } from './tapback-texts.ts';
 
-export const JOB_KINDS = ['text', 'attachment', 'animation', 'voice', 'reaction', 'sticker'] as const;
-export type JobKind = (typeof JOB_KINDS)[number];
-
-/** What goes wrong the next `times` times: a code of the contract, or a send of which nothing is heard any more. */
-export interface Fault {
-  readonly job: JobKind;
-  readonly code: FaultCode;
-  readonly times: number;
-}
-export type FaultCode = StatusCode | 'OUTCOME_UNKNOWN';
-
-export interface WorldChange {
-  readonly macos?: string;
-  readonly permissions?: { readonly accessibility?: boolean; readonly automation?: boolean };
-  readonly delayMs?: number;
-  readonly faults?: readonly Fault[];
-}
-
-export interface WorldView {
-  readonly macos: string;
-  readonly permissions: { readonly accessibility: boolean; readonly automation: boolean };
-  readonly chats: readonly ViewedChat[];
-}
-
 export interface SimulationOptions {
-  /** Where the world lives; it outlives the process. */
+  /** The simulation persists in this folder. */
   readonly dir: string;
   readonly macos: string;
   readonly ownHandle: string;
   readonly clock: Clock;
 }
 
-/** Error numbers as Messages writes them into its rows. */
+/** Error numbers in the rows of Messages. */
 const NOT_ON_IMESSAGE = 22;
 const SEND_FAILED = 4;
 
-/** These two are seen only by what does not happen: the press is made and no reaction lands. */
-const LANDS_NOWHERE: ReadonlySet<string> = new Set(['EMOJI_NOT_IN_RECENTS', 'STICKER_NOT_FEASIBLE']);
+/** Faults that show only in the store: the press succeeds and no reaction appears. */
+const PRESSED_WITHOUT_EFFECT: ReadonlySet<string> = new Set(['EMOJI_NOT_IN_RECENTS', 'STICKER_NOT_FEASIBLE']);
 
 /**
- * Messages as a small world of its own: a store like the real one, people on the other side, and as much bad luck as
- * a test asks for. Everything but the permissions, the delay and the faults is on disk.
+ * A simulated Messages: a store with the schema of the real one, people on the other side, and faults on request.
+ * Chats and messages persist; permissions, delay and faults do not.
  */
-export class SimulatedMessages implements Messages {
+export class SimulatedMessages implements Messages, Simulation {
   readonly people: SimulatedPeople;
   readonly #store: SimulatedStore;
   readonly #clock: Clock;
@@ -95,8 +79,7 @@ export class SimulatedMessages implements Messages {
   async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
     const fault = this.#takeFault(jobOf(message));
     await this.#waitDelay();
-    if (fault !== undefined && fault !== 'OUTCOME_UNKNOWN' && fault !== 'IMESSAGE_ERROR')
-      return failed(fault);
+    if (fault !== undefined && fault !== OUTCOME_UNKNOWN && fault !== 'IMESSAGE_ERROR') return failed(fault);
     const chatId = this.#find(destination);
     if (typeof chatId !== 'number') return chatId;
     const chat = this.#store.chats.chat(chatId);
@@ -113,12 +96,12 @@ export class SimulatedMessages implements Messages {
         : { attachments: [outgoing(message)] }),
     });
     this.#changed();
-    if (fault === 'OUTCOME_UNKNOWN') {
+    if (fault === OUTCOME_UNKNOWN) {
       this.#store.finish(guid, { sent: true, delivered: false, error: 0 });
-      return { result: 'unknown', code: 'TIMEOUT', message: 'Messages stopped answering during the send' };
+      return { result: 'unknown', code: 'TIMEOUT', message: 'Messages stopped responding during the send' };
     }
     const unreachable =
-      service === 'iMessage' && (chat?.recipients ?? []).some((who) => !this.#store.hasIMessage(who));
+      service === 'iMessage' && (chat?.recipients ?? []).some((handle) => !this.#store.hasIMessage(handle));
     if (fault === 'IMESSAGE_ERROR' || unreachable) {
       const error = service === 'iMessage' ? NOT_ON_IMESSAGE : SEND_FAILED;
       this.#store.finish(guid, { sent: false, delivered: false, error });
@@ -127,7 +110,7 @@ export class SimulatedMessages implements Messages {
         ? { ...failed('IMESSAGE_ERROR', 'error 22: the recipient is not on iMessage'), notOnIMessage: true }
         : failed('IMESSAGE_ERROR', 'error 4: the send failed');
     }
-    // Receipts exist for one-to-one iMessage alone.
+    // Only direct iMessage chats have delivery receipts.
     this.#store.finish(guid, {
       sent: true,
       delivered: service === 'iMessage' && chat?.isGroup === false,
@@ -141,12 +124,11 @@ export class SimulatedMessages implements Messages {
     const fault = this.#takeFault('reaction');
     await this.#waitDelay();
     if (fault !== undefined) {
-      if (LANDS_NOWHERE.has(fault)) return { result: 'pressed' };
-      return failed(fault === 'OUTCOME_UNKNOWN' ? 'TIMEOUT' : fault);
+      if (PRESSED_WITHOUT_EFFECT.has(fault)) return { result: 'pressed' };
+      return failed(fault === OUTCOME_UNKNOWN ? 'TIMEOUT' : fault);
     }
-    const target = this.#store.chats.rowOf(press.targetGuid);
-    if (target?.chatId !== press.chatId)
-      return failed('TARGET_NOT_FOUND', 'no bubble with that message is shown');
+    const target = this.#store.chats.rowByGuid(press.targetGuid);
+    if (target?.chatId !== press.chatId) return failed('TARGET_NOT_FOUND', 'the message is not on screen');
     const { tapback } = press;
     const action = this.#isActive(press) ? 'remove' : 'add';
     const text = tapbackText(tapback, action, target.text, 'en');
@@ -168,7 +150,7 @@ export class SimulatedMessages implements Messages {
     return () => this.#listeners.delete(listener);
   }
 
-  view(): WorldView {
+  view(): SimulationView {
     return {
       macos: this.#store.macos,
       permissions: { ...this.#permissions },
@@ -176,10 +158,10 @@ export class SimulatedMessages implements Messages {
     };
   }
 
-  change(change: WorldChange): void {
+  change(change: SimulationChange): void {
     if (change.macos !== undefined) this.#store.update(change.macos);
     this.#permissions = { ...this.#permissions, ...change.permissions };
-    if (change.delayMs !== undefined) this.#delay(change.delayMs);
+    if (change.delayMs !== undefined) this.#setDelay(change.delayMs);
     if (change.faults !== undefined) this.#faults = change.faults.filter((fault) => fault.times > 0);
   }
 
@@ -189,13 +171,13 @@ export class SimulatedMessages implements Messages {
     this.#store.close();
   }
 
-  #delay(ms: number): void {
+  #setDelay(ms: number): void {
     this.#delayMs = ms;
     this.#delayChanged.abort();
     this.#delayChanged = new AbortController();
   }
 
-  /** A new delay also holds for the job that is waiting already. */
+  /** A changed delay also applies to a job that is already waiting. */
   async #waitDelay(): Promise<void> {
     const since = this.#clock.monotonic();
     let left = this.#delayMs;
@@ -214,8 +196,8 @@ export class SimulatedMessages implements Messages {
     }
     if (destination.to === 'person') return this.#store.directChat(destination.handle, destination.service);
     const { recipients, service } = destination;
-    if (service === 'iMessage' && recipients.some((who) => !this.#store.hasIMessage(who))) {
-      return failed('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'somebody in the list is not on iMessage');
+    if (service === 'iMessage' && recipients.some((handle) => !this.#store.hasIMessage(handle))) {
+      return failed('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'a recipient is not on iMessage');
     }
     return this.#store.chats.groupOf(recipients)?.id ?? this.#store.group(recipients, service);
   }

@@ -9,7 +9,7 @@ import type { Messages, SendResult } from './messages.ts';
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
 
-/** What every engine owes its callers. The people who are written to must exist and take everything. */
+/** The tests that every engine must pass. The recipients must exist and accept every message. */
 export function messagesContract(open: () => Messages): void {
   const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
   let messages: Messages;
@@ -24,43 +24,43 @@ export function messagesContract(open: () => Messages): void {
       await messages.send({ kind: 'text', text: body }, { to: 'person', handle: to, service: 'iMessage' }),
     );
 
-  it('a text that was sent is in the store, as an own one, in a chat with that person', async () => {
+  it('stores a sent text as outgoing, in a chat with the recipient', async () => {
     const guid = await text('Hello');
-    const row = messages.store.rowOf(guid);
+    const row = messages.store.rowByGuid(guid);
     expect(row).toMatchObject({ fromMe: true, text: 'Hello', isMessage: true, service: 'iMessage' });
     expect(messages.store.chat(row?.chatId ?? 0)).toMatchObject({ isGroup: false, recipients: [ANNA] });
     expect(messages.store.newestRowid()).toBe(row?.rowid);
   });
 
-  it('the same person is the same chat, another service another one', async () => {
+  it('uses one chat per person and service', async () => {
     const [first, second] = [await text('One'), await text('Two')];
     const sms = guidOf(
       await messages.send({ kind: 'text', text: 'Three' }, { to: 'person', handle: ANNA, service: 'SMS' }),
     );
-    const chatOf = (guid: string): number | undefined => messages.store.rowOf(guid)?.chatId;
+    const chatOf = (guid: string): number | undefined => messages.store.rowByGuid(guid)?.chatId;
     expect(chatOf(second)).toBe(chatOf(first));
     expect(chatOf(sms)).not.toBe(chatOf(first));
   });
 
-  it('a group is made once and found again by its people', async () => {
+  it('creates a group once and finds it again by its recipients', async () => {
     const destination = { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' } as const;
     const first = guidOf(await messages.send({ kind: 'text', text: 'One' }, destination));
     const chat = messages.store.groupOf([BERT, ANNA]);
-    expect(messages.store.rowOf(first)?.chatId).toBe(chat?.id);
+    expect(messages.store.rowByGuid(first)?.chatId).toBe(chat?.id);
     const second = guidOf(
       await messages.send({ kind: 'text', text: 'Two' }, { ...destination, recipients: [BERT, ANNA] }),
     );
-    expect(messages.store.rowOf(second)?.chatId).toBe(chat?.id);
+    expect(messages.store.rowByGuid(second)?.chatId).toBe(chat?.id);
   });
 
-  it('a chat that is not there is a failure, and nothing is sent', async () => {
+  it('fails and sends nothing when the chat does not exist', async () => {
     const before = messages.store.newestRowid();
     const sent = await messages.send({ kind: 'text', text: 'Hi' }, { to: 'chat', chatId: 4711 });
     expect(sent).toMatchObject({ result: 'failed', code: 'IMESSAGE_ERROR' });
     expect(messages.store.newestRowid()).toBe(before);
   });
 
-  it('a file is sent with its name and kind', async () => {
+  it('sends a file with its name and MIME type', async () => {
     const path = join(folder, 'note.txt');
     writeFileSync(path, 'note');
     const guid = guidOf(
@@ -69,14 +69,14 @@ export function messagesContract(open: () => Messages): void {
         { to: 'person', handle: ANNA, service: 'iMessage' },
       ),
     );
-    expect(messages.store.rowOf(guid)?.attachments).toMatchObject([
+    expect(messages.store.rowByGuid(guid)?.attachments).toMatchObject([
       { name: 'note.txt', mime: 'text/plain', ready: true, isSticker: false },
     ]);
   });
 
-  it('a press puts a reaction, the same press takes it away, another one replaces it', async () => {
+  it('adds a reaction with a press, removes it with the same press and replaces it with another', async () => {
     const targetGuid = await text('React to me');
-    const chatId = messages.store.rowOf(targetGuid)?.chatId ?? 0;
+    const chatId = messages.store.rowByGuid(targetGuid)?.chatId ?? 0;
     const press = async (type: 'love' | 'like'): Promise<unknown> => {
       await messages.react({ chatId, targetGuid, tapback: { kind: 'classic', type } });
       return messages.store.ownReaction(targetGuid);
@@ -87,7 +87,7 @@ export function messagesContract(open: () => Messages): void {
     expect(await press('like')).toEqual({ kind: 'classic', type: 'like' });
   });
 
-  it('a press on a message that is not shown fails', async () => {
+  it('fails to react to a message that does not exist', async () => {
     const tapback = { kind: 'classic', type: 'love' } as const;
     expect(await messages.react({ chatId: 1, targetGuid: 'NOWHERE', tapback })).toMatchObject({
       result: 'failed',
@@ -95,17 +95,17 @@ export function messagesContract(open: () => Messages): void {
     });
   });
 
-  it('whoever watches hears of changes until he stops', async () => {
-    let heard = 0;
+  it('calls a listener on changes until it unsubscribes', async () => {
+    let calls = 0;
     const unwatch = messages.watch(() => {
-      heard += 1;
+      calls += 1;
     });
     await text('One');
-    expect(heard).toBeGreaterThan(0);
+    expect(calls).toBeGreaterThan(0);
     unwatch();
-    const before = heard;
+    const before = calls;
     await text('Two');
-    expect(heard).toBe(before);
+    expect(calls).toBe(before);
   });
 }
 

@@ -2,32 +2,31 @@ import type { StatusCode } from '@footbridge/protocol/codes';
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
 /**
- * Messages, the program on the Mac: what it holds and what it can be made to do.
+ * The Messages app: its store, and sending through it.
  *
- * - One call at a time: how a send is recognised in the store depends on nobody else sending meanwhile.
- * - `send` answers when the store shows how it ended. `sent`: the row is there and left the Mac. `failed`: it is certain
- *   that the person did not get it. `unknown`: neither; whoever asked must not send again.
- * - `react` is a press on the picker, and a press is a toggle: what is active goes away. It answers that the press was
- *   made, not that it worked; the store tells (M6).
- * - Expected failures are answers with a code of the contract. An engine that throws is broken: the outcome of a send
- *   that throws is unknown.
+ * - Callers make one call at a time. An engine finds the row of a send in the store by the fact that no other send runs.
+ * - `send` resolves when the store shows the outcome. `sent`: the row exists and has left the Mac. `failed`: the person
+ *   certainly did not receive it. `unknown`: neither is certain, and the caller must not send again.
+ * - `react` presses a Tapback in the picker. A press is a toggle: it removes a Tapback that is already active. The result
+ *   says that the press was made; the caller checks the store for its effect (M6).
+ * - Expected failures are results with a code of the contract. When `send` throws, the outcome is unknown.
  */
 export interface Messages {
   readonly store: MessageStore;
   environment(): Environment;
   send(message: OutgoingMessage, destination: Destination): Promise<SendResult>;
   react(press: TapbackPress): Promise<PressResult>;
-  /** How long a recording is, where that can be told. */
+  /** Returns the duration of a voice message in milliseconds, if it is known. */
   audioDuration(attachment: StoredAttachment): number | undefined;
-  /** Calls the listener when the store may hold something new. Missed calls are possible: poll as well. */
+  /** Calls the listener when the store may have new rows. Calls can be missed, so callers also poll. Returns an unsubscribe function. */
   watch(listener: () => void): () => void;
   close(): void;
 }
 
 export interface Environment {
-  /** As in `26.1`. */
+  /** For example `26.1`. */
   readonly macos: string;
-  /** Whether the owner lets the agent use the screen's controls at all. */
+  /** Whether the owner of the Mac allows UI automation. */
   readonly automation: boolean;
   /** Whether macOS granted the Accessibility permission. */
   readonly accessibility: boolean;
@@ -42,7 +41,7 @@ export type ServiceName = 'iMessage' | 'SMS' | 'RCS';
 export type Destination =
   | { readonly to: 'chat'; readonly chatId: number }
   | { readonly to: 'person'; readonly handle: string; readonly service: ServiceName }
-  /** The group of exactly these people, made when there is none. */
+  /** The group with exactly these recipients; created if there is none. */
   | { readonly to: 'group'; readonly recipients: readonly string[]; readonly service: ServiceName };
 
 export interface LocalFile {
@@ -61,7 +60,7 @@ export interface SendFailure {
   readonly result: 'failed';
   readonly code: StatusCode;
   readonly message: string;
-  /** The person has no iMessage: the one failure after which SMS may be tried without risk of a second copy. */
+  /** The recipient is not on iMessage. Only after this failure can SMS be tried without risk of a duplicate. */
   readonly notOnIMessage?: true;
 }
 
@@ -83,28 +82,28 @@ export type PressResult =
   | { readonly result: 'pressed' }
   | { readonly result: 'failed'; readonly code: StatusCode; readonly message: string };
 
-/** What Messages has stored. Reading needs no permission but that of the file; it never changes anything. */
+/** Read access to the message store. Needs only read permission on its file. */
 export interface MessageStore {
-  /** Changes when the store was rebuilt and its row numbers started anew. */
+  /** Changes when Messages rebuilds the store and its row ids restart. */
   identity(): string;
   newestRowid(): number;
-  /** Rows in the order in which they were written; an edited or unsent message keeps its row. */
+  /** Returns rows in insertion order. An edited or unsent message keeps its row. */
   rowsAfter(rowid: number, limit: number): StoredRow[];
   row(rowid: number): StoredRow | undefined;
-  rowOf(guid: string): StoredRow | undefined;
+  rowByGuid(guid: string): StoredRow | undefined;
   chat(id: number): Chat | undefined;
-  /** The group with exactly these members. */
+  /** Returns the group with exactly these recipients. */
   groupOf(recipients: readonly string[]): Chat | undefined;
-  /** Addresses under which this Mac itself writes. */
+  /** The addresses that this Mac sends from. */
   ownHandles(): readonly string[];
-  /** The one reaction that this Mac has on a message at present. */
+  /** Returns the current reaction of this Mac to a message. There is at most one. */
   ownReaction(targetGuid: string): OwnReaction | undefined;
 }
 
 export interface Chat {
   readonly id: number;
   readonly isGroup: boolean;
-  /** The others; never the Mac's own address. */
+  /** The other members, without the Mac's own address. */
   readonly recipients: readonly string[];
   readonly service: ServiceName;
 }
@@ -117,23 +116,23 @@ export type OwnReaction =
 export interface StoredRow {
   readonly rowid: number;
   readonly guid: string;
-  /** Undefined while Messages has not filed the row yet. */
+  /** Undefined until Messages joins the row to a chat, which it does after inserting it. */
   readonly chatId: number | undefined;
   readonly fromMe: boolean;
   readonly sender: string | undefined;
   readonly service: ServiceName;
   readonly text: string;
   readonly sentAt: number;
-  /** False for what the program notes by itself: somebody joined, left, renamed the group. */
+  /** False for group events: a member joined or left, the group was renamed. */
   readonly isMessage: boolean;
-  /** Taken back by its author. */
+  /** The sender unsent the message. */
   readonly unsent: boolean;
   readonly tapback: StoredTapback | undefined;
   /** `expressive_send_style_id`. */
   readonly effect: string | undefined;
   readonly replyTo: string | undefined;
   readonly isVoice: boolean;
-  /** Files that the message will have, even while they are still on their way. */
+  /** The message has attachments, even if their rows are not there yet. */
   readonly expectsAttachments: boolean;
   readonly attachments: readonly StoredAttachment[];
 }
@@ -141,7 +140,7 @@ export interface StoredRow {
 export interface StoredTapback {
   /** `associated_message_type`. */
   readonly type: number;
-  /** As stored, with the prefix that tells the part of the message. */
+  /** As stored, with the prefix for the part of the message. */
   readonly targetRaw: string;
   readonly targetGuid: string;
   readonly emoji: string | undefined;
@@ -154,6 +153,6 @@ export interface StoredAttachment {
   readonly mime: string;
   readonly isSticker: boolean;
   readonly description: string | undefined;
-  /** The file is here, whole. */
+  /** The file is downloaded completely. */
   readonly ready: boolean;
 }

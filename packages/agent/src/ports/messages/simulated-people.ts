@@ -1,44 +1,14 @@
-import type { ClassicType } from '@footbridge/protocol/metadata';
-
 import type { Clock } from '../../clock.ts';
 import { findEffect } from './effects.ts';
-import { Impossible } from './impossible.ts';
 import type { ServiceName, StoredRow } from './messages.ts';
 import type { NewAttachment, SimulatedStore } from './simulated-store.ts';
+import { SimulationError } from './simulation.ts';
+import type { People, PersonMessage, PersonReaction, SimulatedFile } from './simulation.ts';
 import { tapbackText } from './tapback-texts.ts';
-import type { TapbackLocale } from './tapback-texts.ts';
 import { readTapbackCode } from './tapbacks.ts';
 
-export interface FileGiven {
-  readonly name: string;
-  readonly mime: string;
-  readonly bytes: Uint8Array;
-  /** How long the file is on its way after its message. */
-  readonly delayMs?: number;
-}
-
-export interface Saying {
-  readonly text?: string;
-  readonly chatId?: number;
-  readonly service?: ServiceName;
-  readonly effect?: string;
-  readonly replyTo?: string;
-  readonly attachments?: readonly FileGiven[];
-  readonly voice?: FileGiven & { readonly durationMs: number };
-}
-
-export type Reacting = {
-  readonly targetGuid: string;
-  readonly action: 'add' | 'remove';
-  readonly locale?: TapbackLocale;
-} & (
-  | { readonly kind: 'classic'; readonly type: ClassicType }
-  | { readonly kind: 'emoji'; readonly emoji: string }
-  | { readonly kind: 'sticker'; readonly sticker?: FileGiven }
-);
-
-/** The people on the other side: what they do ends in the store as it would on a real Mac. */
-export class SimulatedPeople {
+/** Writes the actions of people to the store, as they would appear on a real Mac. */
+export class SimulatedPeople implements People {
   readonly #store: SimulatedStore;
   readonly #changed: () => void;
   readonly #clock: Clock;
@@ -50,75 +20,80 @@ export class SimulatedPeople {
     this.#changed = changed;
   }
 
-  say(handle: string, saying: Saying): { guid: string; chatId: number } {
-    const service = saying.service ?? 'iMessage';
-    const chatId = this.#chatOf(handle, saying.chatId, service);
-    const effect = saying.effect === undefined ? undefined : findEffect(saying.effect);
-    if (saying.effect !== undefined && effect === undefined) throw new Impossible('no such effect');
-    if (saying.replyTo !== undefined && this.#store.chats.rowOf(saying.replyTo) === undefined) {
-      throw new Impossible('replyTo names no message of this world');
+  say(handle: string, message: PersonMessage): { guid: string; chatId: number } {
+    const service = message.service ?? 'iMessage';
+    const chatId = this.#chatOf(handle, message.chatId, service);
+    const effect = message.effect === undefined ? undefined : findEffect(message.effect);
+    if (message.effect !== undefined && effect === undefined)
+      throw new SimulationError('there is no such effect');
+    if (message.replyTo !== undefined && this.#store.chats.rowByGuid(message.replyTo) === undefined) {
+      throw new SimulationError('no message has the guid given as replyTo');
     }
-    const files = (saying.attachments ?? []).map((file): NewAttachment => arriving(file));
-    const { voice } = saying;
-    if (voice !== undefined) files.push({ ...arriving(voice), durationMs: voice.durationMs });
-    if ((saying.text ?? '') === '' && files.length === 0) throw new Impossible('nothing to say');
+    const files = (message.attachments ?? []).map((file): NewAttachment => toAttachment(file));
+    const { voice } = message;
+    if (voice !== undefined) files.push({ ...toAttachment(voice), durationMs: voice.durationMs });
+    if ((message.text ?? '') === '' && files.length === 0)
+      throw new SimulationError('nothing to say: give a text, an attachment or a voice message');
     const guid = this.#store.insert({
       chatId,
       from: handle,
       service: this.#store.chats.chat(chatId)?.service ?? service,
-      text: saying.text ?? '',
+      text: message.text ?? '',
       finished: true,
       voice: voice !== undefined,
       attachments: files,
       effect: effect?.id,
-      replyTo: saying.replyTo,
+      replyTo: message.replyTo,
     });
-    void this.#arriveLater(guid, [...(saying.attachments ?? []), ...(voice === undefined ? [] : [voice])]);
+    void this.#finishTransferLater(guid, [
+      ...(message.attachments ?? []),
+      ...(voice === undefined ? [] : [voice]),
+    ]);
     this.#changed();
     return { guid, chatId };
   }
 
-  react(handle: string, reacting: Reacting): { guid: string } {
-    const target = this.#store.chats.rowOf(reacting.targetGuid);
+  react(handle: string, reaction: PersonReaction): { guid: string } {
+    const target = this.#store.chats.rowByGuid(reaction.targetGuid);
     if (target?.chatId === undefined || target.tapback !== undefined) {
-      throw new Impossible('targetGuid names no message of this world');
+      throw new SimulationError('no message has the given targetGuid');
     }
-    this.#mustBeIn(target.chatId, handle);
-    if (reacting.action === 'remove' && !this.#hasReaction(target, handle, reacting)) {
-      throw new Impossible('this person has no such reaction on that message');
+    this.#requireMember(target.chatId, handle);
+    if (reaction.action === 'remove' && !this.#hasReaction(target, handle, reaction)) {
+      throw new SimulationError('this person has no such reaction on that message');
     }
-    const text = tapbackText(reacting, reacting.action, target.text, reacting.locale ?? 'en');
-    const guid = this.#landReaction(handle, reacting, target, target.chatId, text);
+    const text = tapbackText(reaction, reaction.action, target.text, reaction.locale ?? 'en');
+    const guid = this.#insertReaction(handle, reaction, target, target.chatId, text);
     this.#changed();
     return { guid };
   }
 
-  sticker(handle: string, file: FileGiven, chat?: number): { guid: string; chatId: number } {
+  sticker(handle: string, file: SimulatedFile, chat?: number): { guid: string; chatId: number } {
     const chatId = this.#chatOf(handle, chat, 'iMessage');
     const service = this.#store.chats.chat(chatId)?.service ?? 'iMessage';
-    const attachments = [{ ...arriving(file), sticker: true }];
+    const attachments = [{ ...toAttachment(file), sticker: true }];
     const guid = this.#store.insert({ chatId, from: handle, service, text: '', finished: true, attachments });
-    void this.#arriveLater(guid, [file]);
+    void this.#finishTransferLater(guid, [file]);
     this.#changed();
     return { guid, chatId };
   }
 
   edit(handle: string, guid: string, text: string): void {
-    this.#mustBeOwn(handle, guid);
+    this.#requireSender(handle, guid);
     this.#store.edit(guid, text);
     this.#changed();
   }
 
   unsend(handle: string, guid: string): void {
-    this.#mustBeOwn(handle, guid);
+    this.#requireSender(handle, guid);
     this.#store.unsend(guid);
     this.#changed();
   }
 
   leave(handle: string, chatId: number): void {
-    this.#mustBeIn(chatId, handle);
+    this.#requireMember(chatId, handle);
     const chat = this.#store.chats.chat(chatId);
-    if (chat?.isGroup !== true) throw new Impossible('only groups can be left');
+    if (chat?.isGroup !== true) throw new SimulationError('only groups can be left');
     this.#store.insert({
       chatId,
       from: handle,
@@ -133,11 +108,10 @@ export class SimulatedPeople {
 
   group(recipients: readonly string[], service: ServiceName = 'iMessage'): { chatId: number } {
     const others = [...new Set(recipients)];
-    if (others.length < 2) throw new Impossible('a group needs at least two people besides the Mac');
+    if (others.length < 2) throw new SimulationError('a group needs at least two recipients');
     return { chatId: this.#store.chats.groupOf(others)?.id ?? this.#store.group(others, service) };
   }
 
-  /** Whether this person's number is known to iMessage. */
   change(handle: string, change: { readonly imessage: boolean }): void {
     this.#store.setIMessage(handle, change.imessage);
   }
@@ -146,71 +120,77 @@ export class SimulatedPeople {
     this.#closing.abort();
   }
 
-  #landReaction(handle: string, reacting: Reacting, target: StoredRow, chatId: number, text: string): string {
-    // SMS knows no reactions, and macOS before 15 none but the six: there they arrive as a sentence.
-    const readable = reacting.kind === 'classic' || this.#store.macosMajor >= 15;
-    if (target.service !== 'iMessage' || !readable) {
+  #insertReaction(
+    handle: string,
+    reaction: PersonReaction,
+    target: StoredRow,
+    chatId: number,
+    text: string,
+  ): string {
+    // SMS has no reactions and macOS before 15 only the six classic ones. All others arrive as text.
+    const isTapback = reaction.kind === 'classic' || this.#store.macosMajor >= 15;
+    if (target.service !== 'iMessage' || !isTapback) {
       return this.#store.insert({ chatId, from: handle, service: target.service, text, finished: true });
     }
     const sticker =
-      reacting.kind === 'sticker' && reacting.sticker !== undefined
-        ? { ...arriving(reacting.sticker), sticker: true }
+      reaction.kind === 'sticker' && reaction.sticker !== undefined
+        ? { ...toAttachment(reaction.sticker), sticker: true }
         : undefined;
     return this.#store.tapback(
       chatId,
       handle,
       target.guid,
-      reacting,
-      reacting.action,
+      reaction,
+      reaction.action,
       text,
       target.service,
       sticker,
     );
   }
 
-  #hasReaction(target: StoredRow, handle: string, reacting: Reacting): boolean {
+  #hasReaction(target: StoredRow, handle: string, reaction: PersonReaction): boolean {
     const rows = this.#store.chats.rowsOf(target.chatId ?? 0);
     const newest = rows.findLast(
       (row) => row.tapback?.targetGuid === target.guid && !row.fromMe && row.sender === handle,
     );
     const present = newest?.tapback === undefined ? undefined : readTapbackCode(newest.tapback.type);
     if (present?.action !== 'add') {
-      // Where reactions are sentences nobody keeps count.
-      return target.service !== 'iMessage' || (reacting.kind !== 'classic' && this.#store.macosMajor < 15);
+      // Reactions that arrive as text leave no state to check.
+      return target.service !== 'iMessage' || (reaction.kind !== 'classic' && this.#store.macosMajor < 15);
     }
-    if (reacting.kind === 'classic') return present.kind === 'classic' && present.type === reacting.type;
-    return present.kind === reacting.kind;
+    if (reaction.kind === 'classic') return present.kind === 'classic' && present.type === reaction.type;
+    return present.kind === reaction.kind;
   }
 
   #chatOf(handle: string, chatId: number | undefined, service: ServiceName): number {
     if (chatId === undefined) return this.#store.directChat(handle, service);
-    this.#mustBeIn(chatId, handle);
+    this.#requireMember(chatId, handle);
     return chatId;
   }
 
-  #mustBeIn(chatId: number, handle: string): void {
+  #requireMember(chatId: number, handle: string): void {
     const chat = this.#store.chats.chat(chatId);
-    if (chat === undefined) throw new Impossible(`there is no chat ${chatId}`);
-    if (!chat.recipients.includes(handle)) throw new Impossible(`this person is not in chat ${chatId}`);
+    if (chat === undefined) throw new SimulationError(`there is no chat ${chatId}`);
+    if (!chat.recipients.includes(handle)) throw new SimulationError(`this person is not in chat ${chatId}`);
   }
 
-  #mustBeOwn(handle: string, guid: string): void {
-    const row = this.#store.chats.rowOf(guid);
+  #requireSender(handle: string, guid: string): void {
+    const row = this.#store.chats.rowByGuid(guid);
     if (row === undefined || row.fromMe || row.sender !== handle)
-      throw new Impossible('this person wrote no such message');
+      throw new SimulationError('this person did not write that message');
   }
 
-  async #arriveLater(guid: string, files: readonly FileGiven[]): Promise<void> {
+  async #finishTransferLater(guid: string, files: readonly SimulatedFile[]): Promise<void> {
     const delay = Math.max(0, ...files.map((file) => file.delayMs ?? 0));
     if (delay === 0) return;
     const { signal } = this.#closing;
     await this.#clock.sleep(delay, signal);
     if (signal.aborted) return;
-    this.#store.arrive(guid);
+    this.#store.finishTransfers(guid);
     this.#changed();
   }
 }
 
-function arriving(file: FileGiven): NewAttachment {
+function toAttachment(file: SimulatedFile): NewAttachment {
   return { name: file.name, mime: file.mime, bytes: file.bytes, late: (file.delayMs ?? 0) > 0 };
 }

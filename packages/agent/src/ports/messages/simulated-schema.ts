@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** The tables of `chat.db` with the columns that anybody reads, as far as every macOS since 12 has them. */
+/** The tables of `chat.db` since macOS 12, reduced to the columns that the agent reads. */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS handle (ROWID INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, service TEXT NOT NULL,
     uncanonicalized_id TEXT, UNIQUE (id, service));
@@ -33,26 +33,26 @@ const TABLES = `
     BEGIN INSERT INTO deleted_messages (guid) VALUES (old.guid); END;
 `;
 
-/** Not of Apple: what the simulated world must keep besides, so that it is the same world after a restart. */
-const WORLD_TABLES = `
+/** State of the simulation that `chat.db` has no place for. */
+const SIMULATION_TABLES = `
   CREATE TABLE IF NOT EXISTS simulated_setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS simulated_voice (attachment_id INTEGER PRIMARY KEY, duration_ms INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS simulated_person (handle TEXT PRIMARY KEY, has_imessage INTEGER NOT NULL);
 `;
 
-/** What a newer macOS added. */
-const ADDED: readonly { since: number; table: string; column: string }[] = [
+/** Columns that later macOS versions added. */
+const ADDED_COLUMNS: readonly { since: number; table: string; column: string }[] = [
   { since: 13, table: 'message', column: 'date_edited INTEGER' },
   { since: 13, table: 'message', column: 'part_count INTEGER' },
   { since: 15, table: 'message', column: 'associated_message_emoji TEXT DEFAULT NULL' },
   { since: 15, table: 'attachment', column: 'emoji_image_short_description TEXT DEFAULT NULL' },
 ];
 
-/** Makes the tables, or adds what an update of macOS brings. Like the real one, a store never loses columns. */
+/** Creates the tables and adds the columns of this macOS version. Columns are never dropped, as in the real store. */
 export function prepareSimulatedStore(db: DatabaseSync, macosMajor: number): void {
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON');
-  db.exec(TABLES + WORLD_TABLES);
-  for (const { since, table, column } of ADDED) {
+  db.exec(TABLES + SIMULATION_TABLES);
+  for (const { since, table, column } of ADDED_COLUMNS) {
     if (since <= macosMajor && !columnsOf(db, table).has(column.split(' ')[0] ?? '')) {
       db.exec(`ALTER TABLE ${table} ADD COLUMN ${column}`);
     }

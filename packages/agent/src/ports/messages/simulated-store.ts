@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
 
-import { ChatStore } from './chat-db.ts';
+import { ChatDb } from './chat-db.ts';
 import type { Chat, ServiceName } from './messages.ts';
 import { columnsOf, prepareSimulatedStore } from './simulated-schema.ts';
 import { Statements } from './chat-db-statements.ts';
@@ -20,14 +20,14 @@ const TRANSFER_FINISHED = 5;
 
 export interface NewMessage {
   readonly chatId: number;
-  /** `me`, or the handle of whoever wrote it. */
+  /** `me`, or the handle of the sender. */
   readonly from: string;
   readonly service: ServiceName;
   readonly text: string;
   readonly effect?: string | undefined;
   readonly replyTo?: string | undefined;
   readonly voice?: boolean;
-  /** Own messages start unfinished and are finished by `finish`. */
+  /** False for outgoing messages until `finish`. */
   readonly finished: boolean;
   readonly attachments?: readonly NewAttachment[];
   readonly tapback?: { readonly target: string; readonly code: number; readonly emoji?: string };
@@ -41,19 +41,19 @@ export interface NewAttachment {
   readonly sticker?: boolean;
   readonly description?: string | undefined;
   readonly durationMs?: number | undefined;
-  /** The file is still on its way: `arrive` brings it. */
+  /** The file is not downloaded until `finishTransfers`. */
   readonly late?: boolean;
 }
 
-/** Writes what Messages would write, in a store of the form of `chat.db` in a folder of its own. */
+/** Writes to a `chat.db` what Messages would write. */
 export class SimulatedStore {
-  readonly chats: ChatStore;
+  readonly chats: ChatDb;
   readonly #db: DatabaseSync;
   readonly #sql: Statements;
   readonly #dir: string;
   readonly #now: () => number;
   #macos: string;
-  /** Of this store, old or new: not every macOS has all of them. */
+  /** The columns of this store, which depend on the macOS version. */
   #columns: ReadonlySet<string> = new Set();
 
   constructor(dir: string, macos: string, ownHandle: string, now: () => number) {
@@ -66,7 +66,7 @@ export class SimulatedStore {
     this.#macos = macos;
     this.#prepare();
     const { dev, ino } = statSync(path);
-    this.chats = new ChatStore(this.#db, `${dev}:${ino}`, [ownHandle]);
+    this.chats = new ChatDb(this.#db, `${dev}:${ino}`, [ownHandle]);
   }
 
   get macos(): string {
@@ -112,7 +112,7 @@ export class SimulatedStore {
       const columns: Record<string, SQLInputValue> = {
         guid,
         text,
-        // In a direct chat an own row names the other one too: only is_from_me tells who wrote it.
+        // In a direct chat an outgoing row has the recipient's handle too: only is_from_me gives the direction.
         handle_id: own ? this.#otherIn(chat, message.service) : this.#handle(message.from, message.service),
         service: message.service,
         date,
@@ -151,7 +151,7 @@ export class SimulatedStore {
       .run(outcome.sent ? 1 : 0, outcome.delivered ? 1 : 0, outcome.error, guid);
   }
 
-  /** `sent`, `delivered` or `failed`, as a person would read it under the bubble. */
+  /** Returns the state that Messages shows under the bubble. */
   deliveryState(guid: string): 'sent' | 'delivered' | 'failed' {
     const row = this.#sql.of('SELECT is_from_me, is_delivered, error FROM message WHERE guid = ?').get(guid);
     if (row?.['is_from_me'] === 0) return 'delivered';
@@ -159,7 +159,7 @@ export class SimulatedStore {
     return row['is_delivered'] === 1 ? 'delivered' : 'sent';
   }
 
-  /** Puts a reaction in place of the one this person had, or takes it away; the store keeps only the newest state. */
+  /** Adds or removes a reaction. Replaces the sender's previous reaction: the store keeps only the newest row. */
   tapback(
     chatId: number,
     from: string,
@@ -193,7 +193,7 @@ export class SimulatedStore {
     });
   }
 
-  /** An edit keeps the row and its number. */
+  /** Keeps the row and its id. */
   edit(guid: string, text: string): void {
     this.#sql.of('UPDATE message SET text = ? WHERE guid = ?').run(text, guid);
     this.#touchEdited(guid);
@@ -216,8 +216,8 @@ export class SimulatedStore {
     });
   }
 
-  /** The late files of a message are here now. */
-  arrive(guid: string): void {
+  /** Marks the late attachments of a message as downloaded. */
+  finishTransfers(guid: string): void {
     this.#sql
       .of(
         `UPDATE attachment SET transfer_state = ? WHERE ROWID IN (SELECT attachment_id FROM message_attachment_join
@@ -261,10 +261,10 @@ export class SimulatedStore {
     service: ServiceName,
   ): number {
     return this.#atomically(() => {
-      // From macOS 26 on the guid no longer tells the service, unless the person has a chat under another one.
-      const named = `any;${sign};${identifier}`;
-      const taken = this.#sql.of('SELECT 1 FROM chat WHERE guid = ?').get(named) !== undefined;
-      const guid = this.macosMajor >= 26 && !taken ? named : `${service};${sign};${identifier}`;
+      // Since macOS 26 the guid names the service only if the person already has a chat on another service.
+      const neutral = `any;${sign};${identifier}`;
+      const taken = this.#sql.of('SELECT 1 FROM chat WHERE guid = ?').get(neutral) !== undefined;
+      const guid = this.macosMajor >= 26 && !taken ? neutral : `${service};${sign};${identifier}`;
       const id = this.#insertRow('chat', {
         guid,
         style,

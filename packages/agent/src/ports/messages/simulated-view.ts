@@ -2,43 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 import { EFFECTS } from './effects.ts';
-import type { Chat, StoredAttachment, StoredRow } from './messages.ts';
+import type { StoredAttachment, StoredRow } from './messages.ts';
 import type { SimulatedStore } from './simulated-store.ts';
+import type { ChatView, FileView, MessageView, ReactionView } from './simulation.ts';
 import { readTapbackCode } from './tapbacks.ts';
 
-export interface ViewedFile {
-  readonly name: string;
-  readonly mime: string;
-  readonly size: number;
-  readonly sha256: string;
-}
-
-export interface ViewedReaction {
-  readonly from: string;
-  readonly kind: string;
-  readonly type?: string;
-  readonly emoji?: string;
-  readonly sticker?: { readonly name: string; readonly mime: string };
-}
-
-export interface ViewedMessage {
-  readonly guid: string;
-  readonly from: string;
-  readonly text: string;
-  readonly service: string;
-  readonly effect?: string;
-  readonly replyTo?: string;
-  readonly attachments: readonly ViewedFile[];
-  readonly voice?: { readonly durationMs?: number; readonly mime: string };
-  readonly sticker?: { readonly name: string; readonly mime: string };
-  readonly reactions: readonly ViewedReaction[];
-  readonly state: 'sent' | 'delivered' | 'failed';
-}
-
-export type ViewedChat = Chat & { readonly messages: readonly ViewedMessage[] };
-
-/** The world as somebody would see it who looks at every screen at once. */
-export function viewChats(store: SimulatedStore): ViewedChat[] {
+/** Returns every chat with its messages as they appear on screen. */
+export function viewChats(store: SimulatedStore): ChatView[] {
   return store.chats.chats().map((chat) => {
     const rows = store.chats.rowsOf(chat.id).filter((row) => row.isMessage);
     const reactions = reactionsByTarget(rows);
@@ -51,17 +21,13 @@ export function viewChats(store: SimulatedStore): ViewedChat[] {
   });
 }
 
-function viewMessage(
-  store: SimulatedStore,
-  row: StoredRow,
-  reactions: readonly ViewedReaction[],
-): ViewedMessage {
+function viewMessage(store: SimulatedStore, row: StoredRow, reactions: readonly ReactionView[]): MessageView {
   const effect = EFFECTS.find((candidate) => candidate.id === row.effect)?.name;
   const [first] = row.attachments;
   const duration = first === undefined ? undefined : store.durationOf(first.guid);
   return {
     guid: row.guid,
-    from: writerOf(row),
+    from: senderOf(row),
     text: row.text,
     service: row.service,
     ...(effect === undefined ? {} : { effect }),
@@ -76,18 +42,18 @@ function viewMessage(
   };
 }
 
-function reactionsByTarget(rows: readonly StoredRow[]): Map<string, ViewedReaction[]> {
+function reactionsByTarget(rows: readonly StoredRow[]): Map<string, ReactionView[]> {
   const newest = new Map<string, StoredRow>();
   for (const row of rows) {
-    if (row.tapback !== undefined) newest.set(`${row.tapback.targetGuid} ${writerOf(row)}`, row);
+    if (row.tapback !== undefined) newest.set(`${row.tapback.targetGuid} ${senderOf(row)}`, row);
   }
-  const byTarget = new Map<string, ViewedReaction[]>();
+  const byTarget = new Map<string, ReactionView[]>();
   for (const row of newest.values()) {
     const tapback = row.tapback === undefined ? undefined : readTapbackCode(row.tapback.type);
     if (row.tapback === undefined || tapback?.action !== 'add') continue;
     const [sticker] = row.attachments;
     const reaction = {
-      from: writerOf(row),
+      from: senderOf(row),
       kind: tapback.kind,
       ...(tapback.kind === 'classic' ? { type: tapback.type } : {}),
       ...(row.tapback.emoji === undefined ? {} : { emoji: row.tapback.emoji }),
@@ -98,7 +64,7 @@ function reactionsByTarget(rows: readonly StoredRow[]): Map<string, ViewedReacti
   return byTarget;
 }
 
-function viewFile(attachment: StoredAttachment): ViewedFile {
+function viewFile(attachment: StoredAttachment): FileView {
   const bytes = attachment.path === undefined ? Buffer.alloc(0) : readFileSync(attachment.path);
   return {
     name: attachment.name,
@@ -108,6 +74,6 @@ function viewFile(attachment: StoredAttachment): ViewedFile {
   };
 }
 
-function writerOf(row: StoredRow): string {
+function senderOf(row: StoredRow): string {
   return row.fromMe ? 'me' : (row.sender ?? 'unknown');
 }

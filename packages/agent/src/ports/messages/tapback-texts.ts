@@ -1,9 +1,6 @@
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
-/**
- * The sentence that Messages writes where a reaction cannot be shown as one, in the language of whoever reacted.
- * Worded after the real ones; nobody may build on them.
- */
+/** The language of the sender's device. */
 export type TapbackLocale = 'en' | 'nl';
 
 interface Sentences {
@@ -68,23 +65,27 @@ const SENTENCES: Readonly<Record<TapbackLocale, Sentences>> = {
   },
 };
 
-export type SpokenTapback =
+export type TapbackDescription =
   | { readonly kind: 'classic'; readonly type: ClassicType }
   | { readonly kind: 'emoji'; readonly emoji: string }
   | { readonly kind: 'sticker' };
 
+/**
+ * Returns the text that Messages sends where a reaction cannot be shown as one. Modelled on the real texts; not for
+ * parsing.
+ */
 export function tapbackText(
-  tapback: SpokenTapback,
+  tapback: TapbackDescription,
   action: 'add' | 'remove',
   target: string,
   locale: TapbackLocale,
 ): string {
-  const words = SENTENCES[locale];
-  const quoted = target === '' ? words.attachment : words.quote(target);
-  if (tapback.kind === 'classic') return words[action][tapback.type].replace('%@', () => quoted);
+  const sentences = SENTENCES[locale];
+  const quoted = target === '' ? sentences.attachment : sentences.quote(target);
+  if (tapback.kind === 'classic') return sentences[action][tapback.type].replace('%@', () => quoted);
   if (tapback.kind === 'sticker') {
-    return (action === 'add' ? words.addSticker : words.removeSticker).replace('%@', () => quoted);
+    return (action === 'add' ? sentences.addSticker : sentences.removeSticker).replace('%@', () => quoted);
   }
-  const sentence = action === 'add' ? words.addEmoji : words.removeEmoji;
+  const sentence = action === 'add' ? sentences.addEmoji : sentences.removeEmoji;
   return sentence.replace('%#', () => tapback.emoji).replace('%@', () => quoted);
 }

@@ -5,8 +5,8 @@ import { EFFECTS, findEffect } from './effects.ts';
 import { tapbackText } from './tapback-texts.ts';
 import { readTapbackCode, stripTargetPrefix, tapbackCode } from './tapbacks.ts';
 
-describe('reactions in the store', () => {
-  it('F5 every kind and action has a code of its own that reads back', () => {
+describe('Tapback codes', () => {
+  it('F5 round-trip for every kind and action', () => {
     const kinds = [
       ...CLASSIC_TYPES.map((type) => ({ kind: 'classic', type }) as const),
       { kind: 'emoji' } as const,
@@ -23,11 +23,11 @@ describe('reactions in the store', () => {
     expect(tapbackCode({ kind: 'classic', type: 'question' }, 'remove')).toBe(3005);
   });
 
-  it.each([0, 2, 3, 999, 1001, 1999, 2008, 2999, 3008, 4000])('%i is no reaction', (code) => {
+  it.each([0, 2, 3, 999, 1001, 1999, 2008, 2999, 3008, 4000])('%i is not a reaction', (code) => {
     expect(readTapbackCode(code)).toBeUndefined();
   });
 
-  it('F5 a sticker that was dropped onto a bubble is one', () => {
+  it('F5 include a sticker placed on a bubble', () => {
     expect(readTapbackCode(1000)).toEqual({ kind: 'sticker', action: 'add' });
   });
 
@@ -41,7 +41,7 @@ describe('reactions in the store', () => {
     expect(stripTargetPrefix(raw)).toBe(target);
   });
 
-  it('F5 sentences quote what they react to as it is, special characters too', () => {
+  it('F5 Tapback texts quote their target literally, including replacement patterns', () => {
     const love = { kind: 'classic', type: 'love' } as const;
     expect(tapbackText(love, 'add', '$& $1 %@', 'en')).toBe('Loved “$& $1 %@”');
     expect(tapbackText(love, 'add', '', 'nl')).toBe('Gaf een hartje aan een bijlage');
@@ -50,10 +50,10 @@ describe('reactions in the store', () => {
 });
 
 describe('effects', () => {
-  it('are found by every name they have', () => {
+  it('are found by name, id and alias', () => {
     for (const effect of EFFECTS) {
-      for (const word of [effect.name, effect.id, ...effect.also, effect.name.toUpperCase()]) {
-        expect(findEffect(word)).toBe(effect);
+      for (const name of [effect.name, effect.id, ...effect.aliases, effect.name.toUpperCase()]) {
+        expect(findEffect(name)).toBe(effect);
       }
     }
     expect(findEffect('Shooting Star')?.name).toBe('shooting_star');

@@ -2,8 +2,8 @@ import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
 /**
- * How the store writes reactions: 2000 to 2005 put one of the six, 2006 an emoji, 2007 a sticker; 1000 more takes it
- * away. 1000 itself is a sticker that was dropped onto a bubble.
+ * `associated_message_type` of reactions: 2000 to 2005 add one of the six classic Tapbacks, 2006 adds an emoji, 2007 a
+ * sticker; 1000 more removes it. 1000 itself is a sticker placed on a bubble.
  */
 const EMOJI = 2006;
 const STICKER = 2007;
@@ -22,7 +22,7 @@ export function tapbackCode(tapback: TapbackKind, action: 'add' | 'remove'): num
   return 2000 + CLASSIC_TYPES.indexOf(tapback.type) + offset;
 }
 
-/** Undefined for every other association: app updates, poll votes. */
+/** Returns undefined for other associations, such as app updates and poll votes. */
 export function readTapbackCode(
   code: number,
 ): (TapbackKind & { readonly action: 'add' | 'remove' }) | undefined {
@@ -35,7 +35,7 @@ export function readTapbackCode(
   return type === undefined ? undefined : { kind: 'classic', type, action };
 }
 
-/** `p:0/GUID` (a part of a message), `bp:GUID` (an app's bubble) or the bare GUID. */
+/** Returns the GUID of `p:0/GUID` (a part of a message), `bp:GUID` (an app's bubble) or a bare GUID. */
 export function stripTargetPrefix(raw: string): string {
   return raw.replace(/^(?:p:\d+\/|bp:)/, '');
 }
