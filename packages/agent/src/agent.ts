@@ -20,8 +20,9 @@ import { NoEngineError } from './errors.ts';
 import { noFailpoints } from './failpoint.ts';
 import type { Failpoint } from './failpoint.ts';
 import { Receiver } from './flows/inbound/receive-messages.ts';
+import { capabilitiesOf } from './flows/outbound/capabilities.ts';
 import type { Outcome } from './flows/outbound/outcome.ts';
-import { perform } from './flows/outbound/perform-job.ts';
+import { performJob } from './flows/outbound/perform-job.ts';
 import { stepsOf } from './flows/outbound/steps.ts';
 import type { Downloads } from './flows/outbound/job-deps.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -29,8 +30,7 @@ import type { Log } from './log.ts';
 import { openJournal } from './ports/journal/journal-sqlite.ts';
 import type { Job, Journal } from './ports/journal/journal.ts';
 import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
-import { macosMajor } from './ports/messages/messages.ts';
-import type { Environment, Messages } from './ports/messages/messages.ts';
+import type { Messages } from './ports/messages/messages.ts';
 import { Queue } from './flows/outbound/queue.ts';
 import { AGENT_VERSION } from './config/version.ts';
 
@@ -92,7 +92,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
         capabilities: capabilitiesOf(messages.environment()),
       }),
       onSend: (frame) => queue.accept(frame),
-      onUnreadable: (request, reason) => queue.refuse(request, reason),
+      onUnreadable: (request, reason) => queue.rejectInvalid(request, reason),
       onState: (state) => noteState(state, config, journal, log, clock),
       settings: linkSettings(config, parts.link),
     });
@@ -176,13 +176,6 @@ export async function createEnrolment(
   });
 }
 
-/** What this Mac can do for the CRM; more with every macOS (M5). */
-function capabilitiesOf(environment: Environment): string[] {
-  const always = ['text', 'groups', 'attachments', 'voice', 'animations', 'replies', 'reactions'];
-  const stickers = macosMajor(environment) >= 15 ? ['sticker-reactions', 'stickers'] : [];
-  return [...always, ...stickers, ...(macosMajor(environment) >= 26 ? ['emoji-reactions'] : [])];
-}
-
 /** What one job needs besides the job. */
 function jobPerformer(
   config: AgentConfig,
@@ -205,11 +198,11 @@ function jobPerformer(
       clock,
       log,
       failpoint,
-      limitMs: config.sendLimitMs,
+      timeoutMs: config.sendLimitMs,
     });
     const settings = { confirmMs: config.confirmMs, smsFallback: config.smsFallback };
     try {
-      return await perform(frame, { messages, steps, downloads, scratch, clock, settings });
+      return await performJob(frame, { messages, steps, downloads, scratch, clock, settings });
     } finally {
       await scratch.clear();
     }

@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 
 import { Agent, request } from 'undici';
 
-import type { Downloaded, DownloadLimits, Downloads } from '../../flows/outbound/job-deps.ts';
+import type { DownloadResult, DownloadLimits, Downloads } from '../../flows/outbound/job-deps.ts';
 import { isLoopbackAddress, isPublicAddress } from './addresses.ts';
 import { fileNameOf, mimeOf } from './file-names.ts';
 
@@ -55,7 +55,7 @@ interface Fetching extends DownloadOptions {
   readonly signal: AbortSignal;
 }
 
-type Failed = Extract<Downloaded, { ok: false }>;
+type Failed = Extract<DownloadResult, { ok: false }>;
 
 class TooLarge extends Error {}
 
@@ -64,7 +64,7 @@ async function follow(
   folder: string,
   limits: DownloadLimits,
   fetching: Fetching,
-): Promise<Downloaded> {
+): Promise<DownloadResult> {
   let url = URL.parse(first);
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     if (url === null) return fail('forbidden', 'the address is not a URL');
@@ -102,7 +102,7 @@ async function get(
   folder: string,
   limits: DownloadLimits,
   { signal, ca }: Fetching,
-): Promise<Downloaded | { readonly redirect: string }> {
+): Promise<DownloadResult | { readonly redirect: string }> {
   const agent = new Agent({
     connect: { lookup: pinnedTo(addresses), ...(ca === undefined ? {} : { ca }) },
     pipelining: 0,

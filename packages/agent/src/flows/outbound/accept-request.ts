@@ -2,44 +2,53 @@ import { createHash } from 'node:crypto';
 
 import type { RequestNames, SendFrame } from '@footbridge/protocol/frames';
 
-import type { StatusError, Job, Journal } from '../../ports/journal/journal.ts';
+import type { Job, JobResult, Journal, StatusError } from '../../ports/journal/journal.ts';
 import { readRequest } from './read-request.ts';
+import { reportStatus } from './report-status.ts';
 
 /**
- * What becomes of a request that just arrived (M2, M4).
+ * What happened to a new request (M2, M4).
  *
- * `queued`: it waits for its turn · `joined`: the same message is in the queue already and answers this request too ·
- * `answered`: it had ended before, and is not done twice · `refused`: it gets its failure at once.
+ * - `queued`: a job was queued for it.
+ * - `joined`: a job for the same message is pending. The request gets its status when that job ends.
+ * - `answered`: the message was sent before. The request got the same status again.
+ * - `rejected`: the request got a failure at once.
  */
-export type Accepted = 'queued' | 'joined' | 'answered' | 'refused';
+export type AcceptResult = 'queued' | 'joined' | 'answered' | 'rejected';
 
-const FULL: StatusError = {
+const QUEUE_FULL: StatusError = {
   code: 'RATE_LIMITED',
   message: 'The queue is full; try again in about 30 seconds.',
 };
-const ANOTHER: StatusError = {
+const MESSAGE_ID_REUSED: StatusError = {
   code: 'INVALID_FRAME',
-  message: 'This messageId was used before for another message. Nothing was sent.',
+  message: 'This messageId was already used for a different message. Nothing was sent.',
 };
 
+/** Queues a request unless its `messageId` is already known. Durable when it returns. */
 export function acceptRequest(
   frame: SendFrame,
   journal: Journal,
   options: { readonly limit: number; readonly now: number },
-): Accepted {
+): AcceptResult {
   const { limit, now } = options;
   return journal.durableTransaction(() => {
     const key = keyOf(frame);
     const fingerprint = fingerprintOf(frame);
     const job = journal.jobs.findByRequest(frame.requestId) ?? journal.jobs.find(key);
-    if (job !== undefined && job.fingerprint !== fingerprint) return refuse(journal, frame, ANOTHER, now);
-    if (job !== undefined && isWaiting(job)) {
+    if (job !== undefined && job.fingerprint !== fingerprint) {
+      return reject(journal, frame, MESSAGE_ID_REUSED, now);
+    }
+    if (job !== undefined && isPending(job)) {
       journal.jobs.attachRequest(frame.requestId, job.key, now);
       return 'joined';
     }
-    if (job !== undefined && !mayRunAgain(job, frame)) return answerAgain(journal, job, frame, now);
-    if (journal.jobs.pendingCount() >= limit) return refuse(journal, frame, FULL, now);
-    // A press that may or may not have happened is looked up in the store before it is made again (F9).
+    if (job !== undefined && !canRunAgain(job, frame)) {
+      reportStatus(journal.outbox, frame, resultOf(job), now);
+      return 'answered';
+    }
+    if (journal.jobs.pendingCount() >= limit) return reject(journal, frame, QUEUE_FULL, now);
+    // Safe to repeat after an unknown outcome: the job checks the store before it presses again (F9).
     if (job?.state === 'unknown') journal.jobs.discardStep(job.key, 'press');
     journal.jobs.enqueue(key, fingerprint, frame, now);
     journal.jobs.attachRequest(frame.requestId, key, now);
@@ -47,48 +56,41 @@ export function acceptRequest(
   });
 }
 
-export function refuseUnreadable(request: RequestNames, reason: string, journal: Journal, now: number): void {
-  const message = `This Mac cannot read the request: ${reason}. Nothing was sent.`;
-  refuse(journal, request, { code: 'INVALID_FRAME', message }, now);
+/** Reports a failure for a request that cannot be parsed. */
+export function rejectInvalid(request: RequestNames, reason: string, journal: Journal, now: number): void {
+  const message = `The request is invalid: ${reason}. Nothing was sent.`;
+  reject(journal, request, { code: 'INVALID_FRAME', message }, now);
 }
 
-function isWaiting(job: Job): boolean {
+function isPending(job: Job): boolean {
   return job.state === 'queued' || job.state === 'begun';
 }
 
-/** What failed may be tried again. What may have been received may not, unless repeating is safe by nature. */
-function mayRunAgain(job: Job, frame: SendFrame): boolean {
+/** A failed job can run again. A job with an unknown outcome can run again only if it is a reaction, which is idempotent. */
+function canRunAgain(job: Job, frame: SendFrame): boolean {
   if (job.state === 'failed') return true;
   if (job.state !== 'unknown') return false;
-  const work = readRequest(frame);
-  return 'kind' in work && work.kind === 'reaction';
+  const request = readRequest(frame);
+  return 'kind' in request && request.kind === 'reaction';
 }
 
-function answerAgain(journal: Journal, job: Job, frame: SendFrame, now: number): Accepted {
-  const common = { type: 'message_status', requestId: frame.requestId, messageId: frame.messageId } as const;
-  if (job.state === 'delivered') {
-    const guid = job.guid === undefined ? {} : { guid: job.guid };
-    journal.outbox.put({ ...common, status: 'delivered', ...guid }, now);
-  } else {
-    const error = job.error ?? { code: 'INTERNAL_ERROR', message: 'outcome unknown' };
-    journal.outbox.put({ ...common, status: 'failed', error }, now);
-  }
-  return 'answered';
+function resultOf(job: Job): JobResult {
+  if (job.state === 'delivered') return { state: 'delivered', guid: job.guid };
+  return { state: 'unknown', error: job.error ?? { code: 'INTERNAL_ERROR', message: 'outcome unknown' } };
 }
 
-function refuse(journal: Journal, request: RequestNames, error: StatusError, now: number): Accepted {
-  const { requestId, messageId } = request;
-  journal.outbox.put({ type: 'message_status', requestId, messageId, status: 'failed', error }, now);
-  return 'refused';
+function reject(journal: Journal, request: RequestNames, error: StatusError, now: number): AcceptResult {
+  reportStatus(journal.outbox, request, { state: 'failed', error }, now);
+  return 'rejected';
 }
 
-/** Without a `messageId` a repeat cannot be told apart: every request is a message of its own. */
+/** Requests without a `messageId` cannot be deduplicated: each is a separate message. */
 function keyOf(frame: SendFrame): string {
   return frame.messageId === null ? `request ${frame.requestId}` : `message ${frame.messageId}`;
 }
 
-/** The channel is left out: what failed as iMessage may be sent again as SMS under the same id. */
+/** Excludes the channel: a message that failed as iMessage can be sent as SMS with the same id. */
 function fingerprintOf(frame: SendFrame): string {
-  const told = JSON.stringify([frame.phone, frame.message, frame.attachments]);
-  return createHash('sha256').update(told).digest('base64url');
+  const content = JSON.stringify([frame.phone, frame.message, frame.attachments]);
+  return createHash('sha256').update(content).digest('base64url');
 }

@@ -1,16 +1,19 @@
 import type { Environment } from '../../ports/messages/messages.ts';
-import { refused } from './outcome.ts';
-import type { Refused } from './outcome.ts';
+import { failed } from './outcome.ts';
+import type { Failed } from './outcome.ts';
 
-/** Reactions, effects and stickers are done with the screen's controls: the owner and macOS must both allow that. */
-export function mayUseScreenControls(environment: Environment): Refused | undefined {
+/** Reactions, effects and stickers use UI automation. Returns a failure unless the owner and macOS both allow it. */
+export function checkUiAutomation(environment: Environment): Failed | undefined {
   if (!environment.automation) {
-    return refused('UI_AUTOMATION_DISABLED', 'Reactions, effects and stickers are switched off on this Mac.');
+    return failed(
+      'UI_AUTOMATION_DISABLED',
+      'Reactions, effects and stickers are disabled on this Mac (FOOTBRIDGE_UI_AUTOMATION).',
+    );
   }
   if (!environment.accessibility) {
-    return refused(
+    return failed(
       'AX_DENIED',
-      'The agent lacks the Accessibility permission: grant it in System Settings, Privacy & Security.',
+      'The agent does not have the Accessibility permission. Grant it in System Settings, Privacy & Security.',
     );
   }
   return undefined;

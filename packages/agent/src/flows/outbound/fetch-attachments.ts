@@ -1,7 +1,7 @@
 import type { LocalFile } from '../../ports/messages/messages.ts';
-import { refused } from './outcome.ts';
-import type { Refused } from './outcome.ts';
-import type { DownloadLimits, Tools } from './job-deps.ts';
+import { failed } from './outcome.ts';
+import type { Failed } from './outcome.ts';
+import type { DownloadLimits, JobDeps } from './job-deps.ts';
 
 const LIMITS: DownloadLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 30_000 };
 
@@ -12,19 +12,19 @@ const CODES = {
   timeout: 'TIMEOUT',
 } as const;
 
-/** All of them, before anything is sent: a message whose second file is missing should not have gone out by half. */
+/** Downloads all attachments before anything is sent, so that a missing file does not leave half a message sent. */
 export async function fetchAttachments(
   urls: readonly string[],
-  { downloads, scratch }: Tools,
-): Promise<readonly LocalFile[] | Refused> {
+  { downloads, scratch }: JobDeps,
+): Promise<readonly LocalFile[] | Failed> {
   const folder = await scratch.folder();
   const files: LocalFile[] = [];
   for (const [index, url] of urls.entries()) {
     const downloaded = await downloads.fetch(url, folder, LIMITS);
     if (!downloaded.ok) {
-      return refused(
+      return failed(
         CODES[downloaded.reason],
-        `Attachment ${index + 1} could not be fetched: ${downloaded.message}. Nothing was sent.`,
+        `Attachment ${index + 1} could not be downloaded: ${downloaded.message}. Nothing was sent.`,
       );
     }
     files.push(downloaded.file);

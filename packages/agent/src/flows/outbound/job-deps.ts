@@ -2,8 +2,8 @@ import type { Clock } from '../../clock.ts';
 import type { LocalFile, Messages } from '../../ports/messages/messages.ts';
 import type { Steps } from './steps.ts';
 
-/** What a job may use. */
-export interface Tools {
+/** The dependencies of one job. */
+export interface JobDeps {
   readonly messages: Messages;
   readonly steps: Steps;
   readonly downloads: Downloads;
@@ -13,9 +13,9 @@ export interface Tools {
 }
 
 export interface JobSettings {
-  /** How long a reaction may take to show up in the store (M6). */
+  /** How long to wait for a reaction to appear in the store (M6). */
   readonly confirmMs: number;
-  /** After "not on iMessage", try once by SMS. */
+  /** Send one SMS when a number is not on iMessage. */
   readonly smsFallback: boolean;
 }
 
@@ -24,24 +24,25 @@ export interface DownloadLimits {
   readonly timeoutMs: number;
 }
 
-export type Downloaded =
+export type DownloadResult =
   | { readonly ok: true; readonly file: LocalFile }
   | {
       readonly ok: false;
-      /** `forbidden`: the address is not one that a Mac should fetch. The others are the weather. */
+      /** `forbidden`: the URL must not be fetched (T13). */
       readonly reason: 'forbidden' | 'failed' | 'too-large' | 'timeout';
       readonly message: string;
     };
 
-/** Fetches a file from the Internet, and from nowhere else. */
+/** Downloads files from public addresses only. */
 export interface Downloads {
-  fetch(url: string, folder: string, limits: DownloadLimits): Promise<Downloaded>;
+  /** Resolves with the file in a new subfolder of `folder`. Never rejects because of the remote side. */
+  fetch(url: string, folder: string, limits: DownloadLimits): Promise<DownloadResult>;
 }
 
-/** A folder for the files of one job. */
+/** A temporary folder for the files of one job. */
 export interface Scratch {
   folder(): Promise<string>;
-  /** Answers with the path. */
+  /** Writes a file and resolves with its path. */
   write(name: string, bytes: Uint8Array): Promise<string>;
   read(path: string): Promise<Uint8Array>;
 }

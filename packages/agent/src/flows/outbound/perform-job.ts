@@ -1,5 +1,6 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
 
+import type { JobDeps } from './job-deps.ts';
 import type { Outcome } from './outcome.ts';
 import { readRequest } from './read-request.ts';
 import { sendAnimation } from './send-animation.ts';
@@ -8,16 +9,14 @@ import { sendReaction } from './send-reaction.ts';
 import { sendSticker } from './send-sticker.ts';
 import { sendText } from './send-text.ts';
 import { sendVoice } from './send-voice.ts';
-import type { Tools } from './job-deps.ts';
 
-/** Does what one request asks for. */
-export async function perform(frame: SendFrame, tools: Tools): Promise<Outcome> {
-  const work = readRequest(frame);
-  if ('state' in work) return work;
-  if (work.kind === 'text') return await sendText(work, tools);
-  if (work.kind === 'attachments') return await sendAttachments(work, tools);
-  if (work.kind === 'voice') return await sendVoice(work, tools);
-  if (work.kind === 'animation') return await sendAnimation(work, tools);
-  if (work.kind === 'reaction') return await sendReaction(work, tools);
-  return await sendSticker(work, tools);
+export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outcome> {
+  const request = readRequest(frame);
+  if ('state' in request) return request;
+  if (request.kind === 'text') return await sendText(request, deps);
+  if (request.kind === 'attachments') return await sendAttachments(request, deps);
+  if (request.kind === 'voice') return await sendVoice(request, deps);
+  if (request.kind === 'animation') return await sendAnimation(request, deps);
+  if (request.kind === 'reaction') return await sendReaction(request, deps);
+  return await sendSticker(request, deps);
 }

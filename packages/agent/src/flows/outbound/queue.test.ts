@@ -6,25 +6,25 @@ import { describe, expect, it } from 'vitest';
 
 import { systemClock } from '../../clock.ts';
 import { noFailpoints } from '../../failpoint.ts';
-import type { Outcome } from './outcome.ts';
-import { stepsOf } from './steps.ts';
 import { silentLog } from '../../log.ts';
 import { openJournal } from '../../ports/journal/journal-sqlite.ts';
 import { sendFrame } from '../../ports/journal/journal.contract.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { MessageStore } from '../../ports/messages/messages.ts';
+import type { Outcome } from './outcome.ts';
 import { Queue } from './queue.ts';
+import { stepsOf } from './steps.ts';
 
 const LIMIT = 4;
 
-/** How the next send goes: `dies…` is a process that is killed before or after Messages acted. */
-type Luck = 'sends' | 'fails' | 'unknown' | 'dies-before' | 'dies-after';
+/** The result of the next send. `dies-…`: the process is killed before or after Messages sent. */
+type NextSend = 'sends' | 'fails' | 'unknown' | 'dies-before' | 'dies-after';
 
-/** Messages that only counts, behind a real queue on a real journal. A process that died is a job that never ends. */
-class Machine {
+/** A real queue on a real journal, with a Messages that only counts. A killed process is a job that never ends. */
+class QueueModel {
   readonly sent: string[] = [];
   readonly journal: Journal = openJournal(':memory:');
-  #luck: Luck = 'sends';
+  #nextSend: NextSend = 'sends';
   #queue: Queue;
   #hold: Promise<void> = Promise.resolve();
   #release: () => void = () => {};
@@ -43,9 +43,9 @@ class Machine {
     return this.#requests;
   }
 
-  /** Lets exactly what waits now run, with this luck for the first send. */
-  async work(luck: Luck): Promise<void> {
-    this.#luck = luck;
+  /** Runs the pending jobs. `nextSend` applies to the first of them. */
+  async work(nextSend: NextSend): Promise<void> {
+    this.#nextSend = nextSend;
     this.#release();
     await new Promise((resolve) => setImmediate(resolve));
     for (let turn = 0; turn < 50 && this.journal.jobs.next() !== undefined; turn += 1) {
@@ -61,7 +61,7 @@ class Machine {
     });
   }
 
-  /** A process dies with everything in memory; the journal stays. */
+  /** Starts a new queue on the journal of the old one. */
   restart(): void {
     this.#queue = this.#start();
   }
@@ -108,20 +108,20 @@ class Machine {
       clock: systemClock,
       log: silentLog,
       failpoint: noFailpoints,
-      limitMs: 1000,
+      timeoutMs: 1000,
     });
-    const luck = this.#luck;
-    this.#luck = 'sends';
-    if (luck === 'dies-before' || luck === 'dies-after') {
+    const nextSend = this.#nextSend;
+    this.#nextSend = 'sends';
+    if (nextSend === 'dies-before' || nextSend === 'dies-after') {
       this.journal.jobs.beginStep(key, 'text', 0);
-      if (luck === 'dies-after') this.sent.push(frame.message ?? '');
-      // Never answers again: this process is gone.
+      if (nextSend === 'dies-after') this.sent.push(frame.message ?? '');
+      // Never resolves: this process was killed.
       await new Promise<never>(() => {});
     }
     const result = await steps.once('text', async () => {
-      if (luck === 'fails') return { result: 'failed', code: 'TIMEOUT', message: 'no' };
+      if (nextSend === 'fails') return { result: 'failed', code: 'TIMEOUT', message: 'no' };
       this.sent.push(frame.message ?? '');
-      if (luck === 'unknown') return { result: 'unknown', code: 'TIMEOUT', message: 'outcome unknown' };
+      if (nextSend === 'unknown') return { result: 'unknown', code: 'TIMEOUT', message: 'outcome unknown' };
       return { result: 'sent', guid: `G${this.sent.length}` };
     });
     if (result.result === 'sent') return { state: 'delivered', guid: result.guid };
@@ -139,44 +139,44 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('accept-other-text' as const), id: fc.integer({ min: 0, max: 5 }) }),
   fc.record({
     do: fc.constant('work' as const),
-    luck: fc.constantFrom<Luck>('sends', 'fails', 'unknown', 'dies-before', 'dies-after'),
+    nextSend: fc.constantFrom<NextSend>('sends', 'fails', 'unknown', 'dies-before', 'dies-after'),
   }),
   fc.record({ do: fc.constant('restart' as const) }),
 );
 
-describe('the queue as a machine', () => {
-  it('M4 whatever happens in whatever order, a messageId is sent at most once and every request is answered', async () => {
+describe('the queue', () => {
+  it('M4 sends a messageId at most once and answers every request, in any order of requests, failures and crashes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        const machine = new Machine();
+        const model = new QueueModel();
         let anonymous = 0;
         try {
           for (const next of steps) {
-            if (next.do === 'accept') machine.accept(`m${next.id}`, `text of m${next.id}`);
-            if (next.do === 'accept-other-text') machine.accept(`m${next.id}`, 'something else');
-            if (next.do === 'accept-anonymous') machine.accept(null, `anonymous ${(anonymous += 1)}`);
+            if (next.do === 'accept') model.accept(`m${next.id}`, `text of m${next.id}`);
+            if (next.do === 'accept-other-text') model.accept(`m${next.id}`, 'something else');
+            if (next.do === 'accept-anonymous') model.accept(null, `anonymous ${(anonymous += 1)}`);
             if (next.do === 'work') {
-              await machine.work(next.luck);
-              if (next.luck.startsWith('dies')) machine.restart();
+              await model.work(next.nextSend);
+              if (next.nextSend.startsWith('dies')) model.restart();
             }
-            if (next.do === 'restart') machine.restart();
-            expect(machine.journal.jobs.pendingCount()).toBeLessThanOrEqual(LIMIT);
+            if (next.do === 'restart') model.restart();
+            expect(model.journal.jobs.pendingCount()).toBeLessThanOrEqual(LIMIT);
           }
-          machine.restart();
-          for (let turn = 0; turn < 10 && machine.journal.jobs.pendingCount() > 0; turn += 1)
-            await machine.work('sends');
+          model.restart();
+          for (let turn = 0; turn < 10 && model.journal.jobs.pendingCount() > 0; turn += 1)
+            await model.work('sends');
 
-          const known = machine.sent.filter(
+          const known = model.sent.filter(
             (text) => text.startsWith('text of') || text.startsWith('anonymous'),
           );
-          expect(new Set(known).size, 'nothing is sent twice').toBe(known.length);
-          const statuses = machine.statuses();
-          for (let request = 1; request <= machine.requests; request += 1) {
-            expect(statuses.get(`r${request}`)?.length, `r${request} is answered once`).toBe(1);
+          expect(new Set(known).size, 'nothing was sent twice').toBe(known.length);
+          const statuses = model.statuses();
+          for (let request = 1; request <= model.requests; request += 1) {
+            expect(statuses.get(`r${request}`)?.length, `r${request} was answered once`).toBe(1);
           }
-          expect(machine.journal.jobs.pendingCount()).toBe(0);
+          expect(model.journal.jobs.pendingCount()).toBe(0);
         } finally {
-          machine.close();
+          model.close();
         }
       }),
       { numRuns: 60 },
@@ -184,9 +184,9 @@ describe('the queue as a machine', () => {
   });
 });
 
-describe('a journal that cannot be written', () => {
+describe('a journal that is not writable', () => {
   it.each(['begin', 'end'] as const)(
-    'M4 at the %s of a job stops the queue until it can, and nothing is sent twice',
+    'M4 at the %s of a job pauses the queue, and nothing is sent twice',
     async (when) => {
       const journal = openJournal(':memory:');
       let full = true;

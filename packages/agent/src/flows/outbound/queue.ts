@@ -2,12 +2,13 @@ import type { RequestNames, SendFrame } from '@footbridge/protocol/frames';
 
 import type { Clock } from '../../clock.ts';
 import type { Failpoint } from '../../failpoint.ts';
-import { acceptRequest, refuseUnreadable } from './accept-request.ts';
-import type { Outcome } from './outcome.ts';
 import type { Log } from '../../log.ts';
 import type { Job, JobResult, Journal } from '../../ports/journal/journal.ts';
+import { acceptRequest, rejectInvalid } from './accept-request.ts';
+import type { Outcome } from './outcome.ts';
+import { reportStatus } from './report-status.ts';
 
-const MAX_MESSAGE = 1000;
+const MAX_ERROR_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;
 
 const INTERRUPTED: JobResult = {
@@ -15,64 +16,67 @@ const INTERRUPTED: JobResult = {
   error: {
     code: 'INTERNAL_ERROR',
     message:
-      'outcome unknown: the agent was interrupted while it sent this message; it is not sent again under this messageId',
+      'outcome unknown: the agent was interrupted while sending; it does not send this messageId again. Use a new messageId to retry.',
   },
 };
 
-export interface QueueParts {
+export interface QueueDeps {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: Log;
   readonly failpoint: Failpoint;
-  /** Jobs that may wait, the one under way included (M2). */
+  /** Maximum number of pending jobs, including the one in progress (M2). */
   readonly limit: number;
-  /** Pause between two jobs: accounts that write too fast are taken for spam. */
+  /** Pause between two jobs: Apple may flag accounts that send too fast as spam. */
   readonly gapMs: number;
   readonly perform: (job: Job, frame: SendFrame) => Promise<Outcome>;
-  /** Frames for the service are in the outbox. */
+  /** Called when there are new frames in the outbox. */
   readonly onFrames: () => void;
 }
 
-/** The one queue for everything that goes out: first in, first out, one at a time. It lives in the journal. */
+/** The queue of all outbound jobs: first in, first out, one at a time. Its state is in the journal. */
 export class Queue {
-  readonly #parts: QueueParts;
+  readonly #deps: QueueDeps;
   readonly #stopping = new AbortController();
   #wake: (() => void) | undefined;
   #running: Promise<void> | undefined;
 
-  constructor(parts: QueueParts) {
-    this.#parts = parts;
+  constructor(deps: QueueDeps) {
+    this.#deps = deps;
   }
 
-  /** Takes up what a process left behind that died, then works until `stop`. */
+  /** Recovers the jobs of a process that died, then runs jobs until `stop`. */
   start(): void {
     this.#recover();
     this.#running = this.#run();
   }
 
   accept(frame: SendFrame): void {
-    const { journal, clock, log, limit, failpoint, onFrames } = this.#parts;
+    const { journal, clock, log, limit, failpoint, onFrames } = this.#deps;
     failpoint('accept.before');
     const accepted = acceptRequest(frame, journal, { limit, now: clock.now() });
     failpoint('accept.after');
     const { requestId, messageId, channel } = frame;
-    log.info({ requestId, messageId, channel, accepted, depth: this.depth() }, 'request accepted');
+    log.info(
+      { event: 'queue.request_received', requestId, messageId, channel, accepted, depth: this.depth() },
+      'request received',
+    );
     if (accepted === 'queued') this.#wake?.();
-    if (accepted === 'answered' || accepted === 'refused') onFrames();
+    if (accepted === 'answered' || accepted === 'rejected') onFrames();
   }
 
-  /** A request that cannot be read is answered without entering the queue. */
-  refuse(request: RequestNames, reason: string): void {
-    const { journal, clock, onFrames } = this.#parts;
-    refuseUnreadable(request, reason, journal, clock.now());
+  /** Reports a failure for a request that cannot be parsed. */
+  rejectInvalid(request: RequestNames, reason: string): void {
+    const { journal, clock, onFrames } = this.#deps;
+    rejectInvalid(request, reason, journal, clock.now());
     onFrames();
   }
 
   depth(): number {
-    return this.#parts.journal.jobs.pendingCount();
+    return this.#deps.journal.jobs.pendingCount();
   }
 
-  /** Waits for the job under way: cutting it off would make its outcome unknown. */
+  /** Resolves after the job in progress has ended: aborting it would make its outcome unknown. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake?.();
@@ -80,14 +84,14 @@ export class Queue {
   }
 
   #recover(): void {
-    const { journal, log } = this.#parts;
+    const { journal, log } = this.#deps;
     for (const job of journal.jobs.interrupted()) {
       if (journal.jobs.unfinishedSteps(job.key).length === 0) {
         journal.jobs.requeue(job.key);
       } else {
         log.warn(
-          { messageId: job.messageId },
-          'a message was being sent when the agent died: outcome unknown',
+          { event: 'queue.outcome_unknown', messageId: job.messageId },
+          'send interrupted, outcome unknown',
         );
         this.#end(job, INTERRUPTED);
       }
@@ -95,25 +99,25 @@ export class Queue {
   }
 
   async #run(): Promise<void> {
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#deps;
     const { signal } = this.#stopping;
-    let isSound = true;
+    let needsRecovery = false;
     while (!signal.aborted) {
       try {
-        // What a full disk left half-done is judged as after a crash: nothing is sent twice.
-        if (!isSound) this.#recover();
-        isSound = true;
-        await this.#doNext(signal);
+        // After a failed write a job may be half done. It is treated as after a crash, so nothing is sent twice.
+        if (needsRecovery) this.#recover();
+        needsRecovery = false;
+        await this.#runNext(signal);
       } catch (error) {
-        isSound = false;
-        log.error({ err: error }, 'the journal cannot be written; the queue waits until it can');
+        needsRecovery = true;
+        log.error({ event: 'queue.journal_not_writable', err: error }, 'journal not writable, queue paused');
         await clock.sleep(JOURNAL_RETRY_MS, signal);
       }
     }
   }
 
-  async #doNext(signal: AbortSignal): Promise<void> {
-    const { journal, clock, gapMs } = this.#parts;
+  async #runNext(signal: AbortSignal): Promise<void> {
+    const { journal, clock, gapMs } = this.#deps;
     const job = journal.jobs.next();
     if (job === undefined) {
       await new Promise<void>((resolve) => {
@@ -122,58 +126,59 @@ export class Queue {
       this.#wake = undefined;
       return;
     }
-    await this.#do(job);
+    await this.#runJob(job);
     if (gapMs > 0) await clock.sleep(gapMs, signal);
   }
 
-  async #do(job: Job): Promise<void> {
-    const { journal, clock, log, failpoint } = this.#parts;
+  async #runJob(job: Job): Promise<void> {
+    const { journal, clock, log, failpoint } = this.#deps;
     const started = clock.monotonic();
     journal.jobs.begin(job.key);
     failpoint('job.begun');
-    const end = await this.#perform(job);
+    const result = await this.#perform(job);
     failpoint('job.performed');
-    this.#end(job, end);
+    this.#end(job, result);
     failpoint('job.ended');
-    const code = end.state === 'delivered' ? undefined : end.error.code;
+    const { state } = result;
+    const code = result.state === 'delivered' ? undefined : result.error.code;
     const tookMs = Math.round(clock.monotonic() - started);
-    log.info({ messageId: job.messageId, state: end.state, code, tookMs, depth: this.depth() }, 'job ended');
+    log.info(
+      { event: 'queue.job_ended', messageId: job.messageId, state, code, tookMs, depth: this.depth() },
+      'job ended',
+    );
   }
 
   async #perform(job: Job): Promise<JobResult> {
-    const { perform, journal, log } = this.#parts;
+    const { perform, journal, log } = this.#deps;
     try {
-      if (job.frame === undefined) throw new Error('The journal holds a job without its request');
-      return endOf(await perform(job, job.frame));
+      if (job.frame === undefined) throw new Error('The journal has a pending job without its request');
+      return resultOf(await perform(job, job.frame));
     } catch (error) {
-      log.error({ err: error, messageId: job.messageId }, 'a job failed unexpectedly');
+      log.error(
+        { event: 'queue.job_failed_unexpectedly', err: error, messageId: job.messageId },
+        'job failed unexpectedly',
+      );
       const began = journal.jobs.unfinishedSteps(job.key).length > 0;
       const message = began ? 'outcome unknown: an unexpected error while sending' : 'an unexpected error';
       return { state: began ? 'unknown' : 'failed', error: { code: 'INTERNAL_ERROR', message } };
     }
   }
 
-  /** The end of the job and the news of it are one write: neither can be lost without the other. */
-  #end(job: Job, end: JobResult): void {
-    const { journal, clock, onFrames } = this.#parts;
+  /** Ends the job and reports it to its requests in one transaction, so that neither happens without the other. */
+  #end(job: Job, result: JobResult): void {
+    const { journal, clock, onFrames } = this.#deps;
     journal.durableTransaction(() => {
-      journal.jobs.end(job.key, end, clock.now());
+      journal.jobs.end(job.key, result, clock.now());
       for (const requestId of journal.jobs.takeUnanswered(job.key)) {
-        const status = { type: 'message_status', requestId, messageId: job.messageId } as const;
-        if (end.state === 'delivered') {
-          const guid = end.guid === undefined ? {} : { guid: end.guid };
-          journal.outbox.put({ ...status, status: 'delivered', ...guid }, clock.now());
-        } else {
-          journal.outbox.put({ ...status, status: 'failed', error: end.error }, clock.now());
-        }
+        reportStatus(journal.outbox, { requestId, messageId: job.messageId }, result, clock.now());
       }
     });
     onFrames();
   }
 }
 
-function endOf(outcome: Outcome): JobResult {
+function resultOf(outcome: Outcome): JobResult {
   if (outcome.state === 'delivered') return outcome;
-  const message = outcome.message.slice(0, MAX_MESSAGE).toWellFormed();
+  const message = outcome.message.slice(0, MAX_ERROR_MESSAGE).toWellFormed();
   return { state: outcome.state, error: { code: outcome.code, message } };
 }

@@ -5,10 +5,10 @@ import type { Metadata, Voice } from '@footbridge/protocol/metadata';
 import { checkReaction, checkSticker } from '@footbridge/protocol/reactions';
 import type { OutboundReaction, OutboundSticker } from '@footbridge/protocol/reactions';
 
-import { refused } from './outcome.ts';
-import type { Refused } from './outcome.ts';
+import { failed } from './outcome.ts';
+import type { Failed } from './outcome.ts';
 
-/** Where a message is to go, as far as the request says so. */
+/** The destination fields of a request, not yet resolved. */
 export interface Address {
   readonly phone: string;
   readonly channel: 'imessage' | 'sms';
@@ -17,52 +17,51 @@ export interface Address {
   readonly recipients: readonly string[] | undefined;
 }
 
-interface MessageWork {
+interface MessageRequest {
   readonly text: string;
   readonly attachments: readonly string[];
   readonly replyTo: string | undefined;
   readonly address: Address;
 }
 
-/** One kind of job each. */
-export type Work =
-  | ({ readonly kind: 'text' } & MessageWork)
-  | ({ readonly kind: 'attachments' } & MessageWork)
-  | ({ readonly kind: 'voice'; readonly voice: Voice } & MessageWork)
+export type ParsedRequest =
+  | ({ readonly kind: 'text' } & MessageRequest)
+  | ({ readonly kind: 'attachments' } & MessageRequest)
+  | ({ readonly kind: 'voice'; readonly voice: Voice } & MessageRequest)
   | ({
       readonly kind: 'animation';
       readonly effect: string;
       readonly effectKind: string | undefined;
-    } & MessageWork)
+    } & MessageRequest)
   | { readonly kind: 'reaction'; readonly chatId: number; readonly reaction: OutboundReaction }
   | { readonly kind: 'sticker'; readonly chatId: number; readonly sticker: OutboundSticker };
 
 /**
- * Finds out what a request asks for. A footer that is there and cannot be read refuses the request: what looks like
- * text might be half of it (F4). With a reaction or a sticker the text is for the CRM's own log (F2).
+ * Parses a request. Fails when its footer is malformed: the text might contain parts of the footer (F4). The text of a
+ * reaction or a sticker is only for the CRM's own log and is not sent (F2).
  */
-export function readRequest(frame: SendFrame): Work | Refused {
+export function readRequest(frame: SendFrame): ParsedRequest | Failed {
   const { text, metadata, problem } = parseFooter(frame.message ?? '');
   if (problem !== undefined) {
-    return refused('INVALID_FRAME', `The metadata footer cannot be read: ${problem}. Nothing was sent.`);
+    return failed('INVALID_FRAME', `The metadata footer is invalid: ${problem}. Nothing was sent.`);
   }
   const footer = metadata ?? {};
   if (Object.hasOwn(footer, 'reaction')) {
     const checked = checkReaction(footer);
-    if (!checked.ok) return refused(checked.code, checked.message);
+    if (!checked.ok) return failed(checked.code, checked.message);
     return { kind: 'reaction', chatId: checked.chatId, reaction: checked.reaction };
   }
   if (Object.hasOwn(footer, 'sticker')) {
     const checked = checkSticker(footer);
-    if (!checked.ok) return refused(checked.code, checked.message);
+    if (!checked.ok) return failed(checked.code, checked.message);
     return { kind: 'sticker', chatId: checked.chatId, sticker: checked.sticker };
   }
   return readMessage(frame, text, footer);
 }
 
-function readMessage(frame: SendFrame, text: string, footer: Metadata): Work | Refused {
+function readMessage(frame: SendFrame, text: string, footer: Metadata): ParsedRequest | Failed {
   const known = knownFields(footer);
-  const message: MessageWork = {
+  const message: MessageRequest = {
     text: text.trim() === '' ? '' : text,
     attachments: frame.attachments,
     replyTo: known.reply_to?.message_guid,
@@ -86,12 +85,15 @@ function readMessage(frame: SendFrame, text: string, footer: Metadata): Work | R
   if (known.voice !== undefined) return { kind: 'voice', ...message, voice: known.voice };
   if (message.attachments.length > 0) return { kind: 'attachments', ...message };
   if (message.text === '') {
-    return refused('INVALID_FRAME', 'Without its footer the message is empty and there is no attachment.');
+    return failed(
+      'INVALID_FRAME',
+      'The message has neither text nor attachments besides its footer. Nothing was sent.',
+    );
   }
   return { kind: 'text', ...message };
 }
 
-/** More lenient than `knownFields`: the name of an effect tells its kind, so `kind` may be left out. */
+/** Unlike `knownFields`, accepts an animation without `kind`: the name of the effect determines it. */
 function readAnimation(footer: Metadata): { effect: string; kind: string | undefined } | undefined {
   const animation: unknown = Object.hasOwn(footer, 'animation') ? footer.animation : undefined;
   if (typeof animation !== 'object' || animation === null || !('effect' in animation)) return undefined;

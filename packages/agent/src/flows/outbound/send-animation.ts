@@ -2,40 +2,47 @@ import { findEffect } from '../../ports/messages/effects.ts';
 import type { Destination, MessageStore } from '../../ports/messages/messages.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import type { Outcome } from './outcome.ts';
-import { refused } from './outcome.ts';
-import type { Work } from './read-request.ts';
+import { failed } from './outcome.ts';
+import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
-import { mayUseScreenControls } from './check-ui-automation.ts';
+import { checkUiAutomation } from './check-ui-automation.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
-import type { Tools } from './job-deps.ts';
+import type { JobDeps } from './job-deps.ts';
 
-/** A text shown with an effect; files that come with it are sent plainly, after it. */
+/** Sends a text with an effect. Its attachments follow without one. */
 export async function sendAnimation(
-  work: Extract<Work, { kind: 'animation' }>,
-  tools: Tools,
+  request: Extract<ParsedRequest, { kind: 'animation' }>,
+  deps: JobDeps,
 ): Promise<Outcome> {
-  const effect = findEffect(work.effect);
-  if (effect === undefined) return refused('NOT_IMPLEMENTED', 'This effect is not known to this agent.');
-  if (work.effectKind !== undefined && work.effectKind !== effect.kind) {
-    return refused('INVALID_FRAME', `The effect ${effect.name} is of the kind ${effect.kind}.`);
+  const effect = findEffect(request.effect);
+  if (effect === undefined)
+    return failed('NOT_IMPLEMENTED', 'This agent does not know this effect. Nothing was sent.');
+  if (request.effectKind !== undefined && request.effectKind !== effect.kind) {
+    return failed(
+      'INVALID_FRAME',
+      `The kind of the effect ${effect.name} is ${effect.kind}. Nothing was sent.`,
+    );
   }
-  if (work.text === '') return refused('INVALID_FRAME', 'An effect needs a text to show.');
-  const { store } = tools.messages;
-  const destination = route(work.address, store);
+  if (request.text === '') return failed('INVALID_FRAME', 'An effect needs a text. Nothing was sent.');
+  const { store } = deps.messages;
+  const destination = route(request.address, store);
   if ('state' in destination) return destination;
   if (serviceOf(destination, store) !== 'iMessage') {
-    return refused('IMESSAGE_ERROR', 'Effects exist in iMessage only; this conversation is not one.');
+    return failed(
+      'IMESSAGE_ERROR',
+      'Effects need iMessage, and this chat does not use it. Nothing was sent.',
+    );
   }
-  const denied = mayUseScreenControls(tools.messages.environment());
+  const denied = checkUiAutomation(deps.messages.environment());
   if (denied !== undefined) return denied;
-  const files = await fetchAttachments(work.attachments, tools);
+  const files = await fetchAttachments(request.attachments, deps);
   if ('state' in files) return files;
   const parts: Part[] = [
-    { step: 'text', message: { kind: 'text', text: work.text, effect: effect.id } },
+    { step: 'text', message: { kind: 'text', text: request.text, effect: effect.id } },
     ...files.map((file, index): Part => ({ step: `file ${index}`, message: { kind: 'file', file } })),
   ];
-  return await sendParts(parts, destination, tools);
+  return await sendParts(parts, destination, deps);
 }
 
 function serviceOf(destination: Destination, store: MessageStore): string | undefined {

@@ -1,24 +1,24 @@
 import { fetchAttachments } from './fetch-attachments.ts';
 import type { Outcome } from './outcome.ts';
-import type { Work } from './read-request.ts';
+import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
-import type { Tools } from './job-deps.ts';
+import type { JobDeps } from './job-deps.ts';
 
-/** In Messages a text and each file are messages of their own; the text goes first. */
+/** Sends the text first, then each file: in Messages each of them is a separate message. */
 export async function sendAttachments(
-  work: Extract<Work, { kind: 'attachments' }>,
-  tools: Tools,
+  request: Extract<ParsedRequest, { kind: 'attachments' }>,
+  deps: JobDeps,
 ): Promise<Outcome> {
-  const destination = route(work.address, tools.messages.store);
+  const destination = route(request.address, deps.messages.store);
   if ('state' in destination) return destination;
-  const files = await fetchAttachments(work.attachments, tools);
+  const files = await fetchAttachments(request.attachments, deps);
   if ('state' in files) return files;
   const parts: Part[] = files.map((file, index) => ({
     step: `file ${index}`,
     message: { kind: 'file', file },
   }));
-  if (work.text !== '') parts.unshift({ step: 'text', message: { kind: 'text', text: work.text } });
-  return await sendParts(parts, destination, tools);
+  if (request.text !== '') parts.unshift({ step: 'text', message: { kind: 'text', text: request.text } });
+  return await sendParts(parts, destination, deps);
 }

@@ -1,30 +1,30 @@
 import type { Destination, OutgoingMessage, SendResult } from '../../ports/messages/messages.ts';
 import type { Outcome } from './outcome.ts';
-import type { Tools } from './job-deps.ts';
+import type { JobDeps } from './job-deps.ts';
 
 export interface Part {
-  /** Names the send in the journal, so that a second attempt knows what has left already. */
+  /** The name of the step in the journal, by which a second attempt skips parts that were sent. */
   readonly step: string;
   readonly message: OutgoingMessage;
 }
 
-/** Sends one after the other and stops at the first that fails. The guid that is reported is that of the first. */
+/** Sends the parts in order and stops at the first failure. Reports the guid of the first part. */
 export async function sendParts(
   parts: readonly Part[],
   destination: Destination,
-  tools: Tools,
+  deps: JobDeps,
 ): Promise<Outcome> {
-  let towards = destination;
+  let target = destination;
   let guid: string | undefined;
   for (const [index, part] of parts.entries()) {
-    const result = await sendPart(part, towards, tools);
+    const result = await sendPart(part, target, deps);
     if (result.sent.result !== 'sent') {
       const { code, message } = result.sent;
       const state = result.sent.result === 'failed' ? 'failed' : 'unknown';
       if (index === 0) return { state, code, message };
-      return { state, code, message: `${message} (${index} of ${parts.length} parts were sent before)` };
+      return { state, code, message: `${message} (${index} of ${parts.length} parts were already sent)` };
     }
-    towards = result.towards;
+    target = result.target;
     guid ??= result.sent.guid;
   }
   return { state: 'delivered', guid };
@@ -33,14 +33,14 @@ export async function sendParts(
 async function sendPart(
   part: Part,
   destination: Destination,
-  { messages, steps, settings }: Tools,
-): Promise<{ sent: SendResult; towards: Destination }> {
+  { messages, steps, settings }: JobDeps,
+): Promise<{ sent: SendResult; target: Destination }> {
   const sent = await steps.once(part.step, () => messages.send(part.message, destination));
-  const refusedByIMessage = sent.result === 'failed' && sent.notOnIMessage === true;
-  if (!settings.smsFallback || !refusedByIMessage || destination.to !== 'person') {
-    return { sent, towards: destination };
+  const notOnIMessage = sent.result === 'failed' && sent.notOnIMessage === true;
+  if (!settings.smsFallback || !notOnIMessage || destination.to !== 'person') {
+    return { sent, target: destination };
   }
-  // Safe from a second copy: Messages itself said that the first one went nowhere.
-  const towards: Destination = { ...destination, service: 'SMS' };
-  return { sent: await steps.once(part.step, () => messages.send(part.message, towards)), towards };
+  // Cannot duplicate the message: Messages reported that the first attempt was not sent.
+  const target: Destination = { ...destination, service: 'SMS' };
+  return { sent: await steps.once(part.step, () => messages.send(part.message, target)), target };
 }

@@ -3,45 +3,46 @@ import type { OutboundReaction } from '@footbridge/protocol/reactions';
 import { macosMajor } from '../../ports/messages/messages.ts';
 import type { Environment, LocalFile, OwnReaction, TapbackPress } from '../../ports/messages/messages.ts';
 import { stripTargetPrefix } from '../../ports/messages/tapbacks.ts';
-import type { Outcome, Refused } from './outcome.ts';
-import { refused } from './outcome.ts';
-import type { Work } from './read-request.ts';
-import { mayUseScreenControls } from './check-ui-automation.ts';
+import { MIN_MACOS } from './capabilities.ts';
+import type { Outcome, Failed } from './outcome.ts';
+import { failed } from './outcome.ts';
+import type { ParsedRequest } from './read-request.ts';
+import { checkUiAutomation } from './check-ui-automation.ts';
 import { stickerImage } from './sticker-image.ts';
-import type { Tools } from './job-deps.ts';
+import type { JobDeps } from './job-deps.ts';
 
 const POLL_MS = 50;
 
 /**
- * Brings about the state that was asked for. A request whose state holds already is done at once, without touching the
- * screen (F9): that makes it safe to repeat. A press counts only when the store shows what it did (M6).
+ * Adds or removes a reaction. Idempotent: it does nothing when the requested state is already present (F9). A press counts
+ * only when its effect appears in the store (M6).
  */
 export async function sendReaction(
-  work: Extract<Work, { kind: 'reaction' }>,
-  tools: Tools,
+  request: Extract<ParsedRequest, { kind: 'reaction' }>,
+  deps: JobDeps,
 ): Promise<Outcome> {
-  const { messages } = tools;
-  const targetGuid = stripTargetPrefix(work.reaction.targetGuid);
+  const { messages } = deps;
+  const targetGuid = stripTargetPrefix(request.reaction.targetGuid);
   const target = messages.store.rowByGuid(targetGuid);
   if (
     target === undefined ||
     target.unsent ||
     target.tapback !== undefined ||
-    target.chatId !== work.chatId
+    target.chatId !== request.chatId
   ) {
-    return refused('TARGET_NOT_FOUND', 'The message to react to is not in that conversation on this Mac.');
+    return failed('TARGET_NOT_FOUND', 'The message to react to does not exist in that chat on this Mac.');
   }
-  if (holds(work.reaction, undefined, messages.store.ownReaction(targetGuid))) return DONE;
+  if (isPresent(request.reaction, undefined, messages.store.ownReaction(targetGuid))) return DONE;
   const environment = messages.environment();
-  const denied = mayUseScreenControls(environment) ?? unavailable(work.reaction, environment);
+  const denied = checkUiAutomation(environment) ?? checkMacosVersion(request.reaction, environment);
   if (denied !== undefined) return denied;
   const image =
-    work.reaction.kind === 'sticker' ? await stickerImage(work.reaction.sticker, tools) : undefined;
+    request.reaction.kind === 'sticker' ? await stickerImage(request.reaction.sticker, deps) : undefined;
   if (image !== undefined && 'state' in image) return image;
-  if (holds(work.reaction, image, messages.store.ownReaction(targetGuid))) return DONE;
+  if (isPresent(request.reaction, image, messages.store.ownReaction(targetGuid))) return DONE;
 
-  const press = { chatId: work.chatId, targetGuid, tapback: tapbackOf(work.reaction, image) };
-  return await pressAndConfirm(work.reaction, image, press, tools);
+  const press = { chatId: request.chatId, targetGuid, tapback: tapbackOf(request.reaction, image) };
+  return await pressAndConfirm(request.reaction, image, press, deps);
 }
 
 const DONE: Outcome = { state: 'delivered', guid: undefined };
@@ -50,86 +51,86 @@ async function pressAndConfirm(
   reaction: OutboundReaction,
   image: LocalFile | undefined,
   press: TapbackPress,
-  tools: Tools,
+  deps: JobDeps,
 ): Promise<Outcome> {
-  const result = await tools.steps.once('press', async () => {
-    const pressed = await tools.messages.react(press);
+  const result = await deps.steps.once('press', async () => {
+    const pressed = await deps.messages.react(press);
     if (pressed.result === 'failed') return pressed;
-    const landed = await observed(reaction, image, press.targetGuid, tools);
-    return landed
+    const confirmed = await waitUntilPresent(reaction, image, press.targetGuid, deps);
+    return confirmed
       ? { result: 'sent', guid: press.targetGuid }
-      : { result: 'failed', ...NOT_OBSERVED[reaction.kind] };
+      : { result: 'failed', ...NOT_CONFIRMED[reaction.kind] };
   });
   if (result.result === 'sent') return DONE;
   const { code, message } = result;
   return { state: result.result === 'failed' ? 'failed' : 'unknown', code, message };
 }
 
-async function observed(
+async function waitUntilPresent(
   reaction: OutboundReaction,
   image: LocalFile | undefined,
   targetGuid: string,
-  { messages, clock, settings }: Tools,
+  { messages, clock, settings }: JobDeps,
 ): Promise<boolean> {
   const deadline = clock.monotonic() + settings.confirmMs;
   for (;;) {
-    if (holds(reaction, image, messages.store.ownReaction(targetGuid))) return true;
+    if (isPresent(reaction, image, messages.store.ownReaction(targetGuid))) return true;
     if (clock.monotonic() >= deadline) return false;
     await clock.sleep(POLL_MS);
   }
 }
 
-const NOT_OBSERVED = {
-  classic: { code: 'TIMEOUT', message: 'The reaction did not show up in Messages in time.' },
-  emoji: { code: 'EMOJI_NOT_IN_RECENTS', message: 'The emoji did not show up as a reaction in time.' },
-  sticker: { code: 'STICKER_NOT_FEASIBLE', message: 'No new sticker showed up on the message in time.' },
+const NOT_CONFIRMED = {
+  classic: { code: 'TIMEOUT', message: 'The reaction did not appear in Messages in time.' },
+  emoji: { code: 'EMOJI_NOT_IN_RECENTS', message: 'The emoji did not appear as a reaction in time.' },
+  sticker: { code: 'STICKER_NOT_FEASIBLE', message: 'The sticker did not appear on the message in time.' },
 } as const;
 
-/** What the version of macOS cannot do (M5). The six Tapbacks are older than any that matters. */
-function unavailable(reaction: OutboundReaction, environment: Environment): Refused | undefined {
+/** Returns a failure for a reaction that this version of macOS does not support (M5). */
+function checkMacosVersion(reaction: OutboundReaction, environment: Environment): Failed | undefined {
   const major = macosMajor(environment);
-  if (reaction.kind === 'emoji' && major < 26) {
-    return refused(
+  if (reaction.kind === 'emoji' && major < MIN_MACOS.emojiReactions) {
+    return failed(
       'EMOJI_NOT_IN_RECENTS',
-      `Emoji reactions need macOS 26; this Mac has ${environment.macos}.`,
+      `Emoji reactions need macOS ${MIN_MACOS.emojiReactions} or newer; this Mac has ${environment.macos}.`,
     );
   }
-  if (reaction.kind === 'sticker' && major < 15) {
-    return refused(
+  if (reaction.kind === 'sticker' && major < MIN_MACOS.stickerReactions) {
+    return failed(
       'STICKER_NOT_FEASIBLE',
-      `Sticker reactions need macOS 15; this Mac has ${environment.macos}.`,
+      `Sticker reactions need macOS ${MIN_MACOS.stickerReactions} or newer; this Mac has ${environment.macos}.`,
     );
   }
   return undefined;
 }
 
-/** Whether the state that was asked for is the present one. */
-function holds(
+/** Whether the requested state is already present. */
+function isPresent(
   reaction: OutboundReaction,
   image: LocalFile | undefined,
-  present: OwnReaction | undefined,
+  current: OwnReaction | undefined,
 ): boolean {
-  const there = present !== undefined && isSame(reaction, image, present);
-  return reaction.action === 'add' ? there : !there;
+  const matches = current !== undefined && isSame(reaction, image, current);
+  return reaction.action === 'add' ? matches : !matches;
 }
 
-function isSame(reaction: OutboundReaction, image: LocalFile | undefined, present: OwnReaction): boolean {
-  if (reaction.kind === 'classic') return present.kind === 'classic' && present.type === reaction.type;
+function isSame(reaction: OutboundReaction, image: LocalFile | undefined, current: OwnReaction): boolean {
+  if (reaction.kind === 'classic') return current.kind === 'classic' && current.type === reaction.type;
   if (reaction.kind === 'emoji') {
-    return present.kind === 'emoji' && glyph(present.emoji ?? '') === glyph(reaction.emoji);
+    return current.kind === 'emoji' && normalizeEmoji(current.emoji ?? '') === normalizeEmoji(reaction.emoji);
   }
-  return present.kind === 'sticker' && image !== undefined && present.fileName === image.name;
+  return current.kind === 'sticker' && image !== undefined && current.fileName === image.name;
 }
 
-/** With and without the variation selector it is the same emoji. */
-function glyph(emoji: string): string {
+/** Removes the variation selector, which does not change the emoji. */
+function normalizeEmoji(emoji: string): string {
   return emoji.trim().replaceAll('\uFE0F', '');
 }
 
 function tapbackOf(reaction: OutboundReaction, image: LocalFile | undefined): TapbackPress['tapback'] {
   if (reaction.kind === 'classic') return { kind: 'classic', type: reaction.type };
   if (reaction.kind === 'emoji') return { kind: 'emoji', emoji: reaction.emoji.trim() };
-  if (image === undefined) throw new Error('A sticker reaction was pressed without its image');
+  if (image === undefined) throw new Error('A sticker reaction has no image');
   const { name } = reaction.sticker;
   return { kind: 'sticker', file: image, ...(name === undefined ? {} : { description: name }) };
 }

@@ -1,30 +1,37 @@
 import { macosMajor } from '../../ports/messages/messages.ts';
+import { MIN_MACOS } from './capabilities.ts';
 import type { Outcome } from './outcome.ts';
-import { refused } from './outcome.ts';
-import type { Work } from './read-request.ts';
-import { mayUseScreenControls } from './check-ui-automation.ts';
+import { failed } from './outcome.ts';
+import type { ParsedRequest } from './read-request.ts';
+import { checkUiAutomation } from './check-ui-automation.ts';
 import { sendParts } from './send-parts.ts';
 import { stickerImage } from './sticker-image.ts';
-import type { Tools } from './job-deps.ts';
+import type { JobDeps } from './job-deps.ts';
 
-/** A sticker as a message of its own. */
-export async function sendSticker(work: Extract<Work, { kind: 'sticker' }>, tools: Tools): Promise<Outcome> {
-  const environment = tools.messages.environment();
-  const denied = mayUseScreenControls(environment);
+/** Sends a sticker as a message. */
+export async function sendSticker(
+  request: Extract<ParsedRequest, { kind: 'sticker' }>,
+  deps: JobDeps,
+): Promise<Outcome> {
+  const environment = deps.messages.environment();
+  const denied = checkUiAutomation(environment);
   if (denied !== undefined) return denied;
-  if (macosMajor(environment) < 15) {
-    return refused('COMPOSE_FAILED', `Sending stickers needs macOS 15; this Mac has ${environment.macos}.`);
+  if (macosMajor(environment) < MIN_MACOS.stickers) {
+    return failed(
+      'COMPOSE_FAILED',
+      `Stickers need macOS ${MIN_MACOS.stickers} or newer; this Mac has ${environment.macos}.`,
+    );
   }
-  if (tools.messages.store.chat(work.chatId) === undefined) {
-    return refused('COMPOSE_FAILED', `chat_id ${work.chatId} is not a conversation on this Mac.`);
+  if (deps.messages.store.chat(request.chatId) === undefined) {
+    return failed('COMPOSE_FAILED', `chat_id ${request.chatId} does not exist on this Mac.`);
   }
-  const file = await stickerImage(work.sticker, tools);
+  const file = await stickerImage(request.sticker, deps);
   if ('state' in file) return file;
-  const { name } = work.sticker;
+  const { name } = request.sticker;
   const description = name === undefined ? {} : { description: name };
   return await sendParts(
     [{ step: 'sticker', message: { kind: 'sticker', file, ...description } }],
-    { to: 'chat', chatId: work.chatId },
-    tools,
+    { to: 'chat', chatId: request.chatId },
+    deps,
   );
 }

@@ -1,21 +1,27 @@
 import type { Outcome } from './outcome.ts';
-import { refused } from './outcome.ts';
-import type { Work } from './read-request.ts';
+import { failed } from './outcome.ts';
+import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
 import { sendParts } from './send-parts.ts';
-import type { Tools } from './job-deps.ts';
+import type { JobDeps } from './job-deps.ts';
 
-export async function sendText(work: Extract<Work, { kind: 'text' }>, tools: Tools): Promise<Outcome> {
-  const { store } = tools.messages;
-  const destination = route(work.address, store);
+export async function sendText(
+  request: Extract<ParsedRequest, { kind: 'text' }>,
+  deps: JobDeps,
+): Promise<Outcome> {
+  const { store } = deps.messages;
+  const destination = route(request.address, store);
   if ('state' in destination) return destination;
-  if (work.replyTo !== undefined && store.rowByGuid(work.replyTo) === undefined) {
-    return refused('TARGET_NOT_FOUND', 'The message to reply to is not on this Mac.');
+  if (request.replyTo !== undefined && store.rowByGuid(request.replyTo) === undefined) {
+    return failed(
+      'TARGET_NOT_FOUND',
+      'The message to reply to does not exist on this Mac. Nothing was sent.',
+    );
   }
-  const reply = work.replyTo === undefined ? {} : { replyTo: work.replyTo };
+  const reply = request.replyTo === undefined ? {} : { replyTo: request.replyTo };
   return await sendParts(
-    [{ step: 'text', message: { kind: 'text', text: work.text, ...reply } }],
+    [{ step: 'text', message: { kind: 'text', text: request.text, ...reply } }],
     destination,
-    tools,
+    deps,
   );
 }

@@ -1,35 +1,41 @@
 import { fetchAttachments } from './fetch-attachments.ts';
 import type { Outcome } from './outcome.ts';
-import { refused } from './outcome.ts';
-import type { Work } from './read-request.ts';
+import { failed } from './outcome.ts';
+import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
-import type { Tools } from './job-deps.ts';
+import type { JobDeps } from './job-deps.ts';
 
-/** The first attachment becomes the voice message. */
-export async function sendVoice(work: Extract<Work, { kind: 'voice' }>, tools: Tools): Promise<Outcome> {
-  if (work.attachments.length === 0) {
-    return refused('INVALID_FRAME', 'A voice message needs its recording as an attachment.');
+/** Sends the first attachment as a voice message. A text goes before it, other attachments after it. */
+export async function sendVoice(
+  request: Extract<ParsedRequest, { kind: 'voice' }>,
+  deps: JobDeps,
+): Promise<Outcome> {
+  if (request.attachments.length === 0) {
+    return failed('INVALID_FRAME', 'A voice message needs its recording as an attachment. Nothing was sent.');
   }
-  const destination = route(work.address, tools.messages.store);
+  const destination = route(request.address, deps.messages.store);
   if ('state' in destination) return destination;
-  const files = await fetchAttachments(work.attachments, tools);
+  const files = await fetchAttachments(request.attachments, deps);
   if ('state' in files) return files;
   const [recording, ...rest] = files;
   if (recording === undefined || !recording.mime.startsWith('audio/')) {
-    return refused('INVALID_FRAME', 'The first attachment of a voice message must be an audio file.');
+    return failed(
+      'INVALID_FRAME',
+      'The first attachment of a voice message must be an audio file. Nothing was sent.',
+    );
   }
-  const { duration_ms: durationMs } = work.voice;
+  const { duration_ms: durationMs } = request.voice;
   const parts: Part[] = [
-    ...(work.text === ''
+    ...(request.text === ''
       ? []
-      : [{ step: 'text', message: { kind: 'text', text: work.text } } satisfies Part]),
+      : [{ step: 'text', message: { kind: 'text', text: request.text } } satisfies Part]),
     {
       step: 'voice',
       message: { kind: 'voice', file: recording, ...(durationMs === undefined ? {} : { durationMs }) },
     },
     ...rest.map((file, index): Part => ({ step: `file ${index + 1}`, message: { kind: 'file', file } })),
   ];
-  return await sendParts(parts, destination, tools);
+  return await sendParts(parts, destination, deps);
 }

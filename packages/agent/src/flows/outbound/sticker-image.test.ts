@@ -8,22 +8,22 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { ScratchFolder } from '../../edges/scratch.ts';
 import { stickerImage } from './sticker-image.ts';
-import type { Downloaded, Tools } from './job-deps.ts';
+import type { DownloadResult, JobDeps } from './job-deps.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const fetched: string[] = [];
-function tools(answer: Downloaded = { ok: false, reason: 'failed', message: 'no network' }): Tools {
+function deps(result: DownloadResult = { ok: false, reason: 'failed', message: 'no network' }): JobDeps {
   return {
     scratch: new ScratchFolder(folder),
     downloads: {
       fetch: (url: string) => {
         fetched.push(url);
-        return Promise.resolve(answer);
+        return Promise.resolve(result);
       },
     },
-  } as unknown as Tools;
+  } as unknown as JobDeps;
 }
 
 const PIXELS = {
@@ -36,12 +36,12 @@ const JPEG = readFileSync(new URL('fixtures/sticker.jpg', import.meta.url));
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
 describe('the image of a sticker', () => {
-  it('F8 a PNG is encoded anew with the same pixels, under a name made from them', async () => {
+  it('F8 a PNG is re-encoded with the same pixels and named by its hash', async () => {
     const png = encode(PIXELS);
-    const first = await stickerImage({ from: 'bytes', bytes: base64(png) }, tools());
+    const first = await stickerImage({ from: 'bytes', bytes: base64(png) }, deps());
     const again = await stickerImage(
       { from: 'bytes', bytes: `data:image/png;base64,${base64(png)}` },
-      tools(),
+      deps(),
     );
     if (!('path' in first) || !('path' in again)) throw new Error('not encoded');
     expect(first).toMatchObject({
@@ -53,8 +53,8 @@ describe('the image of a sticker', () => {
     expect(fetched).toEqual([]);
   });
 
-  it('F8 passes a JPEG unchanged', async () => {
-    const image = await stickerImage({ from: 'bytes', bytes: base64(JPEG) }, tools());
+  it('F8 a JPEG is kept unchanged', async () => {
+    const image = await stickerImage({ from: 'bytes', bytes: base64(JPEG) }, deps());
     if (!('path' in image)) throw new Error('not accepted');
     expect(image).toMatchObject({
       mime: 'image/jpeg',
@@ -63,15 +63,15 @@ describe('the image of a sticker', () => {
     expect(await readFile(image.path)).toEqual(JPEG);
   });
 
-  it('F8 a HEIC passes as it is', async () => {
+  it('F8 a HEIC is kept unchanged', async () => {
     const heic = Buffer.concat([Buffer.from([0, 0, 0, 16]), Buffer.from('ftypheic\0\0\0\0meta and pixels')]);
-    expect(await stickerImage({ from: 'bytes', bytes: base64(heic) }, tools())).toMatchObject({
+    expect(await stickerImage({ from: 'bytes', bytes: base64(heic) }, deps())).toMatchObject({
       mime: 'image/heic',
     });
   });
 
   it.each([
-    ['nothing', Buffer.alloc(0)],
+    ['an empty file', Buffer.alloc(0)],
     ['text', Buffer.from('hello')],
     ['a PNG cut short', Buffer.from(encode(PIXELS)).subarray(0, 40)],
     ['a PNG with a wrong checksum', corrupted(encode(PIXELS))],
@@ -80,29 +80,29 @@ describe('the image of a sticker', () => {
     ['a JPEG without an end', JPEG.subarray(0, -2)],
     ['a JPEG of 60,000 by 60,000 pixels', jpegOf(60_000, 60_000)],
     ['a JPEG without pixels', jpegOf(0, 1)],
-    ['a GIF without end', Buffer.from('GIF89a and no end')],
-    ['a bomb of 60,000 by 60,000 pixels', bomb()],
+    ['a GIF without trailer', Buffer.from('GIF89a and no end')],
+    ['a PNG of 60,000 by 60,000 pixels', bomb()],
     ['WebP', Buffer.from('RIFF\0\0\0\0WEBPVP8 ')],
     ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
   ])('M3 %s is STICKER_ENCODE_FAILED', async (_name, bytes) => {
-    const image = await stickerImage({ from: 'bytes', bytes: base64(bytes) }, tools());
+    const image = await stickerImage({ from: 'bytes', bytes: base64(bytes) }, deps());
     expect(image).toMatchObject({ state: 'failed', code: 'STICKER_ENCODE_FAILED' });
   });
 
-  it('M3 a url that cannot be fetched is STICKER_DOWNLOAD_FAILED', async () => {
+  it('M3 a failed download is STICKER_DOWNLOAD_FAILED', async () => {
     const sticker = { from: 'url', url: 'https://x.example/s.png' } as const;
     for (const reason of ['forbidden', 'failed', 'too-large', 'timeout'] as const) {
-      const image = await stickerImage(sticker, tools({ ok: false, reason, message: 'no' }));
+      const image = await stickerImage(sticker, deps({ ok: false, reason, message: 'no' }));
       expect(image).toMatchObject({ state: 'failed', code: 'STICKER_DOWNLOAD_FAILED' });
     }
   });
 
-  it('F8 what was fetched is encoded like what was given', async () => {
+  it('F8 a downloaded image is encoded like given bytes', async () => {
     const scratch = new ScratchFolder(folder);
     const path = await scratch.write('fetched', encode(PIXELS));
-    const given = await stickerImage({ from: 'bytes', bytes: base64(encode(PIXELS)) }, tools());
+    const given = await stickerImage({ from: 'bytes', bytes: base64(encode(PIXELS)) }, deps());
     const file = { path, name: 'x', mime: 'text/html' };
-    const image = await stickerImage({ from: 'url', url: 'https://x.example/' }, tools({ ok: true, file }));
+    const image = await stickerImage({ from: 'url', url: 'https://x.example/' }, deps({ ok: true, file }));
     expect('name' in image && 'name' in given && image.name === given.name).toBe(true);
   });
 });
@@ -121,7 +121,7 @@ function jpegOf(width: number, height: number): Buffer {
   return bytes;
 }
 
-/** A header that promises 14 GB of pixels. */
+/** A PNG whose header declares 14 GB of pixels. */
 function bomb(): Buffer {
   const bytes = Buffer.from(encode(PIXELS));
   bytes.writeUInt32BE(60_000, 16);

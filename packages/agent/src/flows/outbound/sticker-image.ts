@@ -4,48 +4,45 @@ import type { OutboundSticker } from '@footbridge/protocol/reactions';
 import { decode as decodePng, encode as encodePng } from 'fast-png';
 
 import type { LocalFile } from '../../ports/messages/messages.ts';
-import { refused } from './outcome.ts';
-import type { Refused } from './outcome.ts';
-import type { DownloadLimits, Tools } from './job-deps.ts';
+import { failed } from './outcome.ts';
+import type { Failed } from './outcome.ts';
+import type { DownloadLimits, JobDeps } from './job-deps.ts';
 
 const LIMITS: DownloadLimits = { maxBytes: 10 * 1024 * 1024, timeoutMs: 10_000 };
-/** A small file can unpack to gigabytes: the size is read from the header before a pixel is. */
+/** Checked against the header before decoding: a small file can decompress to gigabytes. */
 const MAX_PIXELS = 16_000_000;
 
 /**
- * The image of a sticker as a file that Messages takes. Its name is made from its pixels, so that the store can tell
- * whether a sticker that is already there is this one.
+ * Writes the image of a sticker to a file that Messages accepts. The file name contains a hash of the image, by which a
+ * sticker that is already in the store is recognised.
  */
-export async function stickerImage(sticker: OutboundSticker, tools: Tools): Promise<LocalFile | Refused> {
-  const given = await imageBytes(sticker, tools);
+export async function stickerImage(sticker: OutboundSticker, deps: JobDeps): Promise<LocalFile | Failed> {
+  const given = await imageBytes(sticker, deps);
   if ('state' in given) return given;
   const encoded = reencode(given);
   if (encoded === undefined) {
-    return refused(
-      'STICKER_ENCODE_FAILED',
-      'The sticker is not an image that can be decoded (PNG, JPEG, GIF, HEIC).',
-    );
+    return failed('STICKER_ENCODE_FAILED', 'The sticker cannot be decoded. Use PNG, JPEG, GIF or HEIC.');
   }
   const digest = createHash('sha256').update(encoded.bytes).digest('hex').slice(0, 24);
   const name = `sticker-${digest}.${encoded.extension}`;
-  return { path: await tools.scratch.write(name, encoded.bytes), name, mime: encoded.mime };
+  return { path: await deps.scratch.write(name, encoded.bytes), name, mime: encoded.mime };
 }
 
-/** `bytes` wins, and then nothing is fetched (F8): the protocol's reader has chosen already. */
-async function imageBytes(sticker: OutboundSticker, tools: Tools): Promise<Uint8Array | Refused> {
+/** `checkSticker` has already preferred `bytes` over `url` (F8). */
+async function imageBytes(sticker: OutboundSticker, deps: JobDeps): Promise<Uint8Array | Failed> {
   if (sticker.from === 'bytes') {
     const base64 = sticker.bytes.replace(/^data:[^,]*;base64,/, '');
     const bytes = Buffer.from(base64, 'base64');
     if (bytes.byteLength > LIMITS.maxBytes) {
-      return refused('STICKER_ENCODE_FAILED', 'The sticker has more than 10 MB.');
+      return failed('STICKER_ENCODE_FAILED', 'The sticker is larger than 10 MB.');
     }
     return bytes;
   }
-  const downloaded = await tools.downloads.fetch(sticker.url, await tools.scratch.folder(), LIMITS);
+  const downloaded = await deps.downloads.fetch(sticker.url, await deps.scratch.folder(), LIMITS);
   if (!downloaded.ok) {
-    return refused('STICKER_DOWNLOAD_FAILED', `The sticker could not be fetched: ${downloaded.message}.`);
+    return failed('STICKER_DOWNLOAD_FAILED', `The sticker could not be downloaded: ${downloaded.message}.`);
   }
-  return await tools.scratch.read(downloaded.file.path);
+  return await deps.scratch.read(downloaded.file.path);
 }
 
 interface Encoded {
@@ -101,7 +98,7 @@ function isGif(bytes: Uint8Array): boolean {
   return (text === 'GIF87a' || text === 'GIF89a') && bytes.at(-1) === 0x3b;
 }
 
-/** The first box of the file names its brand, the next ones begin where it ends. */
+/** The first box is `ftyp` with the brand, and it must not be the whole file. */
 function isHeic(bytes: Uint8Array): boolean {
   const header = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
   const length = bytes.byteLength > 16 ? Buffer.from(bytes).readUInt32BE(0) : 0;
