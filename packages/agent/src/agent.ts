@@ -116,7 +116,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
       failpoint,
       settings: {
         pollMs: 2_000,
-        filingWaitMs: 5_000,
+        chatJoinTimeoutMs: 5_000,
         attachmentWaitMs: config.attachmentWaitMs,
         maxAgeMs: 72 * 3600_000,
         retryBaseMs: 500,
@@ -249,7 +249,7 @@ function logHealth(journal: Journal, link: Link, queue: Queue, receiver: Receive
       link: stateName(journal.note('link')),
       queue: queue.depth(),
       ...journal.outbox.counts(),
-      inboundWaiting: receiver.waiting(),
+      inboundWaiting: receiver.pendingCount(),
       framesIgnored: link.framesIgnored,
       rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
     },

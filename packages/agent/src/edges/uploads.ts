@@ -3,39 +3,40 @@ import { stat } from 'node:fs/promises';
 
 import { request } from 'undici';
 
-import type { Uploaded, Uploads } from '../flows/inbound/receive-messages.ts';
+import type { UploadResult, Uploads } from '../flows/inbound/receive-messages.ts';
 
 const TIMEOUT_MS = 120_000;
-/** The service will say the same tomorrow: too large, of a kind it does not take, not to be understood. */
-const FINAL: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+/** Statuses after which a retry cannot succeed. */
+const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
-/** Hands files to the service, which gives them an address. */
+/** Uploads files to the service. */
 export function createUploads(url: string, token: () => Promise<string | undefined>): Uploads {
   return {
-    upload: async (file, stopping): Promise<Uploaded> => {
-      const bearer = await token();
-      if (bearer === undefined) return { ok: false, final: false, reason: 'this Mac is not activated' };
+    upload: async (file, signal): Promise<UploadResult> => {
+      const deviceToken = await token();
+      if (deviceToken === undefined) return { ok: false, final: false, reason: 'this Mac is not activated' };
       const size = await stat(file.path).then(
         (found) => found.size,
         () => undefined,
       );
-      if (size === undefined) return { ok: false, final: true, reason: 'the file is gone' };
+      if (size === undefined) return { ok: false, final: true, reason: 'the file no longer exists' };
       try {
         const { statusCode, body } = await request(`${url}/mac/assets`, {
           method: 'POST',
           headers: {
-            authorization: `Bearer ${bearer}`,
+            authorization: `Bearer ${deviceToken}`,
             'content-type': file.mime,
             'content-length': String(size),
-            // Header values are ASCII; a name is not.
+            // Header values must be ASCII.
             'x-file-name': encodeURIComponent(file.name.toWellFormed()),
           },
           body: createReadStream(file.path),
-          signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopping]),
+          signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
         });
-        const answer: unknown = await body.json().catch(() => undefined);
-        if (statusCode === 201) return readUrl(answer);
-        return { ok: false, final: FINAL.has(statusCode), reason: `the service answered ${statusCode}` };
+        const json: unknown = await body.json().catch(() => undefined);
+        if (statusCode === 201) return readUrl(json);
+        const final = FINAL_STATUSES.has(statusCode);
+        return { ok: false, final, reason: `the service answered ${statusCode}` };
       } catch {
         return { ok: false, final: false, reason: 'the service cannot be reached' };
       }
@@ -43,9 +44,9 @@ export function createUploads(url: string, token: () => Promise<string | undefin
   };
 }
 
-function readUrl(answer: unknown): Uploaded {
-  const told = typeof answer === 'object' && answer !== null && 'url' in answer ? answer.url : undefined;
-  return typeof told === 'string'
-    ? { ok: true, url: told }
+function readUrl(json: unknown): UploadResult {
+  const url = typeof json === 'object' && json !== null && 'url' in json ? json.url : undefined;
+  return typeof url === 'string'
+    ? { ok: true, url }
     : { ok: false, final: false, reason: 'the service answered without a url' };
 }

@@ -6,20 +6,20 @@ import { EFFECTS } from '../../ports/messages/effects.ts';
 import type { Chat, StoredAttachment, StoredRow, StoredTapback } from '../../ports/messages/messages.ts';
 import { readTapbackCode } from '../../ports/messages/tapbacks.ts';
 
-/** Leaves room in the frame for everything else. */
+/** Leaves room for the other fields of the frame. */
 const MAX_TEXT_BYTES = MAX_FRAME_BYTES - 96 * 1024;
 const MAX_RECIPIENTS = 64;
-const MAX_SHORT = 256;
+const MAX_FIELD = 256;
 const MAX_DESCRIPTION = 1000;
 
-/** Rows that are news for the CRM. Own messages, notes of the program and updates of apps are not. */
-export function isNews(row: StoredRow): boolean {
+/** Whether a row is reported to the CRM. Outgoing messages, group events and app updates are not. */
+export function isReportable(row: StoredRow): boolean {
   if (!row.isMessage || row.fromMe || row.unsent || row.sender === undefined) return false;
   return row.tapback === undefined || readTapbackCode(row.tapback.type) !== undefined;
 }
 
-/** What the service is told about a row. `urls` are the addresses of its files, `durationMs` that of a recording. */
-export function describeMessage(
+/** Builds the frame for a row. `urls` are those of its uploaded files, `durationMs` is that of a voice message. */
+export function buildReceivedFrame(
   row: StoredRow,
   chat: Chat,
   urls: readonly string[],
@@ -30,7 +30,7 @@ export function describeMessage(
     guid: row.guid,
     sender: row.sender ?? '',
     service: row.service,
-    text: fitting(row.text),
+    text: truncate(row.text),
     sentAt: new Date(row.sentAt).toISOString(),
     chat: {
       id: chat.id,
@@ -43,8 +43,8 @@ export function describeMessage(
   };
 }
 
-/** As much of the text as a frame can carry; nothing that a person types comes near the limit. */
-function fitting(text: string): string {
+/** Truncates a text to the limits of a frame. */
+function truncate(text: string): string {
   let part = text.slice(0, MAX_TEXT_UNITS).toWellFormed();
   while (Buffer.byteLength(JSON.stringify(part)) > MAX_TEXT_BYTES) {
     part = part.slice(0, Math.floor(part.length * 0.9)).toWellFormed();
@@ -54,7 +54,7 @@ function fitting(text: string): string {
 
 type Content = Pick<MessageReceivedFrame, 'reaction' | 'sticker' | 'voice' | 'animation'>;
 
-/** At most one of them: a reaction with a sticker is a reaction, a recording with an effect a recording. */
+/** Returns at most one of the fields: a sticker reaction is a reaction, a voice message with an effect a voice message. */
 function contentOf(row: StoredRow, durationMs: number | undefined): Content {
   const [file] = row.attachments;
   if (row.tapback !== undefined) {
@@ -64,7 +64,7 @@ function contentOf(row: StoredRow, durationMs: number | undefined): Content {
   if (file?.isSticker === true) return { sticker: stickerOf(file) };
   if (row.isVoice) {
     const duration = durationMs === undefined ? {} : { duration_ms: Math.max(0, Math.round(durationMs)) };
-    return { voice: { ...duration, ...(file === undefined ? {} : { mime_type: short(file.mime) }) } };
+    return { voice: { ...duration, ...(file === undefined ? {} : { mime_type: shorten(file.mime) }) } };
   }
   return row.effect === undefined ? {} : { animation: animationOf(row.effect) };
 }
@@ -85,16 +85,16 @@ function reactionOf(
   if (tapback.kind === 'emoji') {
     return stored.emoji === undefined ? common : { ...common, emoji: stored.emoji };
   }
-  // The sticker's id is owed even when its file never came (F6): then the row's own target stands for it.
+  // F6 requires a sticker guid. Without the sticker's file the guid of the target is used.
   return { ...common, sticker: sticker === undefined ? { guid: stored.targetGuid } : stickerOf(sticker) };
 }
 
 function stickerOf(file: StoredAttachment): InboundSticker {
   const { description } = file;
   return {
-    guid: short(file.guid),
-    mime_type: short(file.mime),
-    name: short(file.name),
+    guid: shorten(file.guid),
+    mime_type: shorten(file.mime),
+    name: shorten(file.name),
     ...(description === undefined
       ? {}
       : { short_description: description.slice(0, MAX_DESCRIPTION).toWellFormed() }),
@@ -108,6 +108,6 @@ function animationOf(id: string): Animation {
   return { effect: id.split('.').at(-1)?.slice(0, 128) || 'unknown', kind };
 }
 
-function short(text: string): string {
-  return text.slice(0, MAX_SHORT).toWellFormed();
+function shorten(text: string): string {
+  return text.slice(0, MAX_FIELD).toWellFormed();
 }

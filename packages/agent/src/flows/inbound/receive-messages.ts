@@ -1,220 +1,236 @@
 import type { Clock } from '../../clock.ts';
 import type { Failpoint } from '../../failpoint.ts';
 import type { Log } from '../../log.ts';
-import type { PendingRow, Journal } from '../../ports/journal/journal.ts';
+import type { Journal, PendingRow } from '../../ports/journal/journal.ts';
 import type { LocalFile, Messages, StoredRow } from '../../ports/messages/messages.ts';
-import { describeMessage, isNews } from './build-received-frame.ts';
+import { buildReceivedFrame, isReportable } from './build-received-frame.ts';
+import { SerialByKey } from './serial-by-key.ts';
 
-export type Uploaded =
+export type UploadResult =
   | { readonly ok: true; readonly url: string }
-  /** `final`: this file will not be taken, now or later. */
+  /** `final`: the service will never accept this file. */
   | { readonly ok: false; readonly final: boolean; readonly reason: string };
 
-/** Gives a file an address that the CRM can open. */
+/** Uploads a file to the service, which returns a URL for the CRM. Makes one attempt and never rejects. */
 export interface Uploads {
-  upload(file: LocalFile, signal: AbortSignal): Promise<Uploaded>;
+  upload(file: LocalFile, signal: AbortSignal): Promise<UploadResult>;
 }
 
-export interface ReceiveSettings {
-  /** The store tells when it changes; this is for when it forgets to. */
+export interface ReceiverSettings {
+  /** Poll interval, for changes that the store did not announce. */
   readonly pollMs: number;
-  /** Messages writes a row before it files it under a chat. */
-  readonly filingWaitMs: number;
-  /** How long a message waits for its files before it goes without them. */
+  /** Messages inserts a row before it joins the row to a chat. */
+  readonly chatJoinTimeoutMs: number;
+  /** How long a message waits for its attachments before it is sent without them. */
   readonly attachmentWaitMs: number;
-  /** Older messages that appear suddenly are history that was synced, not news. */
+  /** Older messages come from a history sync and are not reported. */
   readonly maxAgeMs: number;
   readonly retryBaseMs: number;
   readonly retryCapMs: number;
 }
 
-export interface ReceiveParts {
+export interface ReceiverDeps {
   readonly messages: Messages;
   readonly journal: Journal;
   readonly uploads: Uploads;
   readonly clock: Clock;
   readonly log: Log;
   readonly failpoint: Failpoint;
-  readonly settings: ReceiveSettings;
+  readonly settings: ReceiverSettings;
+  /** Called when there are new frames in the outbox. */
   readonly onFrames: () => void;
 }
 
 const BATCH = 100;
 const RECHECK_MS = 250;
-const MOST_ATTEMPTS = 20;
+const MAX_RETRIES = 20;
 
 /**
- * Turns what arrives in the store into frames: each message once, in order within its chat. A row is noted in the
- * journal in the same write that moves the cursor past it, and leaves it in the same write that puts its frame into
- * the outbox, so no crash loses or doubles one. A message that waits for a file holds up its own chat and no other.
+ * Puts a frame into the outbox for every new message in the store, once and in order within its chat. One transaction moves
+ * the cursor past a row and makes the row pending; another one replaces the pending row by its frame. So a crash neither
+ * loses nor duplicates a message. A message that waits for an attachment blocks its own chat only.
  */
 export class Receiver {
-  readonly #parts: ReceiveParts;
+  readonly #deps: ReceiverDeps;
   readonly #stopping = new AbortController();
-  readonly #lanes = new Map<number, Promise<void>>();
+  readonly #byChat = new SerialByKey<number>();
   #unwatch: () => void = () => {};
   #running: Promise<void> | undefined;
   #changed = new AbortController();
-  #unfiledSince: { rowid: number; at: number } | undefined;
+  #withoutChat: { rowid: number; since: number } | undefined;
 
-  constructor(parts: ReceiveParts) {
-    this.#parts = parts;
+  constructor(deps: ReceiverDeps) {
+    this.#deps = deps;
   }
 
   start(): void {
-    const { messages, journal } = this.#parts;
+    const { messages, journal } = this.#deps;
     const { store } = messages;
-    // The first start of all begins with what comes from now on.
+    // The first start of all skips the messages that are already in the store.
     if (journal.inbox.cursor(store.identity()) === undefined) {
       journal.inbox.moveCursor(store.identity(), store.newestRowid());
     }
-    for (const held of journal.inbox.pending()) this.#enter(held);
+    for (const row of journal.inbox.pending()) this.#schedule(row);
     this.#unwatch = messages.watch(() => this.#changed.abort());
     this.#running = this.#run();
   }
 
-  /** Messages that were seen and are not in the outbox yet. */
-  waiting(): number {
-    return this.#parts.journal.inbox.pending().length;
+  /** Number of messages that were read and have no frame in the outbox yet. */
+  pendingCount(): number {
+    return this.#deps.journal.inbox.pending().length;
   }
 
   async stop(): Promise<void> {
     this.#unwatch();
     this.#stopping.abort();
     await this.#running;
-    await Promise.all(this.#lanes.values());
+    await this.#byChat.idle();
   }
 
   async #run(): Promise<void> {
-    const { clock, settings, log } = this.#parts;
+    const { clock, settings, log } = this.#deps;
     while (!this.#stopping.signal.aborted) {
       this.#changed = new AbortController();
       let wait = settings.pollMs;
       try {
         if (!this.#scan()) wait = RECHECK_MS;
       } catch (error) {
-        log.error({ err: error }, 'the message store could not be read; it is tried again');
+        log.error(
+          { event: 'inbound.store_not_readable', err: error },
+          'message store not readable, will retry',
+        );
       }
       await clock.sleep(wait, this.#untilChange());
     }
   }
 
-  /** False when a row has to be looked at again soon. */
+  /** Reads all new rows. Returns false when a row is not complete and must be read again soon. */
   #scan(): boolean {
-    const { messages, journal } = this.#parts;
+    const { messages, journal } = this.#deps;
     const { store } = messages;
     for (;;) {
       const rows = store.rowsAfter(journal.inbox.cursor(store.identity()) ?? store.newestRowid(), BATCH);
-      for (const row of rows) if (!this.#take(row, store.identity())) return false;
+      for (const row of rows) if (!this.#read(row, store.identity())) return false;
       if (rows.length < BATCH) return true;
     }
   }
 
-  #take(row: StoredRow, identity: string): boolean {
-    const { journal, clock, failpoint } = this.#parts;
+  #read(row: StoredRow, identity: string): boolean {
+    const { journal, clock, failpoint } = this.#deps;
     const now = clock.now();
-    if (isNews(row) && row.chatId === undefined && this.#mayStillBeFiled(row.rowid)) return false;
-    const held: PendingRow = { rowid: row.rowid, guid: row.guid, since: now };
-    const taken = journal.transaction(() => {
+    if (isReportable(row) && row.chatId === undefined && this.#mayStillGetChat(row.rowid)) return false;
+    const pending: PendingRow = { rowid: row.rowid, guid: row.guid, since: now };
+    const added = journal.transaction(() => {
       journal.inbox.moveCursor(identity, row.rowid);
-      // A row can be old news under a new number: a synced store numbers its messages anew.
+      // A known guid can reappear with a new row id after Messages rebuilt or synced its store.
       if (!this.#isWanted(row, now) || !journal.inbox.markSeen(row.guid, now)) return false;
-      journal.inbox.addPending(held);
+      journal.inbox.addPending(pending);
       return true;
     });
     failpoint('inbound.held');
-    if (taken) this.#enter(held, row.chatId);
+    if (added) this.#schedule(pending, row.chatId);
     return true;
   }
 
   #isWanted(row: StoredRow, now: number): boolean {
-    if (!isNews(row)) return false;
-    const { log, settings } = this.#parts;
+    if (!isReportable(row)) return false;
+    const { log, settings } = this.#deps;
     if (row.chatId === undefined) {
-      log.warn({ guid: row.guid }, 'a message was never filed under a chat and is left out');
+      log.warn({ event: 'inbound.skipped_without_chat', guid: row.guid }, 'message without a chat skipped');
       return false;
     }
     if (now - row.sentAt > settings.maxAgeMs) {
-      log.warn({ guid: row.guid }, 'an old message appeared, probably by a sync, and is left out');
+      log.warn({ event: 'inbound.skipped_too_old', guid: row.guid }, 'old message skipped');
       return false;
     }
     return true;
   }
 
-  #mayStillBeFiled(rowid: number): boolean {
-    const { clock, settings } = this.#parts;
-    if (this.#unfiledSince?.rowid !== rowid) this.#unfiledSince = { rowid, at: clock.monotonic() };
-    return clock.monotonic() - this.#unfiledSince.at < settings.filingWaitMs;
+  #mayStillGetChat(rowid: number): boolean {
+    const { clock, settings } = this.#deps;
+    if (this.#withoutChat?.rowid !== rowid) this.#withoutChat = { rowid, since: clock.monotonic() };
+    return clock.monotonic() - this.#withoutChat.since < settings.chatJoinTimeoutMs;
   }
 
-  /** Each chat is a lane of its own; within it, one message after the other. */
-  #enter(held: PendingRow, chatId?: number): void {
-    const lane = chatId ?? this.#parts.messages.store.row(held.rowid)?.chatId ?? 0;
-    const before = this.#lanes.get(lane) ?? Promise.resolve();
-    const after = before
-      .then(() => this.#deliverAtLast(held))
-      .catch((error: unknown) => {
-        this.#parts.log.error({ err: error, guid: held.guid }, 'an inbound message waits for the next start');
-      })
-      .finally(() => {
-        if (this.#lanes.get(lane) === after) this.#lanes.delete(lane);
-      });
-    this.#lanes.set(lane, after);
+  #schedule(pending: PendingRow, chatId?: number): void {
+    const { messages, log } = this.#deps;
+    const chat = chatId ?? messages.store.row(pending.rowid)?.chatId ?? 0;
+    this.#byChat.run(
+      chat,
+      () => this.#deliverWithRetries(pending),
+      (error) =>
+        log.error(
+          { event: 'inbound.postponed', err: error, guid: pending.guid },
+          'inbound message not saved, postponed to the next start',
+        ),
+    );
   }
 
-  /** Trouble such as a full disk passes; until then the chat waits, so that its order stays. */
-  async #deliverAtLast(held: PendingRow): Promise<void> {
-    const { log } = this.#parts;
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+  /** Retries failures such as a full disk. Later messages of the chat wait, to keep their order. */
+  async #deliverWithRetries(pending: PendingRow): Promise<void> {
+    const { log } = this.#deps;
+    for (let attempt = 0; attempt < MAX_RETRIES; attempt += 1) {
       try {
-        return await this.#deliver(held);
+        return await this.#deliver(pending);
       } catch (error) {
-        log.error({ err: error, guid: held.guid, attempt }, 'an inbound message could not be kept');
-        await this.#pause(attempt);
+        log.error(
+          { event: 'inbound.not_saved', err: error, guid: pending.guid, attempt },
+          'inbound message not saved, will retry',
+        );
+        await this.#backoff(attempt);
       }
     }
-    await this.#deliver(held);
+    await this.#deliver(pending);
   }
 
-  async #deliver(held: PendingRow): Promise<void> {
-    const { messages, journal, clock, failpoint, onFrames, log } = this.#parts;
-    const row = await this.#whenComplete(held);
+  async #deliver(pending: PendingRow): Promise<void> {
+    const { messages, journal, clock, failpoint, onFrames, log } = this.#deps;
+    const row = await this.#whenComplete(pending);
     if (row === undefined) return;
     const chat = row === 'gone' ? undefined : messages.store.chat(row.chatId ?? 0);
     if (row === 'gone' || chat === undefined) {
-      journal.inbox.removePending(held.rowid);
+      journal.inbox.removePending(pending.rowid);
       return;
     }
     const urls = await this.#uploadAll(row);
     if (urls === undefined) return;
     const [file] = row.attachments;
     const duration = row.isVoice && file !== undefined ? messages.audioDuration(file) : undefined;
-    const frame = describeMessage(row, chat, urls, duration);
+    const frame = buildReceivedFrame(row, chat, urls, duration);
     failpoint('inbound.before');
     journal.durableTransaction(() => {
       journal.outbox.put(frame, clock.now());
-      journal.inbox.removePending(held.rowid);
+      journal.inbox.removePending(pending.rowid);
     });
     failpoint('inbound.after');
     log.info(
-      { guid: row.guid, chatId: chat.id, service: row.service, files: urls.length },
+      {
+        event: 'inbound.message_received',
+        guid: row.guid,
+        chatId: chat.id,
+        service: row.service,
+        files: urls.length,
+      },
       'message received',
     );
     onFrames();
   }
 
-  /** Waits for late files. Undefined when the agent stops first. */
-  async #whenComplete(held: PendingRow): Promise<StoredRow | 'gone' | undefined> {
-    const { messages, clock, settings, log } = this.#parts;
+  /** Waits for late attachments. Resolves with undefined when the agent stops first. */
+  async #whenComplete(pending: PendingRow): Promise<StoredRow | 'gone' | undefined> {
+    const { messages, clock, settings, log } = this.#deps;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const row = messages.store.row(held.rowid);
-      if (row?.guid !== held.guid || !isNews(row)) return 'gone';
+      const row = messages.store.row(pending.rowid);
+      if (row?.guid !== pending.guid || !isReportable(row)) return 'gone';
       const missing = row.expectsAttachments && row.attachments.length === 0;
       if (!missing && row.attachments.every((file) => file.ready)) return row;
-      const left = held.since + settings.attachmentWaitMs - clock.now();
+      const left = pending.since + settings.attachmentWaitMs - clock.now();
       if (left <= 0) {
-        log.warn({ guid: row.guid }, 'a file did not arrive in time; the message goes without it');
+        log.warn(
+          { event: 'inbound.attachment_timeout', guid: row.guid },
+          'attachment not downloaded in time, message sent without it',
+        );
         return row;
       }
       await clock.sleep(Math.min(RECHECK_MS, left), signal);
@@ -222,38 +238,41 @@ export class Receiver {
     return undefined;
   }
 
-  /** A file that is refused for good is left out; any other trouble is waited out. Undefined when the agent stops. */
+  /** Returns the URLs of the uploaded files, without those the service rejects. Resolves with undefined when the agent stops. */
   async #uploadAll(row: StoredRow): Promise<string[] | undefined> {
-    const { log } = this.#parts;
+    const { log } = this.#deps;
     const urls: string[] = [];
     for (const { path, name, mime, ready } of row.attachments) {
       if (!ready || path === undefined) continue;
-      const uploaded = await this.#uploadOne({ path, name, mime });
+      const uploaded = await this.#uploadWithRetries({ path, name, mime });
       if (uploaded === undefined) return undefined;
       if (uploaded.ok) urls.push(uploaded.url);
       else
         log.warn(
-          { guid: row.guid, reason: uploaded.reason },
-          'a file was refused; the message goes without it',
+          { event: 'assets.upload_rejected', guid: row.guid, reason: uploaded.reason },
+          'attachment rejected, message sent without it',
         );
     }
     return urls;
   }
 
-  async #uploadOne(file: LocalFile): Promise<Uploaded | undefined> {
-    const { uploads, log } = this.#parts;
+  async #uploadWithRetries(file: LocalFile): Promise<UploadResult | undefined> {
+    const { uploads, log } = this.#deps;
     const { signal } = this.#stopping;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const uploaded = await uploads.upload(file, signal);
       if (uploaded.ok || uploaded.final) return uploaded;
-      log.warn({ reason: uploaded.reason, attempt }, 'a file could not be handed over; it is tried again');
-      await this.#pause(attempt);
+      log.warn(
+        { event: 'assets.upload_failed', reason: uploaded.reason, attempt },
+        'attachment upload failed, will retry',
+      );
+      await this.#backoff(attempt);
     }
     return undefined;
   }
 
-  async #pause(attempt: number): Promise<void> {
-    const { clock, settings } = this.#parts;
+  async #backoff(attempt: number): Promise<void> {
+    const { clock, settings } = this.#deps;
     const bound = Math.min(settings.retryCapMs, settings.retryBaseMs * 2 ** Math.min(attempt, 20));
     await clock.sleep(bound / 2 + (Math.random() * bound) / 2, this.#stopping.signal);
   }
