@@ -12,7 +12,8 @@ import { journalPath, lockDataDir, makeDataDir } from './edges/data-dir.ts';
 import { createUploads } from './edges/uploads.ts';
 import { openControlPort } from './edges/control-port/control-port.ts';
 import { createDownloads } from './edges/downloads/downloads.ts';
-import { Enrolment, stableDeviceId } from './edges/enrolment/enrolment.ts';
+import { stableDeviceId } from './edges/enrolment/device-id.ts';
+import { Enrolment } from './edges/enrolment/enrolment.ts';
 import type { LinkSettings, LinkState } from './edges/link/link.ts';
 import { Link } from './edges/link/link.ts';
 import { ScratchFolder } from './edges/scratch.ts';
@@ -78,7 +79,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
     const enrolment = await createEnrolment(config, log);
     const link = new Link({
       url: config.url,
-      credentials: enrolment,
+      credentials: { token: () => enrolment.token(), renew: () => enrolment.activate() },
       outbox: journal.outbox,
       clock,
       log,
@@ -110,7 +111,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
     const receiver = new Receiver({
       messages,
       journal,
-      uploads: createUploads(config.url, () => enrolment.keptToken()),
+      uploads: createUploads(config.url, () => enrolment.savedToken()),
       clock,
       log,
       failpoint,

@@ -23,7 +23,7 @@ export async function activate(settings: Settings, output: Output): Promise<numb
 export async function deactivate(settings: Settings, output: Output): Promise<number> {
   const enrolment = await enrolmentOf(settings, output);
   if (enrolment === undefined) return EXIT.configuration;
-  if ((await enrolment.keptToken()) === undefined) {
+  if ((await enrolment.savedToken()) === undefined) {
     output.problem('This Mac is not activated with that service; there is nothing to give back.');
     return EXIT.failed;
   }

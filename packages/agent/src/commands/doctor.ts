@@ -4,7 +4,7 @@ import { request } from 'undici';
 
 import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
-import { tokenPath } from '../edges/enrolment/enrolment.ts';
+import { tokenPath } from '../edges/enrolment/token-file.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
 import { openJournal } from '../ports/journal/journal-sqlite.ts';

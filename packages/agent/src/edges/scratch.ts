@@ -3,20 +3,20 @@ import { basename, join } from 'node:path';
 
 import type { Scratch } from '../flows/outbound/job-deps.ts';
 
-/** A folder for the files of one job, made when the first is written and removed with `clear`. */
+/** A temporary folder for the files of one job. Created on first use, deleted by `clear`. */
 export class ScratchFolder implements Scratch {
   readonly #parent: string;
-  #made: Promise<string> | undefined;
+  #created: Promise<string> | undefined;
 
   constructor(parent: string) {
     this.#parent = parent;
   }
 
   folder(): Promise<string> {
-    this.#made ??= mkdir(this.#parent, { recursive: true, mode: 0o700 }).then(() =>
+    this.#created ??= mkdir(this.#parent, { recursive: true, mode: 0o700 }).then(() =>
       mkdtemp(join(this.#parent, 'job-')),
     );
-    return this.#made;
+    return this.#created;
   }
 
   async write(name: string, bytes: Uint8Array): Promise<string> {
@@ -30,6 +30,6 @@ export class ScratchFolder implements Scratch {
   }
 
   async clear(): Promise<void> {
-    if (this.#made !== undefined) await rm(await this.#made, { recursive: true, force: true });
+    if (this.#created !== undefined) await rm(await this.#created, { recursive: true, force: true });
   }
 }

@@ -63,14 +63,14 @@ describe('addresses', () => {
     },
   );
 
-  it('private ranges stay private however an IPv4 address is dressed as IPv6', () => {
+  it('a private IPv4 address is not public in any IPv6 notation', () => {
     const octet = fc.integer({ min: 0, max: 255 });
     fc.assert(
       fc.property(fc.constantFrom(10, 127), octet, octet, octet, (a, b, c, d) => {
         const hex = [a, b, c, d].map((byte) => byte.toString(16).padStart(2, '0'));
         const pair = `${hex[0]}${hex[1]}:${hex[2]}${hex[3]}`;
-        for (const dressed of [`::ffff:${pair}`, `64:ff9b::${pair}`, `2002:${pair}::`, `::${pair}`]) {
-          expect(isPublicAddress(dressed)).toBe(false);
+        for (const address of [`::ffff:${pair}`, `64:ff9b::${pair}`, `2002:${pair}::`, `::${pair}`]) {
+          expect(isPublicAddress(address)).toBe(false);
         }
       }),
     );

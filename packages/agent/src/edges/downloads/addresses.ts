@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Everything that is not the public Internet, by the registries of special-purpose addresses. */
+/** Not public, by the IANA special-purpose address registries. */
 const NOT_PUBLIC_4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -22,7 +22,7 @@ const NOT_PUBLIC_4 = [
   ['240.0.0.0', 4],
 ] as const;
 
-/** Within 2000::/3, outside of which nothing is public anyway. */
+/** Exceptions within 2000::/3. Everything outside of it is not public. */
 const NOT_PUBLIC_6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -43,8 +43,8 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * Whether a connection to this address leaves for the public Internet. IPv6 is judged by what is allowed: mapped and
- * translated IPv4 (`::ffff:`, `64:ff9b::`), unique-local, link-local and multicast all lie outside of it.
+ * Whether an address is on the public Internet. For IPv6 this is an allow list: mapped and translated IPv4 (`::ffff:`,
+ * `64:ff9b::`), unique-local, link-local and multicast addresses are outside of it.
  */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);

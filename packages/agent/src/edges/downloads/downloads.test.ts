@@ -14,11 +14,11 @@ afterEach(() => undo.run());
 const LIMITS = { maxBytes: 1000, timeoutMs: 60_000 };
 const open = createDownloads({ allowLoopback: true });
 
-/** Notices every connection, whatever is said on it. */
-async function canary(host = '127.0.0.1', wanted = 0): Promise<{ port: number; touched: () => number }> {
-  let touched = 0;
+/** A server that counts connections. */
+async function canary(host = '127.0.0.1', wanted = 0): Promise<{ port: number; connections: () => number }> {
+  let connections = 0;
   const server = createServer((socket) => {
-    touched += 1;
+    connections += 1;
     socket.destroy();
   });
   server.listen(wanted, host);
@@ -28,11 +28,14 @@ async function canary(host = '127.0.0.1', wanted = 0): Promise<{ port: number; t
     await once(server, 'close');
   });
   const address = server.address();
-  return { port: typeof address === 'object' && address !== null ? address.port : 0, touched: () => touched };
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    connections: () => connections,
+  };
 }
 
 describe('a download', () => {
-  it('lands in the folder with its bytes, name and kind', async () => {
+  it('is saved with its bytes, name and MIME type', async () => {
     const folder = await tempDir(undo);
     const files = await serveFiles(undo, (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('hello');
@@ -42,7 +45,7 @@ describe('a download', () => {
     if (downloaded.ok) expect(await readFile(downloaded.file.path, 'utf8')).toBe('hello');
   });
 
-  it('follows three redirects and no fourth', async () => {
+  it('follows at most three redirects', async () => {
     const folder = await tempDir(undo);
     const files = await serveFiles(undo, (request, response) => {
       const left = Number(request.url?.slice(1));
@@ -53,13 +56,13 @@ describe('a download', () => {
     expect(await open.fetch(`${files.url}/4`, folder, LIMITS)).toMatchObject({ ok: false, reason: 'failed' });
   });
 
-  it('ends at the limit of size, told or not, and leaves nothing behind', async () => {
+  it('stops at the size limit, with and without Content-Length, and leaves no file', async () => {
     const folder = await tempDir(undo);
     const files = await serveFiles(undo, (request, response) => {
-      if (request.url === '/told') response.writeHead(200, { 'content-length': 5000 });
+      if (request.url === '/declared') response.writeHead(200, { 'content-length': 5000 });
       response.end(Buffer.alloc(5000));
     });
-    for (const path of ['/told', '/untold']) {
+    for (const path of ['/declared', '/undeclared']) {
       expect(await open.fetch(files.url + path, folder, LIMITS)).toMatchObject({
         ok: false,
         reason: 'too-large',
@@ -68,7 +71,7 @@ describe('a download', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('ends at the limit of time, also when bytes trickle', async () => {
+  it('stops at the time limit, also when bytes trickle', async () => {
     const folder = await tempDir(undo);
     const files = await serveFiles(undo, (request, response) => {
       if (request.url === '/mute') return;
@@ -84,14 +87,14 @@ describe('a download', () => {
     }
   });
 
-  it.each([204, 404, 500, 304])('%s is a failure unless it is a success', async (status) => {
+  it.each([204, 404, 500, 304])('status %s fails unless it is 2xx', async (status) => {
     const folder = await tempDir(undo);
     const files = await serveFiles(undo, (_request, response) => void response.writeHead(status).end());
     const downloaded = await open.fetch(`${files.url}/x`, folder, LIMITS);
     expect(downloaded.ok).toBe(status === 204);
   });
 
-  it('refuses what was compressed against the request: a few bytes could become gigabytes', async () => {
+  it('rejects a compressed response, which could expand to gigabytes', async () => {
     const folder = await tempDir(undo);
     const files = await serveFiles(undo, (_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
@@ -100,10 +103,10 @@ describe('a download', () => {
   });
 });
 
-describe('T13 no private address is ever connected to', () => {
+describe('T13 a private address is never connected to', () => {
   const closed = createDownloads({ allowLoopback: false });
 
-  it('not by its number, in any spelling', async () => {
+  it('by its number, in any notation', async () => {
     const folder = await tempDir(undo);
     const four = await canary();
     const spellings = [
@@ -131,10 +134,10 @@ describe('T13 no private address is ever connected to', () => {
         });
       }
     }
-    expect(four.touched()).toBe(0);
+    expect(four.connections()).toBe(0);
   });
 
-  it('not by a name that resolves to one, alone or among others', async () => {
+  it('by a name that resolves to it, alone or among public addresses', async () => {
     const folder = await tempDir(undo);
     const watch = await canary();
     for (const addresses of [
@@ -151,39 +154,39 @@ describe('T13 no private address is ever connected to', () => {
     expect(await closed.fetch(`https://localhost:${watch.port}/`, folder, LIMITS)).toMatchObject({
       reason: 'forbidden',
     });
-    expect(watch.touched()).toBe(0);
+    expect(watch.connections()).toBe(0);
   });
 
-  it('not by a name that changes its mind: it is asked once, and that answer holds', async () => {
+  it('by DNS rebinding: the name is resolved once', async () => {
     const folder = await tempDir(undo);
-    const judged = await serveFiles(undo, (_request, response) => void response.end('judged'));
-    const trap = await canary('127.0.0.2', judged.port);
+    const checked = await serveFiles(undo, (_request, response) => void response.end('checked'));
+    const trap = await canary('127.0.0.2', checked.port);
     const answers = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2']];
-    let asked = 0;
+    let lookups = 0;
     const resolve = (): Promise<string[]> => {
-      asked += 1;
-      return Promise.resolve(answers[asked - 1] ?? []);
+      lookups += 1;
+      return Promise.resolve(answers[lookups - 1] ?? []);
     };
     const rebinding = createDownloads({ allowLoopback: true, resolve });
-    expect(await rebinding.fetch(`http://rebind.example.com:${judged.port}/x`, folder, LIMITS)).toMatchObject(
-      {
-        ok: true,
-      },
-    );
-    expect(asked).toBe(1);
-    expect(trap.touched()).toBe(0);
+    expect(
+      await rebinding.fetch(`http://rebind.example.com:${checked.port}/x`, folder, LIMITS),
+    ).toMatchObject({
+      ok: true,
+    });
+    expect(lookups).toBe(1);
+    expect(trap.connections()).toBe(0);
   });
 
-  it('the connection goes to the address that was judged, whatever the name means by then', async () => {
+  it('by a second lookup: the connection goes to the address that was checked', async () => {
     const folder = await tempDir(undo);
-    const files = await serveFiles(undo, (_request, response) => void response.end('judged'));
+    const files = await serveFiles(undo, (_request, response) => void response.end('checked'));
     const downloads = createDownloads({ allowLoopback: true, resolve: () => Promise.resolve(['127.0.0.1']) });
-    // No DNS knows this name: only the pinned address can have answered.
+    // This name does not resolve: only the pinned address can have answered.
     const url = `http://no-such-host.invalid:${files.port}/a.txt`;
     expect(await downloads.fetch(url, folder, LIMITS)).toMatchObject({ ok: true });
   });
 
-  it('not by a redirect', async () => {
+  it('by a redirect', async () => {
     const folder = await tempDir(undo);
     const watch = await canary('127.0.0.2');
     const private4 = ['10.0.0.1', '192.168.1.1', '169.254.169.254', '[fd00::1]', '[::ffff:10.0.0.1]'];
@@ -202,10 +205,10 @@ describe('T13 no private address is ever connected to', () => {
       const downloaded = await open.fetch(`${files.url}/${index}`, folder, LIMITS);
       expect(downloaded, target).toMatchObject({ ok: false, reason: 'forbidden' });
     }
-    expect(watch.touched()).toBe(0);
+    expect(watch.connections()).toBe(0);
   });
 
-  it('with loopback opened, other private addresses stay closed and http stays on this machine', async () => {
+  it('when only loopback is allowed, and http is used only for loopback', async () => {
     const folder = await tempDir(undo);
     for (const url of [
       'http://8.8.8.8/x',

@@ -11,26 +11,24 @@ import { pipeline } from 'node:stream/promises';
 
 import { Agent, request } from 'undici';
 
-import type { DownloadResult, DownloadLimits, Downloads } from '../../flows/outbound/job-deps.ts';
+import type { DownloadLimits, DownloadResult, Downloads } from '../../flows/outbound/job-deps.ts';
 import { isLoopbackAddress, isPublicAddress } from './addresses.ts';
 import { fileNameOf, mimeOf } from './file-names.ts';
 
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface DownloadOptions {
-  /** For tests and the demo: loopback, also by http. Nothing else that is private. */
+  /** Also allows loopback addresses, over http too. For tests and the demo. */
   readonly allowLoopback: boolean;
   readonly resolve?: Resolve;
-  /** A certificate authority of a test's own. */
-  readonly ca?: string;
 }
 
 const MAX_REDIRECTS = 3;
 
 /**
- * Fetches what strangers ask a Mac to fetch (T13). A name is resolved once, every address it has must be public, and
- * the connection goes to exactly the address that was judged: a second answer of the DNS cannot change it. The same
- * holds for each redirect.
+ * Downloads from untrusted URLs without reaching private networks (T13). The host name is resolved once, all its addresses
+ * must be public, and the connection is pinned to those addresses, so that DNS rebinding has no effect. Every redirect is
+ * checked the same way.
  */
 export function createDownloads(options: DownloadOptions): Downloads {
   const resolve = options.resolve ?? resolveAll;
@@ -38,60 +36,66 @@ export function createDownloads(options: DownloadOptions): Downloads {
     fetch: async (url, folder, limits) => {
       const signal = AbortSignal.timeout(limits.timeoutMs);
       try {
-        return await follow(url, folder, limits, { ...options, resolve, signal });
+        return await followRedirects(url, folder, limits, { ...options, resolve, signal });
       } catch (error) {
-        if (error instanceof TooLarge) {
-          return fail('too-large', `it is larger than ${Math.floor(limits.maxBytes / 1024 / 1024)} MB`);
+        if (error instanceof FileTooLargeError) {
+          return fail('too-large', `the file is larger than ${Math.floor(limits.maxBytes / 1024 / 1024)} MB`);
         }
-        if (signal.aborted) return fail('timeout', `it did not arrive within ${limits.timeoutMs / 1000} s`);
-        return fail('failed', `the network failed (${codeOf(error)})`);
+        if (signal.aborted)
+          return fail('timeout', `the download took longer than ${limits.timeoutMs / 1000} s`);
+        return fail('failed', `the connection failed (${codeOf(error)})`);
       }
     },
   };
 }
 
-interface Fetching extends DownloadOptions {
+interface DownloadContext extends DownloadOptions {
   readonly resolve: Resolve;
   readonly signal: AbortSignal;
 }
 
 type Failed = Extract<DownloadResult, { ok: false }>;
 
-class TooLarge extends Error {}
+class FileTooLargeError extends Error {
+  override readonly name = 'FileTooLargeError';
+}
 
-async function follow(
+async function followRedirects(
   first: string,
   folder: string,
   limits: DownloadLimits,
-  fetching: Fetching,
+  context: DownloadContext,
 ): Promise<DownloadResult> {
   let url = URL.parse(first);
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-    if (url === null) return fail('forbidden', 'the address is not a URL');
-    const addresses = await judge(url, fetching);
+    if (url === null) return fail('forbidden', 'the URL is invalid');
+    const addresses = await allowedAddresses(url, context);
     if ('ok' in addresses) return addresses;
-    const answer = await get(url, addresses, folder, limits, fetching);
-    if (!('redirect' in answer)) return answer;
-    url = URL.parse(answer.redirect, url.href);
+    const result = await get(url, addresses, folder, limits, context);
+    if (!('redirect' in result)) return result;
+    url = URL.parse(result.redirect, url.href);
   }
-  return fail('failed', `it was redirected more than ${MAX_REDIRECTS} times`);
+  return fail('failed', `more than ${MAX_REDIRECTS} redirects`);
 }
 
-/** The addresses to which a connection for this URL may go. */
-async function judge(url: URL, { allowLoopback, resolve, signal }: Fetching): Promise<string[] | Failed> {
+/** Returns the addresses that may be connected to for this URL. */
+async function allowedAddresses(
+  url: URL,
+  { allowLoopback, resolve, signal }: DownloadContext,
+): Promise<string[] | Failed> {
   if (url.protocol !== 'https:' && !(allowLoopback && url.protocol === 'http:')) {
-    return fail('forbidden', 'only https addresses are fetched');
+    return fail('forbidden', 'the URL is not https');
   }
   if (url.username !== '' || url.password !== '') {
-    return fail('forbidden', 'the address carries a user name or a password');
+    return fail('forbidden', 'the URL contains a user name or a password');
   }
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) === 0 ? await abortable(resolve(host), signal) : [host];
-  if (addresses.length === 0) return fail('failed', 'its host has no address');
+  if (addresses.length === 0) return fail('failed', 'the host has no address');
   const allowed = (address: string): boolean =>
     isLoopbackAddress(address) ? allowLoopback : url.protocol === 'https:' && isPublicAddress(address);
   if (!addresses.every(allowed)) {
-    return fail('forbidden', 'its host is not on the public Internet');
+    return fail('forbidden', 'the host is not on the public Internet');
   }
   return [...addresses];
 }
@@ -101,10 +105,10 @@ async function get(
   addresses: readonly string[],
   folder: string,
   limits: DownloadLimits,
-  { signal, ca }: Fetching,
+  { signal }: DownloadContext,
 ): Promise<DownloadResult | { readonly redirect: string }> {
   const agent = new Agent({
-    connect: { lookup: pinnedTo(addresses), ...(ca === undefined ? {} : { ca }) },
+    connect: { lookup: pinnedTo(addresses) },
     pipelining: 0,
     maxHeaderSize: 16 * 1024,
   });
@@ -118,11 +122,11 @@ async function get(
     if (statusCode >= 300 && statusCode < 400 && typeof location === 'string') {
       return { redirect: location };
     }
-    if (statusCode < 200 || statusCode > 299) return fail('failed', `its server answered ${statusCode}`);
+    if (statusCode < 200 || statusCode > 299) return fail('failed', `the server answered ${statusCode}`);
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
-      return fail('failed', 'its server compressed it although it was not asked to');
+      return fail('failed', 'the server compressed the file although the request forbids it');
     }
-    if (Number(headers['content-length'] ?? 0) > limits.maxBytes) throw new TooLarge();
+    if (Number(headers['content-length'] ?? 0) > limits.maxBytes) throw new FileTooLargeError();
     const name = fileNameOf(url, headers['content-disposition'], headers['content-type']);
     const path = await save(body, folder, name, limits.maxBytes, signal);
     return { ok: true, file: { path, name, mime: mimeOf(name, headers['content-type']) } };
@@ -131,7 +135,7 @@ async function get(
   }
 }
 
-/** Whatever the name would resolve to now, these are the addresses that were judged. */
+/** A lookup that ignores DNS and returns the addresses that were checked. */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   return (_host, options, callback) => {
     const found = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -147,15 +151,15 @@ async function save(
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<string> {
-  // A folder for each file: two attachments may have the same name, and Messages shows the name.
-  const own = join(folder, randomUUID());
-  await mkdir(own, { recursive: true, mode: 0o700 });
-  const path = join(own, name);
+  // A subfolder per file: two attachments may have the same name, and Messages shows the name.
+  const subfolder = join(folder, randomUUID());
+  await mkdir(subfolder, { recursive: true, mode: 0o700 });
+  const path = join(subfolder, name);
   let received = 0;
   const counted = new Transform({
     transform: (chunk: Buffer, _encoding, callback) => {
       received += chunk.byteLength;
-      if (received > maxBytes) callback(new TooLarge());
+      if (received > maxBytes) callback(new FileTooLargeError());
       else callback(null, chunk);
     },
   });
@@ -163,7 +167,7 @@ async function save(
     await pipeline(body, counted, createWriteStream(path, { mode: 0o600 }), { signal });
     return path;
   } catch (error) {
-    await rm(own, { recursive: true, force: true });
+    await rm(subfolder, { recursive: true, force: true });
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { fileNameOf, mimeOf } from './file-names.ts';
 
 const at = (path: string): URL => new URL(path, 'https://files.example.com');
 
-describe('the name of a fetched file', () => {
+describe('the name of a downloaded file', () => {
   it.each([
     ['/a/photo.jpg?x=1', undefined, undefined, 'photo.jpg'],
     ['/a/photo', undefined, 'image/png', 'photo.png'],
@@ -22,7 +22,7 @@ describe('the name of a fetched file', () => {
     expect(fileNameOf(at(path), disposition, type)).toBe(name);
   });
 
-  it('never is a path, hidden or empty, whatever the server says', () => {
+  it('is never a path, hidden or empty', () => {
     fc.assert(
       fc.property(fc.string({ unit: ANY_CHARACTER }), fc.string(), (disposition, type) => {
         const name = fileNameOf(at('/x'), `attachment; filename="${disposition}"`, type);
@@ -34,7 +34,7 @@ describe('the name of a fetched file', () => {
     );
   });
 
-  it('the kind comes from the server, else from the name', () => {
+  it('the MIME type comes from the server, else from the extension', () => {
     expect(mimeOf('a.png', 'image/webp; charset=x')).toBe('image/webp');
     expect(mimeOf('a.M4A', 'application/octet-stream')).toBe('audio/mp4');
     expect(mimeOf('a', 'no type')).toBe('application/octet-stream');

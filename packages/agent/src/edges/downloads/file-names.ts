@@ -1,4 +1,4 @@
-/** The kinds of files that people send each other; anything else is `application/octet-stream`. */
+/** MIME types by extension. All others are `application/octet-stream`. */
 const TYPES: Readonly<Record<string, string>> = {
   jpg: 'image/jpeg',
   jpeg: 'image/jpeg',
@@ -27,37 +27,38 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 const MAX_NAME = 120;
-const UNSPOKEN = 'application/octet-stream';
+const UNKNOWN_TYPE = 'application/octet-stream';
 
-/** A name that is safe as a file's, from the header, else from the address; never a path, never hidden. */
+/** Returns a safe file name from the `Content-Disposition` header, else from the URL. Never a path, never a hidden file. */
 export function fileNameOf(url: URL, disposition: unknown, contentType: unknown): string {
-  const told = fromDisposition(disposition) ?? decoded(url.pathname.split('/').at(-1) ?? '');
-  const name = safe(told) || 'attachment';
+  const given = fromDisposition(disposition) ?? decode(url.pathname.split('/').at(-1) ?? '');
+  const name = sanitize(given) || 'attachment';
   if (/\.[A-Za-z0-9]{1,8}$/.test(name)) return name;
   const extension = extensionOf(mimeType(contentType));
   return extension === undefined ? name : `${name}.${extension}`;
 }
 
+/** Returns the type in the `Content-Type` header, or the one of the extension if the header is generic. */
 export function mimeOf(name: string, contentType: unknown): string {
-  const told = mimeType(contentType);
-  if (told !== undefined && told !== UNSPOKEN && told !== 'binary/octet-stream') return told;
-  return TYPES[name.split('.').at(-1)?.toLowerCase() ?? ''] ?? UNSPOKEN;
+  const given = mimeType(contentType);
+  if (given !== undefined && given !== UNKNOWN_TYPE && given !== 'binary/octet-stream') return given;
+  return TYPES[name.split('.').at(-1)?.toLowerCase() ?? ''] ?? UNKNOWN_TYPE;
 }
 
 function fromDisposition(header: unknown): string | undefined {
   if (typeof header !== 'string' || header.length > 2000) return undefined;
   const encoded = /filename\*\s*=\s*utf-8''([^;\s]+)/i.exec(header)?.[1];
-  if (encoded !== undefined) return decoded(encoded);
+  if (encoded !== undefined) return decode(encoded);
   return /filename\s*=\s*"([^"]*)"/i.exec(header)?.[1] ?? /filename\s*=\s*([^;\s]+)/i.exec(header)?.[1];
 }
 
-function safe(name: string): string {
+function sanitize(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
   const printable = last.replaceAll(/[\p{Cc}\p{Cf}:]/gu, '').replace(/^[.\s]+/, '');
   return printable.length <= MAX_NAME ? printable.trim() : printable.slice(-MAX_NAME).trim();
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
