@@ -8,65 +8,69 @@ import { asDeviceId } from '@footbridge/protocol/ids';
 import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { AgentConfig } from './config/config.ts';
-import { journalPath, lockDataDir, makeDataDir } from './edges/data-dir.ts';
-import { createUploads } from './edges/uploads.ts';
+import { AGENT_VERSION } from './config/version.ts';
 import { openControlPort } from './edges/control-port/control-port.ts';
+import { journalPath, lockDataDir, makeDataDir } from './edges/data-dir.ts';
 import { createDownloads } from './edges/downloads/downloads.ts';
 import { stableDeviceId } from './edges/enrolment/device-id.ts';
 import { Enrolment } from './edges/enrolment/enrolment.ts';
-import type { LinkSettings, LinkState } from './edges/link/link.ts';
-import { Link } from './edges/link/link.ts';
 import { ScratchFolder } from './edges/scratch.ts';
+import { createUploads } from './edges/uploads.ts';
+import { WebSocketSession } from './edges/websocket-session.ts';
+import type { SessionSettings } from './edges/websocket-session.ts';
 import { NoEngineError } from './errors.ts';
 import { noFailpoints } from './failpoint.ts';
 import type { Failpoint } from './failpoint.ts';
 import { Receiver } from './flows/inbound/receive-messages.ts';
+import { readLinkState, recordLinkState } from './flows/link/link-state.ts';
+import type { LinkState } from './flows/link/link-state.ts';
+import { Link } from './flows/link/link.ts';
+import type { LinkSettings } from './flows/link/link.ts';
 import { capabilitiesOf } from './flows/outbound/capabilities.ts';
+import type { Downloads } from './flows/outbound/job-deps.ts';
 import type { Outcome } from './flows/outbound/outcome.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
+import { Queue } from './flows/outbound/queue.ts';
 import { stepsOf } from './flows/outbound/steps.ts';
-import type { Downloads } from './flows/outbound/job-deps.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { Log } from './log.ts';
 import { openJournal } from './ports/journal/journal-sqlite.ts';
 import type { Job, Journal } from './ports/journal/journal.ts';
 import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
 import type { Messages } from './ports/messages/messages.ts';
-import { Queue } from './flows/outbound/queue.ts';
-import { AGENT_VERSION } from './config/version.ts';
 
-/** The number under which the simulated Mac writes. */
+/** The address that the simulated Mac sends from. */
 const OWN_HANDLE = '+15550100000';
-const KEPT_MS = 30 * 24 * 3600_000;
-const HOUSEKEEPING_MS = 3600_000;
+const RETENTION_MS = 30 * 24 * 3600_000;
+const PRUNE_INTERVAL_MS = 3600_000;
 
-export interface AgentParts {
+export interface AgentDeps {
   readonly log: Log;
   readonly clock?: Clock;
   readonly failpoint?: Failpoint;
   readonly downloads?: Downloads;
-  readonly link?: Partial<LinkSettings>;
+  readonly link?: Partial<LinkSettings & SessionSettings>;
 }
 
 export interface Agent {
-  /** How the link ended: stopped, or told to stay away. */
+  /** Resolves when the link ends: after `stop`, or when the agent must not reconnect. */
   readonly ended: Promise<LinkState>;
   stop(): Promise<void>;
 }
 
-/** Builds the agent from its parts and starts it. The only file that names an engine. */
-export async function startAgent(config: AgentConfig, parts: AgentParts): Promise<Agent> {
+/** Builds and starts the agent. Rejects with a ConfigurationError when it cannot start as configured. */
+export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
   if (!config.simulate) throw new NoEngineError();
-  const { log, clock = systemClock, failpoint = noFailpoints } = parts;
+  const { log, clock = systemClock, failpoint = noFailpoints } = deps;
   const life = new Lifecycle();
   try {
     makeDataDir(config.dataDir);
     life.add(lockDataDir(config.dataDir));
-    // Left behind by a process that died in the middle of a job.
+    // A process that died during a job leaves its files here.
     rmSync(scratchDir(config), { recursive: true, force: true });
-    const journal = openJournal(journalPath(config.dataDir));
+    const journal = openAgentJournal(config.dataDir);
     life.add(() => journal.close());
-    journal.prune(clock.now() - KEPT_MS);
+    journal.prune(clock.now() - RETENTION_MS);
     const messages = new SimulatedMessages({
       dir: join(config.dataDir, 'simulated-messages'),
       macos: config.macos,
@@ -77,25 +81,34 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
     life.add(() => messages.close());
 
     const enrolment = await createEnrolment(config, log);
+    const settings = linkSettings(config, deps.link);
     const link = new Link({
-      url: config.url,
-      credentials: { token: () => enrolment.token(), renew: () => enrolment.activate() },
+      tokens: { token: () => enrolment.token(), renew: () => enrolment.activate() },
+      openSession: (token, handlers) =>
+        new WebSocketSession({
+          url: config.url,
+          token,
+          registration: () => ({
+            type: 'register',
+            locationId: config.location,
+            agent: { version: AGENT_VERSION },
+            os: { name: 'macOS', version: messages.environment().macos },
+            capabilities: capabilitiesOf(messages.environment()),
+          }),
+          handlers,
+          clock,
+          log,
+          settings,
+        }),
       outbox: journal.outbox,
       clock,
       log,
       failpoint,
       random: Math.random,
-      registration: () => ({
-        type: 'register',
-        locationId: config.location,
-        agent: { version: AGENT_VERSION },
-        os: { name: 'macOS', version: messages.environment().macos },
-        capabilities: capabilitiesOf(messages.environment()),
-      }),
+      settings,
       onSend: (frame) => queue.accept(frame),
-      onUnreadable: (request, reason) => queue.rejectInvalid(request, reason),
-      onState: (state) => noteState(state, config, journal, log, clock),
-      settings: linkSettings(config, parts.link),
+      onInvalidSend: (request, reason) => queue.rejectInvalid(request, reason),
+      onState: (state) => recordLinkState(state, { journal, log, clock, locationId: config.location }),
     });
 
     const queue = new Queue({
@@ -105,8 +118,8 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
       failpoint,
       limit: config.queueLimit,
       gapMs: config.sendGapMs,
-      perform: jobPerformer(config, { journal, messages, log, clock, failpoint, downloads: parts.downloads }),
-      onFrames: () => link.notify(),
+      perform: jobPerformer(config, { journal, messages, log, clock, failpoint, downloads: deps.downloads }),
+      onFrames: () => link.flush(),
     });
     const receiver = new Receiver({
       messages,
@@ -123,7 +136,7 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
         retryBaseMs: 500,
         retryCapMs: config.backoffCapMs,
       },
-      onFrames: () => link.notify(),
+      onFrames: () => link.flush(),
     });
 
     const control = await openControlPort(
@@ -136,12 +149,12 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
       log,
     );
     life.add(() => control.close());
-    log.info({ controlUrl: control.url }, 'simulator ready');
+    log.info({ event: 'agent.simulator_ready', controlUrl: control.url }, 'simulator ready');
 
     queue.start();
     receiver.start();
     const ended = link.run();
-    // The link goes last of the three: what the job under way has to say still gets out.
+    // The link closes after the queue and the receiver, so that the status of the last job is still sent.
     life.add(async () => {
       link.stop();
       await ended;
@@ -150,12 +163,17 @@ export async function startAgent(config: AgentConfig, parts: AgentParts): Promis
     life.add(() => receiver.stop());
     life.add(every(config.healthMs, log, () => logHealth(journal, link, queue, receiver, log)));
     life.add(every(config.healthMs, log, () => journal.walCheckpoint()));
-    life.add(every(HOUSEKEEPING_MS, log, () => journal.prune(clock.now() - KEPT_MS)));
+    life.add(every(PRUNE_INTERVAL_MS, log, () => journal.prune(clock.now() - RETENTION_MS)));
     return { ended, stop: () => life.close() };
   } catch (error) {
     await life.close();
     throw error;
   }
+}
+
+/** Opens the journal in a data folder, also while an agent runs. */
+export function openAgentJournal(dataDir: string): Journal {
+  return openJournal(journalPath(dataDir));
 }
 
 export async function createEnrolment(
@@ -177,10 +195,9 @@ export async function createEnrolment(
   });
 }
 
-/** What one job needs besides the job. */
 function jobPerformer(
   config: AgentConfig,
-  parts: {
+  deps: {
     journal: Journal;
     messages: Messages;
     log: Log;
@@ -189,8 +206,8 @@ function jobPerformer(
     downloads: Downloads | undefined;
   },
 ): (job: Job, frame: SendFrame) => Promise<Outcome> {
-  const { journal, messages, log, clock, failpoint } = parts;
-  const downloads = parts.downloads ?? createDownloads({ allowLoopback: config.allowLoopback });
+  const { journal, messages, log, clock, failpoint } = deps;
+  const downloads = deps.downloads ?? createDownloads({ allowLoopback: config.allowLoopback });
   return async (job, frame) => {
     const scratch = new ScratchFolder(scratchDir(config));
     const steps = stepsOf(job.key, {
@@ -214,7 +231,10 @@ function scratchDir(config: AgentConfig): string {
   return join(config.dataDir, 'scratch');
 }
 
-function linkSettings(config: AgentConfig, over: Partial<LinkSettings> = {}): LinkSettings {
+function linkSettings(
+  config: AgentConfig,
+  overrides: Partial<LinkSettings & SessionSettings> = {},
+): LinkSettings & SessionSettings {
   return {
     heartbeatMs: config.heartbeatMs,
     connectTimeoutMs: 10_000,
@@ -223,31 +243,15 @@ function linkSettings(config: AgentConfig, over: Partial<LinkSettings> = {}): Li
     protocolWaitMs: config.protocolWaitMs,
     wakeCheckMs: 5_000,
     wakeToleranceMs: 10_000,
-    ...over,
+    ...overrides,
   };
-}
-
-/** For the log now, and for `status` later. */
-function noteState(state: LinkState, config: AgentConfig, journal: Journal, log: Log, clock: Clock): void {
-  try {
-    journal.setNote('link', JSON.stringify({ ...state, at: new Date(clock.now()).toISOString() }));
-  } catch (error) {
-    // Only `status` reads it; a full disk is no reason to lose the connection.
-    log.error({ err: error }, 'the state of the link could not be noted');
-  }
-  if (state.state === 'registered') {
-    log.info({ locationId: config.location, sessionId: state.sessionId }, 'registered');
-  } else if (state.state === 'waiting') {
-    log.info({ because: state.because, waitMs: state.ms }, 'not connected');
-  } else if (state.state === 'away') {
-    log.error({ code: state.code }, `staying away: ${state.because}`);
-  }
 }
 
 function logHealth(journal: Journal, link: Link, queue: Queue, receiver: Receiver, log: Log): void {
   log.info(
     {
-      link: stateName(journal.note('link')),
+      event: 'agent.health',
+      link: readLinkState(journal)?.state ?? 'starting',
       queue: queue.depth(),
       ...journal.outbox.counts(),
       inboundWaiting: receiver.pendingCount(),
@@ -258,18 +262,16 @@ function logHealth(journal: Journal, link: Link, queue: Queue, receiver: Receive
   );
 }
 
-function stateName(noted: string | undefined): unknown {
-  const state: unknown = noted === undefined ? undefined : JSON.parse(noted);
-  return typeof state === 'object' && state !== null && 'state' in state ? state.state : 'starting';
-}
-
-/** Work that can wait for the next time when it fails, as it does on a full disk. */
-function every(ms: number, log: Log, work: () => void): () => void {
+/** Runs `task` at an interval. A failure, such as a full disk, is logged and retried at the next tick. */
+function every(ms: number, log: Log, task: () => void): () => void {
   const timer = setInterval(() => {
     try {
-      work();
+      task();
     } catch (error) {
-      log.error({ err: error }, 'the journal could not be kept in order; it is tried again');
+      log.error(
+        { event: 'journal.maintenance_failed', err: error },
+        'journal maintenance failed, will retry',
+      );
     }
   }, ms);
   timer.unref();

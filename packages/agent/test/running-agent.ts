@@ -2,7 +2,7 @@ import { tempDir } from '@footbridge/testkit/undo';
 import type { Undo } from '@footbridge/testkit/undo';
 
 import { startAgent } from '../src/agent.ts';
-import type { Agent, AgentParts } from '../src/agent.ts';
+import type { Agent, AgentDeps } from '../src/agent.ts';
 import { readConfig } from '../src/config/config.ts';
 import type { AgentConfig } from '../src/config/config.ts';
 import { createLog } from '../src/log.ts';
@@ -26,7 +26,7 @@ export interface RunningAgent {
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  readonly parts?: Partial<AgentParts>;
+  readonly parts?: Partial<AgentDeps>;
   readonly dataDir?: string;
   readonly service?: ScriptedService;
   /** False: the test waits for the registration itself. */

@@ -2,25 +2,25 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 
 import { request } from 'undici';
 
+import { openAgentJournal } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { tokenPath } from '../edges/enrolment/token-file.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
-import { openJournal } from '../ports/journal/journal-sqlite.ts';
 
 export interface Finding {
   readonly check: string;
   readonly verdict: 'ok' | 'warning' | 'failure';
   readonly detail: string;
-  /** What to do about it. */
+  /** What to do next. */
   readonly next?: string;
 }
 
 const MIN_FREE_MB = 500;
 const MAX_SKEW_S = 30;
 
-/** Looks at everything the agent needs and says what is wrong and what to do. */
+/** Checks everything the agent needs and prints what to do about each problem. */
 export async function doctor(settings: Settings, output: Output): Promise<number> {
   const findings = [
     checkNode(),
@@ -53,9 +53,9 @@ function checkSettings({ url, location }: Settings): Finding {
     ...(url === undefined ? ['--url (FOOTBRIDGE_URL)'] : []),
     ...(location === undefined ? ['--location (FOOTBRIDGE_LOCATION)'] : []),
   ];
-  if (missing.length === 0)
-    return { check: 'Settings', verdict: 'ok', detail: 'service and location are set' };
-  return { check: 'Settings', verdict: 'failure', detail: `missing: ${missing.join(', ')}` };
+  if (missing.length === 0) return { check: 'Settings', verdict: 'ok', detail: 'url and location are set' };
+  const next = 'Pass the missing settings as flags or environment variables';
+  return { check: 'Settings', verdict: 'failure', detail: `missing: ${missing.join(', ')}`, next };
 }
 
 function checkFolder(dataDir: string): Finding {
@@ -69,20 +69,20 @@ function checkFolder(dataDir: string): Finding {
         check: 'Folder',
         verdict: 'failure',
         detail: `${freeMb} MB free`,
-        next: 'Make room on the disk',
+        next: `Free at least ${MIN_FREE_MB} MB on the disk`,
       };
     }
     return { check: 'Folder', verdict: 'ok', detail: `${dataDir}, ${freeMb} MB free` };
   } catch {
-    const next = 'Give --data-dir a folder that belongs to you';
-    return { check: 'Folder', verdict: 'failure', detail: `${dataDir} cannot be written`, next };
+    const next = 'Pass a folder that you own with --data-dir';
+    return { check: 'Folder', verdict: 'failure', detail: `${dataDir} is not writable`, next };
   }
 }
 
 function checkJournal(dataDir: string): Finding {
   if (!existsSync(journalPath(dataDir))) return { check: 'Journal', verdict: 'ok', detail: 'none yet' };
   try {
-    const journal = openJournal(journalPath(dataDir));
+    const journal = openAgentJournal(dataDir);
     const { rejected, setAside } = journal.outbox.counts();
     const waiting = journal.jobs.pendingCount();
     journal.close();
@@ -90,26 +90,26 @@ function checkJournal(dataDir: string): Finding {
       return {
         check: 'Journal',
         verdict: 'warning',
-        detail: `${rejected} messages were refused by the CRM, ${setAside} cannot be delivered`,
-        next: 'The operator of the service can ask for them again',
+        detail: `${rejected} messages rejected by the CRM, ${setAside} that cannot be delivered`,
+        next: 'Ask the operator of the service to redeliver them',
       };
     }
     return { check: 'Journal', verdict: 'ok', detail: `readable, ${waiting} jobs waiting` };
   } catch {
-    const next = `Move ${journalPath(dataDir)} away; what was waiting in it is lost`;
-    return { check: 'Journal', verdict: 'failure', detail: 'cannot be read', next };
+    const next = `Move ${journalPath(dataDir)} away; its pending messages are lost`;
+    return { check: 'Journal', verdict: 'failure', detail: 'not readable', next };
   }
 }
 
 function checkToken(dataDir: string): Finding {
   const path = tokenPath(dataDir);
   if (!existsSync(path)) {
-    const next = 'footbridge-agent activate --url … --license …';
-    return { check: 'License', verdict: 'warning', detail: 'this Mac is not activated yet', next };
+    const next = 'Run footbridge-agent activate --url … --license …';
+    return { check: 'License', verdict: 'warning', detail: 'this Mac is not activated', next };
   }
   if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
-    const next = `chmod 600 "${path}", then activate again: the token may have been read`;
-    return { check: 'License', verdict: 'failure', detail: 'others can read the device token', next };
+    const next = `Run chmod 600 "${path}", then activate again, because the token may have leaked`;
+    return { check: 'License', verdict: 'failure', detail: 'other users can read the device token', next };
   }
   return { check: 'License', verdict: 'ok', detail: 'activated' };
 }
@@ -129,27 +129,33 @@ async function checkService(url: string): Promise<Finding[]> {
             check: 'Service',
             verdict: 'failure',
             detail: `${url} answered ${statusCode}`,
-            next: 'Tell whoever runs the service',
+            next: 'Contact the operator of the service',
           };
     return [reached, checkClock(headers['date'])];
   } catch {
-    const next = 'Check the address, the network and any firewall in between';
+    const next = 'Check the URL, the network and the firewall';
     return [{ check: 'Service', verdict: 'failure', detail: `${url} cannot be reached`, next }];
   }
 }
 
 function checkClock(date: unknown): Finding {
-  const theirs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
-  if (Number.isNaN(theirs))
-    return { check: 'Clock', verdict: 'ok', detail: 'the service gives no time to compare' };
-  const skew = Math.round(Math.abs(Date.now() - theirs) / 1000);
-  if (skew <= MAX_SKEW_S) return { check: 'Clock', verdict: 'ok', detail: `${skew} s from the service’s` };
+  const serviceTime = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  if (Number.isNaN(serviceTime))
+    return { check: 'Clock', verdict: 'ok', detail: 'not compared: the service sent no Date header' };
+  const skew = Math.round(Math.abs(Date.now() - serviceTime) / 1000);
+  const detail = `differs from the service by ${skew} s`;
+  if (skew <= MAX_SKEW_S) return { check: 'Clock', verdict: 'ok', detail };
   const next = 'Turn on "Set time and date automatically"';
-  return { check: 'Clock', verdict: 'warning', detail: `${skew} s from the service’s`, next };
+  return { check: 'Clock', verdict: 'warning', detail, next };
 }
 
 function checkMessages({ simulate, macos }: Settings): Finding {
   if (simulate === true) return { check: 'Messages', verdict: 'ok', detail: `simulated, macOS ${macos}` };
-  const next = 'Add --simulate: this version has no engine for the real Messages';
-  return { check: 'Messages', verdict: 'failure', detail: 'no engine', next };
+  const next = 'Add --simulate';
+  return {
+    check: 'Messages',
+    verdict: 'failure',
+    detail: 'this version only works with a simulated Messages',
+    next,
+  };
 }

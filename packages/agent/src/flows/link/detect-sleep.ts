@@ -1,19 +1,19 @@
 import type { Clock } from '../../clock.ts';
 
 /**
- * Notices that the Mac slept: the wall clock moved on, the monotonic one stood still. A clock that was set looks the
- * same, and costs one needless reconnect.
+ * Calls `onWake` after the Mac slept: the wall clock advanced while the monotonic clock did not. Setting the clock looks
+ * the same and costs one extra reconnect. Returns a function that stops the check.
  */
-export function watchForWake(
+export function detectSleep(
   clock: Clock,
   options: { readonly everyMs: number; readonly toleranceMs: number },
   onWake: () => void,
 ): () => void {
   const stop = new AbortController();
-  void watch();
+  void check();
   return () => stop.abort();
 
-  async function watch(): Promise<void> {
+  async function check(): Promise<void> {
     while (!stop.signal.aborted) {
       const [wall, monotonic] = [clock.now(), clock.monotonic()];
       await clock.sleep(options.everyMs, stop.signal);

@@ -2,12 +2,16 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { afterClose, backoffMs } from './after-close.ts';
-import type { Ended } from './after-close.ts';
+import type { SessionEnd } from './after-close.ts';
 
-const closed = (code: number, reason = ''): Ended => ({ how: 'closed', code, reason });
-const then = (ended: Ended): unknown => afterClose(ended, { protocolWaitMs: 60_000 });
+const closed = (code: number, reason = ''): SessionEnd => ({ how: 'closed', code, reason });
+const rejected = (status: number, retryAfterMs?: number): SessionEnd => ({
+  how: 'rejected',
+  status,
+  retryAfterMs,
+});
 
-describe('what follows a close', () => {
+describe('afterClose', () => {
   it.each([
     [closed(1001), { do: 'reconnect', wait: 'jitter' }],
     [closed(1006), { do: 'reconnect', wait: 'backoff' }],
@@ -22,32 +26,23 @@ describe('what follows a close', () => {
     [closed(4501), { do: 'stay-away', code: 4501 }],
     [closed(4503), { do: 'stay-away', code: 4503 }],
     [closed(4504), { do: 'stay-away', code: 4504 }],
-    [{ how: 'refused', status: 401, retryAfterMs: undefined }, { do: 'renew-token' }],
-    [
-      { how: 'refused', status: 403, retryAfterMs: undefined },
-      { do: 'stay-away', code: 4503 },
-    ],
-    [{ how: 'refused', status: 426, retryAfterMs: undefined }, { do: 'stay-away' }],
-    [
-      { how: 'refused', status: 429, retryAfterMs: 3_000 },
-      { do: 'reconnect', wait: 3_000 },
-    ],
-    [
-      { how: 'refused', status: 503, retryAfterMs: undefined },
-      { do: 'reconnect', wait: 'backoff' },
-    ],
-    [{ how: 'silent' }, { do: 'reconnect', wait: 'backoff' }],
+    [rejected(401), { do: 'renew-token' }],
+    [rejected(403), { do: 'stay-away', code: 4503 }],
+    [rejected(426), { do: 'stay-away' }],
+    [rejected(429, 3_000), { do: 'reconnect', wait: 3_000 }],
+    [rejected(503), { do: 'reconnect', wait: 'backoff' }],
+    [{ how: 'timeout' }, { do: 'reconnect', wait: 'backoff' }],
     [{ how: 'woke' }, { do: 'reconnect', wait: 0 }],
     [
       { how: 'unreachable', detail: 'ECONNREFUSED' },
       { do: 'reconnect', wait: 'backoff' },
     ],
     [{ how: 'stopped' }, { do: 'stop' }],
-  ] satisfies [Ended, object][])('%o', (ended, next) => {
-    expect(then(ended)).toMatchObject(next);
+  ] satisfies [SessionEnd, object][])('maps %o to %o', (end, next) => {
+    expect(afterClose(end, { protocolWaitMs: 60_000 })).toMatchObject(next);
   });
 
-  it('M1 4500 to 4999 always mean to stay away, 4000 to 4499 never', () => {
+  it('M1 stays away after every code from 4500 to 4999 and reconnects after 4000 to 4499', () => {
     for (let code = 4000; code < 5000; code += 1) {
       expect(afterClose(closed(code), { protocolWaitMs: 1 }).do).toBe(
         code < 4500 ? 'reconnect' : 'stay-away',
@@ -56,8 +51,8 @@ describe('what follows a close', () => {
   });
 });
 
-describe('backoff', () => {
-  it('is anything between nothing and a bound that doubles up to the cap', () => {
+describe('backoffMs', () => {
+  it('returns a delay between zero and a bound that doubles up to the cap', () => {
     const bounds = { baseMs: 500, capMs: 30_000 };
     fc.assert(
       fc.property(fc.nat(1000), fc.double({ min: 0, max: 0.999, noNaN: true }), (attempt, random) => {

@@ -1,0 +1,153 @@
+import { MAX_FRAME_BYTES, parseServiceFrame, SUBPROTOCOL, writeFrame } from '@footbridge/protocol/frames';
+import type { RegisterFrame, RequestNames, ServiceFrame } from '@footbridge/protocol/frames';
+import { parseRetryAfter } from '@footbridge/protocol/retry-after';
+import { WebSocket } from 'ws';
+
+import type { Clock } from '../clock.ts';
+import type { SessionEnd } from '../flows/link/after-close.ts';
+import type { Session, SessionHandlers } from '../flows/link/session.ts';
+import type { Log } from '../log.ts';
+
+export interface WebSocketSessionDeps {
+  /** Base address of the service, http or https. */
+  readonly url: string;
+  readonly token: string;
+  readonly registration: () => RegisterFrame;
+  readonly handlers: SessionHandlers;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: SessionSettings;
+}
+
+export interface SessionSettings {
+  /** Ping interval of the service. The session ends after three missed pings. */
+  readonly heartbeatMs: number;
+  readonly connectTimeoutMs: number;
+}
+
+const MAX_MISSED_PINGS = 3;
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** One WebSocket connection to the service. */
+export class WebSocketSession implements Session {
+  readonly ended: Promise<SessionEnd>;
+  readonly #deps: WebSocketSessionDeps;
+  readonly #socket: WebSocket;
+  #resolveEnded: (end: SessionEnd) => void = () => {};
+  #heartbeat = new AbortController();
+
+  constructor(deps: WebSocketSessionDeps) {
+    this.#deps = deps;
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+    this.#socket = new WebSocket(socketUrl(deps.url), [SUBPROTOCOL], {
+      headers: { authorization: `Bearer ${deps.token}` },
+      handshakeTimeout: deps.settings.connectTimeoutMs,
+      maxPayload: MAX_FRAME_BYTES,
+      perMessageDeflate: false,
+      followRedirects: false,
+    });
+    this.#listen();
+  }
+
+  isOpen(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN;
+  }
+
+  send(text: string): void {
+    this.#socket.send(text);
+  }
+
+  end(how: 'timeout' | 'woke' | 'stopped'): void {
+    this.#finish({ how });
+    if (how === 'stopped' && this.isOpen()) {
+      this.#socket.close(1000);
+      setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS).unref();
+    } else {
+      this.#socket.terminate();
+    }
+  }
+
+  #listen(): void {
+    const socket = this.#socket;
+    socket.on('open', () => {
+      this.#expectPing();
+      socket.send(writeFrame(this.#deps.registration()));
+    });
+    socket.on('ping', () => this.#expectPing());
+    socket.on('message', (data, isBinary) => {
+      if (!isBinary && Buffer.isBuffer(data)) this.#receive(data.toString());
+    });
+    socket.on('unexpected-response', (request, response) => {
+      const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#deps.clock.now());
+      this.#finish({ how: 'rejected', status: response.statusCode ?? 0, retryAfterMs });
+      response.resume();
+      request.destroy();
+    });
+    socket.on('error', (error) => {
+      const code = 'code' in error && typeof error.code === 'string' ? error.code : error.message;
+      if (socket.readyState === WebSocket.CONNECTING) this.#finish({ how: 'unreachable', detail: code });
+    });
+    socket.on('close', (code, reason) => {
+      this.#finish({ how: 'closed', code, reason: reason.toString() });
+    });
+  }
+
+  #receive(text: string): void {
+    const { log, handlers } = this.#deps;
+    const parsed = parseServiceFrame(text);
+    if (parsed.kind === 'unknown') {
+      handlers.onIgnored();
+      log.debug({ event: 'link.frame_ignored', type: parsed.type }, 'frame of unknown type ignored');
+      return;
+    }
+    try {
+      if (parsed.kind === 'frame') this.#dispatch(parsed.frame);
+      else this.#reject(parsed);
+    } catch (error) {
+      // The journal is not writable. Nothing was acknowledged yet, so the service sends the frame again after a reconnect.
+      log.error({ event: 'link.frame_not_saved', err: error }, 'frame not saved, closing the connection');
+      this.#socket.close(1011);
+    }
+  }
+
+  #dispatch(frame: ServiceFrame): void {
+    const { handlers } = this.#deps;
+    if (frame.type === 'send') handlers.onSend(frame);
+    else if (frame.type === 'ack') handlers.onAck(frame);
+    else if (frame.type === 'redeliver') handlers.onRedeliver(frame.seq);
+    else handlers.onRegistered(frame);
+  }
+
+  /** The CRM gets a failure for an invalid request; other invalid frames are only counted. */
+  #reject({ reason, request }: { reason: string; request?: RequestNames }): void {
+    const { log, handlers } = this.#deps;
+    log.warn(
+      { event: 'link.frame_invalid', reason, requestId: request?.requestId },
+      'invalid frame from the service',
+    );
+    if (request === undefined) handlers.onIgnored();
+    else handlers.onInvalidSend(request, reason);
+  }
+
+  /** Ends the session unless the next ping arrives within three intervals. */
+  #expectPing(): void {
+    const { clock, settings } = this.#deps;
+    this.#heartbeat.abort();
+    const { signal } = (this.#heartbeat = new AbortController());
+    void clock.sleep(settings.heartbeatMs * MAX_MISSED_PINGS, signal).then(() => {
+      if (!signal.aborted) this.end('timeout');
+    });
+  }
+
+  /** The first end wins. */
+  #finish(end: SessionEnd): void {
+    this.#heartbeat.abort();
+    this.#resolveEnded(end);
+  }
+}
+
+function socketUrl(url: string): string {
+  return `${url.replace(/\/+$/, '').replace(/^http/, 'ws')}/mac/socket`;
+}
