@@ -1,10 +1,23 @@
 import { pino } from 'pino';
-import type { DestinationStream, Logger } from 'pino';
+import type { DestinationStream } from 'pino';
 
-/** What the agent's parts write to. Never a message text, a phone number, a token or a key. */
-export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
+/** Fields are ids, codes, counts and times: never a message text, a phone number, a token or a key. */
+export interface LogFields {
+  /** A stable name for alerts and searches: `area.what_happened`. */
+  readonly event: string;
+  readonly [name: string]: unknown;
+}
 
-/** JSON lines; `destination` is standard output unless a test reads along. */
+type Write = (fields: LogFields, message: string) => void;
+
+export interface Log {
+  readonly debug: Write;
+  readonly info: Write;
+  readonly warn: Write;
+  readonly error: Write;
+}
+
+/** Writes JSON lines to standard output, or to `destination`. */
 export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
@@ -18,7 +31,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 
 export const silentLog: Log = pino({ level: 'silent' });
 
-/** Messages of foreign errors may quote what they choked on: only our own message and the codes below it are kept. */
+/** Keeps the type, message and code of an error and its causes, and five stack frames. Other properties may hold message data. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -2,20 +2,20 @@ import { Command, CommanderError } from 'commander';
 
 import { activate, deactivate } from './commands/activate.ts';
 import { doctor } from './commands/doctor.ts';
-import { run } from './commands/run.ts';
-import { status } from './commands/status.ts';
-import { readConfig, readSettings } from './config/config.ts';
-import type { Read, Settings } from './config/config.ts';
-import { ConfigurationError } from './errors.ts';
 import { EXIT } from './commands/exit-codes.ts';
 import { createOutput } from './commands/output.ts';
 import type { Output } from './commands/output.ts';
+import { run } from './commands/run.ts';
+import { status } from './commands/status.ts';
+import { readConfig, readSettings } from './config/config.ts';
+import type { ReadResult, Settings } from './config/config.ts';
 import { SETTINGS } from './config/settings.ts';
 import type { Setting, SettingName } from './config/settings.ts';
 import { AGENT_VERSION } from './config/version.ts';
+import { ConfigurationError } from './errors.ts';
 
 const program = new Command('footbridge-agent')
-  .description('Connects the Messages of this Mac with a Footbridge service.')
+  .description('Connects Messages on this Mac to a Footbridge service.')
   .version(AGENT_VERSION)
   .exitOverride()
   .configureHelp({ showGlobalOptions: true });
@@ -25,7 +25,7 @@ type Action = (flags: Flags, output: Output) => number | Promise<number>;
 
 command({
   name: 'run',
-  about: 'Connects to the service and works until it is stopped.',
+  about: 'Connects to the service and runs until it is stopped.',
   examples: [
     'footbridge-agent run --url https://bridge.example.com --location LOC --license KEY',
     'footbridge-agent run --url http://127.0.0.1:4600 --location LOC --license KEY --simulate --macos 15.6',
@@ -51,7 +51,7 @@ command({
 
 command({
   name: 'activate',
-  about: 'Takes a seat of a license for this Mac.',
+  about: 'Activates this Mac, which takes a seat of the license.',
   examples: ['footbridge-agent activate --url https://bridge.example.com --license KEY'],
   settings: ['url', 'license', 'dataDir', 'deviceId'],
   action: withSettings(activate),
@@ -59,7 +59,7 @@ command({
 
 command({
   name: 'deactivate',
-  about: 'Gives the seat back, for another Mac.',
+  about: 'Deactivates this Mac, which frees its seat.',
   examples: ['footbridge-agent deactivate --url https://bridge.example.com'],
   settings: ['url', 'dataDir', 'deviceId'],
   action: withSettings(deactivate),
@@ -67,7 +67,7 @@ command({
 
 command({
   name: 'status',
-  about: 'Tells what the agent is doing. Exit code 0: running and connected.',
+  about: 'Shows the state of the agent. Exit code 0 means running and connected.',
   examples: ['footbridge-agent status', 'footbridge-agent status --json'],
   settings: ['dataDir'],
   action: withSettings((settings, output) => status(settings.dataDir ?? '', output)),
@@ -75,30 +75,33 @@ command({
 
 command({
   name: 'doctor',
-  about: 'Looks for what is wrong and says what to do. Exit code 9: something is.',
+  about: 'Finds problems and shows how to fix them. Exit code 9 means there are some.',
   examples: ['footbridge-agent doctor --url https://bridge.example.com --location LOC'],
   settings: ['url', 'license', 'location', 'dataDir', 'simulate', 'macos'],
   action: withSettings(doctor),
 });
 
-/** A command whose flags come from the table of settings. */
-function command(told: {
+/** Adds a command whose options come from the table of settings. */
+function command(definition: {
   name: string;
   about: string;
   examples: readonly string[];
   settings: readonly SettingName[];
   action: Action;
 }): void {
-  const built = program.command(told.name).description(told.about).option('--json', 'answer as JSON');
-  for (const name of told.settings) {
+  const built = program.command(definition.name).description(definition.about).option('--json', 'print JSON');
+  for (const name of definition.settings) {
     const { flag, env, about, fallback }: Setting<unknown> = SETTINGS[name];
     const preset = fallback === undefined || fallback === 'false' ? '' : `, default ${fallback}`;
     if (flag !== undefined) built.option(flag, `${about} (${env}${preset})`);
   }
-  built.addHelpText('after', `\nExamples:\n${told.examples.map((example) => `  ${example}`).join('\n')}`);
+  built.addHelpText(
+    'after',
+    `\nExamples:\n${definition.examples.map((example) => `  ${example}`).join('\n')}`,
+  );
   built.action(async (flags: Flags) => {
     const output = createOutput(flags['json'] === true || !process.stdout.isTTY);
-    process.exitCode = await told.action(flags, output);
+    process.exitCode = await definition.action(flags, output);
   });
 }
 
@@ -109,7 +112,7 @@ function withSettings(action: (settings: Settings, output: Output) => number | P
   };
 }
 
-function misconfigured(read: Extract<Read<unknown>, { ok: false }>, output: Output): number {
+function misconfigured(read: Extract<ReadResult<unknown>, { ok: false }>, output: Output): number {
   for (const problem of read.problems) output.problem(problem);
   return EXIT.configuration;
 }

@@ -4,34 +4,36 @@ import { EXIT } from './exit-codes.ts';
 import { createLog } from '../log.ts';
 import type { Output } from './output.ts';
 
-/** Takes a seat of the license for this Mac and keeps the token. */
+/** Takes a seat of the license for this Mac and saves the token. */
 export async function activate(settings: Settings, output: Output): Promise<number> {
   const enrolment = await enrolmentOf(settings, output);
   if (enrolment === undefined) return EXIT.configuration;
   const activated = await enrolment.activate();
   if (activated.ok) {
     const { seats } = activated;
-    const counted = seats === undefined ? '' : ` Seats: ${seats.used} of ${seats.max}.`;
-    output.result({ activated: true, seats }, `This Mac is activated.${counted} Next: footbridge-agent run`);
+    const used = seats === undefined ? '' : ` ${seats.used} of ${seats.max} seats are in use.`;
+    output.result({ activated: true, seats }, `This Mac is activated.${used} Next: footbridge-agent run`);
     return EXIT.done;
   }
   output.problem(`${activated.message}.`, activated.code);
   return activated.final ? EXIT.unauthorised : EXIT.unreachable;
 }
 
-/** Gives the seat back, for another Mac. */
+/** Releases the seat, so that another Mac can take it. */
 export async function deactivate(settings: Settings, output: Output): Promise<number> {
   const enrolment = await enrolmentOf(settings, output);
   if (enrolment === undefined) return EXIT.configuration;
   if ((await enrolment.savedToken()) === undefined) {
-    output.problem('This Mac is not activated with that service; there is nothing to give back.');
+    output.problem('This Mac is not activated with that service. Check --url and --data-dir.');
     return EXIT.failed;
   }
   if (await enrolment.deactivate()) {
-    output.result({ activated: false }, 'This Mac is no longer activated; its seat is free.');
+    output.result({ activated: false }, 'This Mac is deactivated and its seat is free.');
     return EXIT.done;
   }
-  output.problem('The service could not be reached; the seat is still taken. Try again.');
+  output.problem(
+    'The service could not be reached, so the seat is still taken. Check the network and try again.',
+  );
   return EXIT.unreachable;
 }
 
@@ -41,7 +43,7 @@ async function enrolmentOf(
 ): Promise<Awaited<ReturnType<typeof createEnrolment>> | undefined> {
   const { url, dataDir, license, deviceId, macos } = settings;
   if (url === undefined || dataDir === undefined || macos === undefined) {
-    output.problem('--url (FOOTBRIDGE_URL) is missing.');
+    output.problem('--url (FOOTBRIDGE_URL) is missing');
     return undefined;
   }
   return await createEnrolment({ url, dataDir, license, deviceId, macos }, createLog('silent'));

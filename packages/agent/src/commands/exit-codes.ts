@@ -1,4 +1,4 @@
-/** How the command ends. Stable: supervisors and scripts build on it. */
+/** The exit codes of all commands. They are stable: supervisors and scripts depend on them. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -12,8 +12,8 @@ export const EXIT = {
 } as const;
 
 /**
- * After the service said to stay away: 50 and the last digit of the close code (51 displaced, 53 suspended or revoked,
- * 54 the location of another license). A supervisor must not start the agent again by itself.
+ * Returns the exit code when the agent must not reconnect: 50 plus the last digit of the close code (51 displaced, 53
+ * suspended or revoked, 54 location of another license). A supervisor must not restart the agent after it.
  */
 export function exitCodeWhenAway(code: number | string): number {
   if (typeof code === 'string') return EXIT.unauthorised;

@@ -1,7 +1,7 @@
-/** What a command tells: to a person in words, to a program as JSON. */
+/** Prints the result of a command, as text for people or as JSON for programs. */
 export interface Output {
-  result(data: object, words: string): void;
-  problem(words: string, code?: string): void;
+  result(data: object, text: string): void;
+  problem(text: string, code?: string): void;
 }
 
 export function createOutput(
@@ -10,10 +10,10 @@ export function createOutput(
   err: { write(text: string): unknown } = process.stderr,
 ): Output {
   return {
-    result: (data, words) => out.write(`${json ? JSON.stringify(data) : words}\n`),
-    problem: (words, code) =>
+    result: (data, text) => out.write(`${json ? JSON.stringify(data) : text}\n`),
+    problem: (text, code) =>
       err.write(
-        `${json ? JSON.stringify({ error: words, ...(code === undefined ? {} : { code }) }) : words}\n`,
+        `${json ? JSON.stringify({ error: text, ...(code === undefined ? {} : { code }) }) : text}\n`,
       ),
   };
 }

@@ -6,41 +6,41 @@ import { createFailpoints } from '../failpoint.ts';
 import { createLog } from '../log.ts';
 import { AGENT_VERSION } from '../config/version.ts';
 
-const STOP_WITHIN_MS = 15_000;
+const STOP_TIMEOUT_MS = 15_000;
 
-/** Runs until it is told to stop, by a signal or by the service. */
+/** Runs the agent until a signal arrives or it must not reconnect, and returns the exit code. */
 export async function run(config: AgentConfig, failpoints: string | undefined): Promise<number> {
   const log = createLog(config.logLevel);
-  log.info({ version: AGENT_VERSION, settings: summary(config) }, 'starting');
+  log.info({ event: 'agent.starting', version: AGENT_VERSION, settings: summary(config) }, 'starting');
   const agent = await startAgent(config, { log, failpoint: createFailpoints(failpoints) });
-  const signalled = firstSignal();
-  const end = await Promise.race([agent.ended, signalled.received]);
-  signalled.forget();
-  if (typeof end === 'string') log.info({ signal: end }, 'stopping');
-  // A job that hangs must not keep the process for ever; what it did is found out at the next start.
-  const tooLate = setTimeout(() => process.exit(EXIT.failed), STOP_WITHIN_MS);
+  const signals = firstSignal();
+  const end = await Promise.race([agent.ended, signals.received]);
+  signals.exitOnNext();
+  if (typeof end === 'string') log.info({ event: 'agent.stopping', signal: end }, 'stopping');
+  // A job that hangs must not block the exit. Its outcome is determined at the next start.
+  const stopTimeout = setTimeout(() => process.exit(EXIT.failed), STOP_TIMEOUT_MS);
   await agent.stop();
-  clearTimeout(tooLate);
+  clearTimeout(stopTimeout);
   if (typeof end === 'object' && end.state === 'away') return exitCodeWhenAway(end.code);
-  log.info({ signal: typeof end === 'string' ? end : undefined }, 'stopped');
+  const signal = typeof end === 'string' ? end : undefined;
+  log.info({ event: 'agent.stopped', signal }, 'stopped');
   return EXIT.done;
 }
 
-/** The first one asks, a second one does not wait. */
-function firstSignal(): { received: Promise<NodeJS.Signals>; forget: () => void } {
+/** Resolves with the first signal. A second one ends the process at once. */
+function firstSignal(): { received: Promise<NodeJS.Signals>; exitOnNext: () => void } {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  let asked = false;
+  let stopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (asked) process.exit(EXIT.interrupted);
-    asked = true;
+    if (stopping) process.exit(EXIT.interrupted);
+    stopping = true;
     resolve(signal);
   };
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const signal of signals) process.on(signal, onSignal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   return {
     received: promise,
-    forget: () => {
-      asked = true;
+    exitOnNext: () => {
+      stopping = true;
     },
   };
 }

@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('settings', () => {
-  it('come from flags first, then from variables, then from their defaults', () => {
+  it('come from flags, then from variables, then from defaults', () => {
     const env = {
       FOOTBRIDGE_URL: 'http://env.example/',
       FOOTBRIDGE_LOCATION: 'env',
@@ -32,7 +32,7 @@ describe('settings', () => {
     });
   });
 
-  it('reports every problem at once, by name and without its value', () => {
+  it('with several problems are reported all at once, by name and without values', () => {
     const read = readConfig(
       { url: 'ftp://secret', deviceId: 'short', controlPort: '70000' },
       { FOOTBRIDGE_HEARTBEAT_SEC: 'soon', FOOTBRIDGE_ALLOW_LOOPBACK: 'yes', FOOTBRIDGE_MACOS: '11' },
@@ -55,14 +55,14 @@ describe('settings', () => {
     expect(problems.join()).not.toMatch(/secret|short|70000|soon/);
   });
 
-  it('an empty variable counts as not set', () => {
+  it('ignore an empty variable', () => {
     expect(readSettings({}, { FOOTBRIDGE_MACOS: '', FOOTBRIDGE_URL: '' })).toMatchObject({
       ok: true,
       value: { macos: '26.1' },
     });
   });
 
-  it('the license may come from a file, and is never shown', () => {
+  it('read the license from a file and mask it in the summary', () => {
     const path = join(folder, 'license');
     writeFileSync(path, 'SECRET-KEY\n');
     const read = readSettings({}, { FOOTBRIDGE_LICENSE_FILE: path });
@@ -74,7 +74,7 @@ describe('settings', () => {
     expect(readSettings({}, { FOOTBRIDGE_LICENSE_FILE: join(folder, 'none') })).toMatchObject({ ok: false });
   });
 
-  it('are all in the docs, with their defaults', () => {
+  it('are all documented with their defaults', () => {
     const docs = readFileSync(new URL('../../../../docs/agent.md', import.meta.url), 'utf8');
     for (const { env, flag, fallback } of Object.values<Setting<unknown>>(SETTINGS)) {
       const row = docs.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${env}\``));

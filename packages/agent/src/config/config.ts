@@ -6,7 +6,7 @@ import type { Setting, SettingName, SettingValue } from './settings.ts';
 
 export type Settings = { readonly [N in SettingName]: SettingValue<N> | undefined };
 
-/** What `run` needs. */
+/** The settings of `run`, complete. */
 export interface AgentConfig extends Omit<
   { readonly [N in SettingName]: SettingValue<N> },
   'license' | 'deviceId'
@@ -15,34 +15,34 @@ export interface AgentConfig extends Omit<
   readonly deviceId: string | undefined;
 }
 
-export type Read<T> =
+export type ReadResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly string[] };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Flags win over variables, variables over defaults. Every problem is reported at once, by name, without its value. */
-export function readSettings(flags: Readonly<Record<string, unknown>>, env: Env): Read<Settings> {
+/** Reads each setting from its flag, else its variable, else its default. Reports all problems at once, by name and without values. */
+export function readSettings(flags: Readonly<Record<string, unknown>>, env: Env): ReadResult<Settings> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
-    const given = flagText(flags[name]) ?? fromEnv(env, setting, problems) ?? setting.fallback;
-    if (given === undefined) continue;
-    const value = setting.parse(given);
+    const text = flagText(flags[name]) ?? fromEnv(env, setting, problems) ?? setting.fallback;
+    if (text === undefined) continue;
+    const value = setting.parse(text);
     if (value === undefined) problems.push(`${nameOf(setting)} ${setting.rule}`);
     values[name] = value;
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: values as Settings };
 }
 
-/** Whether everything is there to connect to a service and act for a location. */
-export function readConfig(flags: Readonly<Record<string, unknown>>, env: Env): Read<AgentConfig> {
+/** Like `readSettings`, and requires the settings without which the agent cannot connect. */
+export function readConfig(flags: Readonly<Record<string, unknown>>, env: Env): ReadResult<AgentConfig> {
   const read = readSettings(flags, env);
   const settings = read.ok ? read.value : undefined;
   const problems = read.ok ? [] : [...read.problems];
   for (const name of ['url', 'location'] as const) {
-    const wrong = problems.some((problem) => problem.startsWith(nameOf(SETTINGS[name])));
-    if (settings?.[name] === undefined && !wrong && !isGiven(name, flags, env)) {
+    const invalid = problems.some((problem) => problem.startsWith(nameOf(SETTINGS[name])));
+    if (settings?.[name] === undefined && !invalid && !isGiven(name, flags, env)) {
       problems.push(`${nameOf(SETTINGS[name])} is missing`);
     }
   }
@@ -53,7 +53,7 @@ export function readConfig(flags: Readonly<Record<string, unknown>>, env: Env): 
   return { ok: true, value: config as AgentConfig };
 }
 
-/** What is in force, for the first line of the log; secrets are only said to be there. */
+/** Returns the settings in force for the first log line, with secrets masked. */
 export function summary(settings: Settings | AgentConfig): Readonly<Record<string, unknown>> {
   const entries = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]): [string, unknown] => {
     const value: unknown = Object.entries(settings).find(([key]) => key === name)?.[1];
@@ -66,13 +66,13 @@ function isGiven(name: SettingName, flags: Readonly<Record<string, unknown>>, en
   return flagText(flags[name]) !== undefined || (env[SETTINGS[name].env] ?? '') !== '';
 }
 
-/** Commander gives `true` for a flag without a value. */
+/** Commander passes `true` for a flag without a value. */
 function flagText(flag: unknown): string | undefined {
   if (typeof flag === 'string') return flag;
   return typeof flag === 'boolean' ? String(flag) : undefined;
 }
 
-/** A variable that is empty counts as not set; a secret may come from a file. */
+/** An empty variable counts as not set. A secret may come from a file. */
 function fromEnv(env: Env, setting: Setting<unknown>, problems: string[]): string | undefined {
   const direct = env[setting.env];
   if (direct !== undefined && direct !== '') return direct;
@@ -81,7 +81,7 @@ function fromEnv(env: Env, setting: Setting<unknown>, problems: string[]): strin
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {
-    problems.push(`${setting.env}_FILE names a file that cannot be read`);
+    problems.push(`${setting.env}_FILE names a file that cannot be read; check its path and permissions`);
     return undefined;
   }
 }

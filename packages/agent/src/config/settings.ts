@@ -3,15 +3,15 @@ import { join } from 'node:path';
 
 import { asDeviceId, asLocationId } from '@footbridge/protocol/ids';
 
-/** One setting: its flag, its environment variable, what it is for. The command, the docs and the reader use this table. */
+/** One setting. The commands, the reader and the documentation's test all use the table below. */
 export interface Setting<T> {
   readonly env: string;
-  /** As commander wants it; settings that nobody types have none. */
+  /** In commander's syntax. Rarely changed settings have no flag. */
   readonly flag?: string;
   readonly fallback?: string;
   readonly secret?: true;
   readonly about: string;
-  /** Undefined: `rule` is broken. */
+  /** Returns undefined when the text breaks `rule`. */
   readonly parse: (text: string) => T | undefined;
   readonly rule: string;
 }
@@ -19,11 +19,11 @@ export interface Setting<T> {
 const url: Setting<string> = {
   env: 'FOOTBRIDGE_URL',
   flag: '--url <url>',
-  about: 'address of the service',
-  rule: 'must be an http or https address',
-  parse: (given) => {
-    const protocol = URL.parse(given)?.protocol;
-    return protocol === 'http:' || protocol === 'https:' ? given.replace(/\/+$/, '') : undefined;
+  about: 'URL of the service',
+  rule: 'must be an http or https URL',
+  parse: (value) => {
+    const protocol = URL.parse(value)?.protocol;
+    return protocol === 'http:' || protocol === 'https:' ? value.replace(/\/+$/, '') : undefined;
   },
 };
 
@@ -54,7 +54,7 @@ function bool(env: string, flag: string | undefined, about: string, fallback: bo
   };
 }
 
-/** Written in seconds, used in milliseconds. */
+/** Given in seconds, parsed to milliseconds. */
 function seconds(env: string, about: string, fallback: number): Setting<number> {
   return {
     env,
@@ -84,14 +84,16 @@ function count(
 
 export const SETTINGS = {
   url,
-  license: text('FOOTBRIDGE_LICENSE', '--license <key>', 'license key, needed once', { secret: true }),
-  location: text('FOOTBRIDGE_LOCATION', '--location <id>', 'the CRM location this Mac serves', {
+  license: text('FOOTBRIDGE_LICENSE', '--license <key>', 'license key, needed for the first start', {
+    secret: true,
+  }),
+  location: text('FOOTBRIDGE_LOCATION', '--location <id>', 'CRM location that this Mac serves', {
     parse: asLocationId,
   }),
   dataDir: text(
     'FOOTBRIDGE_AGENT_DIR',
     '--data-dir <folder>',
-    'where the agent keeps its journal and its token',
+    'data folder for the journal, the token and the device id',
     {
       fallback: defaultDataDir(),
     },
@@ -99,10 +101,10 @@ export const SETTINGS = {
   deviceId: text(
     'FOOTBRIDGE_DEVICE_ID',
     '--device-id <id>',
-    'stable name of this Mac; made and kept if not given',
+    'stable id of this Mac; generated and saved by default',
     {
       parse: asDeviceId,
-      rule: 'must be 8 to 128 of A–Z a–z 0–9 . _ : -',
+      rule: 'must be 8 to 128 characters of A–Z a–z 0–9 . _ : -',
     },
   ),
   simulate: bool(
@@ -111,7 +113,7 @@ export const SETTINGS = {
     'use a simulated Messages instead of the real one',
     false,
   ),
-  macos: text('FOOTBRIDGE_MACOS', '--macos <version>', 'macOS version that is simulated', {
+  macos: text('FOOTBRIDGE_MACOS', '--macos <version>', 'macOS version to simulate', {
     fallback: '26.1',
     rule: 'must be a version from 12 to 99, such as 26.1',
     parse: (value) => (/^(1[2-9]|[2-9]\d)(\.\d{1,3}){0,2}$/.test(value) ? value : undefined),
@@ -119,60 +121,69 @@ export const SETTINGS = {
   controlPort: count(
     'FOOTBRIDGE_CONTROL_PORT',
     '--control-port <port>',
-    'port on 127.0.0.1 through which the simulated people are played; 0 takes a free one',
+    'port of the simulator’s control API on 127.0.0.1; 0 picks a free port',
     '4630',
     65_535,
   ),
   allowLoopback: bool(
     'FOOTBRIDGE_ALLOW_LOOPBACK',
     '--allow-loopback',
-    'attachments may come from this machine, also by http (tests and demo)',
+    'allow attachments from this machine, also over http (for tests and the demo)',
     false,
   ),
   smsFallback: bool(
     'FOOTBRIDGE_SMS_FALLBACK',
     '--sms-fallback',
-    'when a number is not on iMessage, try once by SMS',
+    'send one SMS when a number is not on iMessage',
     false,
   ),
   uiAutomation: bool(
     'FOOTBRIDGE_UI_AUTOMATION',
     undefined,
-    'whether reactions, effects and stickers may use the screen’s controls',
+    'allow reactions, effects and stickers, which use UI automation',
     true,
   ),
-  logLevel: text('FOOTBRIDGE_LOG_LEVEL', '--log-level <level>', 'debug, info, warn or error', {
-    fallback: 'info',
-    rule: 'must be debug, info, warn, error or silent',
-    parse: (value) => (['debug', 'info', 'warn', 'error', 'silent'].includes(value) ? value : undefined),
-  }),
-  queueLimit: count('FOOTBRIDGE_QUEUE_LIMIT', undefined, 'jobs that may wait', '500', 100_000),
+  logLevel: text(
+    'FOOTBRIDGE_LOG_LEVEL',
+    '--log-level <level>',
+    'log level: debug, info, warn, error or silent',
+    {
+      fallback: 'info',
+      rule: 'must be debug, info, warn, error or silent',
+      parse: (value) => (['debug', 'info', 'warn', 'error', 'silent'].includes(value) ? value : undefined),
+    },
+  ),
+  queueLimit: count('FOOTBRIDGE_QUEUE_LIMIT', undefined, 'maximum number of queued jobs', '500', 100_000),
   sendGapMs: count(
     'FOOTBRIDGE_SEND_GAP_MS',
     undefined,
-    'pause between two jobs, in milliseconds: accounts that write too fast are taken for spam',
+    'pause between two jobs in milliseconds; Apple may flag accounts that send too fast as spam',
     '0',
     600_000,
   ),
-  heartbeatMs: seconds('FOOTBRIDGE_HEARTBEAT_SEC', 'how often the service pings (its MAC_HEARTBEAT_SEC)', 15),
-  confirmMs: seconds('FOOTBRIDGE_CONFIRM_SEC', 'how long a reaction may take to show up in Messages', 2),
+  heartbeatMs: seconds(
+    'FOOTBRIDGE_HEARTBEAT_SEC',
+    'ping interval of the service (its MAC_HEARTBEAT_SEC)',
+    15,
+  ),
+  confirmMs: seconds('FOOTBRIDGE_CONFIRM_SEC', 'time for a reaction to appear in Messages', 2),
   sendLimitMs: seconds(
     'FOOTBRIDGE_SEND_LIMIT_SEC',
-    'after which a send that does not end counts as unknown',
+    'timeout of a send, after which its outcome is unknown',
     300,
   ),
   attachmentWaitMs: seconds(
     'FOOTBRIDGE_ATTACHMENT_WAIT_SEC',
-    'how long an inbound message waits for its files before it goes without them',
+    'time an inbound message waits for its attachments',
     120,
   ),
   protocolWaitMs: seconds(
     'FOOTBRIDGE_PROTOCOL_WAIT_SEC',
-    'pause after the service saw the protocol violated',
+    'pause after a protocol violation (close code 4000)',
     60,
   ),
-  backoffCapMs: seconds('FOOTBRIDGE_BACKOFF_CAP_SEC', 'longest pause between two attempts to connect', 30),
-  healthMs: seconds('FOOTBRIDGE_HEALTH_SEC', 'how often the health line is logged', 60),
+  backoffCapMs: seconds('FOOTBRIDGE_BACKOFF_CAP_SEC', 'maximum pause between two connection attempts', 30),
+  healthMs: seconds('FOOTBRIDGE_HEALTH_SEC', 'interval of the health log line', 60),
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;
