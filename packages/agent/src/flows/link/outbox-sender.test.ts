@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { systemClock } from '../../clock.ts';
+import { noFailpoints } from '../../failpoint.ts';
+import { silentLog } from '../../log.ts';
+import { openJournal } from '../../ports/journal/journal-sqlite.ts';
+import type { Journal } from '../../ports/journal/journal.ts';
+import { OutboxSender } from './outbox-sender.ts';
+
+let journal: Journal;
+let sent: number[];
+let isOpen: boolean;
+let sender: OutboxSender;
+
+beforeEach(() => {
+  journal = openJournal(':memory:');
+  sent = [];
+  isOpen = true;
+  sender = new OutboxSender({
+    outbox: journal.outbox,
+    clock: systemClock,
+    log: silentLog,
+    failpoint: noFailpoints,
+    session: { isOpen: () => isOpen, send: (text) => void sent.push(Number(JSON.parse(text).seq)) },
+  });
+});
+afterEach(() => journal.close());
+
+function put(requestId = 'request-1'): number {
+  const frame = { type: 'message_status', requestId, messageId: null, status: 'delivered' } as const;
+  return journal.outbox.put(frame, 1);
+}
+
+describe('OutboxSender', () => {
+  it('sends nothing before the session is registered', () => {
+    put();
+    sender.flush();
+    expect(sent).toEqual([]);
+  });
+
+  it('sends oldest first and keeps at most a window of frames in flight', () => {
+    const [first = 0, second = 0, third = 0] = [put(), put(), put()];
+    sender.open(2);
+    expect(sent).toEqual([first, second]);
+    sender.acknowledge({ type: 'ack', seq: first, outcome: 'delivered' });
+    expect(sent).toEqual([first, second, third]);
+    expect(journal.outbox.counts().unacknowledged).toBe(2);
+  });
+
+  it('sends nothing over a closed session', () => {
+    put();
+    isOpen = false;
+    sender.open(2);
+    expect(sent).toEqual([]);
+    expect(journal.outbox.counts().unacknowledged).toBe(1);
+  });
+
+  it('keeps a rejected frame and sends it again with a new number on redeliver', () => {
+    const seq = put();
+    sender.open(2);
+    sender.acknowledge({ type: 'ack', seq, outcome: 'rejected', reason: 'no such contact' });
+    expect(journal.outbox.counts()).toMatchObject({ unacknowledged: 0, rejected: 1 });
+    sender.redeliver(seq);
+    expect(sent).toHaveLength(2);
+    expect(sent[1]).toBeGreaterThan(seq);
+  });
+
+  it('sets aside a frame that is invalid and sends the next one', () => {
+    put('');
+    const valid = put();
+    sender.open(2);
+    expect(sent).toEqual([valid]);
+    expect(journal.outbox.counts()).toMatchObject({ unacknowledged: 1, setAside: 1 });
+  });
+
+  it('sets aside the largest frame in flight', () => {
+    put();
+    const large = put('r'.repeat(64));
+    sender.open(2);
+    sender.setAsideLargest();
+    expect(journal.outbox.counts()).toMatchObject({ unacknowledged: 1, setAside: 1 });
+    expect(journal.outbox.redeliver(large, 2)).toBeDefined();
+  });
+});

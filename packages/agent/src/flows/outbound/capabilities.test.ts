@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+
+import { capabilitiesOf } from './capabilities.ts';
+
+it.each([
+  ['14.8', []],
+  ['15.6', ['sticker-reactions', 'stickers']],
+  ['26.1', ['sticker-reactions', 'stickers', 'emoji-reactions']],
+])('M5 macOS %s adds the capabilities %j', (macos, added) => {
+  const base = ['text', 'groups', 'attachments', 'voice', 'animations', 'replies', 'reactions'];
+  expect(capabilitiesOf({ macos, automation: true, accessibility: true })).toEqual([...base, ...added]);
+});
