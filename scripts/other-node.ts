@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-import { isAtLeast, minimumNode, nodePackage } from './choose-node.mjs';
+import { isAtLeast, minimumNode, nodePackage } from '@footbridge/runtime/choose-node.js';
 
 export interface OtherNode {
   readonly node: string;

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
+import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
-import { launch } from '../../../scripts/run.mjs';
+import { launch } from '@footbridge/runtime/launch.js';
 
 launch(fileURLToPath(new URL('../src/main.ts', import.meta.url)), process.argv.slice(2));

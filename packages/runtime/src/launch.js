@@ -1,0 +1,86 @@
+// Starts a program on a Node that can run it. Plain JavaScript: the first Node to read this file may be too old for more.
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, dirname } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+import { chooseNode, minimumNode, nodePackage, usesMusl } from './choose-node.js';
+
+/** The node_modules folder of the checkout. An installed package has none at this place. */
+const MODULES = new URL('../../../node_modules/', import.meta.url);
+
+/**
+ * Runs `entry` with `args` on the Node that `chooseNode` selects, and exits as that process exits. Exits with 3 when there
+ * is no Node that can run it.
+ * @param {string} entry
+ * @param {readonly string[]} args
+ */
+export function launch(entry, args) {
+  const choice = chooseNode({
+    running: { path: process.execPath, version: process.versions.node },
+    packaged: packagedNode(),
+    minimum: minimumNode(new URL('../package.json', import.meta.url)),
+    musl: process.platform === 'linux' && usesMusl(),
+    checkout: existsSync(MODULES),
+  });
+  if ('problem' in choice) {
+    process.stderr.write(`${choice.problem}\n`);
+    process.exit(3);
+  }
+  const child = spawn(choice.path, ['--disable-warning=ExperimentalWarning', entry, ...args], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      // Tools that a script starts (vitest, oxlint …) find the same Node.
+      PATH: `${dirname(choice.path)}${delimiter}${process.env['PATH'] ?? ''}`,
+      ...compileCache(),
+    },
+  });
+  // The terminal sends SIGINT to the whole process group. Forwarding it would count as a second, forced interrupt.
+  process.on('SIGINT', () => {
+    if (!process.stdin.isTTY) child.kill('SIGINT');
+  });
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP']))
+    process.on(signal, () => child.kill(signal));
+  if (process.env['npm_lifecycle_event'] !== undefined) endWithNpm(child);
+  child.on('error', (error) => {
+    process.stderr.write(`${choice.path} could not be started: ${error.message}\n`);
+    process.exit(70);
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 70);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+/**
+ * Returns the Node that `npm ci` installed in this checkout, if any. Containers install without optional dependencies.
+ * Other node_modules folders are ignored: a checkout inside another one must not run on the other's Node.
+ */
+function packagedNode() {
+  const name = nodePackage(process.platform, process.arch);
+  if (name === undefined) return undefined;
+  const folder = new URL(`${name}/`, MODULES);
+  const path = fileURLToPath(new URL(process.platform === 'win32' ? 'bin/node.exe' : 'bin/node', folder));
+  if (!existsSync(path)) return undefined;
+  /** @type {{ version: string }} */
+  const { version } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'));
+  return { path, version };
+}
+
+/** A cache of compiled code halves the start time. Node ignores it where it is not writable. */
+function compileCache() {
+  if (process.env['NODE_COMPILE_CACHE'] !== undefined || !existsSync(MODULES)) return {};
+  return { NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/footbridge/compiled', MODULES)) };
+}
+
+/**
+ * npm runs scripts in a shell that does not forward signals: when that shell is gone, the program must end too.
+ * @param {import('node:child_process').ChildProcess} child
+ */
+function endWithNpm(child) {
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 500).unref();
+}
