@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { packProgram } from './pack-program.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const installed = mkdtempSync(join(tmpdir(), 'footbridge-pack-'));
+afterAll(() => rmSync(installed, { recursive: true }));
+
+/** Puts the packed program where npm would, with its dependencies beside it. */
+async function install(name: string): Promise<{ folder: string; bin: string }> {
+  const folder = join(installed, 'node_modules/@footbridge', name);
+  await packProgram(name, folder);
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  for (const dependency of Object.keys(manifest.dependencies)) {
+    const link = join(installed, 'node_modules', dependency);
+    mkdirSync(dirname(link), { recursive: true });
+    rmSync(link, { force: true });
+    symlinkSync(join(ROOT, 'node_modules', dependency), link);
+  }
+  const [path] = Object.values<string>(manifest.bin);
+  return { folder, bin: join(folder, path ?? '') };
+}
+
+describe.each(['agent', 'cli'])('the packed %s', (name) => {
+  it('runs outside the repository', async () => {
+    const { folder, bin } = await install(name);
+    const env = { PATH: process.env['PATH'], HOME: installed };
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, [bin, ...args], { cwd: installed, env, encoding: 'utf8' });
+    expect(run('--version')).toMatchObject({ stdout: '0.1.0\n', stderr: '', status: 0 });
+    expect(run('no-such-command').status).toBe(2);
+    expect(globSync('**/*.ts', { cwd: folder })).toEqual([]);
+  });
+});

@@ -1,0 +1,121 @@
+// Writes a program of ours as plain JavaScript into a folder that npm can install without this repository:
+// `node scripts/run.mjs scripts/pack-program.ts agent [folder]`, by default packages/agent/dist.
+import { spawnSync } from 'node:child_process';
+import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, posix, relative, resolve } from 'node:path';
+
+import { TSC } from './pack-kit.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PACKAGES = join(ROOT, 'packages');
+const OWN = '@footbridge/';
+const isOwn = (dependency: string): boolean => dependency.startsWith(OWN);
+const IS_TEST = /\.(?:test|contract|bench)\.ts$/;
+const OWN_IMPORT = /(['"])@footbridge\/([^/'"]+)\/([^'"]+?)(?:\.js)?\1/g;
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly type: string;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly engines?: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+/** Writes the program and the packages of ours that it needs. The folder keeps the layout of `packages`. */
+export async function packProgram(name: string, folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  const manifests = await ownPackages(name);
+  const names = [...manifests.keys()];
+  compile(await filesOf(names, 'src/**/*.ts'), folder);
+  for (const file of await filesOf(names, '{package.json,src/*.js,bin/*.mjs}')) {
+    const copy = join(folder, relative(PACKAGES, file));
+    await mkdir(dirname(copy), { recursive: true });
+    await cp(file, copy);
+  }
+  for await (const file of glob('**/*.{js,mjs}', { cwd: folder })) await relink(folder, file);
+  await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
+  await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest(name, manifests), null, 2)}\n`);
+}
+
+/** The package and all packages of ours that it depends on. */
+async function ownPackages(
+  name: string,
+  found = new Map<string, Manifest>(),
+): Promise<Map<string, Manifest>> {
+  if (found.has(name)) return found;
+  const own: Manifest = JSON.parse(await readFile(join(PACKAGES, name, 'package.json'), 'utf8'));
+  found.set(name, own);
+  for (const dependency of Object.keys(own.dependencies).filter(isOwn))
+    await ownPackages(dependency.replace(OWN, ''), found);
+  return found;
+}
+
+async function filesOf(names: readonly string[], pattern: string): Promise<string[]> {
+  const files: string[] = [];
+  for (const name of names)
+    for await (const file of glob(pattern, { cwd: join(PACKAGES, name) }))
+      if (!IS_TEST.test(file)) files.push(join(PACKAGES, name, file));
+  return files;
+}
+
+function compile(files: readonly string[], folder: string): void {
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', '--types', 'node'];
+  const modules = ['--module', 'nodenext', '--resolveJsonModule', '--rewriteRelativeImportExtensions'];
+  const output = ['--target', 'es2024', '--lib', 'esnext', '--rootDir', PACKAGES, '--outDir', folder];
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [TSC, '--ignoreConfig', ...files, ...strict, ...modules, ...output],
+    { cwd: ROOT, encoding: 'utf8' },
+  );
+  if (status !== 0) throw new Error(`The program could not be compiled:\n${stdout}`);
+}
+
+/** Imports of our packages become relative, and the bin starts the compiled program. */
+async function relink(folder: string, file: string): Promise<void> {
+  const path = join(folder, file);
+  const code = await readFile(path, 'utf8');
+  const from = posix.dirname(file.replaceAll('\\', '/'));
+  await writeFile(
+    path,
+    code
+      .replaceAll(OWN_IMPORT, (_all, quote: string, name: string, module: string) => {
+        const target = posix.relative(from, `${name}/src/${module}.js`);
+        return `${quote}${target.startsWith('.') ? target : `./${target}`}${quote}`;
+      })
+      .replace("'../src/main.ts'", "'../src/main.js'"),
+  );
+}
+
+function manifest(name: string, manifests: ReadonlyMap<string, Manifest>): object {
+  const program = manifests.get(name);
+  if (program?.bin === undefined) throw new Error(`packages/${name} has no bin`);
+  const { version, license, type } = program;
+  const bin = Object.entries(program.bin).map(([command, path]) => [command, posix.join(name, path)]);
+  const dependencies = [...manifests.values()]
+    .flatMap((own) => Object.entries(own.dependencies))
+    .filter(([dependency]) => !isOwn(dependency));
+  return {
+    name: program.name,
+    version,
+    license,
+    type,
+    bin: Object.fromEntries(bin),
+    engines: manifests.get('runtime')?.engines,
+    dependencies: Object.fromEntries(dependencies),
+  };
+}
+
+if (import.meta.main) {
+  const [, , name, target] = process.argv;
+  if (name === undefined) {
+    console.error('Name the program to pack: npm run pack -- agent [folder]');
+    process.exitCode = 2;
+  } else {
+    const folder = resolve(target ?? join(PACKAGES, name, 'dist'));
+    await packProgram(name, folder);
+    const path = relative(process.cwd(), folder) || '.';
+    console.log(`The ${name} is in ${path}. Make an archive of it with: npm pack ./${path}`);
+  }
+}
