@@ -1,4 +1,4 @@
-/** Who may import whom. Paths are relative to a package's `src`; the first pattern that matches a file names its part. */
+/** One row of a package's import table. Paths are relative to its `src`; the first pattern that matches a file names its part. */
 export interface Part {
   readonly name: string;
   readonly files: RegExp;
@@ -20,8 +20,7 @@ const FOUNDATION = [
   'sodium',
 ];
 
-/** The service and the agent share the three words: edges, flows, ports. */
-export const SERVICE: readonly Part[] = [
+const SERVICE: readonly Part[] = [
   { name: 'main', files: /^main\.ts$/, mayImport: ['bridge', 'config', 'log', 'errors'] },
   { name: 'bridge', files: /^bridge(-[a-z]+)*\.ts$/, mayImport: ['*'] },
   { name: 'config', files: /^config\//, mayImport: ['errors'] },
@@ -59,14 +58,63 @@ export const SERVICE: readonly Part[] = [
   { name: 'ports', files: /^ports\//, mayImport: FOUNDATION, separate: /^ports\/([^/]+)\// },
 ];
 
+const AGENT_FOUNDATION = ['errors', 'log', 'clock', 'lifecycle', 'failpoint'];
+
+const AGENT: readonly Part[] = [
+  { name: 'main', files: /^main\.ts$/, mayImport: ['commands', 'config', 'errors'] },
+  {
+    name: 'commands',
+    files: /^commands\//,
+    mayImport: ['agent', 'config', 'edges', 'flows', 'ports', ...AGENT_FOUNDATION],
+  },
+  {
+    name: 'agent',
+    files: /^agent\.ts$/,
+    mayImport: ['config', 'edges', 'flows', 'ports', 'engines', ...AGENT_FOUNDATION],
+  },
+  { name: 'config', files: /^config\//, mayImport: ['errors'] },
+  { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
+  { name: 'log', files: /^log\.ts$/, mayImport: [] },
+  { name: 'clock', files: /^clock\.ts$/, mayImport: [] },
+  { name: 'lifecycle', files: /^lifecycle\.ts$/, mayImport: [] },
+  { name: 'failpoint', files: /^failpoint\.ts$/, mayImport: [] },
+  {
+    name: 'edges',
+    files: /^edges\//,
+    mayImport: ['flows', 'ports', 'config', ...AGENT_FOUNDATION],
+    // An edge is a folder or a single file.
+    separate: /^edges\/([^/.]+)/,
+  },
+  {
+    name: 'flows',
+    files: /^flows\//,
+    mayImport: ['ports', ...AGENT_FOUNDATION],
+    separate: /^flows\/([^/]+)\//,
+  },
+  {
+    name: 'engines',
+    files: /^ports\/[^/]+\/(?:[a-z0-9-]+-)?(?:sqlite|simulated|chat-db)(?:-[a-z-]+)?\.ts$/,
+    mayImport: ['ports', ...AGENT_FOUNDATION],
+    separate: /^ports\/([^/]+)\//,
+  },
+  { name: 'ports', files: /^ports\//, mayImport: AGENT_FOUNDATION, separate: /^ports\/([^/]+)\// },
+];
+
+/** The packages with layers. */
+export const LAYERS: Readonly<Record<string, readonly Part[]>> = { service: SERVICE, agent: AGENT };
+
+/** The packages whose files must not import each other in a cycle, not even for types. */
+export const ACYCLIC: readonly string[] = ['protocol', 'runtime', 'media', 'agent', 'kit', 'cli', 'demo'];
+
 /** Packages of ours that a package may import. `service`, `agent` and `cli` never meet but over the wire. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
+  runtime: [],
   media: ['protocol'],
   service: ['protocol', 'media'],
-  agent: ['protocol'],
+  agent: ['protocol', 'runtime'],
   kit: ['protocol'],
-  cli: ['protocol', 'kit'],
+  cli: ['protocol', 'kit', 'runtime'],
   testkit: ['protocol', 'kit'],
   demo: ['protocol', 'kit', 'testkit'],
 };

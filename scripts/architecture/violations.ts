@@ -1,30 +1,35 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 
-import { PACKAGES, SERVICE } from './rules.ts';
+import { ACYCLIC, LAYERS, PACKAGES } from './rules.ts';
 import type { Part } from './rules.ts';
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
+const IS_SOURCE = /^src\/.*\.(?:tsx?|js)$|^bin\/.*\.m?js$/;
 const IS_TEST = /\.(test|contract|bench)\.tsx?$|(^|\/)(test|fixtures)\//;
 
-/** Every import that breaks the table, as `file → target: why`. */
+interface SourceFile {
+  /** Relative to the package. */
+  readonly path: string;
+  readonly imports: readonly string[];
+}
+
+/** Returns every import that breaks a rule, as `file → target: reason`. */
 export function violations(root: string): string[] {
-  const found: string[] = [];
-  for (const [name, allowed] of Object.entries(PACKAGES)) {
-    const src = join(root, 'packages', name, 'src');
-    for (const file of sources(src)) {
-      const path = relative(src, file).split(sep).join('/');
-      if (IS_TEST.test(path)) continue;
-      for (const target of imports(file)) {
-        const why = target.startsWith('.')
-          ? insidePackage(name, path, posix.normalize(posix.join(posix.dirname(path), target)))
+  return Object.entries(PACKAGES).flatMap(([name, allowed]) => {
+    const files = sourcesOf(join(root, 'packages', name));
+    const broken = files.flatMap(({ path, imports }) =>
+      imports.flatMap((target) => {
+        const reason = target.startsWith('.')
+          ? insidePackage(LAYERS[name], path, resolve(path, target))
           : betweenPackages(name, allowed, target);
-        if (why !== undefined) found.push(`packages/${name}/src/${path} → ${target}: ${why}`);
-      }
-    }
-  }
-  return found;
+        return reason === undefined ? [] : [`${path} → ${target}: ${reason}`];
+      }),
+    );
+    const cyclic = ACYCLIC.includes(name) ? cycles(files) : [];
+    return [...broken, ...cyclic].map((line) => `packages/${name}/${line}`);
+  });
 }
 
 function betweenPackages(from: string, allowed: readonly string[], target: string): string | undefined {
@@ -33,29 +38,38 @@ function betweenPackages(from: string, allowed: readonly string[], target: strin
   return `${from} must not import ${to}`;
 }
 
-function insidePackage(pkg: string, from: string, to: string): string | undefined {
-  if (to.startsWith('..')) {
-    return to === '../package.json' ? undefined : 'leaves the package; import other packages by name';
-  }
-  if (pkg !== 'service') return undefined;
-  const source = partOf(from);
-  const target = partOf(to);
+function insidePackage(layers: readonly Part[] | undefined, from: string, to: string): string | undefined {
+  if (to === 'package.json') return undefined;
+  if (to.startsWith('..')) return 'leaves the package; import other packages by name';
+  // Old Nodes read the files in bin, and they cannot run TypeScript.
+  if (from.startsWith('bin/')) return to.startsWith('bin/') ? undefined : 'a bin imports only packages';
+  if (!to.startsWith('src/')) return 'src must not import files outside of it';
+  return layers === undefined ? undefined : betweenParts(layers, inSrc(from), inSrc(to));
+}
+
+function betweenParts(layers: readonly Part[], from: string, to: string): string | undefined {
+  const source = partOf(layers, from);
+  const target = partOf(layers, to);
   if (source === undefined || target === undefined)
     return `no part of the table covers ${source === undefined ? from : to}`;
   if (source.mayImport.includes('*')) return target.name === 'main' ? 'nothing imports main' : undefined;
-  if (sameGroup(source, target, from, to)) return engineNamed(from, to);
+  if (sameGroup(source, target, from, to)) return engineNamed(source, target);
   if (source.separate !== undefined && family(source) === family(target))
-    return `${source.name} of different kinds must not meet`;
+    return `${source.name} of different kinds must not import each other`;
   return source.mayImport.includes(target.name) ? undefined : `${source.name} must not import ${target.name}`;
 }
 
-/** Only the composition root names an engine; its own folder's other engines may build on it. */
-function engineNamed(from: string, to: string): string | undefined {
-  const isEngine = partOf(to)?.name === 'engines';
-  return isEngine && partOf(from)?.name !== 'engines' ? 'only bridge names an engine' : undefined;
+/** Only the composition root names an engine. Files of the same engine may import each other. */
+function engineNamed(source: Part, target: Part): string | undefined {
+  return target.name === 'engines' && source.name !== 'engines'
+    ? 'only the composition root names an engine'
+    : undefined;
 }
 
-const partOf = (path: string): Part | undefined => SERVICE.find((part) => part.files.test(path));
+function partOf(layers: readonly Part[], path: string): Part | undefined {
+  return layers.find((part) => part.files.test(path));
+}
+
 const family = (part: Part) => (part.name === 'engines' ? 'ports' : part.name);
 
 function sameGroup(source: Part, target: Part, from: string, to: string): boolean {
@@ -64,16 +78,53 @@ function sameGroup(source: Part, target: Part, from: string, to: string): boolea
   return source.separate.exec(from)?.[1] === source.separate.exec(to)?.[1];
 }
 
-function imports(file: string): string[] {
+/** Returns the import that closes each cycle. */
+function cycles(files: readonly SourceFile[]): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const found: string[] = [];
+
+  function visit(path: string, trail: readonly string[]): void {
+    const file = byPath.get(path);
+    if (file === undefined || done.has(path)) return;
+    for (const target of file.imports.filter((name) => name.startsWith('.'))) {
+      const next = resolve(path, target);
+      const start = [...trail, path].indexOf(next);
+      if (start === -1) visit(next, [...trail, path]);
+      else found.push(`${path} → ${target}: import cycle ${[...trail, path, next].slice(start).join(' → ')}`);
+    }
+    done.add(path);
+  }
+
+  for (const { path } of files) visit(path, []);
+  return found;
+}
+
+function resolve(from: string, target: string): string {
+  return posix.normalize(posix.join(posix.dirname(from), target));
+}
+
+const inSrc = (path: string): string => path.replace(/^src\//, '');
+
+function sourcesOf(folder: string): SourceFile[] {
+  return filesIn(folder)
+    .filter((path) => IS_SOURCE.test(path) && !IS_TEST.test(path))
+    .map((path) => ({ path, imports: importsOf(join(folder, path)) }));
+}
+
+function importsOf(file: string): string[] {
   return [...readFileSync(file, 'utf8').matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? '');
 }
 
-function sources(folder: string): string[] {
-  try {
-    return readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
-      .map((entry) => join(entry.parentPath, entry.name));
-  } catch {
-    return [];
-  }
+/** Returns the files in `src` and `bin`, relative to the package. */
+function filesIn(folder: string): string[] {
+  return ['src', 'bin'].flatMap((part) => {
+    try {
+      return readdirSync(join(folder, part), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'));
+    } catch {
+      return [];
+    }
+  });
 }

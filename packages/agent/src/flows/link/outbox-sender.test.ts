@@ -39,7 +39,7 @@ describe('OutboxSender', () => {
   });
 
   it('sends oldest first and keeps at most a window of frames in flight', () => {
-    const [first = 0, second = 0, third = 0] = [put(), put(), put()];
+    const [first, second, third] = [put(), put(), put()];
     sender.open(2);
     expect(sent).toEqual([first, second]);
     sender.acknowledge({ type: 'ack', seq: first, outcome: 'delivered' });
