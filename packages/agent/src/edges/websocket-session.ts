@@ -106,7 +106,7 @@ export class WebSocketSession implements Session {
       if (parsed.kind === 'frame') this.#dispatch(parsed.frame);
       else this.#reject(parsed);
     } catch (error) {
-      // The journal is not writable. Nothing was acknowledged yet, so the service sends the frame again after a reconnect.
+      // The journal is not writable and nothing was promised to the service. The agent reconnects with backoff.
       log.error({ event: 'link.frame_not_saved', err: error }, 'frame not saved, closing the connection');
       this.#socket.close(1011);
     }

@@ -4,7 +4,7 @@ import type { ClassicType } from '@footbridge/protocol/metadata';
 /**
  * The Messages app: its store, and sending through it.
  *
- * - Callers make one call at a time. An engine finds the row of a send in the store by the fact that no other send runs.
+ * - Callers make one call at a time. An engine identifies the row of a send by assuming that no other send runs.
  * - `send` resolves when the store shows the outcome. `sent`: the row exists and has left the Mac. `failed`: the person
  *   certainly did not receive it. `unknown`: neither is certain, and the caller must not send again.
  * - `react` presses a Tapback in the picker. A press is a toggle: it removes a Tapback that is already active. The result
