@@ -10,13 +10,13 @@ afterEach(() => undo.run());
 const file = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
 const sticker = { bytes: file.base64, name: 'dot' };
 
-/** The tour that an integrator would take, on each macOS that behaves differently. */
+/** Every capability on each macOS version that behaves differently. */
 describe.each([
   ['14.8', { emojiOut: false, stickers: false, emojiIn: false }],
   ['15.6', { emojiOut: false, stickers: true, emojiIn: true }],
   ['26.1', { emojiOut: true, stickers: true, emojiIn: true }],
 ] as const)('every capability on macOS %s', (macos, can) => {
-  it(`M5 from the CRM to people on macOS ${macos}`, async () => {
+  it(`M5 works from the CRM to people on macOS ${macos}`, async () => {
     const { service, play, messages } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
     const sounds = await serveFiles(undo, always(Buffer.from('sound'), 'audio/mp4'));
     const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello' });
@@ -62,45 +62,49 @@ describe.each([
     ]);
   });
 
-  it(`M5 from people to the CRM on macOS ${macos}`, async () => {
+  it(`M5 works from people to the CRM on macOS ${macos}`, async () => {
     const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
     const { guid: targetGuid } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
-    const heard = async (verb: string, body: object, who = ANNA): Promise<unknown> => {
-      const { guid } = await play(person(who, verb), body);
+    const received = async (verb: string, body: object, handle = ANNA): Promise<unknown> => {
+      const { guid } = await play(person(handle, verb), body);
       return await service.messageOf(guid);
     };
     const react = (reaction: object): object => ({ targetGuid, action: 'add', ...reaction });
-    expect(await heard('say', { text: 'A text' })).toMatchObject({ text: 'A text' });
-    expect(await heard('say', { text: 'To all', chatId }, BERT)).toMatchObject({ chat: { isGroup: true } });
-    expect(await heard('say', { attachments: [file] })).toMatchObject({
+    expect(await received('say', { text: 'A text' })).toMatchObject({ text: 'A text' });
+    expect(await received('say', { text: 'To all', chatId }, BERT)).toMatchObject({
+      chat: { isGroup: true },
+    });
+    expect(await received('say', { attachments: [file] })).toMatchObject({
       attachments: [service.assets[0]?.url],
     });
     const voice = { ...file, mime: 'audio/x-caf', durationMs: 900 };
-    expect(await heard('say', { voice })).toMatchObject({ voice: { duration_ms: 900 } });
-    expect(await heard('say', { text: 'Wow', effect: 'echo' })).toMatchObject({
+    expect(await received('say', { voice })).toMatchObject({ voice: { duration_ms: 900 } });
+    expect(await received('say', { text: 'Wow', effect: 'echo' })).toMatchObject({
       animation: { effect: 'echo' },
     });
-    expect(await heard('react', react({ kind: 'classic', type: 'laugh' }))).toMatchObject({
+    expect(await received('react', react({ kind: 'classic', type: 'laugh' }))).toMatchObject({
       reaction: { kind: 'classic', type: 'laugh', target_message_guid: targetGuid },
     });
-    const emoji = await heard('react', react({ kind: 'emoji', emoji: '🫡' }));
-    const stuck = await heard('react', react({ kind: 'sticker', sticker: file }));
+    const emoji = await received('react', react({ kind: 'emoji', emoji: '🫡' }));
+    const stickerReaction = await received('react', react({ kind: 'sticker', sticker: file }));
     if (can.emojiIn) {
       expect(emoji).toMatchObject({ reaction: { kind: 'emoji', emoji: '🫡' } });
-      expect(stuck).toMatchObject({ reaction: { kind: 'sticker', sticker: { name: 'photo.png' } } });
+      expect(stickerReaction).toMatchObject({
+        reaction: { kind: 'sticker', sticker: { name: 'photo.png' } },
+      });
     } else {
       expect(emoji).not.toHaveProperty('reaction');
-      expect(stuck).not.toHaveProperty('reaction');
+      expect(stickerReaction).not.toHaveProperty('reaction');
     }
-    expect(await heard('sticker', file)).toMatchObject({
+    expect(await received('sticker', file)).toMatchObject({
       sticker: { name: 'photo.png', mime_type: 'image/png' },
     });
   });
 });
 
 describe('hostile URLs', () => {
-  it('T13 nothing is fetched from this machine or its network, and nothing is sent', async () => {
+  it('T13 are not fetched from this machine or its network, and their messages are not sent', async () => {
     const canary = await serveFiles(undo, always(PNG, 'image/png'));
     const { service, messages } = await runAgent(undo, { env: { FOOTBRIDGE_ALLOW_LOOPBACK: 'false' } });
     const urls = [

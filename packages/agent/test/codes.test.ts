@@ -12,7 +12,7 @@ afterEach(() => undo.run());
 
 const sticker = { bytes: PNG.toString('base64') };
 
-interface Told {
+interface Scenario {
   readonly running: RunningAgent;
   readonly chatId: number;
   readonly guid: string;
@@ -20,12 +20,12 @@ interface Told {
   readonly react: (reaction: object) => Promise<MessageStatusFrame>;
 }
 
-/** One test per code of the contract's tables: the condition that is named there, and the code that comes of it. */
+/** For every code of the contract, the condition that causes it. */
 const CONDITIONS: Readonly<
-  Record<string, { when: string; make: (told: Told) => Promise<MessageStatusFrame> }>
+  Record<string, { when: string; make: (scenario: Scenario) => Promise<MessageStatusFrame> }>
 > = {
   IMESSAGE_GROUP_INVALID_RECIPIENTS: {
-    when: 'somebody in the group is not on iMessage',
+    when: 'a member of the group is not on iMessage',
     make: async ({ running, send }) => {
       await running.play(person(BERT), { imessage: false });
       return await send({ message: withFooter('Hi', { is_group: true, recipients: [ANNA, BERT] }) });
@@ -39,18 +39,18 @@ const CONDITIONS: Readonly<
     },
   },
   INVALID_FRAME: {
-    when: 'the footer cannot be read',
+    when: 'the footer is malformed',
     make: async ({ send }) => await send({ message: 'Hi\n-- svc-metadata:v1 --\n{\n-- end svc-metadata --' }),
   },
   UI_AUTOMATION_DISABLED: {
-    when: 'the owner switched the feature off',
+    when: 'the owner disabled UI automation',
     make: async ({ running, react }) => {
       await running.play('/world', { permissions: { automation: false } });
       return await react({ kind: 'classic', action: 'add', type: 'love' });
     },
   },
   AX_DENIED: {
-    when: 'macOS does not grant Accessibility',
+    when: 'macOS does not grant the Accessibility permission',
     make: async ({ running, react }) => {
       await running.play('/world', { permissions: { accessibility: false } });
       return await react({ kind: 'classic', action: 'add', type: 'love' });
@@ -67,7 +67,7 @@ const CONDITIONS: Readonly<
     },
   },
   INTERNAL_ERROR: {
-    when: 'something unexpected happens on the Mac',
+    when: 'an unexpected error occurs on the Mac',
     make: async ({ running, send }) => {
       await running.play('/world', { faults: [{ job: 'text', code: 'INTERNAL_ERROR', times: 1 }] });
       return await send({});
@@ -81,12 +81,12 @@ const CONDITIONS: Readonly<
     },
   },
   TARGET_NOT_FOUND: {
-    when: 'the target is not on this Mac',
+    when: 'the target does not exist on this Mac',
     make: async ({ react }) =>
       await react({ kind: 'classic', action: 'add', type: 'love', target_message_guid: 'NOWHERE' }),
   },
   INVALID_KIND_FIELD_COMBO: {
-    when: 'the sibling of the kind is missing',
+    when: 'the field of the kind is missing',
     make: async ({ react }) => await react({ kind: 'emoji', action: 'add' }),
   },
   PICKER_FAILED: {
@@ -97,23 +97,23 @@ const CONDITIONS: Readonly<
     },
   },
   EMOJI_NOT_IN_RECENTS: {
-    when: 'the emoji never shows up in the store',
+    when: 'the emoji does not appear in the store',
     make: async ({ running, react }) => {
       await running.play('/world', { faults: [{ job: 'reaction', code: 'EMOJI_NOT_IN_RECENTS', times: 1 }] });
       return await react({ kind: 'emoji', action: 'add', emoji: '🔥' });
     },
   },
   STICKER_NOT_FEASIBLE: {
-    when: 'no new sticker shows up in the store',
+    when: 'the sticker does not appear in the store',
     make: async ({ running, react }) => {
       await running.play('/world', { faults: [{ job: 'reaction', code: 'STICKER_NOT_FEASIBLE', times: 1 }] });
       return await react({ kind: 'sticker', action: 'add', sticker });
     },
   },
   STICKER_DOWNLOAD_FAILED: {
-    when: 'the url cannot be fetched',
+    when: 'the url cannot be downloaded',
     make: async ({ react }) => {
-      // A plain server at an https address: the handshake fails.
+      // An http server at an https URL: the TLS handshake fails.
       const server = await serveFiles(undo, (_request, response) => response.end());
       const url = `${server.url.replace('http:', 'https:')}/s.png`;
       return await react({ kind: 'sticker', action: 'add', sticker: { url } });
@@ -136,13 +136,13 @@ const CONDITIONS: Readonly<
     },
   },
   NOT_IMPLEMENTED: {
-    when: 'the kind is of the future',
+    when: 'the kind is unknown',
     make: async ({ react }) => await react({ kind: 'hologram', action: 'add' }),
   },
 };
 
-/** Told by the service itself, never by a Mac. */
-const OF_THE_SERVICE = new Set([
+/** Codes that only the service reports. */
+const SERVICE_CODES = new Set([
   'CLIENT_NOT_CONNECTED',
   'MISSING_REQUIRED_FIELDS',
   'MESSAGE_BODY_TOO_LONG',
@@ -150,13 +150,13 @@ const OF_THE_SERVICE = new Set([
 ]);
 
 describe('the codes of the contract', () => {
-  it('M3 each has a condition here', () => {
+  it('M3 each have a condition in this file', () => {
     const codes = CODES.filter((entry) => entry.channel === 'status').map((entry) => entry.code);
-    const missing = codes.filter((code) => !OF_THE_SERVICE.has(code) && CONDITIONS[code] === undefined);
+    const missing = codes.filter((code) => !SERVICE_CODES.has(code) && CONDITIONS[code] === undefined);
     expect(missing).toEqual([]);
   });
 
-  it.each(Object.entries(CONDITIONS))('M3 %s', async (code, { when, make }) => {
+  it.each(Object.entries(CONDITIONS))('M3 %s is reported', async (code, { when, make }) => {
     const running = await runAgent(undo, { env: { FOOTBRIDGE_QUEUE_LIMIT: '3' } });
     const { guid, chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });
     const send = async (frame: Partial<SendFrame>): Promise<MessageStatusFrame> =>
@@ -170,7 +170,7 @@ describe('the codes of the contract', () => {
     expect(status.error?.message.length).toBeGreaterThan(3);
   });
 
-  it.each(['animation', 'sticker'] as const)('M3 %s needs the permissions too', async (kind) => {
+  it.each(['animation', 'sticker'] as const)('M3 a %s needs both permissions', async (kind) => {
     const running = await runAgent(undo);
     const { chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });
     const footer =
@@ -190,7 +190,7 @@ describe('the codes of the contract', () => {
   });
 
   it.each(['text', 'attachment', 'animation', 'voice', 'reaction', 'sticker'] as const)(
-    'M3 a fault of the simulator makes a %s answer with its code',
+    'M3 a fault of the simulator makes a %s fail with its code',
     async (job) => {
       const running = await runAgent(undo);
       const { guid, chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });

@@ -13,7 +13,7 @@ import { ScriptedService } from './scripted-service.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-/** Longer than any test: Messages holds its job until the delay is changed. */
+/** Longer than any test: the job waits until the delay is changed. */
 const HELD_MS = 3_600_000;
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -42,7 +42,7 @@ const started = async (url: string, env: Record<string, string> = {}): Promise<A
 };
 
 describe('footbridge-agent', () => {
-  it('M7 activate takes a seat, deactivate gives it back', async () => {
+  it('M7 activate takes a seat and deactivate releases it', async () => {
     const { url, tokens, activated } = await service();
     const dir = await tempDir(undo);
     const common = ['--url', url, '--data-dir', dir];
@@ -62,7 +62,7 @@ describe('footbridge-agent', () => {
     expect((await command('deactivate', ...common)).code).toBe(1);
   });
 
-  it('M7 activate says what is wrong, by exit code and in words', async () => {
+  it('M7 activate reports a failure by exit code and message', async () => {
     const scripted = await service();
     const dir = await tempDir(undo);
     scripted.activations = [{ status: 409, body: { code: 'SEATS_EXHAUSTED', seats: { used: 3, max: 3 } } }];
@@ -82,7 +82,7 @@ describe('footbridge-agent', () => {
     expect((await command('activate', '--url', scripted.url, '--data-dir', dir)).code).toBe(4);
   });
 
-  it('run refuses what is not configured, and what does not exist', async () => {
+  it('run rejects missing settings, unknown commands and unknown options', async () => {
     const dir = await tempDir(undo);
     expect(await command('run')).toMatchObject({ code: 3, err: expect.stringContaining('FOOTBRIDGE_URL') });
     const real = await command('run', '--url', 'http://127.0.0.1:1', '--location', 'L', '--data-dir', dir);
@@ -92,7 +92,7 @@ describe('footbridge-agent', () => {
     expect(await command('--version')).toMatchObject({ code: 0, out: '0.1.0\n' });
   });
 
-  it('run stops cleanly when it is asked to, and finishes the job under way', async () => {
+  it('run finishes the job in progress before it stops', async () => {
     const scripted = await service();
     const agent = await started(scripted.url);
     await scripted.registered();
@@ -111,7 +111,7 @@ describe('footbridge-agent', () => {
     [4503, 53],
     [4504, 54],
     [4599, 50],
-  ])('M1 run ends after %i with exit code %i', async (closeCode, exitCode) => {
+  ])('M1 run exits after close code %i with exit code %i', async (closeCode, exitCode) => {
     const scripted = await service();
     const agent = await started(scripted.url);
     await scripted.registered();
@@ -120,7 +120,7 @@ describe('footbridge-agent', () => {
     expect(agent.logs.filter((line) => line.msg.startsWith('staying away'))).toHaveLength(1);
   });
 
-  it('logs a health line', async () => {
+  it('run logs a health line', async () => {
     const scripted = await service();
     const agent = await started(scripted.url, { FOOTBRIDGE_HEALTH_SEC: '0.2' });
     await scripted.registered();
@@ -134,7 +134,7 @@ describe('footbridge-agent', () => {
     });
   });
 
-  it('status tells what a running agent does, and what a stopped one did', async () => {
+  it('status shows the state of a running and of a stopped agent', async () => {
     const scripted = await service();
     const agent = await started(scripted.url);
     await scripted.registered();
@@ -150,10 +150,10 @@ describe('footbridge-agent', () => {
       running: false,
       link: { state: 'away', code: 4501, because: 'another Mac took over this location' },
     });
-    expect((await command('status', '--data-dir', join(agent.dataDir, 'nobody'))).code).toBe(1);
+    expect((await command('status', '--data-dir', join(agent.dataDir, 'empty'))).code).toBe(1);
   });
 
-  it('doctor finds what is wrong and says what to do', async () => {
+  it('doctor reports problems with their next steps', async () => {
     const scripted = await service();
     const dir = await tempDir(undo);
     const args = ['doctor', '--url', scripted.url, '--location', 'L', '--data-dir', dir, '--simulate'];

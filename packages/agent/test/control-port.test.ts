@@ -15,7 +15,7 @@ async function control(): Promise<{ url: string } & Awaited<ReturnType<typeof ru
 }
 
 describe('the control port', () => {
-  it('shows the world', async () => {
+  it('shows the simulation', async () => {
     const { world, play } = await control();
     expect(await world()).toEqual({
       macos: '26.1',
@@ -57,7 +57,7 @@ describe('the control port', () => {
     ]);
   });
 
-  it('changes the world', async () => {
+  it('changes the simulation', async () => {
     const { world, play } = await control();
     await play('/world', { macos: '15.6', permissions: { accessibility: false }, delayMs: 1 });
     expect(await world()).toMatchObject({
@@ -66,7 +66,7 @@ describe('the control port', () => {
     });
   });
 
-  it('plays people: they say, react, send stickers, make groups, edit, unsend and leave', async () => {
+  it('makes people write, react, send stickers, create groups, edit, unsend and leave', async () => {
     const { world, play } = await control();
     const { chatId } = await play<{ chatId: number }>('/groups', { recipients: [ANNA, BERT] });
     const said = await play(person(ANNA, 'say'), { text: 'Hello', chatId });
@@ -108,7 +108,7 @@ describe('the control port', () => {
     ['POST', '/groups', { recipients: [ANNA] }, 409, 'at least two'],
     ['POST', '/people/%zz/say', { text: 'x' }, 400, 'path'],
     ['GET', '/nothing', undefined, 404, 'there is no'],
-  ])('%s %s %j answers %i', async (method, path, body, status, error) => {
+  ])('responds to %s %s %j with %i', async (method, path, body, status, error) => {
     const { url } = await control();
     const response = await fetch(url + path, {
       method,
@@ -119,7 +119,7 @@ describe('the control port', () => {
     expect(await response.json()).toMatchObject({ error: expect.stringContaining(error) });
   });
 
-  it('does not answer to a page in a browser that was lured here', async () => {
+  it('rejects requests of web pages: another Host, or a body that is not JSON', async () => {
     const { url } = await control();
     const plain = await fetch(`${url}/groups`, { method: 'POST', body: '{"recipients":[]}' });
     expect(plain.status).toBe(415);

@@ -9,39 +9,39 @@ import { ANNA, PNG } from './running-agent.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-describe('kill -9 at any moment', () => {
-  it('M4 over five lives nothing is sent twice, and every message that came in is passed on once', async () => {
+describe('kill -9 at a random moment', () => {
+  it('M4 over five restarts sends nothing twice and passes on every inbound message once', async () => {
     const { service, agent, again } = await crashingAgent(undo, 'nowhere:kill');
     const said: string[] = [];
     const sent: string[] = [];
-    let living = agent;
-    for (let life = 0; life < 5; life += 1) {
-      await living.change({ delayMs: 3 });
-      // Killed after a random amount of work, not of time: a busy machine does little in little time.
+    let current = agent;
+    for (let restart = 0; restart < 5; restart += 1) {
+      await current.change({ delayMs: 3 });
+      // Killed after a random amount of work, not of time, so that a loaded machine does the same.
       const last = 5 + Math.floor(Math.random() * 20);
       let dies: Promise<void> | undefined;
       for (let index = 0; service.connected > 0; index += 1) {
-        if (index === last) dies = living.kill9();
-        const frame = service.send({ message: `out ${life}.${index}` });
+        if (index === last) dies = current.kill9();
+        const frame = service.send({ message: `out ${restart}.${index}` });
         sent.push(frame.requestId);
-        // The answer means that the row is in the store: from then on it must not be lost.
-        const heard = await living.say(ANNA, { text: `in ${life}.${index}` }).catch(() => undefined);
+        // The response means that the row is in the store: from then on it must not be lost.
+        const heard = await current.say(ANNA, { text: `in ${restart}.${index}` }).catch(() => undefined);
         if (heard !== undefined) said.push(heard.guid);
       }
       await dies;
-      living = await again();
+      current = await again();
     }
-    await until(async () => (await living.world()).queue === 0, { what: 'an empty queue' });
+    await until(async () => (await current.world()).queue === 0, { what: 'an empty queue' });
     for (const guid of said) await service.messageOf(guid);
 
-    const texts = (await living.world()).chats.flatMap((chat) =>
+    const texts = (await current.world()).chats.flatMap((chat) =>
       chat.messages.filter((message) => message.from === 'me').map((message) => message.text),
     );
     expect(texts.length).toBeGreaterThan(10);
     expect(new Set(texts).size).toBe(texts.length);
     const numbers = new Map<string, number>();
     for (const { guid, seq } of service.received) {
-      expect(numbers.get(guid) ?? seq, 'one message, one number').toBe(seq);
+      expect(numbers.get(guid) ?? seq, 'a message keeps its seq').toBe(seq);
       numbers.set(guid, seq);
     }
     const order = [...numbers.keys()].filter((guid) => said.includes(guid));
@@ -53,9 +53,9 @@ describe('kill -9 at any moment', () => {
   });
 });
 
-describe('I6 kill -9 while a message comes in', () => {
+describe('I6 kill -9 during an inbound message', () => {
   it.each(['inbound.held', 'inbound.before', 'inbound.after', 'frame.sent'])(
-    'I6 at %s: it arrives, and the next one after it',
+    'I6 at %s loses neither the message nor its order',
     async (failpoint) => {
       const { service, agent, died, again } = await crashingAgent(undo, `${failpoint}:kill`);
       service.autoAck = false;
@@ -69,7 +69,7 @@ describe('I6 kill -9 while a message comes in', () => {
       const guids = service.received.map((frame) => frame.guid);
       expect(service.received.map((frame) => frame.text)).toContain('One');
       if (said !== undefined) expect(guids).toContain(said.guid);
-      // A repeat is allowed only of the frame that was on the wire, and under its old number.
+      // Only the frame that was on the wire may be repeated, with the same seq.
       const seqs = new Map(service.received.map((frame) => [frame.guid, frame.seq]));
       for (const frame of service.received) expect(seqs.get(frame.guid)).toBe(frame.seq);
       expect(service.received.find((frame) => frame.text === 'One')?.attachments).toHaveLength(1);
@@ -77,8 +77,8 @@ describe('I6 kill -9 while a message comes in', () => {
   );
 });
 
-describe('two agents', () => {
-  it('M2 cannot work on one folder: the second says so and ends', async () => {
+describe('two agents in one data folder', () => {
+  it('M2 cannot run: the second one exits with a message', async () => {
     const { service, agent } = await crashingAgent(undo, 'nowhere:kill');
     const second = new Agent({
       url: service.url,

@@ -9,8 +9,8 @@ import { PNG } from './running-agent.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-describe('M4 kill -9 while a text is on its way', () => {
-  // Where it dies → what the CRM hears after the restart, and how often the person got the text.
+describe('M4 kill -9 during an outbound text', () => {
+  // The failpoint, the status after the restart, and how often the person received the text.
   it.each([
     ['accept.before', 'nothing', 0],
     ['accept.after', 'delivered', 1],
@@ -22,35 +22,37 @@ describe('M4 kill -9 while a text is on its way', () => {
     ['job.performed', 'delivered', 1],
     ['job.ended', 'delivered', 1],
     ['frame.sent', 'delivered', 1],
-  ] as const)('M4 at %s: %s', async (failpoint, answer, received) => {
-    const { service, died, again } = await crashingAgent(undo, `${failpoint}:kill`);
-    service.autoAck = false;
-    const frame = service.send({ message: 'Precious' });
-    await died();
-    service.autoAck = true;
-    const agent = await again();
-    if (answer === 'nothing') {
-      await until(async () => (await agent.world()).queue === 0, { what: 'an empty queue' });
-      await service.settled();
-      expect(service.statuses).toEqual([]);
-    } else {
-      const status = await service.statusOf(frame.requestId);
-      expect(status).toMatchObject(answer === 'unknown' ? UNKNOWN : { status: 'delivered' });
-    }
-    expect(await textsOf(agent)).toEqual(Array.from({ length: received }, () => 'Precious'));
+  ] as const)(
+    'M4 at %s reports %s after the restart, and a repeat does not send it again',
+    async (failpoint, answer, received) => {
+      const { service, died, again } = await crashingAgent(undo, `${failpoint}:kill`);
+      service.autoAck = false;
+      const frame = service.send({ message: 'Precious' });
+      await died();
+      service.autoAck = true;
+      const agent = await again();
+      if (answer === 'nothing') {
+        await until(async () => (await agent.world()).queue === 0, { what: 'an empty queue' });
+        await service.settled();
+        expect(service.statuses).toEqual([]);
+      } else {
+        const status = await service.statusOf(frame.requestId);
+        expect(status).toMatchObject(answer === 'unknown' ? UNKNOWN : { status: 'delivered' });
+      }
+      expect(await textsOf(agent)).toEqual(Array.from({ length: received }, () => 'Precious'));
 
-    // And whatever happened, the same webhook again does not make a second text.
-    const repeats = Array.from({ length: 5 }, () =>
-      service.send({ ...frame, requestId: crypto.randomUUID() }),
-    );
-    for (const { requestId } of repeats) {
-      const status = await service.statusOf(requestId);
-      expect(status).toMatchObject(answer === 'unknown' ? UNKNOWN : { status: 'delivered' });
-    }
-    expect(await textsOf(agent)).toHaveLength(answer === 'nothing' ? 1 : received);
-  });
+      const repeats = Array.from({ length: 5 }, () =>
+        service.send({ ...frame, requestId: crypto.randomUUID() }),
+      );
+      for (const { requestId } of repeats) {
+        const status = await service.statusOf(requestId);
+        expect(status).toMatchObject(answer === 'unknown' ? UNKNOWN : { status: 'delivered' });
+      }
+      expect(await textsOf(agent)).toHaveLength(answer === 'nothing' ? 1 : received);
+    },
+  );
 
-  it('M4 between the two halves of a message: the second half follows, the first does not come twice', async () => {
+  it('M4 between the two parts of a message sends only the second part after the restart', async () => {
     const files = await serveFiles(undo, always(PNG, 'image/png'));
     const { service, died, again } = await crashingAgent(undo, 'step.recorded:kill');
     const { requestId } = service.send({ message: 'First half', attachments: [`${files.url}/second.png`] });
@@ -66,7 +68,7 @@ describe('M4 kill -9 while a text is on its way', () => {
 });
 
 describe('M4 kill -9 with a full queue', () => {
-  it('M4 nothing that was queued is lost, nothing is sent twice, the order is kept', async () => {
+  it('M4 loses no queued job, sends nothing twice and keeps the order', async () => {
     const { service, agent, again } = await crashingAgent(undo, 'nowhere:kill');
     await agent.change({ delayMs: 15 });
     const frames = Array.from({ length: 60 }, (_, index) => service.send({ message: `number ${index}` }));
@@ -87,13 +89,13 @@ describe('M4 kill -9 with a full queue', () => {
     expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
   });
 
-  it('M4 fifty times the same webhook over several deaths is one text', async () => {
+  it('M4 and fifty repeats of one webhook send one text', async () => {
     const { service, agent, again } = await crashingAgent(undo, 'step.sent:kill');
     const frame = { messageId: 'the-one', message: 'Once' };
     for (let index = 0; index < 10; index += 1) service.send(frame);
     await agent.exited;
     let revived = await again();
-    for (let life = 0; life < 2; life += 1) {
+    for (let restart = 0; restart < 2; restart += 1) {
       for (let index = 0; index < 20; index += 1) service.send(frame);
       await until(() => service.statuses.length > 0);
       await revived.kill9();

@@ -7,13 +7,13 @@ import { ScriptedService } from './scripted-service.ts';
 export interface CrashingAgent {
   readonly service: ScriptedService;
   readonly agent: Agent;
-  /** It died as it was told to. */
+  /** Resolves when the agent was killed at its failpoint. */
   readonly died: () => Promise<void>;
-  /** The next life, with the same folder. */
+  /** Starts the agent again with the same data folder and without a failpoint. */
   readonly again: () => Promise<Agent>;
 }
 
-/** The agent as a process of its own, which dies at the failpoint and is then started again without one. */
+/** Starts the agent as a process that is killed at the failpoint. */
 export async function crashingAgent(undo: Undo, failpoints: string): Promise<CrashingAgent> {
   const service = await new ScriptedService().start();
   undo.add(() => service.stop());
@@ -40,7 +40,7 @@ export async function crashingAgent(undo: Undo, failpoints: string): Promise<Cra
   };
 }
 
-/** What a message may have become whose send was cut off. */
+/** The status of a message whose send was interrupted. */
 export const UNKNOWN = {
   status: 'failed',
   error: { code: 'INTERNAL_ERROR', message: expect.stringContaining('outcome unknown') },

@@ -40,7 +40,7 @@ export class FakeClock implements Clock {
     this.#moveTo(end);
   }
 
-  /** The Mac sleeps: the wall clock goes on, the monotonic one stands still. */
+  /** Advances the wall clock only, as when the Mac sleeps. */
   sleepMac(ms: number): void {
     this.#now += ms;
   }

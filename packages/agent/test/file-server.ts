@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Undo } from '@footbridge/testkit/undo';
 
-/** A web server on loopback that hands out what the test gives it and remembers who came. */
+/** A web server on loopback that records the paths of its requests. */
 export interface FileServer {
   readonly url: string;
   readonly port: number;
@@ -33,7 +33,7 @@ export async function serveFiles(
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`, port, visits };
 }
 
-/** Any path is a file with that content. */
+/** Serves the same content at every path. */
 export function always(
   bytes: Uint8Array,
   mime: string,

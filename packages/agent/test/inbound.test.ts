@@ -15,8 +15,8 @@ afterEach(() => undo.run());
 
 const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
 
-describe('what people write', () => {
-  it('I8 arrives with all of its files, however many there are', async () => {
+describe('an inbound message', () => {
+  it('I8 arrives with all its attachments', async () => {
     const { service, play } = await runAgent(undo);
     const { guid } = await play(person(ANNA, 'say'), {
       attachments: Array.from({ length: 25 }, () => picture),
@@ -25,7 +25,7 @@ describe('what people write', () => {
     expect(service.assets).toHaveLength(25);
   });
 
-  it('I6 arrives once with all that is known about it', async () => {
+  it('I6 arrives once with all its fields', async () => {
     const { service, play } = await runAgent(undo);
     const before = Date.now();
     const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello there' });
@@ -48,13 +48,13 @@ describe('what people write', () => {
     expect(service.received.map(({ text }) => text)).toEqual(['Hello there', 'Next']);
   });
 
-  it.each(['SMS', 'RCS'] as const)('I1 arrives by %s as well', async (name) => {
+  it.each(['SMS', 'RCS'] as const)('I1 arrives by %s', async (name) => {
     const { service, play } = await runAgent(undo);
     const { guid } = await play(person(ANNA, 'say'), { text: 'Hi', service: name });
     expect((await service.messageOf(guid)).service).toBe(name);
   });
 
-  it('I3 in a group tells who wrote and who else is there', async () => {
+  it('I3 of a group names its sender and all recipients', async () => {
     const { service, play } = await runAgent(undo);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     const { guid } = await play(person(BERT, 'say'), { text: 'Hi all', chatId });
@@ -64,14 +64,14 @@ describe('what people write', () => {
     });
   });
 
-  it('I3 a reply names the message it answers', async () => {
+  it('I3 that is a reply names the message it replies to', async () => {
     const { service, play } = await runAgent(undo);
     const first = await play(person(ANNA, 'say'), { text: 'One' });
     const { guid } = await play(person(ANNA, 'say'), { text: 'Two', replyTo: first.guid });
     expect((await service.messageOf(guid)).replyTo).toEqual({ guid: first.guid });
   });
 
-  it('I3 an effect is named with its kind', async () => {
+  it('I3 with an effect names the effect and its kind', async () => {
     const { service, play } = await runAgent(undo);
     const { guid } = await play(person(ANNA, 'say'), { text: 'Boom', effect: 'slam' });
     const screen = await play(person(ANNA, 'say'), { text: 'Party', effect: 'confetti' });
@@ -79,7 +79,7 @@ describe('what people write', () => {
     expect((await service.messageOf(screen.guid)).animation).toEqual({ effect: 'confetti', kind: 'screen' });
   });
 
-  it('own messages are not echoed', async () => {
+  it('is not an echo of an outgoing message', async () => {
     const { service, play } = await runAgent(undo);
     await service.statusOf(service.send({ message: 'From the CRM' }).requestId);
     const { guid } = await play(person(ANNA, 'say'), { text: 'From Anna' });
@@ -87,7 +87,7 @@ describe('what people write', () => {
     expect(service.received.map((frame) => frame.text)).toEqual(['From Anna']);
   });
 
-  it('edits and unsends do not come as new messages', async () => {
+  it('is not repeated when it is edited or unsent', async () => {
     const { service, play } = await runAgent(undo);
     const first = await play(person(ANNA, 'say'), { text: 'Helo' });
     const second = await play(person(ANNA, 'say'), { text: 'Oops' });
@@ -99,7 +99,7 @@ describe('what people write', () => {
     expect(service.received.map((frame) => frame.text)).toEqual(['Helo', 'Oops', 'Bye']);
   });
 
-  it('somebody leaving a group is no message', async () => {
+  it('is not sent for a person who leaves a group', async () => {
     const { service, play } = await runAgent(undo);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     await play(person(BERT, 'leave'), { chatId });
@@ -108,7 +108,7 @@ describe('what people write', () => {
     expect(service.received).toHaveLength(1);
   });
 
-  it('I5 keeps its order within each chat', async () => {
+  it('I5 keeps its place within its chat', async () => {
     const { service, play } = await runAgent(undo);
     for (let index = 0; index < 40; index += 1) {
       await play(person(index % 2 === 0 ? ANNA : BERT, 'say'), { text: String(index) });
@@ -122,7 +122,7 @@ describe('what people write', () => {
     }
   });
 
-  it('I6 a message that a sync numbers anew is known again', async () => {
+  it('I6 is not repeated when a sync changes its row id', async () => {
     const { service, play, config } = await runAgent(undo);
     const { guid } = await play(person(ANNA, 'say'), { text: 'One' });
     await service.messageOf(guid);
@@ -138,7 +138,7 @@ describe('what people write', () => {
     expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Two']);
   });
 
-  it('I6 history that a sync brings is not news', async () => {
+  it('I6 is skipped when a sync adds it as history', async () => {
     const { service, play, config } = await runAgent(undo);
     const { guid } = await play(person(ANNA, 'say'), { text: 'One' });
     await service.messageOf(guid);
@@ -158,9 +158,9 @@ describe('what people write', () => {
     expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Two']);
   });
 
-  it('I6 a row that is filed under its chat a moment later is not missed', async () => {
+  it('I6 is not missed when its row is joined to a chat later', async () => {
     const clock = new FakeClock();
-    const { service, play, config } = await runAgent(undo, { parts: { clock } });
+    const { service, play, config } = await runAgent(undo, { deps: { clock } });
     await service.messageOf((await play(person(ANNA, 'say'), { text: 'One' })).guid);
     const store = new DatabaseSync(join(config.dataDir, 'simulated-messages', 'chat.db'));
     const now = BigInt(clock.now() - Date.UTC(2001, 0, 1)) * 1_000_000n;
@@ -182,7 +182,7 @@ describe('what people write', () => {
     expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Slow', 'Three']);
   });
 
-  it('I6 what was written before the first start is history, what was written while it was off is not', async () => {
+  it('I6 arrives after a restart', async () => {
     const first = await runAgent(undo);
     const { service, config } = first;
     const one = await first.play(person(ANNA, 'say'), { text: 'One' });
@@ -195,8 +195,8 @@ describe('what people write', () => {
   });
 });
 
-describe('files', () => {
-  it('I8 are handed to the service and named by the address it gave', async () => {
+describe('an inbound attachment', () => {
+  it('I8 is uploaded, and the frame has its URL', async () => {
     const { service, play } = await runAgent(undo);
     const { guid } = await play(person(ANNA, 'say'), {
       text: 'Look',
@@ -212,7 +212,7 @@ describe('files', () => {
     expect(service.assets[0]?.bytes.equals(PNG)).toBe(true);
   });
 
-  it('I8 a voice message tells its length and kind', async () => {
+  it('I8 of a voice message comes with its duration and MIME type', async () => {
     const { service, play } = await runAgent(undo);
     const voice = { name: 'Audio Message.caf', mime: 'audio/x-caf', base64: 'Y2FmZg==', durationMs: 4200 };
     const { guid } = await play(person(ANNA, 'say'), { voice });
@@ -223,7 +223,7 @@ describe('files', () => {
     });
   });
 
-  it('I8 a sticker is told apart from a picture', async () => {
+  it('I8 that is a sticker is distinguished from a picture', async () => {
     const { service, play } = await runAgent(undo);
     const { guid } = await play(person(ANNA, 'sticker'), { ...picture, name: 'poodle.png' });
     expect(await service.messageOf(guid)).toMatchObject({
@@ -232,9 +232,9 @@ describe('files', () => {
     });
   });
 
-  it('that come late hold up their own chat and no other', async () => {
+  it('that is late delays its own chat only', async () => {
     const clock = new FakeClock();
-    const { service, play } = await runAgent(undo, { parts: { clock } });
+    const { service, play } = await runAgent(undo, { deps: { clock } });
     const late = await play(person(ANNA, 'say'), {
       text: 'Soon',
       attachments: [{ ...picture, delayMs: 2_500 }],
@@ -251,9 +251,9 @@ describe('files', () => {
     expect((await service.messageOf(late.guid)).attachments).toHaveLength(1);
   });
 
-  it('that never come are given up after a while, the message is not', async () => {
+  it('that never arrives is left out after a timeout', async () => {
     const clock = new FakeClock();
-    const { service, play } = await runAgent(undo, { parts: { clock } });
+    const { service, play } = await runAgent(undo, { deps: { clock } });
     const { guid } = await play(person(ANNA, 'say'), {
       text: 'Soon',
       attachments: [{ ...picture, delayMs: 3_600_000 }],
@@ -265,9 +265,9 @@ describe('files', () => {
     expect(await service.messageOf(guid)).toMatchObject({ text: 'Soon', attachments: [] });
   });
 
-  it.each([413, 415])('that the service refuses with %s are left out', async (status) => {
+  it.each([413, 415])('that the service rejects with %s is left out', async (status) => {
     const { service, play } = await runAgent(undo);
-    service.assetRefusals = [status];
+    service.assetRejections = [status];
     const { guid } = await play(person(ANNA, 'say'), { text: 'Two', attachments: [picture, picture] });
     expect(await service.messageOf(guid)).toMatchObject({
       text: 'Two',
@@ -276,19 +276,16 @@ describe('files', () => {
     expect(service.assets).toHaveLength(1);
   });
 
-  it.each([500, 503, 429, 401])(
-    'that the service cannot take now (%s) are tried until it can',
-    async (status) => {
-      const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_BACKOFF_CAP_SEC: '0.05' } });
-      service.assetRefusals = [status, status, status];
-      const { guid } = await play(person(ANNA, 'say'), { text: 'Wait', attachments: [picture] });
-      expect((await service.messageOf(guid)).attachments).toHaveLength(1);
-    },
-  );
+  it.each([500, 503, 429, 401])('is uploaded again after a %s', async (status) => {
+    const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_BACKOFF_CAP_SEC: '0.05' } });
+    service.assetRejections = [status, status, status];
+    const { guid } = await play(person(ANNA, 'say'), { text: 'Wait', attachments: [picture] });
+    expect((await service.messageOf(guid)).attachments).toHaveLength(1);
+  });
 
-  it('of a message that is taken back meanwhile are not sent, nor is the message', async () => {
+  it('of a message that was unsent meanwhile is not sent, and neither is the message', async () => {
     const clock = new FakeClock();
-    const { service, play } = await runAgent(undo, { parts: { clock } });
+    const { service, play } = await runAgent(undo, { deps: { clock } });
     const { guid } = await play(person(ANNA, 'say'), { attachments: [{ ...picture, delayMs: 2_000 }] });
     await play(person(ANNA, 'unsend'), { guid });
     const { guid: next } = await play(person(ANNA, 'say'), { text: 'Never mind' });
@@ -298,8 +295,8 @@ describe('files', () => {
   });
 });
 
-describe('reactions of people', () => {
-  it.each(CLASSIC_TYPES)('F5 %s is told with its target, added and removed', async (type) => {
+describe('an inbound reaction', () => {
+  it.each(CLASSIC_TYPES)('F5 %s arrives with its target when it is added and removed', async (type) => {
     const { service, play } = await runAgent(undo);
     const { guid: target } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
     for (const action of ['add', 'remove'] as const) {
@@ -322,7 +319,7 @@ describe('reactions of people', () => {
     }
   });
 
-  it.each(['15.6', '26.1'])('M5 emoji arrive as reactions on macOS %s', async (macos) => {
+  it.each(['15.6', '26.1'])('M5 with an emoji arrives as a reaction on macOS %s', async (macos) => {
     const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
     const { guid: targetGuid } = await service.statusOf(service.send({}).requestId);
     const { guid } = await play(person(ANNA, 'react'), {
@@ -338,7 +335,7 @@ describe('reactions of people', () => {
     });
   });
 
-  it.each(['12.7', '14.8'])('M5 emoji and stickers arrive as sentences on macOS %s', async (macos) => {
+  it.each(['12.7', '14.8'])('M5 with an emoji or a sticker arrives as text on macOS %s', async (macos) => {
     const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
     const { guid: targetGuid } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
     const emoji = await play(person(ANNA, 'react'), {
@@ -359,7 +356,7 @@ describe('reactions of people', () => {
     expect((await service.messageOf(sticker.guid)).reaction).toBeUndefined();
   });
 
-  it('F6 a sticker comes with its id and its image', async () => {
+  it('F6 with a sticker arrives with the guid and the image of the sticker', async () => {
     const { service, play } = await runAgent(undo);
     const { guid: targetGuid } = await service.statusOf(service.send({}).requestId);
     const { guid } = await play(person(ANNA, 'react'), {
@@ -378,7 +375,7 @@ describe('reactions of people', () => {
     expect(frame.sticker).toBeUndefined();
   });
 
-  it('F5 the sentence is in the language of whoever reacted, the block is not', async () => {
+  it('F5 has a text in the language of its sender and a block that does not depend on it', async () => {
     const { service, play } = await runAgent(undo);
     const { guid: targetGuid } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
     const texts = new Map<string, string>();
@@ -393,7 +390,7 @@ describe('reactions of people', () => {
     expect(texts.get('nl')).toBe('Gaf een hartje aan ‘Nine?’');
   });
 
-  it('F5 by SMS there are only sentences', async () => {
+  it('F5 by SMS arrives as text', async () => {
     const { service, play } = await runAgent(undo);
     const { guid: targetGuid } = await service.statusOf(service.send({ channel: 'sms' }).requestId);
     const { guid } = await play(person(ANNA, 'react'), {
@@ -406,7 +403,7 @@ describe('reactions of people', () => {
     expect((await service.messageOf(guid)).reaction).toBeUndefined();
   });
 
-  it('F9 one reaction per person and message is shown', async () => {
+  it('F9 replaces the earlier one of the same person', async () => {
     const { service, play, messages } = await runAgent(undo);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     const text = writeFooter('Nine?', { chat_id: chatId });

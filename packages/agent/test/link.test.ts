@@ -13,7 +13,7 @@ const undo = undoList();
 afterEach(() => undo.run());
 
 describe('registration', () => {
-  it('is the first frame and says who is there', async () => {
+  it('is the first frame and names location, agent and macOS version', async () => {
     const { service, logs } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: '15.6' } });
     expect(service.registrations).toMatchObject([
       { locationId: 'location1', os: { name: 'macOS', version: '15.6' }, agent: { version: '0.1.0' } },
@@ -22,7 +22,7 @@ describe('registration', () => {
     expect(service.invalid).toEqual([]);
   });
 
-  it('M7 the license key is used once, the device id is kept, the token is for its owner alone', async () => {
+  it('M7 uses the license key once, keeps the device id and saves the token for its owner alone', async () => {
     const first = await runAgent(undo);
     const { service, config } = first;
     await first.agent.stop();
@@ -39,7 +39,7 @@ describe('registration', () => {
     expect((await stat(config.dataDir)).mode & 0o777).toBe(0o700);
   });
 
-  it('M7 a token that is refused is renewed once with the license key', async () => {
+  it('M7 renews a rejected token once with the license key', async () => {
     const { service, agent, config } = await runAgent(undo);
     await agent.stop();
     service.tokens.clear();
@@ -48,10 +48,10 @@ describe('registration', () => {
     expect(service.activated[1]?.['deviceId']).toBe(service.activated[0]?.['deviceId']);
   });
 
-  it('a device that is refused also with a new token stays away', async () => {
+  it('is given up when a new token is rejected too', async () => {
     const service = await new ScriptedService().start();
     undo.add(() => service.stop());
-    service.upgradeRefusals = [{ status: 401 }, { status: 401 }, { status: 401 }];
+    service.upgradeRejections = [{ status: 401 }, { status: 401 }, { status: 401 }];
     const { agent } = await runAgent(undo, { service, wait: false });
     expect(await agent.ended).toMatchObject({ state: 'away', code: 4503 });
     expect(service.activated).toHaveLength(2);
@@ -61,7 +61,7 @@ describe('registration', () => {
     [403, 'LICENSE_INVALID'],
     [403, 'LICENSE_SUSPENDED'],
     [409, 'SEATS_EXHAUSTED'],
-  ])('M7 an activation refused with %s %s ends the agent', async (status, code) => {
+  ])('M7 is given up when the activation fails with %s %s', async (status, code) => {
     const service = await new ScriptedService().start();
     undo.add(() => service.stop());
     service.activations = [{ status, body: { code, seats: { used: 2, max: 2 } } }];
@@ -70,7 +70,7 @@ describe('registration', () => {
     expect(service.activated).toHaveLength(1);
   });
 
-  it('an activation that fails for a while is tried until it works', async () => {
+  it('retries an activation that fails temporarily', async () => {
     const service = await new ScriptedService().start();
     undo.add(() => service.stop());
     service.activations = [
@@ -83,9 +83,9 @@ describe('registration', () => {
   });
 });
 
-describe('coming back', () => {
+describe('the link', () => {
   it.each([[1001], [1006], [1011], [1012], [4008], [4013], [4029], [4000], [4499]])(
-    'after %s it reconnects',
+    'reconnects after close code %s',
     async (code) => {
       const { service } = await runAgent(undo);
       if (code === 1006) service.cut();
@@ -100,7 +100,7 @@ describe('coming back', () => {
     [4503, /suspended|revoked/],
     [4504, /another license/],
     [4777, /4777/],
-  ])('M1 after %s it stays away and says why in one line', async (code, why) => {
+  ])('M1 stays away after close code %s and logs the reason once', async (code, why) => {
     const { service, agent, logs } = await runAgent(undo);
     service.close(code, 'because');
     expect(await agent.ended).toMatchObject({ state: 'away', code });
@@ -110,9 +110,9 @@ describe('coming back', () => {
     expect(lines[0]).toMatch(why);
   });
 
-  it('waits the seconds that a contended location asks for', async () => {
+  it('waits for the seconds in the close reason of a contended location', async () => {
     const clock = new FakeClock();
-    const { service, logs } = await runAgent(undo, { parts: { clock } });
+    const { service, logs } = await runAgent(undo, { deps: { clock } });
     service.close(4029, '90');
     await until(() => logs.some((line) => line.includes('"waitMs":90000')));
     await clock.advance(89_999);
@@ -121,9 +121,9 @@ describe('coming back', () => {
     await service.registered(2);
   });
 
-  it('waits after a violated protocol', async () => {
+  it('waits after a protocol violation', async () => {
     const clock = new FakeClock();
-    const { service, logs } = await runAgent(undo, { parts: { clock, link: { protocolWaitMs: 70_000 } } });
+    const { service, logs } = await runAgent(undo, { deps: { clock, link: { protocolWaitMs: 70_000 } } });
     service.close(4000, 'bad frame');
     await until(() => logs.some((line) => line.includes('"waitMs":70000')));
     await clock.advance(69_999);
@@ -132,28 +132,28 @@ describe('coming back', () => {
     await service.registered(2);
   });
 
-  it.each([[429], [503], [500]])('comes back after %s at the upgrade', async (status) => {
+  it.each([[429], [503], [500]])('reconnects after status %s at the upgrade', async (status) => {
     const service = await new ScriptedService().start();
     undo.add(() => service.stop());
-    service.upgradeRefusals = [{ status, headers: { 'Retry-After': '0' } }, { status }];
+    service.upgradeRejections = [{ status, headers: { 'Retry-After': '0' } }, { status }];
     await runAgent(undo, { service });
   });
 
   it.each([
     [403, 4503],
     [426, 4500],
-  ])('stays away after %s at the upgrade', async (status, code) => {
+  ])('stays away after status %s at the upgrade', async (status, code) => {
     const service = await new ScriptedService().start();
     undo.add(() => service.stop());
-    service.upgradeRefusals = [{ status }];
+    service.upgradeRejections = [{ status }];
     const { agent } = await runAgent(undo, { service, wait: false });
     expect(await agent.ended).toMatchObject({ state: 'away', code });
   });
 
-  it('ends a connection without pings and makes a new one', async () => {
+  it('reconnects after three missed pings', async () => {
     const clock = new FakeClock();
     const link = { heartbeatMs: 15_000, backoffBaseMs: 0 };
-    const { service } = await runAgent(undo, { parts: { clock, link } });
+    const { service } = await runAgent(undo, { deps: { clock, link } });
     for (let round = 0; round < 5; round += 1) {
       await service.settled();
       await clock.advance(44_999);
@@ -164,17 +164,17 @@ describe('coming back', () => {
     await service.registered(2);
   });
 
-  it('ends a connection on which it is never registered', async () => {
+  it('reconnects when it is not registered in time', async () => {
     const service = await new ScriptedService().start();
     undo.add(() => service.stop());
     service.autoRegister = false;
-    await runAgent(undo, { service, wait: false, parts: { link: { heartbeatMs: 30 } } });
+    await runAgent(undo, { service, wait: false, deps: { link: { heartbeatMs: 30 } } });
     await service.registered(2);
   });
 
   it('reconnects at once after the Mac slept', async () => {
     const clock = new FakeClock();
-    const { service } = await runAgent(undo, { parts: { clock, link: { wakeCheckMs: 5_000 } } });
+    const { service } = await runAgent(undo, { deps: { clock, link: { wakeCheckMs: 5_000 } } });
     clock.sleepMac(3600_000);
     await clock.advance(5_000);
     await service.registered(2);
@@ -183,9 +183,9 @@ describe('coming back', () => {
     expect(service.registrations).toHaveLength(2);
   });
 
-  it('does not take a slow clock for sleep', async () => {
+  it('does not mistake clock drift for sleep', async () => {
     const clock = new FakeClock();
-    const { service } = await runAgent(undo, { parts: { clock, link: { wakeCheckMs: 5_000 } } });
+    const { service } = await runAgent(undo, { deps: { clock, link: { wakeCheckMs: 5_000 } } });
     for (let check = 0; check < 8; check += 1) {
       clock.sleepMac(9_000);
       await clock.advance(5_000);
@@ -194,7 +194,7 @@ describe('coming back', () => {
     expect(service.registrations).toHaveLength(1);
   });
 
-  it('takes nothing from a service that is down and everything when it is back', async () => {
+  it('delivers messages that arrived while the service was down', async () => {
     const { service, play } = await runAgent(undo);
     const { port } = service;
     await service.stop();
@@ -207,8 +207,8 @@ describe('coming back', () => {
   });
 });
 
-describe('frames and their acknowledgements', () => {
-  it('sends again after each registration what was not acknowledged, oldest first', async () => {
+describe('frames', () => {
+  it('are sent again after a reconnect until they are acknowledged, oldest first', async () => {
     const { service } = await runAgent(undo);
     service.autoAck = false;
     const frames = ['a', 'b', 'c'].map((message) => service.send({ message }));
@@ -227,7 +227,7 @@ describe('frames and their acknowledgements', () => {
     expect(service.seqs).toHaveLength(5);
   });
 
-  it('never has more frames under way than the window allows', async () => {
+  it('in flight never exceed the window', async () => {
     const service = await new ScriptedService().start();
     undo.add(() => service.stop());
     service.window = 4;
@@ -241,11 +241,11 @@ describe('frames and their acknowledgements', () => {
       for (const seq of service.unacked) service.ack(seq);
       await service.settled();
     }
-    expect(service.mostUnacked).toBe(4);
+    expect(service.maxUnacked).toBe(4);
     expect(service.seqs).toEqual([...service.seqs].sort((a, b) => a - b));
   });
 
-  it('keeps what was rejected and sends it under a new number when asked to', async () => {
+  it('that were rejected are kept and redelivered with a new seq', async () => {
     const { service, play } = await runAgent(undo);
     service.autoAck = false;
     const { guid } = await play(person(ANNA, 'say'), { text: 'Hello' });
@@ -265,7 +265,7 @@ describe('frames and their acknowledgements', () => {
     expect(service.received).toHaveLength(2);
   });
 
-  it('sets a frame aside that the service finds too large, and goes on with the others', async () => {
+  it('that are too large for the service are set aside, and the others are sent', async () => {
     const { service, play, logs } = await runAgent(undo);
     service.autoAck = false;
     const big = await play(person(ANNA, 'say'), { text: 'x'.repeat(50_000) });
@@ -281,16 +281,16 @@ describe('frames and their acknowledgements', () => {
     expect(logs.some((line) => line.includes('set aside'))).toBe(true);
   });
 
-  it('cuts a text that the channel cannot carry rather than lose it', async () => {
+  it('carry a truncated text when it exceeds the limit', async () => {
     const { service, play } = await runAgent(undo);
-    // Within the limit of characters, beyond that of bytes.
+    // Below the limit of characters, above that of bytes.
     const { guid } = await play(person(ANNA, 'say'), { text: '€'.repeat(99_000) });
     const { text } = await service.messageOf(guid);
     expect(text.length).toBeGreaterThan(40_000);
     expect(text.replaceAll('€', '')).toBe('');
   });
 
-  it('ignores frames it does not know or cannot read', async () => {
+  it('from the service that are unknown or invalid are ignored', async () => {
     const { service } = await runAgent(undo);
     for (const text of [
       '{"type":"weather"}',

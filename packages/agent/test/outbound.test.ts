@@ -12,8 +12,8 @@ import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-describe('texts', () => {
-  it('M3 reach the person and are reported delivered with their guid', async () => {
+describe('an outbound text', () => {
+  it('M3 is sent and reported as delivered with its guid', async () => {
     const { service, messages } = await runAgent(undo);
     const { requestId, messageId } = service.send({ message: 'Good morning' });
     const status = await service.statusOf(requestId);
@@ -28,14 +28,14 @@ describe('texts', () => {
     expect(await until(() => service.unacked.size === 0)).toBe(true);
   });
 
-  it('go out as SMS when the SMS path was called', async () => {
+  it('is sent as SMS when the SMS path was called', async () => {
     const { service, world } = await runAgent(undo);
     await service.statusOf(service.send({ channel: 'sms' }).requestId);
     const { chats } = await world();
     expect(chats).toMatchObject([{ service: 'SMS', messages: [{ service: 'SMS', state: 'sent' }] }]);
   });
 
-  it('F2 go out without their footer', async () => {
+  it('F2 is sent without its footer', async () => {
     const { service, messages } = await runAgent(undo);
     const message = writeFooter('Only this', { service_name: 'iMessage', something: 'else' });
     await service.statusOf(service.send({ message }).requestId);
@@ -43,10 +43,10 @@ describe('texts', () => {
   });
 
   it.each([
-    ['a channel of another age', { channel: 'pigeon' }],
+    ['an unknown channel', { channel: 'pigeon' }],
     ['no phone', { phone: '' }],
-    ['an attachment that is no web address', { attachments: ['file:///etc/passwd'] }],
-  ])('M3 with %s are refused, not left without an answer', async (_, fault) => {
+    ['an attachment that is not an http URL', { attachments: ['file:///etc/passwd'] }],
+  ])('M3 with %s is reported as failed', async (_, fault) => {
     const { service, messages } = await runAgent(undo);
     const { requestId, messageId } = service.send(fault as Partial<SendFrame>);
     expect(await service.statusOf(requestId)).toMatchObject({
@@ -57,7 +57,7 @@ describe('texts', () => {
     expect(await messages()).toEqual([]);
   });
 
-  it('F4 with an unreadable footer are not sent at all', async () => {
+  it('F4 with a malformed footer is not sent', async () => {
     const { service, messages } = await runAgent(undo);
     const broken = [
       'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1,\n-- end svc-metadata --',
@@ -72,7 +72,7 @@ describe('texts', () => {
     expect(await messages()).toEqual([]);
   });
 
-  it('F4 that are nothing but a footer are not sent', async () => {
+  it('F4 that consists of a footer only is not sent', async () => {
     const { service, messages } = await runAgent(undo);
     const message = writeFooter('  ', { is_group: false });
     const status = await service.statusOf(service.send({ message }).requestId);
@@ -80,7 +80,7 @@ describe('texts', () => {
     expect(await messages()).toEqual([]);
   });
 
-  it('can be replies, and a reply to nothing is not sent', async () => {
+  it('can be a reply, and is not sent when its target does not exist', async () => {
     const { service, play, messages } = await runAgent(undo);
     const { guid } = await play(person(ANNA, 'say'), { text: 'Really?' });
     const reply = (target: string): string => writeFooter('Yes', { reply_to: { message_guid: target } });
@@ -94,8 +94,8 @@ describe('texts', () => {
   });
 });
 
-describe('groups', () => {
-  it('F3 are found by chat_id', async () => {
+describe('the destination', () => {
+  it('F3 is the group with the chat_id', async () => {
     const { service, play, world } = await runAgent(undo);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     const message = writeFooter('All of you', { chat_id: chatId, is_group: true });
@@ -104,7 +104,7 @@ describe('groups', () => {
     expect(chats).toMatchObject([{ id: chatId, isGroup: true, messages: [{ text: 'All of you' }] }]);
   });
 
-  it('F3 are found by their people, in any order and spelling, and made once', async () => {
+  it('F3 is the group with the recipients, in any order and notation, which is created once', async () => {
     const { service, world } = await runAgent(undo);
     const lists = [
       [ANNA, BERT],
@@ -122,7 +122,7 @@ describe('groups', () => {
     ]);
   });
 
-  it('a direct chat named by chat_id is used whatever the phone says', async () => {
+  it('is the direct chat with the chat_id, even if the phone differs', async () => {
     const { service, play, world } = await runAgent(undo);
     const { chatId } = await play(person(BERT, 'say'), { text: 'Hello' });
     await service.statusOf(service.send({ message: writeFooter('Back', { chat_id: chatId }) }).requestId);
@@ -131,7 +131,7 @@ describe('groups', () => {
     ]);
   });
 
-  it('a chat_id this Mac does not know never becomes a text to somebody else', async () => {
+  it('is never another person when the chat_id is unknown', async () => {
     const { service, messages } = await runAgent(undo);
     const status = await service.statusOf(
       service.send({ message: writeFooter('Hi', { chat_id: 99 }) }).requestId,
@@ -141,8 +141,8 @@ describe('groups', () => {
   });
 });
 
-describe('attachments', () => {
-  it('go out with their text, byte for byte, the text first', async () => {
+describe('outbound attachments', () => {
+  it('are sent unchanged after their text', async () => {
     const { service, messages } = await runAgent(undo);
     const files = await serveFiles(undo, always(PNG, 'image/png'));
     const { requestId } = service.send({
@@ -160,14 +160,14 @@ describe('attachments', () => {
     ]);
   });
 
-  it('go out instead of a text', async () => {
+  it('are sent without a text', async () => {
     const { service, messages } = await runAgent(undo);
     const files = await serveFiles(undo, always(PNG, 'image/png'));
     await service.statusOf(service.send({ message: null, attachments: [`${files.url}/a.png`] }).requestId);
     expect(await messages()).toMatchObject([{ text: '', attachments: [{ name: 'a.png' }] }]);
   });
 
-  it('nothing of a message goes out when one of its files cannot be fetched', async () => {
+  it('are all downloaded before anything is sent', async () => {
     const { service, messages } = await runAgent(undo);
     const files = await serveFiles(undo, (request, response) => {
       response.writeHead(request.url === '/good.png' ? 200 : 404).end(PNG);
@@ -179,7 +179,7 @@ describe('attachments', () => {
     expect(await messages()).toEqual([]);
   });
 
-  it('M4 after half a message a second attempt sends only the other half', async () => {
+  it('M4 that failed are sent by a second attempt, without the text that was sent before', async () => {
     const { service, play, messages } = await runAgent(undo);
     const files = await serveFiles(undo, always(PNG, 'image/png'));
     await play('/world', { faults: [{ job: 'attachment', code: 'TIMEOUT', times: 1 }] });
@@ -195,8 +195,8 @@ describe('attachments', () => {
   });
 });
 
-describe('voice', () => {
-  it('F3 the recording becomes a voice message', async () => {
+describe('an outbound voice message', () => {
+  it('F3 is sent from the first attachment', async () => {
     const { service, messages } = await runAgent(undo);
     const files = await serveFiles(undo, always(Buffer.from('sound'), 'audio/mp4'));
     const message = writeFooter('', { voice: { duration_ms: 2300, mime_type: 'audio/mp4' } });
@@ -206,7 +206,7 @@ describe('voice', () => {
     ]);
   });
 
-  it('F7 without a recording, or with something else, is refused', async () => {
+  it('F7 without an audio attachment is rejected', async () => {
     const { service, messages } = await runAgent(undo);
     const files = await serveFiles(undo, always(PNG, 'image/png'));
     const message = writeFooter('Hi', { voice: { duration_ms: 1 } });
@@ -218,13 +218,13 @@ describe('voice', () => {
   });
 });
 
-describe('animations', () => {
+describe('an outbound effect', () => {
   it.each([
     ['slam', 'bubble', 'slam'],
     ['Invisible Ink', 'bubble', 'invisible_ink'],
     ['confetti', 'screen', 'confetti'],
     ['CKHeartEffect', 'screen', 'love'],
-  ] as const)('F3 %s is shown with its text', async (effect, kind, name) => {
+  ] as const)('F3 %s is sent with its text', async (effect, kind, name) => {
     const { service, messages } = await runAgent(undo);
     const message = writeFooter('Congratulations', { animation: { effect, kind } });
     expect(await service.statusOf(service.send({ message }).requestId)).toMatchObject({
@@ -233,7 +233,7 @@ describe('animations', () => {
     expect(await messages()).toMatchObject([{ text: 'Congratulations', effect: name }]);
   });
 
-  it('that cannot be shown are refused rather than sent plainly', async () => {
+  it('that is not possible is rejected, and the text is not sent without it', async () => {
     const { service, messages } = await runAgent(undo);
     const cases = [
       [
@@ -255,7 +255,7 @@ describe('animations', () => {
 });
 
 describe('a number that is not on iMessage', () => {
-  it('M3 is an IMESSAGE_ERROR that says so', async () => {
+  it('M3 is reported as IMESSAGE_ERROR', async () => {
     const { service, play, messages } = await runAgent(undo);
     await play(person(ANNA), { imessage: false });
     const status = await service.statusOf(service.send({}).requestId);
@@ -264,7 +264,7 @@ describe('a number that is not on iMessage', () => {
     expect(await messages()).toMatchObject([{ state: 'failed' }]);
   });
 
-  it('gets one SMS where the owner allows that', async () => {
+  it('gets one SMS with SMS fallback', async () => {
     const { service, play, world } = await runAgent(undo, { env: { FOOTBRIDGE_SMS_FALLBACK: 'true' } });
     await play(person(ANNA), { imessage: false });
     expect(await service.statusOf(service.send({}).requestId)).toMatchObject({ status: 'delivered' });

@@ -12,8 +12,8 @@ afterEach(() => undo.run());
 
 const CANARY = 'canary7f3a';
 
-describe('nothing private is written down', () => {
-  it('no text, phone, token, key or file name in the log, whatever happens', async () => {
+describe('private data', () => {
+  it('text, phone, token, key and file name are never in the log', async () => {
     const { service, play, logs, agent } = await runAgent(undo);
     const said = await play(person(ANNA, 'say'), {
       text: `${CANARY} said`,
@@ -49,7 +49,7 @@ describe('nothing private is written down', () => {
     for (const status of service.statuses) expect(status.error?.message ?? '').not.toContain(CANARY);
   });
 
-  it('the text of a message is gone from the journal when the message is done', async () => {
+  it('the text of a message is deleted from the journal when its job ends', async () => {
     const { service, config, agent } = await runAgent(undo);
     await service.statusOf(service.send({ message: `${CANARY} text` }).requestId);
     await until(() => service.unacked.size === 0);
@@ -59,7 +59,7 @@ describe('nothing private is written down', () => {
     expect(journal.includes('message-1')).toBe(true);
   });
 
-  it('and not only when the agent stops: nor is it in the files beside the journal', async () => {
+  it('the text is deleted from the write-ahead log while the agent runs', async () => {
     const { service, config } = await runAgent(undo, { env: { FOOTBRIDGE_HEALTH_SEC: '0.1' } });
     await service.statusOf(service.send({ message: `${CANARY} text` }).requestId);
     const files = () => readdirSync(config.dataDir).filter((name) => name.startsWith('journal.db'));

@@ -4,20 +4,20 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { ANNA, person, runAgent, withFooter } from './running-agent.ts';
 
-/** Longer than any test: Messages holds its job until the delay is changed. */
+/** Longer than any test: the job waits until the delay is changed. */
 const HELD_MS = 3_600_000;
 
 const undo = undoList();
 afterEach(() => undo.run());
 
 describe('M2 the queue', () => {
-  it('M2 of 600 requests at once 500 are queued in order, the rest are refused as full', async () => {
+  it('M2 keeps 500 of 600 requests in order and rejects the others as RATE_LIMITED', async () => {
     const { service, play, world, messages } = await runAgent(undo);
     await play('/world', { delayMs: HELD_MS });
     const frames = Array.from({ length: 600 }, (_, index) => service.send({ message: `number ${index}` }));
-    await until(() => service.statuses.length === 100, { what: '100 refusals' });
-    const refused = frames.slice(500);
-    for (const { requestId, messageId } of refused) {
+    await until(() => service.statuses.length === 100, { what: '100 rejections' });
+    const rejected = frames.slice(500);
+    for (const { requestId, messageId } of rejected) {
       expect(service.statuses.find((status) => status.requestId === requestId)).toMatchObject({
         messageId,
         status: 'failed',
@@ -26,14 +26,14 @@ describe('M2 the queue', () => {
     }
     expect((await world()).queue).toBe(500);
     await play('/world', { delayMs: 0 });
-    await until(() => service.statuses.length === 600, { what: 'every answer' });
+    await until(() => service.statuses.length === 600, { what: 'every status' });
     expect((await messages()).map((message) => message.text)).toEqual(
       Array.from({ length: 500 }, (_, index) => `number ${index}`),
     );
     expect((await world()).queue).toBe(0);
   });
 
-  it('M2 a refused request may come again and is then done', async () => {
+  it('M2 accepts a repeat of a rejected request', async () => {
     const { service, play, messages } = await runAgent(undo, { env: { FOOTBRIDGE_QUEUE_LIMIT: '1' } });
     await play('/world', { delayMs: HELD_MS });
     const first = service.send({ message: 'first' });
@@ -45,7 +45,7 @@ describe('M2 the queue', () => {
     expect((await messages()).map((message) => message.text)).toEqual(['first', 'second']);
   });
 
-  it('M2 is one queue for all kinds of work', async () => {
+  it('M2 is one queue for all kinds of jobs', async () => {
     const { service, play, world, messages } = await runAgent(undo);
     const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello' });
     await play('/world', { delayMs: HELD_MS });
@@ -65,8 +65,8 @@ describe('M2 the queue', () => {
   });
 });
 
-describe('M4 a messageId is a promise', () => {
-  it('M4 fifty times the same request is one text and fifty answers', async () => {
+describe('M4 a messageId', () => {
+  it('M4 repeated fifty times is one text and fifty statuses', async () => {
     const { service, messages } = await runAgent(undo);
     const frames = Array.from({ length: 50 }, () => service.send({ messageId: 'the-one', message: 'Once' }));
     for (const { requestId } of frames) {
@@ -78,7 +78,7 @@ describe('M4 a messageId is a promise', () => {
     expect(await messages()).toHaveLength(1);
   });
 
-  it('M4 one that is in the queue is not queued twice, and answers both requests', async () => {
+  it('M4 that is in the queue is not queued twice, and both requests get a status', async () => {
     const { service, play, world, messages } = await runAgent(undo);
     await play('/world', { delayMs: HELD_MS });
     service.send({ message: 'before' });
@@ -93,7 +93,7 @@ describe('M4 a messageId is a promise', () => {
     expect(await messages()).toHaveLength(2);
   });
 
-  it('M4 one that had failed is tried again', async () => {
+  it('M4 that failed is tried again', async () => {
     const { service, play, messages } = await runAgent(undo);
     await play('/world', { faults: [{ job: 'text', code: 'TIMEOUT', times: 1 }] });
     const frame = { messageId: 'again', message: 'Hi' };
@@ -102,7 +102,7 @@ describe('M4 a messageId is a promise', () => {
     expect(await messages()).toHaveLength(1);
   });
 
-  it('M4 the same id with another text, phone or file is refused and not sent', async () => {
+  it('M4 with another text, phone or file is rejected', async () => {
     const { service, messages } = await runAgent(undo);
     await service.statusOf(service.send({ messageId: 'id', message: 'First' }).requestId);
     for (const other of [
@@ -120,7 +120,7 @@ describe('M4 a messageId is a promise', () => {
     expect(same.status).toBe('delivered');
   });
 
-  it('M4 one whose outcome is unknown is never sent again', async () => {
+  it('M4 with an unknown outcome is never sent again', async () => {
     const { service, play, messages } = await runAgent(undo);
     await play('/world', { faults: [{ job: 'text', code: 'OUTCOME_UNKNOWN', times: 1 }] });
     const frame = { messageId: 'unknown', message: 'Hi' };
@@ -131,7 +131,7 @@ describe('M4 a messageId is a promise', () => {
     expect(await messages()).toHaveLength(1);
   });
 
-  it('M4 requests without a messageId are each a message of their own', async () => {
+  it('M4 that is null makes each request a separate message', async () => {
     const { service, messages } = await runAgent(undo);
     const frames = [1, 2].map(() => service.send({ messageId: null, message: 'Hi' }));
     for (const { requestId } of frames) {
@@ -140,17 +140,17 @@ describe('M4 a messageId is a promise', () => {
     expect(await messages()).toHaveLength(2);
   });
 
-  it('M4 one request that arrives twice is done once', async () => {
+  it('M4 that is null still deduplicates a repeated requestId', async () => {
     const { service, messages } = await runAgent(undo);
     const frame = service.send({ messageId: null, message: 'Hi' });
     service.send(frame);
     await service.statusOf(frame.requestId);
     service.send(frame);
-    await until(() => service.statuses.length >= 2, { what: 'the second answer' });
+    await until(() => service.statuses.length >= 2, { what: 'the second status' });
     expect(await messages()).toHaveLength(1);
   });
 
-  it('M4 outlives a restart', async () => {
+  it('M4 is remembered over a restart', async () => {
     const first = await runAgent(undo);
     const { service, config } = first;
     await service.statusOf(service.send({ messageId: 'kept', message: 'Hi' }).requestId);

@@ -11,16 +11,16 @@ import type { RunningAgent } from './running-agent.ts';
 const undo = undoList();
 afterEach(() => undo.run());
 
-interface Scene extends RunningAgent {
+interface Scenario extends RunningAgent {
   readonly guid: string;
   readonly chatId: number;
-  /** Sends a reaction block and waits for the answer. */
+  /** Sends a reaction block and waits for its status. */
   readonly react: (reaction: object, footer?: object) => Promise<MessageStatusFrame>;
   readonly reactions: () => Promise<readonly ReactionView[]>;
 }
 
-/** Anna wrote "See you at nine", and the CRM reacts. */
-async function scene(macos = '26.1', env: Record<string, string> = {}): Promise<Scene> {
+/** Starts an agent with one inbound message to react to. */
+async function startScenario(macos = '26.1', env: Record<string, string> = {}): Promise<Scenario> {
   const running = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos, ...env } });
   const { guid, chatId } = await running.play(person(ANNA, 'say'), { text: 'See you at nine' });
   return {
@@ -39,10 +39,10 @@ async function scene(macos = '26.1', env: Record<string, string> = {}): Promise<
 
 const sticker = { bytes: PNG.toString('base64'), name: 'dot' };
 
-describe('F5 the six Tapbacks', () => {
-  it.each(CLASSIC_TYPES)('F5 %s is put and taken away on every macOS', async (type) => {
+describe('F5 the classic Tapbacks', () => {
+  it.each(CLASSIC_TYPES)('F5 %s is added and removed on every macOS version', async (type) => {
     for (const macos of ['12.7', '14.8', '15.6', '26.1']) {
-      const { react, reactions } = await scene(macos);
+      const { react, reactions } = await startScenario(macos);
       expect(await react({ kind: 'classic', action: 'add', type })).toMatchObject({ status: 'delivered' });
       expect(await reactions()).toEqual([{ from: 'me', kind: 'classic', type }]);
       expect(await react({ kind: 'classic', action: 'remove', type })).toMatchObject({ status: 'delivered' });
@@ -52,30 +52,30 @@ describe('F5 the six Tapbacks', () => {
   });
 
   it('F2 the text before the block is not sent', async () => {
-    const { react, messages } = await scene();
+    const { react, messages } = await startScenario();
     await react({ kind: 'classic', action: 'add', type: 'love' });
     expect((await messages()).map((message) => message.text)).toEqual(['See you at nine']);
   });
 
-  it('F5 a guid with its prefix names the same message', async () => {
-    const { react, reactions, guid } = await scene();
+  it('F5 a target guid may have its prefix', async () => {
+    const { react, reactions, guid } = await startScenario();
     await react({ kind: 'classic', action: 'add', type: 'laugh', target_message_guid: `p:0/${guid}` });
     expect(await reactions()).toHaveLength(1);
   });
 
-  it('F5 own messages can be reacted to as well', async () => {
-    const { service, react, messages } = await scene();
+  it('F5 an outgoing message can be a target', async () => {
+    const { service, react, messages } = await startScenario();
     const { guid } = await service.statusOf(service.send({ message: 'Mine' }).requestId);
     await react({ kind: 'classic', action: 'add', type: 'like', target_message_guid: guid });
     expect((await messages()).find((message) => message.guid === guid)?.reactions).toHaveLength(1);
   });
 });
 
-describe('F9 the requested state is what counts', () => {
-  it('F9 adding what is there is delivered and presses nothing', async () => {
-    const { react, reactions, play } = await scene();
+describe('F9 a reaction is idempotent', () => {
+  it('F9 adding a present reaction is delivered without a press', async () => {
+    const { react, reactions, play } = await startScenario();
     await react({ kind: 'classic', action: 'add', type: 'love' });
-    // A press would fail now: that it is delivered shows that none was made.
+    // A press would fail now, so `delivered` means that none was made.
     await play('/world', { faults: [{ job: 'reaction', code: 'PICKER_FAILED', times: 9 }] });
     expect(await react({ kind: 'classic', action: 'add', type: 'love' })).toMatchObject({
       status: 'delivered',
@@ -83,8 +83,8 @@ describe('F9 the requested state is what counts', () => {
     expect(await reactions()).toEqual([{ from: 'me', kind: 'classic', type: 'love' }]);
   });
 
-  it('F9 removing what is not there is delivered and presses nothing', async () => {
-    const { react, reactions, play } = await scene();
+  it('F9 removing an absent reaction is delivered without a press', async () => {
+    const { react, reactions, play } = await startScenario();
     await play('/world', { faults: [{ job: 'reaction', code: 'PICKER_FAILED', times: 9 }] });
     expect(await react({ kind: 'classic', action: 'remove', type: 'love' })).toMatchObject({
       status: 'delivered',
@@ -95,8 +95,8 @@ describe('F9 the requested state is what counts', () => {
     expect(await reactions()).toEqual([]);
   });
 
-  it('F9 what holds already needs no permission', async () => {
-    const { react, play } = await scene();
+  it('F9 a present state needs no permission', async () => {
+    const { react, play } = await startScenario();
     await react({ kind: 'classic', action: 'add', type: 'love' });
     await play('/world', { permissions: { accessibility: false, automation: false } });
     expect(await react({ kind: 'classic', action: 'add', type: 'love' })).toMatchObject({
@@ -107,8 +107,8 @@ describe('F9 the requested state is what counts', () => {
     });
   });
 
-  it('F9 adding and removing that needs a press fails when the press does', async () => {
-    const { react, reactions, play } = await scene();
+  it('F9 a change fails when its press fails', async () => {
+    const { react, reactions, play } = await startScenario();
     await play('/world', { faults: [{ job: 'reaction', code: 'PICKER_FAILED', times: 1 }] });
     expect((await react({ kind: 'classic', action: 'add', type: 'love' })).error?.code).toBe('PICKER_FAILED');
     await react({ kind: 'classic', action: 'add', type: 'love' });
@@ -117,8 +117,8 @@ describe('F9 the requested state is what counts', () => {
     expect(await reactions()).toHaveLength(1);
   });
 
-  it('F9 one active reaction per message: another kind or type replaces it', async () => {
-    const { react, reactions } = await scene();
+  it('F9 another kind or type replaces the active reaction', async () => {
+    const { react, reactions } = await startScenario();
     await react({ kind: 'classic', action: 'add', type: 'love' });
     await react({ kind: 'classic', action: 'add', type: 'like' });
     expect(await reactions()).toEqual([{ from: 'me', kind: 'classic', type: 'like' }]);
@@ -128,8 +128,8 @@ describe('F9 the requested state is what counts', () => {
     expect(await reactions()).toMatchObject([{ from: 'me', kind: 'sticker' }]);
   });
 
-  it('F9 removing another type than the present one changes nothing', async () => {
-    const { react, reactions } = await scene();
+  it('F9 removing another type than the active one changes nothing', async () => {
+    const { react, reactions } = await startScenario();
     await react({ kind: 'classic', action: 'add', type: 'love' });
     expect(await react({ kind: 'classic', action: 'remove', type: 'like' })).toMatchObject({
       status: 'delivered',
@@ -137,15 +137,15 @@ describe('F9 the requested state is what counts', () => {
     expect(await reactions()).toEqual([{ from: 'me', kind: 'classic', type: 'love' }]);
   });
 
-  it('F9 with and without the variation selector it is the same emoji', async () => {
-    const { react, reactions } = await scene();
+  it('F9 an emoji is the same with and without the variation selector', async () => {
+    const { react, reactions } = await startScenario();
     await react({ kind: 'emoji', action: 'add', emoji: '❤\uFE0F' });
     await react({ kind: 'emoji', action: 'add', emoji: '❤' });
     expect(await reactions()).toHaveLength(1);
   });
 
-  it('F9 the same sticker twice is one, another one takes its place', async () => {
-    const { react, play, messages, guid } = await scene();
+  it('F9 the same sticker is not added twice, and another one replaces it', async () => {
+    const { react, play, messages, guid } = await startScenario();
     await react({ kind: 'sticker', action: 'add', sticker });
     await play('/world', { faults: [{ job: 'reaction', code: 'PICKER_FAILED', times: 1 }] });
     expect(await react({ kind: 'sticker', action: 'add', sticker })).toMatchObject({ status: 'delivered' });
@@ -159,7 +159,7 @@ describe('F9 the requested state is what counts', () => {
   });
 });
 
-describe('F7 what a reaction must carry', () => {
+describe('F7 the fields of a reaction', () => {
   it.each([
     ['no chat_id', { kind: 'classic', action: 'add', type: 'love' }, { chat_id: undefined }, 'INVALID_FRAME'],
     [
@@ -177,9 +177,9 @@ describe('F7 what a reaction must carry', () => {
       'INVALID_KIND_FIELD_COMBO',
     ],
     ['sticker removed', { kind: 'sticker', action: 'remove', sticker }, {}, 'INVALID_KIND_FIELD_COMBO'],
-    ['a kind of the future', { kind: 'hologram', action: 'add' }, {}, 'NOT_IMPLEMENTED'],
-  ])('F7 %s: nothing happens', async (_name, reaction, footer, code) => {
-    const { react, reactions, messages } = await scene();
+    ['an unknown kind', { kind: 'hologram', action: 'add' }, {}, 'NOT_IMPLEMENTED'],
+  ])('F7 %s changes nothing', async (_name, reaction, footer, code) => {
+    const { react, reactions, messages } = await startScenario();
     expect((await react(reaction, footer)).error?.code).toBe(code);
     expect(await reactions()).toEqual([]);
     expect(await messages()).toHaveLength(1);
@@ -187,18 +187,18 @@ describe('F7 what a reaction must carry', () => {
 });
 
 describe('F8 the image of a sticker', () => {
-  it('F8 bytes win over a url, and then nothing is fetched', async () => {
+  it('F8 is taken from bytes, without a download, if there is a url too', async () => {
     const canary = await serveFiles(undo, always(PNG, 'image/png'));
-    const { react, reactions } = await scene();
+    const { react, reactions } = await startScenario();
     const url = `${canary.url.replace('http:', 'https:')}/s.png`;
     await react({ kind: 'sticker', action: 'add', sticker: { ...sticker, url } });
     expect(await reactions()).toMatchObject([{ kind: 'sticker', sticker: { mime: 'image/png' } }]);
     expect(canary.visits).toEqual([]);
   });
 
-  it('F8 a url must be https', async () => {
+  it('F8 is downloaded over https only', async () => {
     const canary = await serveFiles(undo, always(PNG, 'image/png'));
-    const { react } = await scene();
+    const { react } = await startScenario();
     const status = await react({ kind: 'sticker', action: 'add', sticker: { url: `${canary.url}/s.png` } });
     expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_KIND_FIELD_COMBO' } });
     expect(canary.visits).toEqual([]);
@@ -211,8 +211,8 @@ describe('M5 availability by macOS version', () => {
     ['14.8', 'EMOJI_NOT_IN_RECENTS'],
     ['15.6', 'EMOJI_NOT_IN_RECENTS'],
     ['26.1', undefined],
-  ])('M5 emoji reactions on macOS %s', async (macos, code) => {
-    const { react, reactions } = await scene(macos);
+  ])('M5 an emoji reaction on macOS %s ends with %s', async (macos, code) => {
+    const { react, reactions } = await startScenario(macos);
     expect((await react({ kind: 'emoji', action: 'add', emoji: '🔥' })).error?.code).toBe(code);
     expect(await reactions()).toHaveLength(code === undefined ? 1 : 0);
   });
@@ -222,8 +222,8 @@ describe('M5 availability by macOS version', () => {
     ['14.8', 'STICKER_NOT_FEASIBLE'],
     ['15.6', undefined],
     ['26.1', undefined],
-  ])('M5 sticker reactions on macOS %s', async (macos, code) => {
-    const { react, reactions } = await scene(macos);
+  ])('M5 a sticker reaction on macOS %s ends with %s', async (macos, code) => {
+    const { react, reactions } = await startScenario(macos);
     expect((await react({ kind: 'sticker', action: 'add', sticker })).error?.code).toBe(code);
     expect(await reactions()).toHaveLength(code === undefined ? 1 : 0);
   });
@@ -233,8 +233,8 @@ describe('M5 availability by macOS version', () => {
     ['14.8', 'COMPOSE_FAILED'],
     ['15.6', undefined],
     ['26.1', undefined],
-  ])('M5 standalone stickers on macOS %s', async (macos, code) => {
-    const { service, chatId, messages } = await scene(macos);
+  ])('M5 a sticker message on macOS %s ends with %s', async (macos, code) => {
+    const { service, chatId, messages } = await startScenario(macos);
     const message = withFooter('A sticker', { chat_id: chatId, sticker });
     const status = await service.statusOf(service.send({ message }).requestId);
     expect(status.error?.code).toBe(code);
@@ -243,28 +243,28 @@ describe('M5 availability by macOS version', () => {
     else expect(sent).toMatchObject({ text: '', sticker: { mime: 'image/png' }, state: 'delivered' });
   });
 
-  it('M5 an update of macOS brings the missing ones', async () => {
-    const { react, play } = await scene('14.8');
+  it('M5 an emoji reaction works after an update of macOS', async () => {
+    const { react, play } = await startScenario('14.8');
     await play('/world', { macos: '26.1' });
     expect(await react({ kind: 'emoji', action: 'add', emoji: '🔥' })).toMatchObject({ status: 'delivered' });
   });
 });
 
-describe('M6 a reaction counts when the store shows it', () => {
+describe('M6 a reaction is confirmed by the store', () => {
   it.each([
     ['emoji', { kind: 'emoji', action: 'add', emoji: '🔥' }, 'EMOJI_NOT_IN_RECENTS'],
     ['sticker', { kind: 'sticker', action: 'add', sticker }, 'STICKER_NOT_FEASIBLE'],
     ['classic', { kind: 'classic', action: 'add', type: 'love' }, 'TIMEOUT'],
-  ])('M6 a press on %s that lands nowhere', async (_name, reaction, code) => {
-    const { react, play } = await scene();
+  ])('M6 a press on %s without effect is a failure', async (_name, reaction, code) => {
+    const { react, play } = await startScenario();
     await play('/world', { faults: [{ job: 'reaction', code: 'EMOJI_NOT_IN_RECENTS', times: 1 }] });
     const started = performance.now();
     expect((await react(reaction)).error?.code).toBe(code);
     expect(performance.now() - started).toBeGreaterThan(140);
   });
 
-  it('M6 after a failure the same request may be tried again', async () => {
-    const { service, play, reactions, chatId, guid } = await scene();
+  it('M6 the same request can be tried again after a failure', async () => {
+    const { service, play, reactions, chatId, guid } = await startScenario();
     await play('/world', { faults: [{ job: 'reaction', code: 'EMOJI_NOT_IN_RECENTS', times: 1 }] });
     const reaction = { kind: 'emoji', action: 'add', emoji: '🔥', target_message_guid: guid } as const;
     const frame = { messageId: 'same', message: withFooter('', { chat_id: chatId, reaction }) };
@@ -274,16 +274,16 @@ describe('M6 a reaction counts when the store shows it', () => {
   });
 });
 
-describe('who may see it', () => {
-  it('M3 a message of another conversation is TARGET_NOT_FOUND', async () => {
-    const { react, play } = await scene();
+describe('the target of a reaction', () => {
+  it('M3 in another chat is TARGET_NOT_FOUND', async () => {
+    const { react, play } = await startScenario();
     const { chatId } = await play(person(BERT, 'say'), { text: 'Hi' });
     const status = await react({ kind: 'classic', action: 'add', type: 'love' }, { chat_id: chatId });
     expect(status.error?.code).toBe('TARGET_NOT_FOUND');
   });
 
-  it('M3 a message that was taken back is TARGET_NOT_FOUND', async () => {
-    const { react, play, guid } = await scene();
+  it('M3 that was unsent is TARGET_NOT_FOUND', async () => {
+    const { react, play, guid } = await startScenario();
     await play(person(ANNA, 'unsend'), { guid });
     const status = await react({ kind: 'classic', action: 'add', type: 'love' });
     expect(status.error?.code).toBe('TARGET_NOT_FOUND');

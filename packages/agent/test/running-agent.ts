@@ -11,25 +11,25 @@ import { ScriptedService } from './scripted-service.ts';
 
 export type World = SimulationView & { readonly queue: number };
 
-/** The whole agent in this process, with a service that does what the test says. */
+/** The whole agent in this process, connected to a scripted service. */
 export interface RunningAgent {
   readonly service: ScriptedService;
   readonly agent: Agent;
   readonly config: AgentConfig;
   readonly logs: string[];
-  /** A call to the control port. */
+  /** Calls the control port. */
   readonly play: <T = { guid: string; chatId: number }>(path: string, body: object) => Promise<T>;
   readonly world: () => Promise<World>;
-  /** All messages of the world, chat by chat. */
+  /** Returns all messages, chat by chat. */
   readonly messages: () => Promise<MessageView[]>;
 }
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  readonly parts?: Partial<AgentDeps>;
+  readonly deps?: Partial<AgentDeps>;
   readonly dataDir?: string;
   readonly service?: ScriptedService;
-  /** False: the test waits for the registration itself. */
+  /** False: do not wait for the registration. */
   readonly wait?: boolean;
 }
 
@@ -54,8 +54,8 @@ export async function runAgent(undo: Undo, options: RunOptions = {}): Promise<Ru
   const log = createLog('debug', { write: (line) => void logs.push(line) });
   const agent = await startAgent(read.value, {
     log,
-    ...options.parts,
-    link: { backoffBaseMs: 5, protocolWaitMs: 50, ...options.parts?.link },
+    ...options.deps,
+    link: { backoffBaseMs: 5, protocolWaitMs: 50, ...options.deps?.link },
   });
   undo.add(() => agent.stop());
   const control = controlUrlOf(logs);
@@ -88,7 +88,7 @@ function controlUrlOf(logs: readonly string[]): string {
     const url = /"controlUrl":"([^"]+)"/.exec(line)?.[1];
     if (url !== undefined) return url;
   }
-  throw new Error('the simulator did not say where its control port is');
+  throw new Error('the agent did not log the URL of its control port');
 }
 
 /** A 1 × 1 PNG. */
@@ -97,7 +97,7 @@ export const PNG = Buffer.from(
   'base64',
 );
 
-/** Two people of the simulated world. */
+/** Two people of the simulation. */
 export const ANNA = '+15550100001';
 export const BERT = '+15550100002';
 
@@ -105,7 +105,7 @@ export function person(handle: string, verb?: string): string {
   return `/people/${encodeURIComponent(handle)}${verb === undefined ? '' : `/${verb}`}`;
 }
 
-/** A message with a footer, whatever it holds: also what no honest writer would write. */
+/** Returns a message with a footer of any content, valid or not. */
 export function withFooter(text: string, metadata: object): string {
   return `${text}\n-- svc-metadata:v1 --\n${JSON.stringify(metadata)}\n-- end svc-metadata --`;
 }

@@ -22,22 +22,22 @@ export interface Asset {
   readonly url: string;
 }
 
-/** The service's side of the channel, as far as a test wants it to behave. */
+/** A service whose responses and frames the test controls. */
 export class ScriptedService {
   readonly #http: Server;
   readonly #sockets = new WebSocketServer({ noServer: true });
   #connections: WebSocket[] = [];
   #requests = 0;
 
-  /** Answers to `/mac/activate`, in order; then the last one for ever. */
+  /** Responses to `/mac/activate`, in order. The last one is repeated. */
   activations: { status: number; body: object }[] = [{ status: 201, body: { seats: { used: 1, max: 3 } } }];
   readonly activated: Record<string, unknown>[] = [];
-  /** The tokens that are good. */
+  /** Valid tokens. */
   readonly tokens = new Set<string>();
-  /** Answers to the upgrade before one is let in. */
-  upgradeRefusals: { status: number; headers?: Record<string, string> }[] = [];
-  /** Answers to `/mac/assets` before one is taken. */
-  assetRefusals: number[] = [];
+  /** Responses to the next upgrade requests. After these, upgrades are accepted. */
+  upgradeRejections: { status: number; headers?: Record<string, string> }[] = [];
+  /** Statuses for the next uploads. After these, uploads are accepted. */
+  assetRejections: number[] = [];
   readonly assets: Asset[] = [];
   autoRegister = true;
   autoAck = true;
@@ -46,22 +46,24 @@ export class ScriptedService {
   readonly registrations: RegisterFrame[] = [];
   readonly statuses: MessageStatusFrame[] = [];
   readonly received: MessageReceivedFrame[] = [];
-  /** The numbers of all frames as they came, repeats included. */
+  /** The `seq` of every frame in order of arrival, including repeats. */
   readonly seqs: number[] = [];
   readonly invalid: string[] = [];
   readonly unacked = new Set<number>();
-  mostUnacked = 0;
+  maxUnacked = 0;
 
   constructor() {
     this.#http = createServer((request, response) => {
       void this.#answer(request, response);
     });
     this.#http.on('upgrade', (request, socket, head) => {
-      const refusal = this.#refusalOf(request);
-      if (refusal !== undefined) {
-        const headers = Object.entries(refusal.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
+      const rejection = this.#rejectionOf(request);
+      if (rejection !== undefined) {
+        const headers = Object.entries(rejection.headers ?? {}).map(
+          ([name, value]) => `${name}: ${value}\r\n`,
+        );
         socket.end(
-          `HTTP/1.1 ${refusal.status} No\r\n${headers.join('')}Content-Length: 0\r\nConnection: close\r\n\r\n`,
+          `HTTP/1.1 ${rejection.status} No\r\n${headers.join('')}Content-Length: 0\r\nConnection: close\r\n\r\n`,
         );
         return;
       }
@@ -95,7 +97,7 @@ export class ScriptedService {
     if (this.#http.listening) await once(this.#http, 'close');
   }
 
-  /** Pings the Mac and waits for its pong: by then it has acted on all that was sent before, and its frames are here. */
+  /** Resolves with the pong to a ping: by then the agent has handled all earlier frames and its own have arrived. */
   async settled(): Promise<void> {
     const socket = this.#connections.at(-1);
     if (socket === undefined) throw new Error('no Mac is connected');
@@ -106,7 +108,7 @@ export class ScriptedService {
     ]);
   }
 
-  /** A `send` with everything that a test does not care about filled in. */
+  /** Sends a `send` frame with defaults for all other fields, and returns it. */
   send(over: Partial<SendFrame> = {}): SendFrame {
     this.#requests += 1;
     const frame: SendFrame = {
@@ -143,7 +145,7 @@ export class ScriptedService {
     for (const socket of this.#connections) socket.close(code, reason);
   }
 
-  /** As a broken cable: nothing is said. */
+  /** Terminates the connections without a close frame. */
   cut(): void {
     for (const socket of this.#connections) socket.terminate();
   }
@@ -166,8 +168,8 @@ export class ScriptedService {
     });
   }
 
-  #refusalOf(request: IncomingMessage): { status: number; headers?: Record<string, string> } | undefined {
-    const scripted = this.upgradeRefusals.shift();
+  #rejectionOf(request: IncomingMessage): { status: number; headers?: Record<string, string> } | undefined {
+    const scripted = this.upgradeRejections.shift();
     if (scripted !== undefined) return scripted;
     if (request.url !== '/mac/socket') return { status: 404 };
     if (request.headers['sec-websocket-protocol'] !== SUBPROTOCOL) return { status: 426 };
@@ -209,7 +211,7 @@ export class ScriptedService {
     }
     this.seqs.push(frame.seq);
     this.unacked.add(frame.seq);
-    this.mostUnacked = Math.max(this.mostUnacked, this.unacked.size);
+    this.maxUnacked = Math.max(this.maxUnacked, this.unacked.size);
     if (frame.type === 'message_status') this.statuses.push(frame);
     else this.received.push(frame);
   }
@@ -233,8 +235,8 @@ export class ScriptedService {
       return { status: 204 };
     }
     if (request.url !== '/mac/assets') return { status: 404 };
-    const refusal = this.assetRefusals.shift();
-    if (refusal !== undefined) return { status: refusal, body: {} };
+    const rejection = this.assetRejections.shift();
+    if (rejection !== undefined) return { status: rejection, body: {} };
     const name = decodeURIComponent(String(request.headers['x-file-name']));
     const url = `https://assets.example.com/${this.assets.length}/${encodeURIComponent(name)}`;
     this.assets.push({ name, mime: String(request.headers['content-type']), bytes, url });

@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { always, serveFiles } from './file-server.ts';
 import { ANNA, BERT, PNG, withFooter } from './running-agent.ts';
 
-/** A signed webhook, the real service, the real agent, and back to the CRM. */
+/** From a signed webhook through the real service and the real agent, and back to the CRM. */
 const undoAll = undoList();
 const undo = undoList();
 let crm: Crm;
@@ -22,7 +22,7 @@ let license: string;
 beforeAll(async () => {
   crm = await startCrm();
   undoAll.add(() => crm.stop());
-  // A CRM with its own limit would be told of 600 messages over minutes.
+  // With the CRM's own rate limit, 600 statuses would take minutes.
   crm.settings.rateLimit = { max: 100_000, intervalMs: 10_000, daily: 1_000_000 };
   service = await startService({
     env: {
@@ -39,8 +39,8 @@ beforeAll(async () => {
 afterEach(() => undo.run());
 afterAll(() => undoAll.run());
 
-/** Each scene in a tenant of its own. */
-async function scene(location: string, macos: string): Promise<Agent> {
+/** Starts an agent for a new location. */
+async function agentFor(location: string, macos: string): Promise<Agent> {
   await fetch(`${service.url}/oauth/callback/crm?code=${crm.install({ locationId: location })}`);
   const agent = await startAgent({ url: service.url, license, location, macos, args: ['--allow-loopback'] });
   undo.add(() => agent.stop());
@@ -48,7 +48,7 @@ async function scene(location: string, macos: string): Promise<Agent> {
   return agent;
 }
 
-/** Sends as the CRM does and waits for the last word: `delivered`, or the code of the failure. */
+/** Sends a webhook and waits for the terminal status: `delivered`, or the code of the failure. */
 async function outcome(locationId: string, fields: object): Promise<string> {
   const sent = await crm.sendWebhook({ locationId, phone: ANNA, ...fields });
   expect(sent.status).toBe(200);
@@ -67,9 +67,9 @@ describe('from the CRM to a person and back', () => {
     ['14.8', 'EMOJI_NOT_IN_RECENTS', 'STICKER_NOT_FEASIBLE', 'COMPOSE_FAILED'],
     ['15.6', 'EMOJI_NOT_IN_RECENTS', 'delivered', 'delivered'],
     ['26.1', 'delivered', 'delivered', 'delivered'],
-  ])('M5 every capability on macOS %s', async (macos, emoji, stickerReaction, sticker) => {
+  ])('M5 every capability works on macOS %s', async (macos, emoji, stickerReaction, sticker) => {
     const location = `tour${macos.replace('.', '')}`;
-    const agent = await scene(location, macos);
+    const agent = await agentFor(location, macos);
     const files = await serveFiles(undo, always(PNG, 'audio/mp4'));
     const attachments = [`${files.url}/a.m4a`];
     expect(await outcome(location, { message: 'Hello' })).toBe('delivered');
@@ -120,8 +120,8 @@ describe('from the CRM to a person and back', () => {
     expect(here().map((message) => message.attachments.length)).toEqual([1, 1, 1, 0, 0]);
   });
 
-  it('M2 of 600 webhooks in a burst 500 are queued and sent in order, the rest end as RATE_LIMITED', async () => {
-    const agent = await scene('burst', '26.1');
+  it('M2 500 of 600 webhooks are queued and sent in order, the others end as RATE_LIMITED', async () => {
+    const agent = await agentFor('burst', '26.1');
     await agent.change({ delayMs: 3_600_000 });
     const numbers = Array.from({ length: 600 }, (_, index) => `burst-${index}`);
     for (const messageId of numbers) {
@@ -132,7 +132,7 @@ describe('from the CRM to a person and back', () => {
     await agent.change({ delayMs: 0 });
     await until(() => numbers.every((messageId) => crm.accepted(messageId).length === 2), {
       within: 100_000,
-      what: 'two calls for each of them',
+      what: 'two status calls for each',
     });
     const last = (messageId: string) => crm.statusesOf(messageId).at(-1);
     for (const messageId of numbers.slice(0, 500))
@@ -146,8 +146,8 @@ describe('from the CRM to a person and back', () => {
     expect(texts).toEqual(numbers.slice(0, 500));
   });
 
-  it('M4 the same signed webhook fifty times, over a kill -9 of the agent, is one text', async () => {
-    const agent = await scene('fifty', '26.1');
+  it('M4 fifty repeats of a webhook send one text, even with a kill -9 of the agent between them', async () => {
+    const agent = await agentFor('fifty', '26.1');
     const same = { locationId: 'fifty', phone: ANNA, message: 'Once', messageId: 'fifty-1', contactId: 'c1' };
     await Promise.all(Array.from({ length: 25 }, () => crm.sendWebhook(same)));
     await agent.kill9();
@@ -155,14 +155,14 @@ describe('from the CRM to a person and back', () => {
     await agent.registered();
     const answers = await Promise.all(Array.from({ length: 25 }, () => crm.sendWebhook(same)));
     expect(answers.every((answer) => answer.status === 200)).toBe(true);
-    // Every accepted request gets its own two calls; what counts is that the last word is the same for all.
-    const words = (): string[] => crm.accepted('fifty-1').filter((status) => status !== 'pending');
-    await until(() => words().length >= 25, { what: 'the answers of the second life' });
+    // Every accepted request gets two status calls. The terminal status must be the same for all.
+    const terminal = (): string[] => crm.accepted('fifty-1').filter((status) => status !== 'pending');
+    await until(() => terminal().length >= 25, { what: 'the statuses after the restart' });
     await until(async () => (await agent.world()).queue === 0);
     const texts = (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
-    // Killed in the one moment in which nobody can know, it is not sent again and the CRM is told so.
-    if (words().includes('delivered')) expect(texts).toEqual(['Once']);
+    // Killed during the send: the outcome is unknown, so it is not sent again and reported as failed.
+    if (terminal().includes('delivered')) expect(texts).toEqual(['Once']);
     else expect(texts.length).toBeLessThanOrEqual(1);
-    expect(new Set(words()).size).toBe(1);
+    expect(new Set(terminal()).size).toBe(1);
   });
 });
