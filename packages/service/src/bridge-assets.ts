@@ -5,7 +5,7 @@ import { hasHeicDecoder } from '@footbridge/media/heic-decoder';
 import type { FastifyInstance } from 'fastify';
 
 import type { Ground } from './bridge.ts';
-import { every } from './clock.ts';
+import { pruneHourly } from './bridge-pruning.ts';
 import type { Config } from './config/config.ts';
 import { assetRoutes } from './edges/http/asset-routes.ts';
 import { createAssetConverter } from './edges/media/asset-converter.ts';
@@ -26,8 +26,6 @@ export interface AssetSide {
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
 }
-
-const HOUR_MS = 3_600_000;
 
 /** Attachments: storage, index, conversion and the routes that serve them. */
 export async function composeAssets(
@@ -54,16 +52,9 @@ export async function composeAssets(
     quotaBytes: choice.quotaBytes,
     retentionDays: choice.retentionDays,
   });
-  const prune = () =>
-    pruneAssets(assets, index).catch((error: unknown) =>
-      log.warn(
-        { event: 'asset.prune_failed', err: error },
-        'expired attachments not removed, next attempt in an hour',
-      ),
-    );
   life.add(
     'pruning attachments',
-    every(clock, HOUR_MS, () => void prune()),
+    pruneHourly({ clock, log }, 'asset.prune_failed', () => pruneAssets(assets, index)),
   );
   return {
     assets,

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 
 import type { Ground } from './bridge.ts';
 import type { AssetSide } from './bridge-assets.ts';
-import { every } from './clock.ts';
+import { pruneHourly } from './bridge-pruning.ts';
 import { createContactCalls } from './edges/crm/contact-calls.ts';
 import { createCrmClient } from './edges/crm/crm-client.ts';
 import { createInboundCalls } from './edges/crm/inbound-calls.ts';
@@ -59,8 +59,7 @@ export interface CrmSide {
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 86_400_000;
 
 /** Tokens, calls to the CRM, and the flows that use them. */
 export async function composeCrm(ground: Ground, deps: CrmDeps): Promise<CrmSide> {
@@ -150,16 +149,9 @@ export async function composeCrm(ground: Ground, deps: CrmDeps): Promise<CrmSide
   life.add('inbound', () => inbound.close());
 
   const kept = config.retentionDays * DAY_MS;
-  const prune = () =>
-    Promise.all([journal.prune(kept), guids.prune(kept)]).catch((error: unknown) =>
-      log.warn(
-        { event: 'retention.prune_failed', err: error },
-        'old rows not removed, next attempt in an hour',
-      ),
-    );
   life.add(
     'pruning',
-    every(clock, HOUR_MS, () => void prune()),
+    pruneHourly(ground, 'journal.prune_failed', () => Promise.all([journal.prune(kept), guids.prune(kept)])),
   );
 
   return {

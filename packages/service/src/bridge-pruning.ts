@@ -1,0 +1,17 @@
+import type { Ground } from './bridge.ts';
+import { every } from './clock.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Runs `prune` every hour until the returned function is called. A failure is logged as `event`. */
+export function pruneHourly(
+  { clock, log }: Pick<Ground, 'clock' | 'log'>,
+  event: string,
+  prune: () => Promise<unknown>,
+): () => void {
+  return every(clock, HOUR_MS, () => {
+    prune().catch((error: unknown) =>
+      log.warn({ event, err: error }, 'expired data not removed, next attempt in an hour'),
+    );
+  });
+}
