@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
+import { RecentCache } from '../../recent-cache.ts';
 import type { ContactCalls } from './crm-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
 
@@ -30,8 +31,7 @@ export class ContactBook {
   readonly #clock: Clock;
   readonly #mayCreate: boolean;
   readonly #lookUps = new Map<string, Promise<Attempt<string | undefined>>>();
-  #young = new Map<string, Entry>();
-  #old = new Map<string, Entry>();
+  readonly #cache = new RecentCache<string, Entry>(ENTRIES_PER_GENERATION);
 
   constructor(calls: ContactCalls, clock: Clock, mayCreate: boolean) {
     this.#calls = calls;
@@ -45,15 +45,13 @@ export class ContactBook {
   }
 
   forget(locationId: string, handle: string): void {
-    const key = keyOf(locationId, handle);
-    this.#young.delete(key);
-    this.#old.delete(key);
+    this.#cache.delete(keyOf(locationId, handle));
   }
 
   /** Resolves with undefined when no contact has this handle and none may be created. */
   async resolve(locationId: string, handle: string, job: Retrying): Promise<Attempt<Contact | undefined>> {
     const key = keyOf(locationId, handle);
-    const known = this.#young.get(key) ?? this.#old.get(key);
+    const known = this.#cache.get(key);
     if (known !== undefined && this.#clock.now() < known.until)
       return succeeded({ contactId: known.contactId, isCached: true });
     for (;;) {
@@ -98,10 +96,7 @@ export class ContactBook {
   }
 
   #remember(key: string, contactId: string, ms: number): void {
-    this.#young.set(key, { contactId, until: this.#clock.now() + ms });
-    if (this.#young.size < ENTRIES_PER_GENERATION) return;
-    this.#old = this.#young;
-    this.#young = new Map();
+    this.#cache.set(key, { contactId, until: this.#clock.now() + ms });
   }
 }
 

@@ -8,9 +8,9 @@ import type { Logger } from '../../log.ts';
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { Journal, JournalReader, Told } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
+import { RecentCache } from '../../recent-cache.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
-import { KnownRequests } from './known-requests.ts';
-import type { KnownRequest } from './known-requests.ts';
+import type { KnownRequest } from './known-request.ts';
 import type { Status } from './status-calls.ts';
 import { StatusDelivery, messageKey } from './status-delivery.ts';
 import type { StatusDeliveryDeps } from './status-delivery.ts';
@@ -67,6 +67,7 @@ const SETTLE_MS = { earlierRun: 11_000, otherNodes: 20_000 };
 const MAX_PENDING_MS = 180_000;
 /** With several nodes a rejection is sent within this time or not at all. */
 const MAX_REJECTION_MS = 1500;
+const REQUESTS_PER_GENERATION = 20_000;
 
 export function createStatusReports(deps: StatusReportsDeps): StatusReports {
   return new QueuedReports(deps);
@@ -74,7 +75,8 @@ export function createStatusReports(deps: StatusReportsDeps): StatusReports {
 
 class QueuedReports implements StatusReports {
   readonly #deps: StatusReportsDeps;
-  readonly #requests = new KnownRequests();
+  /** The latest requests of this process. The journal has the older ones. */
+  readonly #requests = new RecentCache<string, KnownRequest>(REQUESTS_PER_GENERATION);
   readonly #recalls = new Map<string, Promise<KnownRequest | undefined>>();
   readonly #leaseSince = new WeakMap<Lease, number>();
   readonly #queue: DeliveryQueue;

@@ -13,22 +13,3 @@ export interface KnownRequest {
   /** Its terminal status while it is being delivered. */
   delivery: StatusDelivery | undefined;
 }
-
-const REQUESTS_PER_GENERATION = 20_000;
-
-/** The latest requests of this process; the journal knows the older ones. */
-export class KnownRequests {
-  #young = new Map<string, KnownRequest>();
-  #old = new Map<string, KnownRequest>();
-
-  get(requestId: string): KnownRequest | undefined {
-    return this.#young.get(requestId) ?? this.#old.get(requestId);
-  }
-
-  set(requestId: string, request: KnownRequest): void {
-    this.#young.set(requestId, request);
-    if (this.#young.size < REQUESTS_PER_GENERATION) return;
-    this.#old = this.#young;
-    this.#young = new Map();
-  }
-}
