@@ -8,7 +8,11 @@ import { startRedis } from '@footbridge/testkit/servers/redis';
 import { createClient } from '@redis/client';
 
 import { systemClock } from '../../packages/service/src/clock.ts';
-import type { Lease, Line, Switchboard } from '../../packages/service/src/ports/switchboard/switchboard.ts';
+import type {
+  Lease,
+  MacConnection,
+  Switchboard,
+} from '../../packages/service/src/ports/switchboard/switchboard.ts';
 import { createMemorySwitchboard } from '../../packages/service/src/ports/switchboard/switchboard-memory.ts';
 import { createRedisSwitchboard } from '../../packages/service/src/ports/switchboard/switchboard-redis.ts';
 import { openRedis } from '../../packages/service/src/redis/open-redis.ts';
@@ -77,14 +81,14 @@ const location = (name: string): LocationId => {
   if (id === undefined) throw new Error('not a location');
   return id;
 };
-const line = (deviceId: string): Line => ({
+const connection = (deviceId: string): MacConnection => ({
   sessionId: newRequestId(),
   deviceId,
   write: () => 'written',
   cut() {},
 });
 async function bound(board: Switchboard, name: string): Promise<Lease> {
-  const outcome = await board.bind(location(name), line(`device-${name}`));
+  const outcome = await board.bind(location(name), connection(`device-${name}`));
   if (outcome.kind !== 'bound') throw new Error('not bound');
   return outcome.lease;
 }
@@ -111,7 +115,7 @@ await measure('send, the Mac on the same node', ROUNDS, () => a.send(location('h
 await measure('send, the Mac on another node', ROUNDS, () => a.send(location('there'), frame()));
 await measure('send, nobody there', ROUNDS, () => a.send(location('nowhere'), frame()));
 await measure('confirm', ROUNDS, () => a.confirm(lease));
-await measure('bind', 5000, (index) => a.bind(location(`bind-${index}`), line('device-1')));
+await measure('bind', 5000, (index) => a.bind(location(`bind-${index}`), connection('device-1')));
 await a.close();
 
 const many = await node();

@@ -18,7 +18,13 @@ import type { Bearer, Repute } from '../../flows/enrol/recognise-device.ts';
 import type { Logger } from '../../log.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Claim } from '../../ports/licenses/licenses.ts';
-import type { CutReason, Lease, Line, LineFrame, Switchboard } from '../../ports/switchboard/switchboard.ts';
+import type {
+  CutReason,
+  Lease,
+  MacConnection,
+  LineFrame,
+  Switchboard,
+} from '../../ports/switchboard/switchboard.ts';
 import type { Beating } from './heartbeat-wheel.ts';
 import type { MacSocket, SocketOwner } from './mac-socket.ts';
 import type { Reader } from './slow-readers.ts';
@@ -102,7 +108,7 @@ const REPUTES: Readonly<Record<Exclude<Repute, 'good'>, readonly [CloseCode, str
 type Unregistered = Exclude<MacFrame, RegisterFrame>;
 
 /** One Mac's session, from the upgrade until the socket closes. Kept small: a node holds tens of thousands. */
-export class MacSession implements Line, SocketOwner, Beating, Reader {
+export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
   readonly sessionId = randomUUID();
   readonly bearer: Bearer;
   slot = 0;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../fake-clock.ts';
 import { createMemorySwitchboard } from './switchboard-memory.ts';
 import { switchboardContract } from './switchboard.contract.ts';
-import type { CutReason, Line } from './switchboard.ts';
+import type { CutReason, MacConnection } from './switchboard.ts';
 
 switchboardContract('memory', async ({ contention }) => {
   const clock = new FakeClock();
@@ -47,7 +47,7 @@ describe('the memory switchboard', () => {
   });
 });
 
-function connection(disconnects: CutReason[]): Line {
+function connection(disconnects: CutReason[]): MacConnection {
   return {
     sessionId: 's1',
     deviceId: 'device-1',

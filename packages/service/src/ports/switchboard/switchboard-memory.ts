@@ -8,7 +8,7 @@ import type {
   Contention,
   CutReason,
   Lease,
-  Line,
+  MacConnection,
   LineFrame,
   Occupant,
   SendOutcome,
@@ -17,7 +17,7 @@ import type {
 
 interface Binding {
   readonly lease: Lease;
-  readonly line: Line;
+  readonly connection: MacConnection;
   readonly since: number;
 }
 
@@ -56,16 +56,16 @@ class MemorySwitchboard implements Switchboard {
     this.#epoch = clock.now() * 1000;
   }
 
-  async bind(locationId: LocationId, line: Line): Promise<BindOutcome> {
+  async bind(locationId: LocationId, connection: MacConnection): Promise<BindOutcome> {
     this.#assertOpen();
     const previous = this.#bindings.get(locationId);
-    const displaced = previous !== undefined && previous.line.deviceId !== line.deviceId;
+    const displaced = previous !== undefined && previous.connection.deviceId !== connection.deviceId;
     const waitSec = displaced ? this.#countDisplacement(locationId) : 0;
     if (waitSec > 0) return { kind: 'contended', waitSec };
-    const { deviceId, sessionId } = line;
+    const { deviceId, sessionId } = connection;
     const lease = { locationId, deviceId, sessionId, epoch: ++this.#epoch };
-    this.#bindings.set(locationId, { lease, line, since: this.#clock.now() });
-    previous?.line.cut(displaced ? 'displaced' : 'resumed');
+    this.#bindings.set(locationId, { lease, connection, since: this.#clock.now() });
+    previous?.connection.cut(displaced ? 'displaced' : 'resumed');
     return { kind: 'bound', lease, displaced };
   }
 
@@ -73,7 +73,7 @@ class MemorySwitchboard implements Switchboard {
     this.#assertOpen();
     const binding = this.#bindings.get(locationId);
     if (binding === undefined) return 'not_connected';
-    return binding.line.write(frame, binding.lease.epoch) === 'written' ? 'written' : 'not_connected';
+    return binding.connection.write(frame, binding.lease.epoch) === 'written' ? 'written' : 'not_connected';
   }
 
   isCurrent(lease: Lease): boolean {
@@ -109,7 +109,7 @@ class MemorySwitchboard implements Switchboard {
   #drop(locationId: LocationId, reason: CutReason): void {
     const binding = this.#bindings.get(locationId);
     this.#bindings.delete(locationId);
-    binding?.line.cut(reason);
+    binding?.connection.cut(reason);
   }
 
   /** Counts a displacement that is about to happen. Returns 0, or the seconds to wait when there were too many. */

@@ -11,7 +11,7 @@ import { FakeClock } from '../../fake-clock.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import { SkippingClock } from '../../skipping-clock.ts';
-import type { CutReason, Lease, Line, Switchboard } from './switchboard.ts';
+import type { CutReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
 import { WRITE_TIMEOUT_MS, createRedisSwitchboard } from './switchboard-redis.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -406,7 +406,7 @@ class DelayedRedis {
   }
 }
 
-interface TestConnection extends Line {
+interface TestConnection extends MacConnection {
   readonly disconnects: CutReason[];
   readonly written: number;
 }
@@ -429,7 +429,7 @@ function connect(deviceId: string): TestConnection {
   };
 }
 
-async function bound(board: Switchboard, location: LocationId, on: Line): Promise<Lease> {
+async function bound(board: Switchboard, location: LocationId, on: MacConnection): Promise<Lease> {
   const outcome = await board.bind(location, on);
   if (outcome.kind !== 'bound') throw new Error('not bound');
   return outcome.lease;

@@ -18,7 +18,7 @@ import type {
   Contention,
   CutReason,
   Lease,
-  Line,
+  MacConnection,
   LineFrame,
   Occupant,
   SendOutcome,
@@ -56,7 +56,7 @@ export interface RedisSwitchboardDeps {
 /** A lease that a connection of this node holds. */
 interface HeldLease {
   readonly lease: Lease;
-  readonly line: Line;
+  readonly connection: MacConnection;
   readonly since: number;
   readonly shard: number;
   /** When the last successful request that confirmed the lease was sent, in monotonic time. */
@@ -112,9 +112,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#stopTicking = every(this.#clock, RENEW_MS / SHARDS, () => this.#onTick());
   }
 
-  async bind(locationId: LocationId, line: Line): Promise<BindOutcome> {
+  async bind(locationId: LocationId, connection: MacConnection): Promise<BindOutcome> {
     this.#assertOpen();
-    const { sessionId, deviceId } = line;
+    const { sessionId, deviceId } = connection;
     const sentAt = this.#clock.monotonic();
     this.#binding.set(sessionId, undefined);
     try {
@@ -127,7 +127,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       const displaced = previous !== undefined && previous.deviceId !== deviceId;
       if (previous !== undefined)
         this.#disconnectHolder(locationId, previous, displaced ? 'displaced' : 'resumed');
-      this.#hold(lease, line, sentAt, previous?.deviceId);
+      this.#hold(lease, connection, sentAt, previous?.deviceId);
       return { kind: 'bound', lease, displaced };
     } catch (error) {
       // Redis may have stored the lease nevertheless, and other nodes would send requests for this Mac here.
@@ -226,7 +226,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     const all = [...this.#held.values()];
     for (const held of all) this.#remove(held);
     await Promise.all(all.map(({ lease }) => this.#releaseInRedis(lease.locationId, lease.sessionId)));
-    for (const { line } of all) line.cut('fenced');
+    for (const { connection } of all) connection.cut('fenced');
   }
 
   onWrite({ id, locationId, epoch, notAfter, frame }: WriteRequest): WriteResult {
@@ -259,7 +259,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   #writeLocally(locationId: LocationId, epoch: number, frame: LineFrame): WriteResult {
     const held = this.#held.get(locationId);
     if (held === undefined || held.lease.epoch !== epoch || !this.#isUnexpired(held)) return 'stale';
-    return this.#clock.monotonic() < held.usableAt ? 'unproven' : held.line.write(frame, epoch);
+    return this.#clock.monotonic() < held.usableAt ? 'unproven' : held.connection.write(frame, epoch);
   }
 
   async #writeRemotely({ node, epoch }: StoredLease, locationId: LocationId, frame: LineFrame) {
@@ -280,15 +280,23 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   }
 
   /** `lostTo`: the device that owned the location until now. This node may still hold a connection that lost it to that device. */
-  #hold(lease: Lease, line: Line, confirmedAt: number, lostTo = lease.deviceId): void {
+  #hold(lease: Lease, connection: MacConnection, confirmedAt: number, lostTo = lease.deviceId): void {
     const early = this.#binding.get(lease.sessionId);
-    if (early !== undefined) return line.cut(early);
+    if (early !== undefined) return connection.cut(early);
     const previous = this.#held.get(lease.locationId);
     if (previous !== undefined && previous.lease.epoch > lease.epoch)
-      return line.cut(reasonFor(previous.lease.deviceId, lease));
+      return connection.cut(reasonFor(previous.lease.deviceId, lease));
     if (previous !== undefined) this.#drop(previous, reasonFor(lostTo, previous.lease));
     const shard = shardOf(lease.locationId);
-    const held = { lease, line, shard, since: this.#clock.now(), confirmedAt, provenAt: 0, usableAt: 0 };
+    const held = {
+      lease,
+      connection,
+      shard,
+      since: this.#clock.now(),
+      confirmedAt,
+      provenAt: 0,
+      usableAt: 0,
+    };
     this.#held.set(lease.locationId, held);
     this.#shards[shard]?.add(held);
   }
@@ -300,7 +308,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 
   #drop(held: HeldLease, reason: CutReason): void {
     this.#remove(held);
-    held.line.cut(reason);
+    held.connection.cut(reason);
   }
 
   #disconnectHolder(

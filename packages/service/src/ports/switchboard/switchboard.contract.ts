@@ -10,7 +10,7 @@ import type {
   Contention,
   CutReason,
   Lease,
-  Line,
+  MacConnection,
   LineFrame,
   Switchboard,
 } from './switchboard.ts';
@@ -332,7 +332,7 @@ class Model {
   }
 }
 
-class TestConnection implements Line {
+class TestConnection implements MacConnection {
   readonly sessionId = newRequestId();
   readonly deviceId: string;
   readonly disconnects: CutReason[] = [];

@@ -5,7 +5,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 export type LineFrame = SendFrame | RedeliverFrame;
 
 /** The socket of a Mac on this node, as the switchboard uses it. */
-export interface Line {
+export interface MacConnection {
   readonly sessionId: string;
   readonly deviceId: string;
   /** Writes the frame to the socket synchronously. Returns `overloaded` when the Mac reads too slowly. Must not throw. */
@@ -82,7 +82,7 @@ export interface Occupant {
  *   writes nothing. A connection whose lease cannot be renewed is disconnected with `fenced`.
  */
 export interface Switchboard {
-  bind(locationId: LocationId, line: Line): Promise<BindOutcome>;
+  bind(locationId: LocationId, connection: MacConnection): Promise<BindOutcome>;
   send(locationId: LocationId, frame: LineFrame): Promise<SendOutcome>;
   isCurrent(lease: Lease): boolean;
   confirm(lease: Lease): Promise<boolean>;
