@@ -22,7 +22,7 @@ import type {
   CutReason,
   Lease,
   MacConnection,
-  LineFrame,
+  RoutedFrame,
   Switchboard,
 } from '../../ports/switchboard/switchboard.ts';
 import type { Beating } from './heartbeat-wheel.ts';
@@ -283,7 +283,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     else this.#put({ type: 'ack', seq, outcome: outcome.outcome });
   }
 
-  write(frame: LineFrame, epoch: number): 'written' | 'overloaded' {
+  write(frame: RoutedFrame, epoch: number): 'written' | 'overloaded' {
     if (this.#locationId === undefined || this.#isEnded) return 'overloaded';
     this.#enter({ locationId: this.#locationId, deviceId: this.deviceId, sessionId: this.sessionId, epoch });
     const lease = this.#lease;

@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type Sodium from 'sodium-native';
 
 import { sodium } from '../../sodium.ts';
-import type { CutReason, LineFrame, Occupant } from './switchboard.ts';
+import type { CutReason, RoutedFrame, Occupant } from './switchboard.ts';
 
 /** Asks the node that holds the socket of a Mac to write a frame. */
 export interface WriteRequest {
@@ -14,7 +14,7 @@ export interface WriteRequest {
   readonly epoch: number;
   /** In Redis's time. The requesting node stops waiting then, so the frame must not be written later. */
   readonly notAfter: number;
-  readonly frame: LineFrame;
+  readonly frame: RoutedFrame;
 }
 
 /** Tells a node that one of its connections lost the location. */

@@ -9,7 +9,7 @@ import type {
   CutReason,
   Lease,
   MacConnection,
-  LineFrame,
+  RoutedFrame,
   Occupant,
   SendOutcome,
   Switchboard,
@@ -69,7 +69,7 @@ class MemorySwitchboard implements Switchboard {
     return { kind: 'bound', lease, displaced };
   }
 
-  async send(locationId: LocationId, frame: LineFrame): Promise<SendOutcome> {
+  async send(locationId: LocationId, frame: RoutedFrame): Promise<SendOutcome> {
     this.#assertOpen();
     const binding = this.#bindings.get(locationId);
     if (binding === undefined) return 'not_connected';

@@ -19,7 +19,7 @@ import type {
   CutReason,
   Lease,
   MacConnection,
-  LineFrame,
+  RoutedFrame,
   Occupant,
   SendOutcome,
   Switchboard,
@@ -138,7 +138,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     }
   }
 
-  async send(locationId: LocationId, frame: LineFrame): Promise<SendOutcome> {
+  async send(locationId: LocationId, frame: RoutedFrame): Promise<SendOutcome> {
     this.#assertOpen();
     const deadline = this.#clock.monotonic() + WRITE_TIMEOUT_MS;
     let before: StoredLease | undefined;
@@ -248,7 +248,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   }
 
   /** While Redis is down for all nodes, no location changes its owner: a connection with an unexpired lease may still be used. */
-  #sendWithoutRedis(locationId: LocationId, frame: LineFrame): SendOutcome {
+  #sendWithoutRedis(locationId: LocationId, frame: RoutedFrame): SendOutcome {
     const held = this.#held.get(locationId);
     const result = held === undefined ? 'stale' : this.#writeLocally(locationId, held.lease.epoch, frame);
     if (result === 'written') return 'written';
@@ -256,13 +256,13 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     throw new EngineError('redis', UNAVAILABLE);
   }
 
-  #writeLocally(locationId: LocationId, epoch: number, frame: LineFrame): WriteResult {
+  #writeLocally(locationId: LocationId, epoch: number, frame: RoutedFrame): WriteResult {
     const held = this.#held.get(locationId);
     if (held === undefined || held.lease.epoch !== epoch || !this.#isUnexpired(held)) return 'stale';
     return this.#clock.monotonic() < held.usableAt ? 'unproven' : held.connection.write(frame, epoch);
   }
 
-  async #writeRemotely({ node, epoch }: StoredLease, locationId: LocationId, frame: LineFrame) {
+  async #writeRemotely({ node, epoch }: StoredLease, locationId: LocationId, frame: RoutedFrame) {
     const notAfter = this.#leases.time.earliest() + NOT_AFTER_MS;
     const reply = await this.#bus.write(node, { locationId, epoch, notAfter, frame }, WRITE_TIMEOUT_MS);
     if (reply !== 'timeout') return reply;

@@ -11,7 +11,7 @@ import type {
   CutReason,
   Lease,
   MacConnection,
-  LineFrame,
+  RoutedFrame,
   Switchboard,
 } from './switchboard.ts';
 
@@ -337,13 +337,13 @@ class TestConnection implements MacConnection {
   readonly deviceId: string;
   readonly disconnects: CutReason[] = [];
   overloaded = false;
-  #written: { frame: LineFrame; epoch: number }[] = [];
+  #written: { frame: RoutedFrame; epoch: number }[] = [];
 
   constructor(deviceId: string) {
     this.deviceId = deviceId;
   }
 
-  write(frame: LineFrame, epoch: number): 'written' | 'overloaded' {
+  write(frame: RoutedFrame, epoch: number): 'written' | 'overloaded' {
     if (this.disconnects.length > 0) throw new Error('write after disconnect');
     if (this.overloaded) return 'overloaded';
     this.#written.push({ frame, epoch });
@@ -354,7 +354,7 @@ class TestConnection implements MacConnection {
     this.disconnects.push(reason);
   }
 
-  taken(): { frame: LineFrame; epoch: number }[] {
+  taken(): { frame: RoutedFrame; epoch: number }[] {
     return this.#written.splice(0);
   }
 }

@@ -2,14 +2,14 @@ import type { RedeliverFrame, SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 /** The frames that the switchboard routes to a Mac. A session sends its acknowledgements itself. */
-export type LineFrame = SendFrame | RedeliverFrame;
+export type RoutedFrame = SendFrame | RedeliverFrame;
 
 /** The socket of a Mac on this node, as the switchboard uses it. */
 export interface MacConnection {
   readonly sessionId: string;
   readonly deviceId: string;
   /** Writes the frame to the socket synchronously. Returns `overloaded` when the Mac reads too slowly. Must not throw. */
-  write(frame: LineFrame, epoch: number): 'written' | 'overloaded';
+  write(frame: RoutedFrame, epoch: number): 'written' | 'overloaded';
   /** The connection lost the location. Called at most once; `write` is not called afterwards. */
   cut(reason: CutReason): void;
 }
@@ -83,7 +83,7 @@ export interface Occupant {
  */
 export interface Switchboard {
   bind(locationId: LocationId, connection: MacConnection): Promise<BindOutcome>;
-  send(locationId: LocationId, frame: LineFrame): Promise<SendOutcome>;
+  send(locationId: LocationId, frame: RoutedFrame): Promise<SendOutcome>;
   isCurrent(lease: Lease): boolean;
   confirm(lease: Lease): Promise<boolean>;
   release(lease: Lease): Promise<void>;
