@@ -144,7 +144,7 @@ export async function startWorld(
           if (frame.type === 'send') frames.push(frame);
           return 'written';
         },
-        cut() {},
+        disconnect() {},
       });
     },
 

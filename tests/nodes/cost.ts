@@ -85,7 +85,7 @@ const connection = (deviceId: string): MacConnection => ({
   sessionId: newRequestId(),
   deviceId,
   write: () => 'written',
-  cut() {},
+  disconnect() {},
 });
 async function bound(board: Switchboard, name: string): Promise<Lease> {
   const outcome = await board.bind(location(name), connection(`device-${name}`));

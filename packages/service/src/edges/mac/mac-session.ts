@@ -19,7 +19,7 @@ import type { Logger } from '../../log.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Claim } from '../../ports/licenses/licenses.ts';
 import type {
-  CutReason,
+  DisconnectReason,
   Lease,
   MacConnection,
   RoutedFrame,
@@ -92,7 +92,7 @@ const MAX_ACK_REASON = 500;
 const MAX_UNCOUNTED_FRAMES = 1000;
 const REGISTER_FIRST = 'the first frame must be register';
 
-const CUTS: Readonly<Record<CutReason, readonly [CloseCode, string]>> = {
+const DISCONNECTS: Readonly<Record<DisconnectReason, readonly [CloseCode, string]>> = {
   displaced: [CLOSE.displaced, 'another Mac took over this location'],
   resumed: [CLOSE.protocol, 'this device connected again'],
   fenced: [CLOSE.goingAway, 'the service lost its hold on this location; come back'],
@@ -366,8 +366,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     );
   }
 
-  cut(reason: CutReason): void {
-    this.end(...CUTS[reason]);
+  disconnect(reason: DisconnectReason): void {
+    this.end(...DISCONNECTS[reason]);
   }
 
   /** Ends the session once all accepted frames are acknowledged, so that the Mac has nothing to resend. */

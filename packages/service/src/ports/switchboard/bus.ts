@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type Sodium from 'sodium-native';
 
 import { sodium } from '../../sodium.ts';
-import type { CutReason, RoutedFrame, Occupant } from './switchboard.ts';
+import type { DisconnectReason, RoutedFrame, Occupant } from './switchboard.ts';
 
 /** Asks the node that holds the socket of a Mac to write a frame. */
 export interface WriteRequest {
@@ -22,7 +22,7 @@ export interface DisconnectNotice {
   readonly type: 'disconnect';
   readonly locationId: string;
   readonly sessionId: string;
-  readonly reason: CutReason;
+  readonly reason: DisconnectReason;
 }
 
 /** The messages between nodes. */

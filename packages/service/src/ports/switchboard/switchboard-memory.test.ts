@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../fake-clock.ts';
 import { createMemorySwitchboard } from './switchboard-memory.ts';
 import { switchboardContract } from './switchboard.contract.ts';
-import type { CutReason, MacConnection } from './switchboard.ts';
+import type { DisconnectReason, MacConnection } from './switchboard.ts';
 
 switchboardContract('memory', async ({ contention }) => {
   const clock = new FakeClock();
@@ -36,7 +36,7 @@ describe('the memory switchboard', () => {
 
   it('M1 disconnects the Macs when it closes, and then rejects with EngineError instead of "not connected"', async () => {
     const switchboard = createMemorySwitchboard({ clock: new FakeClock() });
-    const disconnects: CutReason[] = [];
+    const disconnects: DisconnectReason[] = [];
     await switchboard.bind(location, connection(disconnects));
     await switchboard.close();
     await switchboard.close();
@@ -47,11 +47,11 @@ describe('the memory switchboard', () => {
   });
 });
 
-function connection(disconnects: CutReason[]): MacConnection {
+function connection(disconnects: DisconnectReason[]): MacConnection {
   return {
     sessionId: 's1',
     deviceId: 'device-1',
     write: () => 'written',
-    cut: (reason) => disconnects.push(reason),
+    disconnect: (reason) => disconnects.push(reason),
   };
 }

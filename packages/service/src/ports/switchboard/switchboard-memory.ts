@@ -6,7 +6,7 @@ import { CONTENTION, contendedWaitSec } from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
-  CutReason,
+  DisconnectReason,
   Lease,
   MacConnection,
   RoutedFrame,
@@ -65,7 +65,7 @@ class MemorySwitchboard implements Switchboard {
     const { deviceId, sessionId } = connection;
     const lease = { locationId, deviceId, sessionId, epoch: ++this.#epoch };
     this.#bindings.set(locationId, { lease, connection, since: this.#clock.now() });
-    previous?.connection.cut(displaced ? 'displaced' : 'resumed');
+    previous?.connection.disconnect(displaced ? 'displaced' : 'resumed');
     return { kind: 'bound', lease, displaced };
   }
 
@@ -106,10 +106,10 @@ class MemorySwitchboard implements Switchboard {
     this.#displacements.clear();
   }
 
-  #drop(locationId: LocationId, reason: CutReason): void {
+  #drop(locationId: LocationId, reason: DisconnectReason): void {
     const binding = this.#bindings.get(locationId);
     this.#bindings.delete(locationId);
-    binding?.connection.cut(reason);
+    binding?.connection.disconnect(reason);
   }
 
   /** Counts a displacement that is about to happen. Returns 0, or the seconds to wait when there were too many. */

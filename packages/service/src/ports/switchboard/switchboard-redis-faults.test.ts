@@ -11,7 +11,7 @@ import { FakeClock } from '../../fake-clock.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import { SkippingClock } from '../../skipping-clock.ts';
-import type { CutReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
+import type { DisconnectReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
 import { WRITE_TIMEOUT_MS, createRedisSwitchboard } from './switchboard-redis.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -407,12 +407,12 @@ class DelayedRedis {
 }
 
 interface TestConnection extends MacConnection {
-  readonly disconnects: CutReason[];
+  readonly disconnects: DisconnectReason[];
   readonly written: number;
 }
 
 function connect(deviceId: string): TestConnection {
-  const disconnects: CutReason[] = [];
+  const disconnects: DisconnectReason[] = [];
   let written = 0;
   return {
     sessionId: newRequestId(),
@@ -425,7 +425,7 @@ function connect(deviceId: string): TestConnection {
       written++;
       return 'written';
     },
-    cut: (reason) => void disconnects.push(reason),
+    disconnect: (reason) => void disconnects.push(reason),
   };
 }
 

@@ -16,7 +16,7 @@ import { CONTENTION, contendedWaitSec } from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
-  CutReason,
+  DisconnectReason,
   Lease,
   MacConnection,
   RoutedFrame,
@@ -83,7 +83,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   readonly #held = new Map<LocationId, HeldLease>();
   readonly #shards: readonly Set<HeldLease>[] = Array.from({ length: SHARDS }, () => new Set<HeldLease>());
   /** Sessions whose bind is in flight, with the reason of a disconnect that arrived before its response. */
-  readonly #binding = new Map<string, CutReason | undefined>();
+  readonly #binding = new Map<string, DisconnectReason | undefined>();
   /** Ids of handled write requests. Two rounds of renewals are longer than any request stays valid. */
   #handled = new Set<string>();
   #handledBefore = new Set<string>();
@@ -226,7 +226,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     const all = [...this.#held.values()];
     for (const held of all) this.#remove(held);
     await Promise.all(all.map(({ lease }) => this.#releaseInRedis(lease.locationId, lease.sessionId)));
-    for (const { connection } of all) connection.cut('fenced');
+    for (const { connection } of all) connection.disconnect('fenced');
   }
 
   onWrite({ id, locationId, epoch, notAfter, frame }: WriteRequest): WriteResult {
@@ -282,10 +282,10 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   /** `lostTo`: the device that owned the location until now. This node may still hold a connection that lost it to that device. */
   #hold(lease: Lease, connection: MacConnection, confirmedAt: number, lostTo = lease.deviceId): void {
     const early = this.#binding.get(lease.sessionId);
-    if (early !== undefined) return connection.cut(early);
+    if (early !== undefined) return connection.disconnect(early);
     const previous = this.#held.get(lease.locationId);
     if (previous !== undefined && previous.lease.epoch > lease.epoch)
-      return connection.cut(reasonFor(previous.lease.deviceId, lease));
+      return connection.disconnect(reasonFor(previous.lease.deviceId, lease));
     if (previous !== undefined) this.#drop(previous, reasonFor(lostTo, previous.lease));
     const shard = shardOf(lease.locationId);
     const held = {
@@ -306,21 +306,21 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#shards[held.shard]?.delete(held);
   }
 
-  #drop(held: HeldLease, reason: CutReason): void {
+  #drop(held: HeldLease, reason: DisconnectReason): void {
     this.#remove(held);
-    held.connection.cut(reason);
+    held.connection.disconnect(reason);
   }
 
   #disconnectHolder(
     locationId: LocationId,
     { node, sessionId }: Pick<LeaseHolder, 'node' | 'sessionId'>,
-    reason: CutReason,
+    reason: DisconnectReason,
   ): void {
     if (node === this.#node) this.#disconnectSession(locationId, sessionId, reason);
     else this.#bus.disconnect(node, { locationId, sessionId, reason });
   }
 
-  #disconnectSession(locationId: LocationId, sessionId: string, reason: CutReason): void {
+  #disconnectSession(locationId: LocationId, sessionId: string, reason: DisconnectReason): void {
     const held = this.#held.get(locationId);
     if (held?.lease.sessionId === sessionId) this.#drop(held, reason);
     else if (this.#binding.has(sessionId)) this.#binding.set(sessionId, reason);
@@ -451,7 +451,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 }
 
 /** Why a connection lost its location to a device: the device itself reconnected, or another one bound the location. */
-const reasonFor = (deviceId: string, lost: Lease): CutReason =>
+const reasonFor = (deviceId: string, lost: Lease): DisconnectReason =>
   deviceId === lost.deviceId ? 'resumed' : 'displaced';
 
 function newestPerLocation(all: Occupant[]): Occupant[] {

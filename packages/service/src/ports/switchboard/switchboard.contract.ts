@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type {
   BindOutcome,
   Contention,
-  CutReason,
+  DisconnectReason,
   Lease,
   MacConnection,
   RoutedFrame,
@@ -258,7 +258,7 @@ class Model {
   readonly #locations = [freshLocation(), freshLocation(), freshLocation()];
   readonly #owner = new Map<LocationId, { lease: Lease; mac: TestConnection }>();
   readonly #leases: { node: Switchboard; lease: Lease; mac: TestConnection }[] = [];
-  readonly #expectedDisconnects = new Map<TestConnection, CutReason[]>();
+  readonly #expectedDisconnects = new Map<TestConnection, DisconnectReason[]>();
   #highest = 0;
 
   async play(engine: SwitchboardEngine, step: Action): Promise<void> {
@@ -309,7 +309,7 @@ class Model {
     if (owner?.lease.epoch === held.lease.epoch) this.#owner.delete(held.lease.locationId);
   }
 
-  #expectDisconnect(mac: TestConnection, reason: CutReason): void {
+  #expectDisconnect(mac: TestConnection, reason: DisconnectReason): void {
     this.#expectedDisconnects.get(mac)?.push(reason);
   }
 
@@ -335,7 +335,7 @@ class Model {
 class TestConnection implements MacConnection {
   readonly sessionId = newRequestId();
   readonly deviceId: string;
-  readonly disconnects: CutReason[] = [];
+  readonly disconnects: DisconnectReason[] = [];
   overloaded = false;
   #written: { frame: RoutedFrame; epoch: number }[] = [];
 
@@ -350,7 +350,7 @@ class TestConnection implements MacConnection {
     return 'written';
   }
 
-  cut(reason: CutReason): void {
+  disconnect(reason: DisconnectReason): void {
     this.disconnects.push(reason);
   }
 

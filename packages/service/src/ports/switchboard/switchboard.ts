@@ -11,7 +11,7 @@ export interface MacConnection {
   /** Writes the frame to the socket synchronously. Returns `overloaded` when the Mac reads too slowly. Must not throw. */
   write(frame: RoutedFrame, epoch: number): 'written' | 'overloaded';
   /** The connection lost the location. Called at most once; `write` is not called afterwards. */
-  cut(reason: CutReason): void;
+  disconnect(reason: DisconnectReason): void;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface MacConnection {
  * - `fenced`: the lease could not be renewed in time.
  * - `closed`: the operator disconnected the Mac.
  */
-export type CutReason = 'displaced' | 'resumed' | 'fenced' | 'closed';
+export type DisconnectReason = 'displaced' | 'resumed' | 'fenced' | 'closed';
 
 /** Ownership of a location. Every action for the location carries a lease; the lease with the highest epoch is valid. */
 export interface Lease {
