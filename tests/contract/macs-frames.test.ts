@@ -177,7 +177,7 @@ describe('frames that a Mac gets', () => {
   it('M1 a request to deliver again reaches the Mac and is no message', async () => {
     const { house, crm, join } = await start();
     const mac = await join('loc1');
-    const [lease] = await house.switchboard.occupants();
+    const [lease] = await house.switchboard.boundMacs();
     await house.switchboard.send(lease?.locationId ?? expect.fail('nobody'), { type: 'redeliver', seq: 7 });
     expect(await mac.nextFrame('redeliver')).toEqual({ type: 'redeliver', seq: 7 });
     expect(crm.announced).toEqual([]);

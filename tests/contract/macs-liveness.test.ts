@@ -183,7 +183,7 @@ describe('stopping', () => {
     for (const mac of macs) expect(await mac.closed).toMatchObject({ code: 1001 });
     await drained;
     expect(house.gateway.sessions).toBe(0);
-    expect(await house.switchboard.occupants()).toEqual([]);
+    expect(await house.switchboard.boundMacs()).toEqual([]);
   });
 
   it('M1 a Mac that does not answer the close frame is cut off when the time is over', async () => {

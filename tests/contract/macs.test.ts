@@ -327,7 +327,7 @@ describe('registering', () => {
     expect(mac.frames).toMatchObject([
       { type: 'registered', locationId: 'loc1', window: 64, sessionId: expect.any(String) },
     ]);
-    expect(await house.switchboard.occupants()).toMatchObject([{ locationId: 'loc1' }]);
+    expect(await house.switchboard.boundMacs()).toMatchObject([{ locationId: 'loc1' }]);
   });
 
   it('M1 a second Mac displaces the first, which is told so and stays away', async () => {
@@ -403,7 +403,7 @@ describe('registering', () => {
     const suspended = house.desk.changeLicense(license.id, { status: 'suspended' });
     await expect(mac.register('loc1')).rejects.toMatchObject({ code: 4503 });
     await suspended;
-    expect(await house.switchboard.occupants()).toEqual([]);
+    expect(await house.switchboard.boundMacs()).toEqual([]);
   });
 
   it('M1 a killed Mac frees its location at once', async () => {
@@ -426,7 +426,7 @@ describe('registering', () => {
     await until(() => macs.filter((mac) => mac.isOpen).length === 1);
     expect(await house.send('loc1')).toBe('written');
     await macs.find((mac) => mac.isOpen)?.nextFrame('send');
-    expect(await house.switchboard.occupants()).toHaveLength(1);
+    expect(await house.switchboard.boundMacs()).toHaveLength(1);
   });
 
   it('M1 a Mac whose database fails is told to come back, not that it has no business here', async () => {

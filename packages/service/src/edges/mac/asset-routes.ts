@@ -17,7 +17,7 @@ import type { Switchboard } from '../../ports/switchboard/switchboard.ts';
 export interface AssetUploadDeps {
   readonly take: (upload: Upload) => Promise<UploadOutcome>;
   readonly recognition: Pick<Recognition, 'recognise'>;
-  readonly switchboard: Pick<Switchboard, 'occupants'>;
+  readonly switchboard: Pick<Switchboard, 'boundMacs'>;
   /** Whether a license owns a location. */
   readonly owns: (locationId: LocationId, licenseId: string) => Promise<boolean>;
   readonly limits: Limits;
@@ -133,7 +133,7 @@ async function boundLocation(
       { headers: { 'WWW-Authenticate': 'Bearer' } },
     );
   if (bearer.repute === 'suspended') throw new RequestError('LICENSE_SUSPENDED');
-  for (const { deviceId, locationId } of await switchboard.occupants())
+  for (const { deviceId, locationId } of await switchboard.boundMacs())
     if (deviceId === bearer.deviceId && (await owns(locationId, bearer.licenseId))) return locationId;
   throw new RequestError('CONFLICT', {
     message: 'This Mac holds no location at the moment. Connect and register, then send the file again.',

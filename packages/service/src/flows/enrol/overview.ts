@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Device, License, Licenses, Location } from '../../ports/licenses/licenses.ts';
 import type { LocationState } from '../../ports/licenses/transitions.ts';
-import type { Occupant, Switchboard } from '../../ports/switchboard/switchboard.ts';
+import type { BoundMac, Switchboard } from '../../ports/switchboard/switchboard.ts';
 
 /** The grant of a location. */
 export interface GrantState {
@@ -12,7 +12,7 @@ export interface GrantState {
 
 export interface OverviewDeps {
   readonly licenses: Pick<Licenses, 'listLicenses' | 'listDevices' | 'listLocations'>;
-  readonly switchboard: Pick<Switchboard, 'occupants'>;
+  readonly switchboard: Pick<Switchboard, 'boundMacs'>;
   readonly grantStates: () => Promise<ReadonlyMap<string, GrantState>>;
   readonly clock: Clock;
 }
@@ -105,7 +105,7 @@ export class Overview {
       licenses.listLicenses(),
       licenses.listDevices(),
       licenses.listLocations(),
-      switchboard.occupants(),
+      switchboard.boundMacs(),
       grantStates(),
     ]);
     return {
@@ -122,7 +122,7 @@ export class Overview {
 const nameOf = (licenseId: string | null | undefined, deviceId: string) => `${licenseId} ${deviceId}`;
 
 function connectedMac(
-  mac: Occupant | undefined,
+  mac: BoundMac | undefined,
   devices: ReadonlyMap<string, Device>,
   licenseId: string | null,
 ): ConnectedMac | null {

@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type Sodium from 'sodium-native';
 
 import { sodium } from '../../sodium.ts';
-import type { DisconnectReason, RoutedFrame, Occupant } from './switchboard.ts';
+import type { DisconnectReason, RoutedFrame, BoundMac } from './switchboard.ts';
 
 /** Asks the node that holds the socket of a Mac to write a frame. */
 export interface WriteRequest {
@@ -32,7 +32,7 @@ export type BusMessage =
   | { readonly type: 'write_result'; readonly id: string; readonly result: WriteResult }
   | { readonly type: 'leases_lost'; readonly from: string }
   | { readonly type: 'list'; readonly id: string; readonly from: string }
-  | { readonly type: 'list_result'; readonly id: string; readonly macs: Occupant[] };
+  | { readonly type: 'list_result'; readonly id: string; readonly macs: BoundMac[] };
 
 /** `unproven`: Redis lost the lease, and a connection with a newer one may still restore its own. */
 export type WriteResult = 'written' | 'stale' | 'overloaded' | 'unproven';

@@ -5,7 +5,7 @@ import type { Logger } from '../../log.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import { createBusCipher } from './bus.ts';
 import type { BusCipher, BusMessage, DisconnectNotice, WriteRequest, WriteResult } from './bus.ts';
-import type { Occupant } from './switchboard.ts';
+import type { BoundMac } from './switchboard.ts';
 
 const LIST_TIMEOUT_MS = 1000;
 
@@ -16,7 +16,7 @@ export interface BusHandler {
   /** Redis lost leases: the node restores its own. */
   onLeasesLost(): void;
   /** Returns the Macs connected to this node. */
-  localMacs(): Occupant[];
+  localMacs(): BoundMac[];
 }
 
 export interface NodeBusDeps {
@@ -40,7 +40,7 @@ export class NodeBus {
   readonly #log: Logger;
   readonly #handler: BusHandler;
   readonly #writes = new Map<string, (result: WriteResult) => void>();
-  readonly #lists = new Map<string, (macs: Occupant[]) => void>();
+  readonly #lists = new Map<string, (macs: BoundMac[]) => void>();
   #forged = 0;
 
   constructor({ redis, nodeSecret, node, clock, log, handler }: NodeBusDeps) {
@@ -92,9 +92,9 @@ export class NodeBus {
   }
 
   /** Resolves with the Macs of all nodes that respond within a second. */
-  async occupants(): Promise<Occupant[]> {
+  async boundMacs(): Promise<BoundMac[]> {
     const id = randomUUID();
-    const all: Occupant[] = [];
+    const all: BoundMac[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     let [results, expected] = [0, Infinity];
     this.#lists.set(id, (macs) => {

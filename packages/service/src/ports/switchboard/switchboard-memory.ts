@@ -10,7 +10,7 @@ import type {
   Lease,
   MacConnection,
   RoutedFrame,
-  Occupant,
+  BoundMac,
   SendOutcome,
   Switchboard,
 } from './switchboard.ts';
@@ -92,7 +92,7 @@ class MemorySwitchboard implements Switchboard {
     this.#drop(locationId, 'closed');
   }
 
-  async occupants(): Promise<Occupant[]> {
+  async boundMacs(): Promise<BoundMac[]> {
     return Array.from(this.#bindings.values(), ({ lease, since }) => ({ ...lease, since, node: this.#node }));
   }
 

@@ -20,7 +20,7 @@ import type {
   Lease,
   MacConnection,
   RoutedFrame,
-  Occupant,
+  BoundMac,
   SendOutcome,
   Switchboard,
 } from './switchboard.ts';
@@ -211,8 +211,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (holder !== undefined) this.#disconnectHolder(locationId, holder, 'closed');
   }
 
-  async occupants(): Promise<Occupant[]> {
-    return newestPerLocation(await this.#bus.occupants());
+  async boundMacs(): Promise<BoundMac[]> {
+    return newestPerLocation(await this.#bus.boundMacs());
   }
 
   ping(): Promise<void> {
@@ -243,7 +243,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#restoreAll();
   }
 
-  localMacs(): Occupant[] {
+  localMacs(): BoundMac[] {
     return Array.from(this.#held.values(), ({ lease, since }) => ({ ...lease, since, node: this.#node }));
   }
 
@@ -454,8 +454,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 const reasonFor = (deviceId: string, lost: Lease): DisconnectReason =>
   deviceId === lost.deviceId ? 'resumed' : 'displaced';
 
-function newestPerLocation(all: Occupant[]): Occupant[] {
-  const newest = new Map<string, Occupant>();
+function newestPerLocation(all: BoundMac[]): BoundMac[] {
+  const newest = new Map<string, BoundMac>();
   for (const mac of all)
     if ((newest.get(mac.locationId)?.epoch ?? 0) < mac.epoch) newest.set(mac.locationId, mac);
   return [...newest.values()];

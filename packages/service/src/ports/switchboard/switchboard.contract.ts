@@ -46,7 +46,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
     it('M1 reports no connected Mac before the first bind', async () => {
       const { first, last } = await start();
       expect(await first.send(freshLocation(), sendFrame())).toBe('not_connected');
-      expect(await last.occupants()).toEqual([]);
+      expect(await last.boundMacs()).toEqual([]);
       await first.ping();
     });
 
@@ -153,7 +153,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
         leaseOf(await last.bind(two, new TestConnection('device-2'))),
       ];
       for (const node of [first, last]) {
-        const macs = await node.occupants();
+        const macs = await node.boundMacs();
         expect(macs).toHaveLength(2);
         for (const lease of leases) {
           const mac = macs.find(({ locationId }) => locationId === lease.locationId);

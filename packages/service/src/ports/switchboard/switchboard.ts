@@ -53,7 +53,7 @@ export function contendedWaitSec(rejections: number): number {
 export type SendOutcome = 'written' | 'not_connected';
 
 /** A Mac that holds a location. */
-export interface Occupant {
+export interface BoundMac {
   readonly locationId: LocationId;
   readonly deviceId: string;
   readonly sessionId: string;
@@ -90,7 +90,7 @@ export interface Switchboard {
   /** Disconnects the Mac that holds the location, on any node. */
   disconnect(locationId: LocationId): Promise<void>;
   /** Resolves with the connected Macs of all nodes. A node that does not respond within a second is left out. */
-  occupants(): Promise<Occupant[]>;
+  boundMacs(): Promise<BoundMac[]>;
   /** Rejects with EngineError when the engine is down. */
   ping(): Promise<void>;
   /** Releases all leases and disconnects the Macs of this node. Calling it twice is harmless. */
