@@ -24,7 +24,7 @@ import { LastSeen } from '../../packages/service/src/flows/enrol/last-seen.ts';
 import { LicenseDesk } from '../../packages/service/src/flows/enrol/manage-licenses.ts';
 import { Overview } from '../../packages/service/src/flows/enrol/overview.ts';
 import type { GrantState } from '../../packages/service/src/flows/enrol/overview.ts';
-import { Recognition } from '../../packages/service/src/flows/enrol/recognise-device.ts';
+import { DeviceAuth } from '../../packages/service/src/flows/enrol/authenticate-device.ts';
 import { createLogger } from '../../packages/service/src/log.ts';
 import type { Logger } from '../../packages/service/src/log.ts';
 import { createSqlAudit } from '../../packages/service/src/ports/audit/audit-sql.ts';
@@ -63,7 +63,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
       : await createSqlChanges({ db: database.db, clock, log });
   const limits = createMemoryLimits(clock);
   const switchboard = options.switchboard ?? createMemorySwitchboard({ clock });
-  const recognition = new Recognition({ licenses, changes, clock, log });
+  const deviceAuth = new DeviceAuth({ licenses, changes, clock, log });
   const claims = new LocationClaims({ licenses, changes, mode: options.locationClaim ?? 'first' });
   const lastSeen = new LastSeen({ licenses, clock, log });
   const desk = new LicenseDesk({ licenses, changes, audit, switchboard });
@@ -78,7 +78,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
       release: (lease) => switchboard.release(lease),
       isCurrent: (lease) => switchboard.isCurrent(lease),
     },
-    recognition,
+    deviceAuth,
     claims,
     lastSeen,
     changes,
@@ -165,7 +165,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
       await operator.close({ idleMs: 0, withinMs: 0 });
       await lastSeen.close();
       claims.close();
-      await recognition.close();
+      await deviceAuth.close();
       await changes.close();
       await switchboard.close();
       await limits.close();

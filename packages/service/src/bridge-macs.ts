@@ -18,7 +18,7 @@ import { LastSeen } from './flows/enrol/last-seen.ts';
 import { LicenseDesk } from './flows/enrol/manage-licenses.ts';
 import { Overview } from './flows/enrol/overview.ts';
 import type { OverviewDeps } from './flows/enrol/overview.ts';
-import { Recognition } from './flows/enrol/recognise-device.ts';
+import { DeviceAuth } from './flows/enrol/authenticate-device.ts';
 import type { Audit } from './ports/audit/audit.ts';
 import type { Changes } from './ports/changes/changes.ts';
 import type { Journal } from './ports/journal/journal.ts';
@@ -47,8 +47,8 @@ export interface Macs {
 /** Licenses, devices, locations and the sockets of the Macs. */
 export function composeMacs({ config, log, clock, life, metrics }: Ground, needs: MacsNeeds): Macs {
   const { licenses, switchboard, changes, limits, journal, audit, takeUpload, crm } = needs;
-  const recognition = new Recognition({ licenses, changes, clock, log });
-  life.add('recognition', () => recognition.close());
+  const deviceAuth = new DeviceAuth({ licenses, changes, clock, log });
+  life.add('device authentication', () => deviceAuth.close());
   const claims = new LocationClaims({ licenses, changes, mode: config.macs.locationClaim });
   life.add('location claims', () => claims.close());
   const lastSeen = new LastSeen({ licenses, clock, log });
@@ -59,7 +59,7 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
 
   const gateway = createMacGateway({
     switchboard,
-    recognition,
+    deviceAuth,
     claims,
     lastSeen,
     changes,
@@ -97,7 +97,7 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
       enrolmentRoutes({ enrolment, limits, addressKey, perMinute: config.limits.enrolmentPerMinute }),
       assetUploadRoutes({
         take: takeUpload,
-        recognition,
+        deviceAuth,
         switchboard,
         owns: (locationId, licenseId) => claims.owns(locationId, licenseId),
         limits,

@@ -10,13 +10,13 @@ import type { Clock } from '../../clock.ts';
 import { RequestError } from '../../errors.ts';
 import { MAX_UPLOAD_BYTES } from '../../flows/assets/take-upload.ts';
 import type { Upload, UploadOutcome } from '../../flows/assets/take-upload.ts';
-import type { Recognition } from '../../flows/enrol/recognise-device.ts';
+import type { DeviceAuth } from '../../flows/enrol/authenticate-device.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
 import type { Switchboard } from '../../ports/switchboard/switchboard.ts';
 
 export interface AssetUploadDeps {
   readonly take: (upload: Upload) => Promise<UploadOutcome>;
-  readonly recognition: Pick<Recognition, 'recognise'>;
+  readonly deviceAuth: Pick<DeviceAuth, 'authenticate'>;
   readonly switchboard: Pick<Switchboard, 'boundMacs'>;
   /** Whether a license owns a location. */
   readonly owns: (locationId: LocationId, licenseId: string) => Promise<boolean>;
@@ -122,10 +122,10 @@ function cutWhenStalled(request: IncomingMessage, clock: Clock): void {
 /** The location this device holds at this moment, on any node. */
 async function boundLocation(
   request: FastifyRequest,
-  { recognition, switchboard, owns }: AssetUploadDeps,
+  { deviceAuth, switchboard, owns }: AssetUploadDeps,
 ): Promise<string> {
   const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
-  const bearer = await recognition.recognise(token);
+  const bearer = await deviceAuth.authenticate(token);
   if (bearer === undefined || bearer.repute === 'gone' || bearer.repute === 'replaced')
     throw new RequestError(
       'UNAUTHORIZED',

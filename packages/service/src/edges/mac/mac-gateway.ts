@@ -12,7 +12,7 @@ import { RequestError } from '../../errors.ts';
 import type { RequestErrorOptions } from '../../errors.ts';
 import type { LocationClaims } from '../../flows/enrol/claim-location.ts';
 import type { LastSeen } from '../../flows/enrol/last-seen.ts';
-import type { Bearer, Recognition } from '../../flows/enrol/recognise-device.ts';
+import type { Bearer, DeviceAuth } from '../../flows/enrol/authenticate-device.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
 import { HeartbeatWheel } from './heartbeat-wheel.ts';
@@ -24,7 +24,7 @@ import { PacedClosing } from './paced-closing.ts';
 import { SlowReaders } from './slow-readers.ts';
 
 export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host'> {
-  readonly recognition: Pick<Recognition, 'recognise' | 'confirm' | 'hold' | 'letGo' | 'onTurned'>;
+  readonly deviceAuth: Pick<DeviceAuth, 'authenticate' | 'confirm' | 'retain' | 'release' | 'onStatusChange'>;
   readonly claims: Pick<LocationClaims, 'claim' | 'owns'>;
   readonly lastSeen: Pick<LastSeen, 'note' | 'versions'>;
   readonly changes: Pick<Changes, 'listen'>;
@@ -78,7 +78,7 @@ class Gateway implements MacGateway, SessionHost {
   #draining = false;
 
   constructor(deps: GatewayDeps) {
-    const { recognition, claims, lastSeen, clock, changes } = deps;
+    const { deviceAuth, claims, lastSeen, clock, changes } = deps;
     this.#deps = deps;
     this.#sessionDeps = {
       switchboard: deps.switchboard,
@@ -89,7 +89,7 @@ class Gateway implements MacGateway, SessionHost {
       log: deps.log,
       host: this,
       admission: {
-        confirm: (bearer) => recognition.confirm(bearer),
+        confirm: (bearer) => deviceAuth.confirm(bearer),
         claim: (locationId, bearer) => claims.claim(locationId, bearer),
         introduced: (bearer, versions) => void lastSeen.versions(bearer, versions),
       },
@@ -99,7 +99,7 @@ class Gateway implements MacGateway, SessionHost {
     this.#closing = new PacedClosing(clock);
     this.#undo = [
       every(clock, this.#wheel.tickMs, () => this.#tick()),
-      recognition.onTurned(() => this.#checkStandings()),
+      deviceAuth.onStatusChange(() => this.#checkStandings()),
       changes.listen('location', (subject) => void this.#checkOwners(subject)),
     ];
   }
@@ -138,11 +138,11 @@ class Gateway implements MacGateway, SessionHost {
   }
 
   async #admit(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): Promise<void> {
-    const { limits, recognition, addressKey } = this.#deps;
+    const { limits, deviceAuth, addressKey } = this.#deps;
     const verdict = await limits.take(this.#attempts, addressKey(address));
     if (!verdict.allowed) return this.#deps.rejectUpgrade(socket, tooMany(verdict.resetSec));
     const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
-    const bearer = await recognition.recognise(token);
+    const bearer = await deviceAuth.authenticate(token);
     if (bearer?.repute === 'suspended')
       return this.#deps.rejectUpgrade(
         socket,
@@ -174,7 +174,7 @@ class Gateway implements MacGateway, SessionHost {
     webSocket.belongTo(session, stream);
     this.#wheel.add(session);
     this.#unregistered.set(session, this.#deps.clock.monotonic() + REGISTER_MS);
-    this.#deps.recognition.hold(bearer);
+    this.#deps.deviceAuth.retain(bearer);
     this.#deps.lastSeen.note(bearer.deviceRow);
   }
 
@@ -189,7 +189,7 @@ class Gateway implements MacGateway, SessionHost {
   left(session: MacSession): void {
     this.#wheel.delete(session);
     this.#slow.forget(session);
-    this.#deps.recognition.letGo(session.bearer);
+    this.#deps.deviceAuth.release(session.bearer);
     this.#deps.lastSeen.note(session.bearer.deviceRow);
   }
 

@@ -14,7 +14,7 @@ import type {
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 
-import type { Bearer, Repute } from '../../flows/enrol/recognise-device.ts';
+import type { Bearer, Repute } from '../../flows/enrol/authenticate-device.ts';
 import type { Logger } from '../../log.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Claim } from '../../ports/licenses/licenses.ts';

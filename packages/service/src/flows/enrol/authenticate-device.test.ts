@@ -6,7 +6,7 @@ import type { Topic } from '../../ports/changes/changes.ts';
 import type { Standing } from '../../ports/licenses/licenses.ts';
 import { hashSecret, newDeviceToken } from '../../ports/licenses/secret-hash.ts';
 import { nextTurn } from './batcher.ts';
-import { Recognition } from './recognise-device.ts';
+import { DeviceAuth } from './authenticate-device.ts';
 
 /** A store that can be slow or unavailable, and counts its queries. */
 class Store {
@@ -55,10 +55,10 @@ class Store {
   }
 }
 
-describe('Recognition', () => {
+describe('DeviceAuth', () => {
   let store: Store;
   let clock: FakeClock;
-  let recognition: Recognition;
+  let deviceAuth: DeviceAuth;
   let listeners: Map<Topic, (subject: string) => void>;
   const notify = (topic: Topic, subject: string) => listeners.get(topic)?.(subject);
 
@@ -72,29 +72,29 @@ describe('Recognition', () => {
         return () => listeners.delete(topic);
       },
     };
-    recognition = new Recognition({ licenses: store, changes, clock, log: createLogger('silent') });
+    deviceAuth = new DeviceAuth({ licenses: store, changes, clock, log: createLogger('silent') });
   });
-  afterEach(() => recognition.close());
+  afterEach(() => deviceAuth.close());
 
   it('M7 queries a valid token once and then caches it, and never caches an invalid one', async () => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = await recognition.recognise(token);
+    const bearer = await deviceAuth.authenticate(token);
     expect(bearer).toMatchObject({ deviceRow: 'dev_0', repute: 'good' });
-    expect(recognition.recognise(token)).toBe(bearer);
+    expect(deviceAuth.authenticate(token)).toBe(bearer);
     expect(store.queries).toBe(1);
     for (let again = 0; again < 2; again++)
-      expect(await recognition.recognise(newDeviceToken())).toBeUndefined();
+      expect(await deviceAuth.authenticate(newDeviceToken())).toBeUndefined();
     expect(store.queries).toBe(3);
-    expect(recognition.recognise('not a token')).toBeUndefined();
-    expect(recognition.recognise('')).toBeUndefined();
+    expect(deviceAuth.authenticate('not a token')).toBeUndefined();
+    expect(deviceAuth.authenticate('')).toBeUndefined();
     expect(store.queries).toBe(3);
   });
 
   it('M7 authenticates 300 uncached Macs with two queries', async () => {
     const tokens = Array.from({ length: 300 }, () => newDeviceToken());
     for (const token of tokens) store.add(token);
-    const bearers = await Promise.all(tokens.map(async (token) => recognition.recognise(token)));
+    const bearers = await Promise.all(tokens.map(async (token) => deviceAuth.authenticate(token)));
     expect(bearers.every((bearer) => bearer?.repute === 'good')).toBe(true);
     expect(store.queries).toBe(2);
   });
@@ -107,9 +107,9 @@ describe('Recognition', () => {
   ])('M8 returns the status of %s and does not cache the token', async (_case, more, repute) => {
     const token = newDeviceToken();
     const { deviceRow } = store.add(token, more);
-    expect(await recognition.recognise(token)).toMatchObject({ repute });
+    expect(await deviceAuth.authenticate(token)).toMatchObject({ repute });
     store.change(deviceRow, { license: 'active', device: 'active' });
-    expect(await recognition.recognise(token)).toMatchObject({ repute: 'good' });
+    expect(await deviceAuth.authenticate(token)).toMatchObject({ repute: 'good' });
   });
 
   it.each<[string, Topic, string, Partial<Standing>, string]>([
@@ -121,25 +121,25 @@ describe('Recognition', () => {
   ])('M8 updates the shared identity when %s', async (_case, topic, subject, more, repute) => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = (await recognition.recognise(token)) ?? expect.fail('unknown');
-    recognition.hold(bearer);
+    const bearer = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
+    deviceAuth.retain(bearer);
     let notified = 0;
-    recognition.onTurned(() => notified++);
+    deviceAuth.onStatusChange(() => notified++);
     store.change('dev_0', more);
     notify(topic, subject);
-    expect(await recognition.confirm(bearer)).toBe(repute);
+    expect(await deviceAuth.confirm(bearer)).toBe(repute);
     await nextTurn();
     expect([bearer.repute, notified]).toEqual([repute, 1]);
-    expect((await recognition.recognise(token))?.repute).not.toBe('good');
+    expect((await deviceAuth.authenticate(token))?.repute).not.toBe('good');
   });
 
   it('M8 ignores change notices for other devices, without a query', async () => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = await recognition.recognise(token);
+    const bearer = await deviceAuth.authenticate(token);
     notify('license', 'lic_2');
     notify('device', 'dev_7');
-    expect(recognition.recognise(token)).toBe(bearer);
+    expect(deviceAuth.authenticate(token)).toBe(bearer);
     await nextTurn();
     expect(store.queries).toBe(1);
   });
@@ -149,7 +149,7 @@ describe('Recognition', () => {
     store.add(token);
     const { promise, resolve } = Promise.withResolvers<void>();
     store.slow = promise;
-    const pending = recognition.recognise(token);
+    const pending = deviceAuth.authenticate(token);
     await nextTurn();
     await nextTurn();
     store.change('dev_0', { device: 'revoked' });
@@ -162,7 +162,7 @@ describe('Recognition', () => {
   it('M8 checks a change notice that arrives while an earlier one is checked', async () => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = (await recognition.recognise(token)) ?? expect.fail('unknown');
+    const bearer = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
     const { promise, resolve } = Promise.withResolvers<void>();
     store.slow = promise;
     notify('license', 'lic_1');
@@ -178,13 +178,13 @@ describe('Recognition', () => {
   it('M8 keeps devices connected while the database is unavailable, and checks the notices afterwards', async () => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = (await recognition.recognise(token)) ?? expect.fail('unknown');
+    const bearer = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
     store.down = true;
     store.change('dev_0', { device: 'revoked' });
     notify('device', 'dev_0');
     await clock.advance(5000);
     expect(bearer.repute).toBe('good');
-    await expect(recognition.recognise(token)).rejects.toThrow(/unavailable/);
+    await expect(deviceAuth.authenticate(token)).rejects.toThrow(/unavailable/);
     store.down = false;
     await clock.advance(1000);
     expect(bearer.repute).toBe('gone');
@@ -193,11 +193,11 @@ describe('Recognition', () => {
   it('M8 finds a change without a notice within five minutes', async () => {
     const tokens = Array.from({ length: 150 }, () => newDeviceToken());
     for (const token of tokens) store.add(token);
-    const bearers = await Promise.all(tokens.map(async (token) => recognition.recognise(token)));
-    for (const bearer of bearers) if (bearer !== undefined) recognition.hold(bearer);
+    const bearers = await Promise.all(tokens.map(async (token) => deviceAuth.authenticate(token)));
+    for (const bearer of bearers) if (bearer !== undefined) deviceAuth.retain(bearer);
     store.change('dev_77', { device: 'revoked' });
     let notified = 0;
-    recognition.onTurned(() => notified++);
+    deviceAuth.onStatusChange(() => notified++);
     store.keys = 0;
     await clock.advance(305_000);
     expect(bearers.filter((bearer) => bearer?.repute === 'gone').map((bearer) => bearer?.deviceRow)).toEqual([
@@ -211,15 +211,15 @@ describe('Recognition', () => {
     const [connected, disconnected] = [newDeviceToken(), newDeviceToken()];
     for (const token of [connected, disconnected]) {
       store.add(token);
-      const bearer = await recognition.recognise(token);
-      if (bearer !== undefined) recognition.hold(bearer);
+      const bearer = await deviceAuth.authenticate(token);
+      if (bearer !== undefined) deviceAuth.retain(bearer);
     }
-    const former = await recognition.recognise(disconnected);
-    if (former !== undefined) recognition.letGo(former);
+    const former = await deviceAuth.authenticate(disconnected);
+    if (former !== undefined) deviceAuth.release(former);
     await clock.advance(590_000);
-    expect(recognition.recognise(disconnected)).toBe(former);
+    expect(deviceAuth.authenticate(disconnected)).toBe(former);
     await clock.advance(200_000);
-    expect(recognition.recognise(disconnected)).toBeInstanceOf(Promise);
-    expect(recognition.recognise(connected)).toMatchObject({ deviceRow: 'dev_0' });
+    expect(deviceAuth.authenticate(disconnected)).toBeInstanceOf(Promise);
+    expect(deviceAuth.authenticate(connected)).toMatchObject({ deviceRow: 'dev_0' });
   });
 });

@@ -37,7 +37,7 @@ interface CachedDevice extends Bearer {
   unchecked: number;
 }
 
-export interface RecognitionDeps {
+export interface DeviceAuthDeps {
   readonly licenses: Pick<Licenses, 'standingsByToken' | 'standingsByRow'>;
   readonly changes: Pick<Changes, 'listen'>;
   readonly clock: Clock;
@@ -51,8 +51,8 @@ const ROUND_SEC = 300;
 const RETRY_MS = 1000;
 
 /** Authenticates device tokens (M7) from a cache that change notices keep up to date (M8). */
-export class Recognition {
-  readonly #licenses: RecognitionDeps['licenses'];
+export class DeviceAuth {
+  readonly #licenses: DeviceAuthDeps['licenses'];
   readonly #clock: Clock;
   readonly #log: Logger;
   /** By token hash. Only valid tokens are cached, so that invalid ones cannot fill the memory. */
@@ -68,7 +68,7 @@ export class Recognition {
   #isNotifying = false;
   readonly #closed = new AbortController();
 
-  constructor({ licenses, changes, clock, log }: RecognitionDeps) {
+  constructor({ licenses, changes, clock, log }: DeviceAuthDeps) {
     this.#licenses = licenses;
     this.#clock = clock;
     this.#log = log;
@@ -85,7 +85,7 @@ export class Recognition {
    * Returns the device of a token, in any status, or undefined when there is none. Synchronous for a cached device without
    * unchecked notices. Rejects when the database is unavailable.
    */
-  recognise(token: string): Bearer | undefined | Promise<Bearer | undefined> {
+  authenticate(token: string): Bearer | undefined | Promise<Bearer | undefined> {
     if (!isDeviceToken(token)) return undefined;
     const tokenHash = hashSecret(token);
     const cached = this.#cache.get(tokenHash);
@@ -101,13 +101,13 @@ export class Recognition {
   }
 
   /** Call when a socket of the device opens: keeps the device cached. */
-  hold(device: Bearer): void {
+  retain(device: Bearer): void {
     const cached = this.#cache.get(device.tokenHash);
     if (cached === device) cached.holders++;
   }
 
   /** Call when the socket closes. */
-  letGo(device: Bearer): void {
+  release(device: Bearer): void {
     const cached = this.#cache.get(device.tokenHash);
     if (cached !== device) return;
     cached.holders--;
@@ -115,7 +115,7 @@ export class Recognition {
   }
 
   /** Calls the listener after the status of devices changed. The listener checks which ones did. */
-  onTurned(listener: () => void): () => void {
+  onStatusChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
