@@ -125,16 +125,16 @@ async function boundLocation(
   { deviceAuth, switchboard, owns }: AssetUploadDeps,
 ): Promise<string> {
   const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
-  const bearer = await deviceAuth.authenticate(token);
-  if (bearer === undefined || bearer.repute === 'gone' || bearer.repute === 'replaced')
+  const device = await deviceAuth.authenticate(token);
+  if (device === undefined || device.repute === 'gone' || device.repute === 'replaced')
     throw new RequestError(
       'UNAUTHORIZED',
       { message: 'The device token is missing or not valid any more.' },
       { headers: { 'WWW-Authenticate': 'Bearer' } },
     );
-  if (bearer.repute === 'suspended') throw new RequestError('LICENSE_SUSPENDED');
+  if (device.repute === 'suspended') throw new RequestError('LICENSE_SUSPENDED');
   for (const { deviceId, locationId } of await switchboard.boundMacs())
-    if (deviceId === bearer.deviceId && (await owns(locationId, bearer.licenseId))) return locationId;
+    if (deviceId === device.deviceId && (await owns(locationId, device.licenseId))) return locationId;
   throw new RequestError('CONFLICT', {
     message: 'This Mac holds no location at the moment. Connect and register, then send the file again.',
   });

@@ -12,7 +12,7 @@ import { RequestError } from '../../errors.ts';
 import type { RequestErrorOptions } from '../../errors.ts';
 import type { LocationClaims } from '../../flows/enrol/claim-location.ts';
 import type { LastSeen } from '../../flows/enrol/last-seen.ts';
-import type { Bearer, DeviceAuth } from '../../flows/enrol/authenticate-device.ts';
+import type { DeviceIdentity, DeviceAuth } from '../../flows/enrol/authenticate-device.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
 import { HeartbeatWheel } from './heartbeat-wheel.ts';
@@ -89,9 +89,9 @@ class Gateway implements MacGateway, SessionHost {
       log: deps.log,
       host: this,
       admission: {
-        confirm: (bearer) => deviceAuth.confirm(bearer),
-        claim: (locationId, bearer) => claims.claim(locationId, bearer),
-        introduced: (bearer, versions) => void lastSeen.versions(bearer, versions),
+        confirm: (device) => deviceAuth.confirm(device),
+        claim: (locationId, device) => claims.claim(locationId, device),
+        introduced: (device, versions) => void lastSeen.versions(device, versions),
       },
     };
     this.#attempts = { name: 'mac-socket', max: deps.attemptsPerMinute, windowSec: 60 };
@@ -142,16 +142,16 @@ class Gateway implements MacGateway, SessionHost {
     const verdict = await limits.take(this.#attempts, addressKey(address));
     if (!verdict.allowed) return this.#deps.rejectUpgrade(socket, tooMany(verdict.resetSec));
     const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
-    const bearer = await deviceAuth.authenticate(token);
-    if (bearer?.repute === 'suspended')
+    const device = await deviceAuth.authenticate(token);
+    if (device?.repute === 'suspended')
       return this.#deps.rejectUpgrade(
         socket,
         rejection('LICENSE_SUSPENDED', 'The license of this Mac is suspended.'),
       );
-    if (bearer?.repute !== 'good') return await this.#rejectToken(socket, address);
+    if (device?.repute !== 'good') return await this.#rejectToken(socket, address);
     if (this.#draining)
       return this.#deps.rejectUpgrade(socket, unavailable('This node is shutting down; connect again.'));
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, socket, bearer));
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, socket, device));
   }
 
   async #rejectToken(socket: Duplex, address: string): Promise<void> {
@@ -169,13 +169,13 @@ class Gateway implements MacGateway, SessionHost {
     );
   }
 
-  #open(webSocket: MacSocket, stream: Duplex, bearer: Bearer): void {
-    const session = new MacSession(webSocket, bearer, this.#sessionDeps);
+  #open(webSocket: MacSocket, stream: Duplex, device: DeviceIdentity): void {
+    const session = new MacSession(webSocket, device, this.#sessionDeps);
     webSocket.belongTo(session, stream);
     this.#wheel.add(session);
     this.#unregistered.set(session, this.#deps.clock.monotonic() + REGISTER_MS);
-    this.#deps.deviceAuth.retain(bearer);
-    this.#deps.lastSeen.note(bearer.deviceRow);
+    this.#deps.deviceAuth.retain(device);
+    this.#deps.lastSeen.note(device.deviceRow);
   }
 
   settled(session: MacSession): void {
@@ -189,8 +189,8 @@ class Gateway implements MacGateway, SessionHost {
   left(session: MacSession): void {
     this.#wheel.delete(session);
     this.#slow.forget(session);
-    this.#deps.deviceAuth.release(session.bearer);
-    this.#deps.lastSeen.note(session.bearer.deviceRow);
+    this.#deps.deviceAuth.release(session.device);
+    this.#deps.lastSeen.note(session.device.deviceRow);
   }
 
   closeSocket(socket: MacSocket, code: CloseCode, reason: string): void {
@@ -252,10 +252,10 @@ class Gateway implements MacGateway, SessionHost {
 
   async #checkOwner(session: MacSession): Promise<void> {
     const { claims, log } = this.#deps;
-    const { locationId, bearer } = session;
+    const { locationId, device } = session;
     if (locationId === undefined) return;
     try {
-      if (!(await claims.owns(locationId, bearer.licenseId))) session.lostLocation('unassigned');
+      if (!(await claims.owns(locationId, device.licenseId))) session.lostLocation('unassigned');
     } catch (error) {
       log.error(
         { event: 'location.owner_check_failed', err: error, locationId },

@@ -14,7 +14,7 @@ import type {
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 
-import type { Bearer, Repute } from '../../flows/enrol/authenticate-device.ts';
+import type { DeviceIdentity, Repute } from '../../flows/enrol/authenticate-device.ts';
 import type { Logger } from '../../log.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Claim } from '../../ports/licenses/licenses.ts';
@@ -56,9 +56,9 @@ export interface MacEvents {
 
 /** Admission checks at `register`. They run again there because the license may have changed since the upgrade. */
 export interface Admission {
-  confirm(bearer: Bearer): Promise<Repute>;
-  claim(locationId: LocationId, bearer: Bearer): Promise<Claim>;
-  introduced(bearer: Bearer, versions: { osVersion: string; appVersion: string }): void;
+  confirm(device: DeviceIdentity): Promise<Repute>;
+  claim(locationId: LocationId, device: DeviceIdentity): Promise<Claim>;
+  introduced(device: DeviceIdentity, versions: { osVersion: string; appVersion: string }): void;
 }
 
 /** The gateway's callbacks for its sessions. */
@@ -110,7 +110,7 @@ type Unregistered = Exclude<MacFrame, RegisterFrame>;
 /** One Mac's session, from the upgrade until the socket closes. Kept small: a node holds tens of thousands. */
 export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
   readonly sessionId = randomUUID();
-  readonly bearer: Bearer;
+  readonly device: DeviceIdentity;
   slot = 0;
   readonly #socket: MacSocket;
   readonly #deps: SessionDeps;
@@ -128,14 +128,14 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
   /** Whether `events.bound` was called, so that `events.gone` must follow. */
   #isAnnounced = false;
 
-  constructor(socket: MacSocket, bearer: Bearer, deps: SessionDeps) {
+  constructor(socket: MacSocket, device: DeviceIdentity, deps: SessionDeps) {
     this.#socket = socket;
-    this.bearer = bearer;
+    this.device = device;
     this.#deps = deps;
   }
 
   get deviceId(): string {
-    return this.bearer.deviceId;
+    return this.device.deviceId;
   }
 
   get locationId(): LocationId | undefined {
@@ -186,7 +186,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     this.#state = 'binding';
     this.#locationId = locationId;
     this.#deps.host.settled(this);
-    this.#deps.admission.introduced(this.bearer, {
+    this.#deps.admission.introduced(this.device, {
       osVersion: frame.os.version,
       appVersion: frame.agent.version,
     });
@@ -201,10 +201,10 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
 
   async #bind(locationId: LocationId): Promise<void> {
     const { admission, switchboard, events } = this.#deps;
-    if (this.bearer.repute !== 'good') return this.checkRepute();
-    const claim = await admission.claim(locationId, this.bearer);
+    if (this.device.repute !== 'good') return this.checkRepute();
+    const claim = await admission.claim(locationId, this.device);
     // Checked last, to see changes made since the upgrade or during the claim.
-    const repute = await admission.confirm(this.bearer);
+    const repute = await admission.confirm(this.device);
     if (repute !== 'good') return this.end(...REPUTES[repute]);
     if (claim !== 'owned') return this.lostLocation(claim);
     if (this.#isEnded) return;
@@ -354,7 +354,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
 
   /** Ends the session when its license or device is no longer active. */
   checkRepute(): void {
-    if (this.bearer.repute !== 'good') this.end(...REPUTES[this.bearer.repute]);
+    if (this.device.repute !== 'good') this.end(...REPUTES[this.device.repute]);
   }
 
   lostLocation(why: Exclude<Claim, 'owned'>): void {

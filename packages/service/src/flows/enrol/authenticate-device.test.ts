@@ -79,9 +79,9 @@ describe('DeviceAuth', () => {
   it('M7 queries a valid token once and then caches it, and never caches an invalid one', async () => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = await deviceAuth.authenticate(token);
-    expect(bearer).toMatchObject({ deviceRow: 'dev_0', repute: 'good' });
-    expect(deviceAuth.authenticate(token)).toBe(bearer);
+    const device = await deviceAuth.authenticate(token);
+    expect(device).toMatchObject({ deviceRow: 'dev_0', repute: 'good' });
+    expect(deviceAuth.authenticate(token)).toBe(device);
     expect(store.queries).toBe(1);
     for (let again = 0; again < 2; again++)
       expect(await deviceAuth.authenticate(newDeviceToken())).toBeUndefined();
@@ -94,8 +94,8 @@ describe('DeviceAuth', () => {
   it('M7 authenticates 300 uncached Macs with two queries', async () => {
     const tokens = Array.from({ length: 300 }, () => newDeviceToken());
     for (const token of tokens) store.add(token);
-    const bearers = await Promise.all(tokens.map(async (token) => deviceAuth.authenticate(token)));
-    expect(bearers.every((bearer) => bearer?.repute === 'good')).toBe(true);
+    const devices = await Promise.all(tokens.map(async (token) => deviceAuth.authenticate(token)));
+    expect(devices.every((device) => device?.repute === 'good')).toBe(true);
     expect(store.queries).toBe(2);
   });
 
@@ -121,25 +121,25 @@ describe('DeviceAuth', () => {
   ])('M8 updates the shared identity when %s', async (_case, topic, subject, more, repute) => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
-    deviceAuth.retain(bearer);
+    const device = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
+    deviceAuth.retain(device);
     let notified = 0;
     deviceAuth.onStatusChange(() => notified++);
     store.change('dev_0', more);
     notify(topic, subject);
-    expect(await deviceAuth.confirm(bearer)).toBe(repute);
+    expect(await deviceAuth.confirm(device)).toBe(repute);
     await nextTurn();
-    expect([bearer.repute, notified]).toEqual([repute, 1]);
+    expect([device.repute, notified]).toEqual([repute, 1]);
     expect((await deviceAuth.authenticate(token))?.repute).not.toBe('good');
   });
 
   it('M8 ignores change notices for other devices, without a query', async () => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = await deviceAuth.authenticate(token);
+    const device = await deviceAuth.authenticate(token);
     notify('license', 'lic_2');
     notify('device', 'dev_7');
-    expect(deviceAuth.authenticate(token)).toBe(bearer);
+    expect(deviceAuth.authenticate(token)).toBe(device);
     await nextTurn();
     expect(store.queries).toBe(1);
   });
@@ -162,7 +162,7 @@ describe('DeviceAuth', () => {
   it('M8 checks a change notice that arrives while an earlier one is checked', async () => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
+    const device = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
     const { promise, resolve } = Promise.withResolvers<void>();
     store.slow = promise;
     notify('license', 'lic_1');
@@ -172,35 +172,35 @@ describe('DeviceAuth', () => {
     store.slow = undefined;
     resolve();
     for (let turn = 0; turn < 5; turn++) await nextTurn();
-    expect(bearer.repute).toBe('suspended');
+    expect(device.repute).toBe('suspended');
   });
 
   it('M8 keeps devices connected while the database is unavailable, and checks the notices afterwards', async () => {
     const token = newDeviceToken();
     store.add(token);
-    const bearer = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
+    const device = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
     store.down = true;
     store.change('dev_0', { device: 'revoked' });
     notify('device', 'dev_0');
     await clock.advance(5000);
-    expect(bearer.repute).toBe('good');
+    expect(device.repute).toBe('good');
     await expect(deviceAuth.authenticate(token)).rejects.toThrow(/unavailable/);
     store.down = false;
     await clock.advance(1000);
-    expect(bearer.repute).toBe('gone');
+    expect(device.repute).toBe('gone');
   });
 
   it('M8 finds a change without a notice within five minutes', async () => {
     const tokens = Array.from({ length: 150 }, () => newDeviceToken());
     for (const token of tokens) store.add(token);
-    const bearers = await Promise.all(tokens.map(async (token) => deviceAuth.authenticate(token)));
-    for (const bearer of bearers) if (bearer !== undefined) deviceAuth.retain(bearer);
+    const devices = await Promise.all(tokens.map(async (token) => deviceAuth.authenticate(token)));
+    for (const device of devices) if (device !== undefined) deviceAuth.retain(device);
     store.change('dev_77', { device: 'revoked' });
     let notified = 0;
     deviceAuth.onStatusChange(() => notified++);
     store.keys = 0;
     await clock.advance(305_000);
-    expect(bearers.filter((bearer) => bearer?.repute === 'gone').map((bearer) => bearer?.deviceRow)).toEqual([
+    expect(devices.filter((device) => device?.repute === 'gone').map((device) => device?.deviceRow)).toEqual([
       'dev_77',
     ]);
     expect(notified).toBe(1);
@@ -211,8 +211,8 @@ describe('DeviceAuth', () => {
     const [connected, disconnected] = [newDeviceToken(), newDeviceToken()];
     for (const token of [connected, disconnected]) {
       store.add(token);
-      const bearer = await deviceAuth.authenticate(token);
-      if (bearer !== undefined) deviceAuth.retain(bearer);
+      const device = await deviceAuth.authenticate(token);
+      if (device !== undefined) deviceAuth.retain(device);
     }
     const former = await deviceAuth.authenticate(disconnected);
     if (former !== undefined) deviceAuth.release(former);

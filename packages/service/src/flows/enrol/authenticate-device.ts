@@ -17,7 +17,7 @@ export type Repute = 'good' | 'suspended' | 'gone' | 'replaced';
  * The device that a token belongs to: one object per token, shared by all callers on this node. `repute` never returns to `good`
  * once it has changed, and every holder of the object sees the change.
  */
-export interface Bearer {
+export interface DeviceIdentity {
   readonly tokenHash: string;
   readonly deviceRow: string;
   readonly deviceId: string;
@@ -28,7 +28,7 @@ export interface Bearer {
   readonly repute: Repute;
 }
 
-interface CachedDevice extends Bearer {
+interface CachedDevice extends DeviceIdentity {
   repute: Repute;
   /** The number of open sockets. The device stays cached while there are any. */
   holders: number;
@@ -85,7 +85,7 @@ export class DeviceAuth {
    * Returns the device of a token, in any status, or undefined when there is none. Synchronous for a cached device without
    * unchecked notices. Rejects when the database is unavailable.
    */
-  authenticate(token: string): Bearer | undefined | Promise<Bearer | undefined> {
+  authenticate(token: string): DeviceIdentity | undefined | Promise<DeviceIdentity | undefined> {
     if (!isDeviceToken(token)) return undefined;
     const tokenHash = hashSecret(token);
     const cached = this.#cache.get(tokenHash);
@@ -94,20 +94,20 @@ export class DeviceAuth {
   }
 
   /** Resolves with the current status. Waits for the check of change notices that have arrived. */
-  async confirm(device: Bearer): Promise<Repute> {
+  async confirm(device: DeviceIdentity): Promise<Repute> {
     const cached = this.#cache.get(device.tokenHash);
     if (cached === device && cached.unchecked > 0) await this.#checked(cached);
     return device.repute;
   }
 
   /** Call when a socket of the device opens: keeps the device cached. */
-  retain(device: Bearer): void {
+  retain(device: DeviceIdentity): void {
     const cached = this.#cache.get(device.tokenHash);
     if (cached === device) cached.holders++;
   }
 
   /** Call when the socket closes. */
-  release(device: Bearer): void {
+  release(device: DeviceIdentity): void {
     const cached = this.#cache.get(device.tokenHash);
     if (cached !== device) return;
     cached.holders--;
@@ -126,7 +126,7 @@ export class DeviceAuth {
     await this.#checking;
   }
 
-  async #lookUp(tokenHash: string): Promise<Bearer | undefined> {
+  async #lookUp(tokenHash: string): Promise<DeviceIdentity | undefined> {
     for (;;) {
       const notices = this.#notices;
       const standing = await this.#byToken.get(tokenHash);
@@ -137,7 +137,7 @@ export class DeviceAuth {
     }
   }
 
-  async #checked(device: CachedDevice): Promise<Bearer> {
+  async #checked(device: CachedDevice): Promise<DeviceIdentity> {
     while (device.repute === 'good' && device.unchecked > 0) {
       const { unchecked } = device;
       this.#update(device, await this.#byRow.get(device.deviceRow), unchecked);
@@ -191,7 +191,7 @@ export class DeviceAuth {
     });
   }
 
-  #onNotice(isAffected: (device: Bearer) => boolean): void {
+  #onNotice(isAffected: (device: DeviceIdentity) => boolean): void {
     this.#notices++;
     for (const device of this.#cache.values()) {
       if (!isAffected(device)) continue;
