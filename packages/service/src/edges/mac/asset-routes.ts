@@ -126,13 +126,13 @@ async function boundLocation(
 ): Promise<string> {
   const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
   const device = await deviceAuth.authenticate(token);
-  if (device === undefined || device.repute === 'gone' || device.repute === 'replaced')
+  if (device === undefined || device.status === 'inactive' || device.status === 'replaced')
     throw new RequestError(
       'UNAUTHORIZED',
       { message: 'The device token is missing or not valid any more.' },
       { headers: { 'WWW-Authenticate': 'Bearer' } },
     );
-  if (device.repute === 'suspended') throw new RequestError('LICENSE_SUSPENDED');
+  if (device.status === 'suspended') throw new RequestError('LICENSE_SUSPENDED');
   for (const { deviceId, locationId } of await switchboard.boundMacs())
     if (deviceId === device.deviceId && (await owns(locationId, device.licenseId))) return locationId;
   throw new RequestError('CONFLICT', {

@@ -99,7 +99,7 @@ class Gateway implements MacGateway, SessionHost {
     this.#closing = new PacedClosing(clock);
     this.#undo = [
       every(clock, this.#wheel.tickMs, () => this.#tick()),
-      deviceAuth.onStatusChange(() => this.#checkStandings()),
+      deviceAuth.onStatusChange(() => this.#checkStatuses()),
       changes.listen('location', (subject) => void this.#checkOwners(subject)),
     ];
   }
@@ -143,12 +143,12 @@ class Gateway implements MacGateway, SessionHost {
     if (!verdict.allowed) return this.#deps.rejectUpgrade(socket, tooMany(verdict.resetSec));
     const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
     const device = await deviceAuth.authenticate(token);
-    if (device?.repute === 'suspended')
+    if (device?.status === 'suspended')
       return this.#deps.rejectUpgrade(
         socket,
         rejection('LICENSE_SUSPENDED', 'The license of this Mac is suspended.'),
       );
-    if (device?.repute !== 'good') return await this.#rejectToken(socket, address);
+    if (device?.status !== 'active') return await this.#rejectToken(socket, address);
     if (this.#draining)
       return this.#deps.rejectUpgrade(socket, unavailable('This node is shutting down; connect again.'));
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, socket, device));
@@ -236,8 +236,8 @@ class Gateway implements MacGateway, SessionHost {
     }
   }
 
-  #checkStandings(): void {
-    for (const session of this.#wheel) session.checkRepute();
+  #checkStatuses(): void {
+    for (const session of this.#wheel) session.checkStatus();
   }
 
   /** A location may have a new owner; `*` means any location. */

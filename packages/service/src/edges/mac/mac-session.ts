@@ -14,7 +14,7 @@ import type {
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 
-import type { DeviceIdentity, Repute } from '../../flows/enrol/authenticate-device.ts';
+import type { DeviceIdentity, AuthStatus } from '../../flows/enrol/authenticate-device.ts';
 import type { Logger } from '../../log.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Claim } from '../../ports/licenses/licenses.ts';
@@ -56,7 +56,7 @@ export interface MacEvents {
 
 /** Admission checks at `register`. They run again there because the license may have changed since the upgrade. */
 export interface Admission {
-  confirm(device: DeviceIdentity): Promise<Repute>;
+  confirm(device: DeviceIdentity): Promise<AuthStatus>;
   claim(locationId: LocationId, device: DeviceIdentity): Promise<Claim>;
   introduced(device: DeviceIdentity, versions: { osVersion: string; appVersion: string }): void;
 }
@@ -99,9 +99,9 @@ const DISCONNECTS: Readonly<Record<DisconnectReason, readonly [CloseCode, string
   closed: [CLOSE.protocol, 'disconnected by the operator'],
 };
 
-const REPUTES: Readonly<Record<Exclude<Repute, 'good'>, readonly [CloseCode, string]>> = {
+const CLOSE_BY_STATUS: Readonly<Record<Exclude<AuthStatus, 'active'>, readonly [CloseCode, string]>> = {
   suspended: [CLOSE.suspended, 'the license is suspended'],
-  gone: [CLOSE.suspended, 'this device is no longer active'],
+  inactive: [CLOSE.suspended, 'this device is no longer active'],
   replaced: [CLOSE.protocol, 'this device was activated again; connect with its new token'],
 };
 
@@ -201,11 +201,11 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
 
   async #bind(locationId: LocationId): Promise<void> {
     const { admission, switchboard, events } = this.#deps;
-    if (this.device.repute !== 'good') return this.checkRepute();
+    if (this.device.status !== 'active') return this.checkStatus();
     const claim = await admission.claim(locationId, this.device);
     // Checked last, to see changes made since the upgrade or during the claim.
-    const repute = await admission.confirm(this.device);
-    if (repute !== 'good') return this.end(...REPUTES[repute]);
+    const status = await admission.confirm(this.device);
+    if (status !== 'active') return this.end(...CLOSE_BY_STATUS[status]);
     if (claim !== 'owned') return this.lostLocation(claim);
     if (this.#isEnded) return;
     const outcome = await switchboard.bind(locationId, this);
@@ -214,7 +214,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     this.#enter(outcome.lease);
     this.#isAnnounced = true;
     events.bound(outcome.lease, outcome.displaced);
-    this.checkRepute();
+    this.checkStatus();
   }
 
   get #isEnded(): boolean {
@@ -353,8 +353,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
   }
 
   /** Ends the session when its license or device is no longer active. */
-  checkRepute(): void {
-    if (this.device.repute !== 'good') this.end(...REPUTES[this.device.repute]);
+  checkStatus(): void {
+    if (this.device.status !== 'active') this.end(...CLOSE_BY_STATUS[this.device.status]);
   }
 
   lostLocation(why: Exclude<Claim, 'owned'>): void {

@@ -80,7 +80,7 @@ describe('DeviceAuth', () => {
     const token = newDeviceToken();
     store.add(token);
     const device = await deviceAuth.authenticate(token);
-    expect(device).toMatchObject({ deviceRow: 'dev_0', repute: 'good' });
+    expect(device).toMatchObject({ deviceRow: 'dev_0', status: 'active' });
     expect(deviceAuth.authenticate(token)).toBe(device);
     expect(store.queries).toBe(1);
     for (let again = 0; again < 2; again++)
@@ -95,30 +95,30 @@ describe('DeviceAuth', () => {
     const tokens = Array.from({ length: 300 }, () => newDeviceToken());
     for (const token of tokens) store.add(token);
     const devices = await Promise.all(tokens.map(async (token) => deviceAuth.authenticate(token)));
-    expect(devices.every((device) => device?.repute === 'good')).toBe(true);
+    expect(devices.every((device) => device?.status === 'active')).toBe(true);
     expect(store.queries).toBe(2);
   });
 
   it.each<[string, Partial<Standing>, string]>([
     ['a suspended license', { license: 'suspended' }, 'suspended'],
-    ['a revoked license', { license: 'revoked' }, 'gone'],
-    ['a revoked device', { device: 'revoked' }, 'gone'],
-    ['a deactivated device', { device: 'deactivated' }, 'gone'],
-  ])('M8 returns the status of %s and does not cache the token', async (_case, more, repute) => {
+    ['a revoked license', { license: 'revoked' }, 'inactive'],
+    ['a revoked device', { device: 'revoked' }, 'inactive'],
+    ['a deactivated device', { device: 'deactivated' }, 'inactive'],
+  ])('M8 returns the status of %s and does not cache the token', async (_case, more, status) => {
     const token = newDeviceToken();
     const { deviceRow } = store.add(token, more);
-    expect(await deviceAuth.authenticate(token)).toMatchObject({ repute });
+    expect(await deviceAuth.authenticate(token)).toMatchObject({ status });
     store.change(deviceRow, { license: 'active', device: 'active' });
-    expect(await deviceAuth.authenticate(token)).toMatchObject({ repute: 'good' });
+    expect(await deviceAuth.authenticate(token)).toMatchObject({ status: 'active' });
   });
 
   it.each<[string, Topic, string, Partial<Standing>, string]>([
     ['its license is suspended', 'license', 'lic_1', { license: 'suspended' }, 'suspended'],
-    ['its license is revoked', 'license', 'lic_1', { license: 'revoked' }, 'gone'],
-    ['the device is revoked', 'device', 'dev_0', { device: 'revoked' }, 'gone'],
+    ['its license is revoked', 'license', 'lic_1', { license: 'revoked' }, 'inactive'],
+    ['the device is revoked', 'device', 'dev_0', { device: 'revoked' }, 'inactive'],
     ['it was activated again', 'device', 'dev_0', { tokenHash: hashSecret('another') }, 'replaced'],
-    ['everything may have changed', 'device', '*', { device: 'revoked' }, 'gone'],
-  ])('M8 updates the shared identity when %s', async (_case, topic, subject, more, repute) => {
+    ['everything may have changed', 'device', '*', { device: 'revoked' }, 'inactive'],
+  ])('M8 updates the shared identity when %s', async (_case, topic, subject, more, status) => {
     const token = newDeviceToken();
     store.add(token);
     const device = (await deviceAuth.authenticate(token)) ?? expect.fail('unknown');
@@ -127,10 +127,10 @@ describe('DeviceAuth', () => {
     deviceAuth.onStatusChange(() => notified++);
     store.change('dev_0', more);
     notify(topic, subject);
-    expect(await deviceAuth.confirm(device)).toBe(repute);
+    expect(await deviceAuth.confirm(device)).toBe(status);
     await nextTurn();
-    expect([device.repute, notified]).toEqual([repute, 1]);
-    expect((await deviceAuth.authenticate(token))?.repute).not.toBe('good');
+    expect([device.status, notified]).toEqual([status, 1]);
+    expect((await deviceAuth.authenticate(token))?.status).not.toBe('active');
   });
 
   it('M8 ignores change notices for other devices, without a query', async () => {
@@ -156,7 +156,7 @@ describe('DeviceAuth', () => {
     notify('device', 'dev_0');
     store.slow = undefined;
     resolve();
-    expect(await pending).toMatchObject({ repute: 'gone' });
+    expect(await pending).toMatchObject({ status: 'inactive' });
   });
 
   it('M8 checks a change notice that arrives while an earlier one is checked', async () => {
@@ -172,7 +172,7 @@ describe('DeviceAuth', () => {
     store.slow = undefined;
     resolve();
     for (let turn = 0; turn < 5; turn++) await nextTurn();
-    expect(device.repute).toBe('suspended');
+    expect(device.status).toBe('suspended');
   });
 
   it('M8 keeps devices connected while the database is unavailable, and checks the notices afterwards', async () => {
@@ -183,11 +183,11 @@ describe('DeviceAuth', () => {
     store.change('dev_0', { device: 'revoked' });
     notify('device', 'dev_0');
     await clock.advance(5000);
-    expect(device.repute).toBe('good');
+    expect(device.status).toBe('active');
     await expect(deviceAuth.authenticate(token)).rejects.toThrow(/unavailable/);
     store.down = false;
     await clock.advance(1000);
-    expect(device.repute).toBe('gone');
+    expect(device.status).toBe('inactive');
   });
 
   it('M8 finds a change without a notice within five minutes', async () => {
@@ -200,9 +200,9 @@ describe('DeviceAuth', () => {
     deviceAuth.onStatusChange(() => notified++);
     store.keys = 0;
     await clock.advance(305_000);
-    expect(devices.filter((device) => device?.repute === 'gone').map((device) => device?.deviceRow)).toEqual([
-      'dev_77',
-    ]);
+    expect(
+      devices.filter((device) => device?.status === 'inactive').map((device) => device?.deviceRow),
+    ).toEqual(['dev_77']);
     expect(notified).toBe(1);
     expect(store.keys).toBeLessThan(320);
   });

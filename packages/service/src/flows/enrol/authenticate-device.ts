@@ -8,13 +8,13 @@ import { Batcher, MAX_BATCH, nextTurn } from './batcher.ts';
 
 /**
  * - `suspended`: the license is suspended.
- * - `gone`: the device or its license is not active any more.
+ * - `inactive`: the device or its license is not active any more.
  * - `replaced`: the device was activated again and has another token.
  */
-export type Repute = 'good' | 'suspended' | 'gone' | 'replaced';
+export type AuthStatus = 'active' | 'suspended' | 'inactive' | 'replaced';
 
 /**
- * The device that a token belongs to: one object per token, shared by all callers on this node. `repute` never returns to `good`
+ * The device that a token belongs to: one object per token, shared by all callers on this node. `status` never returns to `active`
  * once it has changed, and every holder of the object sees the change.
  */
 export interface DeviceIdentity {
@@ -25,11 +25,11 @@ export interface DeviceIdentity {
   /** The versions that the Mac reported last. */
   osVersion: string;
   appVersion: string;
-  readonly repute: Repute;
+  readonly status: AuthStatus;
 }
 
 interface CachedDevice extends DeviceIdentity {
-  repute: Repute;
+  status: AuthStatus;
   /** The number of open sockets. The device stays cached while there are any. */
   holders: number;
   idleSince: number;
@@ -94,10 +94,10 @@ export class DeviceAuth {
   }
 
   /** Resolves with the current status. Waits for the check of change notices that have arrived. */
-  async confirm(device: DeviceIdentity): Promise<Repute> {
+  async confirm(device: DeviceIdentity): Promise<AuthStatus> {
     const cached = this.#cache.get(device.tokenHash);
     if (cached === device && cached.unchecked > 0) await this.#checked(cached);
-    return device.repute;
+    return device.status;
   }
 
   /** Call when a socket of the device opens: keeps the device cached. */
@@ -138,7 +138,7 @@ export class DeviceAuth {
   }
 
   async #checked(device: CachedDevice): Promise<DeviceIdentity> {
-    while (device.repute === 'good' && device.unchecked > 0) {
+    while (device.status === 'active' && device.unchecked > 0) {
       const { unchecked } = device;
       this.#update(device, await this.#byRow.get(device.deviceRow), unchecked);
     }
@@ -161,23 +161,23 @@ export class DeviceAuth {
       licenseId,
       osVersion,
       appVersion,
-      repute: reputeOf({ tokenHash, ...states }, tokenHash),
+      status: statusOf({ tokenHash, ...states }, tokenHash),
       holders: 0,
       idleSince: this.#clock.monotonic(),
       unchecked: 0,
     };
-    if (device.repute === 'good') this.#cache.set(tokenHash, device);
+    if (device.status === 'active') this.#cache.set(tokenHash, device);
     return device;
   }
 
   /** `unchecked` is the number at the time of the query: an active status does not settle notices that arrived later. */
   #update(device: CachedDevice, standing: Standing | undefined, unchecked: number): void {
-    if (device.repute !== 'good') return;
-    device.repute = reputeOf(standing, device.tokenHash);
-    if (device.repute === 'good' && device.unchecked !== unchecked) return;
+    if (device.status !== 'active') return;
+    device.status = statusOf(standing, device.tokenHash);
+    if (device.status === 'active' && device.unchecked !== unchecked) return;
     device.unchecked = 0;
     this.#unchecked.delete(device);
-    if (device.repute === 'good') return;
+    if (device.status === 'active') return;
     this.#cache.delete(device.tokenHash);
     this.#notifyListeners();
   }
@@ -249,11 +249,12 @@ export class DeviceAuth {
   }
 }
 
-function reputeOf(
+function statusOf(
   standing: Pick<Standing, 'device' | 'license' | 'tokenHash'> | undefined,
   tokenHash: string,
-): Repute {
-  if (standing === undefined || standing.device !== 'active' || standing.license === 'revoked') return 'gone';
+): AuthStatus {
+  if (standing === undefined || standing.device !== 'active' || standing.license === 'revoked')
+    return 'inactive';
   if (!sameHash(standing.tokenHash, tokenHash)) return 'replaced';
-  return standing.license === 'suspended' ? 'suspended' : 'good';
+  return standing.license === 'suspended' ? 'suspended' : 'active';
 }
