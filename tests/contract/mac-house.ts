@@ -21,7 +21,7 @@ import { locationsRoutes } from '../../packages/service/src/edges/operator/locat
 import { Enrolment } from '../../packages/service/src/flows/enrol/activate-device.ts';
 import { LocationClaims } from '../../packages/service/src/flows/enrol/claim-location.ts';
 import { LastSeen } from '../../packages/service/src/flows/enrol/last-seen.ts';
-import { LicenseDesk } from '../../packages/service/src/flows/enrol/manage-licenses.ts';
+import { LicenseAdmin } from '../../packages/service/src/flows/enrol/manage-licenses.ts';
 import { Overview } from '../../packages/service/src/flows/enrol/overview.ts';
 import type { GrantState } from '../../packages/service/src/flows/enrol/overview.ts';
 import { DeviceAuth } from '../../packages/service/src/flows/enrol/authenticate-device.ts';
@@ -66,7 +66,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
   const deviceAuth = new DeviceAuth({ licenses, changes, clock, log });
   const claims = new LocationClaims({ licenses, changes, mode: options.locationClaim ?? 'first' });
   const lastSeen = new LastSeen({ licenses, clock, log });
-  const desk = new LicenseDesk({ licenses, changes, audit, switchboard });
+  const licenseAdmin = new LicenseAdmin({ licenses, changes, audit, switchboard });
   const crm = new PretendedCrm();
   const sessions = new Map<string, MacSession>();
   const gateway = createMacGateway({
@@ -124,9 +124,9 @@ export async function startMacHouse(options: HouseOptions = {}) {
       log,
       trusted: () => false,
       routes: [
-        licensesRoutes({ desk, overview }),
-        devicesRoutes({ desk, overview }),
-        locationsRoutes({ desk, overview }),
+        licensesRoutes({ licenseAdmin, overview }),
+        devicesRoutes({ licenseAdmin, overview }),
+        locationsRoutes({ licenseAdmin, overview }),
       ],
     },
     { host: '127.0.0.1', port: 0 },
@@ -144,7 +144,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
       });
       return { status: response.status, body: JSON.parse(await response.text()) };
     },
-    desk,
+    licenseAdmin,
     licenses,
     audit,
     database,
@@ -154,7 +154,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
     /** Bytes that wait for the Mac which bound this location last. */
     unsent: (locationId: string) => sessions.get(locationId)?.unsent ?? 0,
     async createLicense(maxSeats = 1000) {
-      const { license, key } = await desk.createLicense({ label: 'Test', maxSeats });
+      const { license, key } = await licenseAdmin.createLicense({ label: 'Test', maxSeats });
       return { id: license.id, key };
     },
     send: (locationId: string, frame: Partial<SendFrame> = {}) =>

@@ -94,8 +94,8 @@ describe('enrolment', () => {
       await house.createLicense(),
       await house.createLicense(1),
     ];
-    await house.desk.changeLicense(revoked.id, { status: 'revoked' });
-    await house.desk.changeLicense(suspended.id, { status: 'suspended' });
+    await house.licenseAdmin.changeLicense(revoked.id, { status: 'revoked' });
+    await house.licenseAdmin.changeLicense(suspended.id, { status: 'suspended' });
     await activate(house.url, { licenseKey: full.key });
     const answer = async (licenseKey: string) => {
       const { status, body } = await activate(house.url, { licenseKey });
@@ -117,7 +117,7 @@ describe('enrolment', () => {
     const elsewhere = await open();
     const revoked = await house.createLicense();
     const unheardOf = await elsewhere.createLicense();
-    await house.desk.changeLicense(revoked.id, { status: 'revoked' });
+    await house.licenseAdmin.changeLicense(revoked.id, { status: 'revoked' });
     const answers = [];
     for (const licenseKey of [revoked.key, unheardOf.key, 'FB-00000-00000'])
       answers.push((await activate(house.url, { licenseKey })).body);
@@ -259,10 +259,10 @@ describe('the door', () => {
     const { house, license } = await withMacs();
     const token = await tokenOf(house, license.key);
     await (await connect(house, token)).close();
-    await house.desk.changeLicense(license.id, { status: 'suspended' });
+    await house.licenseAdmin.changeLicense(license.id, { status: 'suspended' });
     const refused = connectMac(house.url, { token });
     expect(await refusalOf(refused)).toEqual({ status: 403, code: 'LICENSE_SUSPENDED' });
-    await house.desk.changeLicense(license.id, { status: 'active' });
+    await house.licenseAdmin.changeLicense(license.id, { status: 'active' });
     await (await connect(house, token)).register('loc1');
   });
 
@@ -393,14 +393,14 @@ describe('registering', () => {
     await expect(early.register('loc1')).rejects.toMatchObject({ code: 4504 });
     const [seen] = await house.licenses.listLocations();
     expect(seen).toMatchObject({ locationId: 'loc1', state: 'unassigned' });
-    await house.desk.assignLocation(location('loc1'), license.id);
+    await house.licenseAdmin.assignLocation(location('loc1'), license.id);
     await (await connect(house, token)).register('loc1');
   });
 
   it('M8 a license suspended between the upgrade and the registration does not get in', async () => {
     const { house, license } = await withMacs();
     const mac = await connect(house, await tokenOf(house, license.key));
-    const suspended = house.desk.changeLicense(license.id, { status: 'suspended' });
+    const suspended = house.licenseAdmin.changeLicense(license.id, { status: 'suspended' });
     await expect(mac.register('loc1')).rejects.toMatchObject({ code: 4503 });
     await suspended;
     expect(await house.switchboard.boundMacs()).toEqual([]);
@@ -446,7 +446,7 @@ describe('the operator acts on live sockets', () => {
     const other = await house.createLicense();
     const bystander = await connect(house, await tokenOf(house, other.key));
     await bystander.register('loc3');
-    await house.desk.changeLicense(license.id, { status: 'suspended' });
+    await house.licenseAdmin.changeLicense(license.id, { status: 'suspended' });
     for (const mac of macs) expect(await mac.closed).toMatchObject({ code: 4503 });
     expect(await house.send('loc1')).toBe('not_connected');
     expect(await house.send('loc3')).toBe('written');
@@ -459,12 +459,12 @@ describe('the operator acts on live sockets', () => {
     const mac = await connect(house, token);
     await mac.register('loc1');
     const [device] = await house.licenses.listDevices();
-    await house.desk.revokeDevice(device?.id ?? '');
+    await house.licenseAdmin.revokeDevice(device?.id ?? '');
     expect(await mac.closed).toMatchObject({ code: 4503 });
     expect(await refusalOf(connectMac(house.url, { token }))).toMatchObject({ status: 401 });
     const again = () => activate(house.url, { licenseKey: license.key, deviceId });
     expect(await again()).toMatchObject({ status: 403, body: { code: 'LICENSE_INVALID' } });
-    await house.desk.restoreDevice(device?.id ?? '');
+    await house.licenseAdmin.restoreDevice(device?.id ?? '');
     expect(await again()).toMatchObject({ status: 201 });
   });
 
@@ -472,8 +472,8 @@ describe('the operator acts on live sockets', () => {
     const { house, join } = await withMacs();
     const [given, released, kept] = [await join('loc1'), await join('loc2'), await join('loc3')];
     const other = await house.createLicense();
-    await house.desk.assignLocation(location('loc1'), other.id);
-    await house.desk.assignLocation(location('loc2'), null);
+    await house.licenseAdmin.assignLocation(location('loc1'), other.id);
+    await house.licenseAdmin.assignLocation(location('loc2'), null);
     expect(await given.closed).toMatchObject({ code: 4504 });
     expect(await released.closed).toMatchObject({ code: 4504 });
     const successor = await connect(house, await tokenOf(house, other.key));
@@ -486,7 +486,7 @@ describe('the operator acts on live sockets', () => {
     const token = await tokenOf(house, license.key);
     const mac = await connect(house, token);
     await mac.register('loc1');
-    await house.desk.disconnectLocation(location('loc1'));
+    await house.licenseAdmin.disconnectLocation(location('loc1'));
     expect(await mac.closed).toEqual({ code: 4000, reason: 'disconnected by the operator' });
     await (await connect(house, token)).register('loc1');
   });
@@ -523,8 +523,8 @@ describe('the operator acts on live sockets', () => {
 
   it('M8 what the operator does is in the audit trail, newest first and without secrets', async () => {
     const { house, license } = await withMacs();
-    await house.desk.changeLicense(license.id, { status: 'suspended' });
-    await house.desk.assignLocation(location('loc1'), license.id);
+    await house.licenseAdmin.changeLicense(license.id, { status: 'suspended' });
+    await house.licenseAdmin.assignLocation(location('loc1'), license.id);
     const entries = await house.audit.list({ limit: 10 });
     expect(entries.map(({ actor, action, target }) => `${actor} ${action} ${target}`)).toEqual([
       'operator location.assigned loc1',

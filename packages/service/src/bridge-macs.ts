@@ -15,7 +15,7 @@ import { locationsRoutes } from './edges/operator/locations-routes.ts';
 import { Enrolment } from './flows/enrol/activate-device.ts';
 import { LocationClaims } from './flows/enrol/claim-location.ts';
 import { LastSeen } from './flows/enrol/last-seen.ts';
-import { LicenseDesk } from './flows/enrol/manage-licenses.ts';
+import { LicenseAdmin } from './flows/enrol/manage-licenses.ts';
 import { Overview } from './flows/enrol/overview.ts';
 import type { OverviewDeps } from './flows/enrol/overview.ts';
 import { DeviceAuth } from './flows/enrol/authenticate-device.ts';
@@ -53,7 +53,7 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
   life.add('location claims', () => claims.close());
   const lastSeen = new LastSeen({ licenses, clock, log });
   life.add('last seen', () => lastSeen.close());
-  const desk = new LicenseDesk({ licenses, changes, audit, switchboard });
+  const licenseAdmin = new LicenseAdmin({ licenses, changes, audit, switchboard });
   const overview = new Overview({ licenses, switchboard, clock, grantStates: crm.grantStates });
   const enrolment = new Enrolment({ licenses, changes, audit });
 
@@ -105,9 +105,9 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
       }),
     ],
     operatorRoutes: [
-      licensesRoutes({ desk, overview }),
-      devicesRoutes({ desk, overview }),
-      locationsRoutes({ desk, overview }),
+      licensesRoutes({ licenseAdmin, overview }),
+      devicesRoutes({ licenseAdmin, overview }),
+      locationsRoutes({ licenseAdmin, overview }),
     ],
     drain: (ms) => gateway.drain(ms),
   };

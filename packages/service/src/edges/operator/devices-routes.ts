@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 
-import type { LicenseDesk } from '../../flows/enrol/manage-licenses.ts';
+import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { DeviceOverview, Overview } from '../../flows/enrol/overview.ts';
 import type { DeviceChangeOutcome } from '../../ports/licenses/licenses.ts';
 import { isoTime, isRowId, refused } from './operator-request.ts';
 
 export interface DeviceRoutesDeps {
-  readonly desk: Pick<LicenseDesk, 'revokeDevice' | 'restoreDevice'>;
+  readonly licenseAdmin: Pick<LicenseAdmin, 'revokeDevice' | 'restoreDevice'>;
   readonly overview: Pick<Overview, 'devices' | 'device'>;
 }
 
 /** `GET /operator/devices`, `POST /operator/devices/:id/revoke` and `…/restore` (M7, M8). */
-export function devicesRoutes({ desk, overview }: DeviceRoutesDeps) {
+export function devicesRoutes({ licenseAdmin, overview }: DeviceRoutesDeps) {
   async function changed(id: string, change: (id: string) => Promise<DeviceChangeOutcome>) {
     const outcome = isRowId(id) ? await change(id) : NOWHERE;
     if (outcome.kind === 'changed') {
@@ -27,11 +27,11 @@ export function devicesRoutes({ desk, overview }: DeviceRoutesDeps) {
     app.get('/operator/devices', async () => ({ devices: (await overview.devices()).map(view) }));
 
     app.post<{ Params: { id: string } }>('/operator/devices/:id/revoke', async (request) =>
-      changed(request.params.id, (id) => desk.revokeDevice(id)),
+      changed(request.params.id, (id) => licenseAdmin.revokeDevice(id)),
     );
 
     app.post<{ Params: { id: string } }>('/operator/devices/:id/restore', async (request) =>
-      changed(request.params.id, (id) => desk.restoreDevice(id)),
+      changed(request.params.id, (id) => licenseAdmin.restoreDevice(id)),
     );
   };
 }

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 
-import type { LicenseDesk } from '../../flows/enrol/manage-licenses.ts';
+import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { Overview } from '../../flows/enrol/overview.ts';
 import type { License, LicenseChange } from '../../ports/licenses/licenses.ts';
 import { isoTime, isRowId, readBody, refused } from './operator-request.ts';
 
 export interface LicenseRoutesDeps {
-  readonly desk: Pick<LicenseDesk, 'createLicense' | 'changeLicense'>;
+  readonly licenseAdmin: Pick<LicenseAdmin, 'createLicense' | 'changeLicense'>;
   readonly overview: Pick<Overview, 'licenses'>;
 }
 
@@ -31,10 +31,10 @@ const CHANGE = z
   .refine((change) => Object.keys(change).length > 0, 'must have status, maxSeats or label');
 
 /** `POST`, `GET`, `PATCH /operator/licenses` (M7, M8). */
-export function licensesRoutes({ desk, overview }: LicenseRoutesDeps) {
+export function licensesRoutes({ licenseAdmin, overview }: LicenseRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.post('/operator/licenses', async (request, reply) => {
-      const { license, key } = await desk.createLicense(readBody(CREATE, request.body));
+      const { license, key } = await licenseAdmin.createLicense(readBody(CREATE, request.body));
       return reply
         .code(201)
         .header('Cache-Control', 'no-store')
@@ -46,7 +46,7 @@ export function licensesRoutes({ desk, overview }: LicenseRoutesDeps) {
     app.patch<{ Params: { id: string } }>('/operator/licenses/:id', async (request) => {
       const change = changeOf(readBody(CHANGE, request.body));
       const { id } = request.params;
-      const outcome = isRowId(id) ? await desk.changeLicense(id, change) : NOWHERE;
+      const outcome = isRowId(id) ? await licenseAdmin.changeLicense(id, change) : NOWHERE;
       if (outcome.kind === 'changed') return view(outcome.license);
       if (outcome.kind === 'not_found')
         throw refused(

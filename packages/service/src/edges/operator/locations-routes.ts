@@ -3,12 +3,12 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 
-import type { LicenseDesk } from '../../flows/enrol/manage-licenses.ts';
+import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { LocationOverview, Overview } from '../../flows/enrol/overview.ts';
 import { isoTime, isRowId, readBody, refused } from './operator-request.ts';
 
 export interface LocationRoutesDeps {
-  readonly desk: Pick<LicenseDesk, 'assignLocation' | 'disconnectLocation'>;
+  readonly licenseAdmin: Pick<LicenseAdmin, 'assignLocation' | 'disconnectLocation'>;
   readonly overview: Pick<Overview, 'locations' | 'location'>;
 }
 
@@ -21,7 +21,7 @@ interface OfLocation {
 }
 
 /** `GET /operator/locations`, `PUT /operator/locations/:locationId`, `POST …/disconnect` (M8). */
-export function locationsRoutes({ desk, overview }: LocationRoutesDeps) {
+export function locationsRoutes({ licenseAdmin, overview }: LocationRoutesDeps) {
   async function show(locationId: LocationId) {
     const location = await overview.location(locationId);
     if (location === undefined) throw unheardOf();
@@ -33,7 +33,7 @@ export function locationsRoutes({ desk, overview }: LocationRoutesDeps) {
 
     app.put<OfLocation>('/operator/locations/:locationId', async (request) => {
       const locationId = read(request.params.locationId);
-      const outcome = await desk.assignLocation(locationId, readBody(ASSIGN, request.body).licenseId);
+      const outcome = await licenseAdmin.assignLocation(locationId, readBody(ASSIGN, request.body).licenseId);
       if (outcome.kind === 'changed') return await show(locationId);
       if (outcome.kind === 'no_such_license')
         throw refused('INVALID_REQUEST', 'licenseId: the license does not exist or is revoked.');
@@ -46,7 +46,7 @@ export function locationsRoutes({ desk, overview }: LocationRoutesDeps) {
       const locationId = read(request.params.locationId);
       const location = await overview.location(locationId);
       if (location === undefined) throw unheardOf();
-      await desk.disconnectLocation(locationId);
+      await licenseAdmin.disconnectLocation(locationId);
       return { locationId, wasConnected: location.connected !== null };
     });
   };

@@ -14,7 +14,7 @@ import { hashSecret } from '../../ports/licenses/secret-hash.ts';
 import type { Switchboard } from '../../ports/switchboard/switchboard.ts';
 import { newLicenseKey } from './license-key.ts';
 
-export interface LicenseDeskDeps {
+export interface LicenseAdminDeps {
   readonly licenses: Pick<
     Licenses,
     'createLicense' | 'changeLicense' | 'revokeDevice' | 'restoreDevice' | 'assign'
@@ -28,10 +28,10 @@ export interface LicenseDeskDeps {
  * The operator's changes of licenses, devices and locations. Each change is stored, announced to all nodes, which close the
  * sockets it affects, and recorded in the audit log. Repeating a change announces it again.
  */
-export class LicenseDesk {
-  readonly #deps: LicenseDeskDeps;
+export class LicenseAdmin {
+  readonly #deps: LicenseAdminDeps;
 
-  constructor(deps: LicenseDeskDeps) {
+  constructor(deps: LicenseAdminDeps) {
     this.#deps = deps;
   }
 
