@@ -64,8 +64,8 @@ export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps
 
     app.post('/operator/keys', async (request, reply) => {
       const outcome = await keys.add(offered(request.body));
-      if (outcome.kind === 'refused') {
-        const { field, reason: message } = outcome.refusal;
+      if (outcome.kind === 'rejected') {
+        const { field, reason: message } = outcome.problem;
         throw new RequestError('INVALID_REQUEST', { message, field }, { label: 'Invalid request' });
       }
       if (outcome.kind === 'duplicate') {

@@ -125,10 +125,10 @@ describe('checkKey rejects', () => {
   ];
   it.each(cases)('S6 %s', (_name, more, field, reason) => {
     const checked = checkKey(offer(more));
-    expect(checked).toMatchObject({ ok: false, refusal: { field } });
+    expect(checked).toMatchObject({ ok: false, problem: { field } });
     if (checked.ok) return;
-    expect(checked.refusal.reason).toMatch(reason);
-    expect(checked.refusal.reason).not.toMatch(/MC4C|MIIE|BEGIN PUBLIC KEY-----\n/);
+    expect(checked.problem.reason).toMatch(reason);
+    expect(checked.problem.reason).not.toMatch(/MC4C|MIIE|BEGIN PUBLIC KEY-----\n/);
   });
 
   const names = [
@@ -143,7 +143,7 @@ describe('checkKey rejects', () => {
   it.each([...names, '', 'X Signature', 'X-Sig:', 'X-Sïg', '__proto__', '1-Sig', 'X'.repeat(65), 'X-Sig\n'])(
     'S6 the header name %j',
     (header) => {
-      expect(checkKey(offer({ header }))).toMatchObject({ ok: false, refusal: { field: 'header' } });
+      expect(checkKey(offer({ header }))).toMatchObject({ ok: false, problem: { field: 'header' } });
     },
   );
 });

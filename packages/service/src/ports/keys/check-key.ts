@@ -1,11 +1,11 @@
 import { headerProblem } from './header-name.ts';
 import { SCHEMES } from './keys.ts';
-import type { KeyRecord, KeyRefusal, OfferedKey } from './keys.ts';
+import type { KeyRecord, KeyProblem, OfferedKey } from './keys.ts';
 import { readPublicKey } from './read-public-key.ts';
 
 type Checked =
   | { readonly ok: true; readonly key: Omit<KeyRecord, 'id' | 'enabled' | 'createdAt'> }
-  | { readonly ok: false; readonly refusal: KeyRefusal };
+  | { readonly ok: false; readonly problem: KeyProblem };
 
 const MAX_LABEL = 100;
 const MAX_LOCATIONS = 10_000;
@@ -13,9 +13,9 @@ const MAX_LOCATION = 256;
 
 /** Checks whether a key may be added to the allowlist (S5, S6). The reason names the field, the problem and what to do. */
 export function checkKey(offered: OfferedKey): Checked {
-  const rejected = (field: KeyRefusal['field'], reason: string): Checked => ({
+  const rejected = (field: KeyProblem['field'], reason: string): Checked => ({
     ok: false,
-    refusal: { field, reason: `${field} ${reason}` },
+    problem: { field, reason: `${field} ${reason}` },
   });
   const label = offered.label.trim();
   if (label === '' || label.length > MAX_LABEL || /\p{Cc}/u.test(label) || !label.isWellFormed())

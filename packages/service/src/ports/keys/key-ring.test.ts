@@ -14,7 +14,7 @@ const silent = createLogger('silent');
 
 function record(id: string, key: SigningKey, more: Partial<KeyRecord> = {}): KeyRecord {
   const checked = checkKey({ label: id, scheme: key.scheme, header: key.header, publicKey: key.publicKey });
-  if (!checked.ok) throw new Error(checked.refusal.reason);
+  if (!checked.ok) throw new Error(checked.problem.reason);
   return { ...checked.key, id, enabled: true, createdAt: 0, ...more };
 }
 

@@ -47,7 +47,7 @@ export function openCrmKeys(db: Database, now: () => number): CrmKeys {
 
 async function add(db: Database, offered: OfferedKey, at: number): Promise<AddOutcome> {
   const checked = checkKey(offered);
-  if (!checked.ok) return { kind: 'refused', refusal: checked.refusal };
+  if (!checked.ok) return { kind: 'rejected', problem: checked.problem };
   const { key } = checked;
   return db.transaction().execute(async (transaction): Promise<AddOutcome> => {
     const existing = await transaction

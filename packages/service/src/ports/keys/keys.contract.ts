@@ -71,7 +71,7 @@ export function keysContract(engine: string, open: () => Promise<KeysUnderTest>)
 
     it('S6 does not store a rejected key', async () => {
       const outcome = await under.keys.add(offer('a', { publicKey: ed25519Key('a').privateKey }));
-      expect(outcome).toMatchObject({ kind: 'refused', refusal: { field: 'publicKey' } });
+      expect(outcome).toMatchObject({ kind: 'rejected', problem: { field: 'publicKey' } });
       expect(await under.keys.list()).toEqual([]);
     });
 

@@ -55,7 +55,7 @@ export interface KeyRecord {
   readonly createdAt: number;
 }
 
-export interface KeyRefusal {
+export interface KeyProblem {
   readonly field: 'label' | 'scheme' | 'header' | 'publicKey' | 'locations';
   /** What is wrong and what to do, for display. Never contains the key. */
   readonly reason: string;
@@ -63,7 +63,7 @@ export interface KeyRefusal {
 
 export type AddOutcome =
   | { readonly kind: 'added'; readonly key: KeyRecord }
-  | { readonly kind: 'refused'; readonly refusal: KeyRefusal }
+  | { readonly kind: 'rejected'; readonly problem: KeyProblem }
   /** The same key is already registered for this header. */
   | { readonly kind: 'duplicate'; readonly key: KeyRecord };
 

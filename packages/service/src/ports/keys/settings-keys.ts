@@ -40,7 +40,7 @@ export function settingsKeys(settings: KeySettings): readonly KeyRecord[] {
           createdAt: 0,
         },
       ];
-    problems.push(`${origin}: ${checked.refusal.reason}`);
+    problems.push(`${origin}: ${checked.problem.reason}`);
     return [];
   });
   if (problems.length > 0) throw new StartError(problems, 3);
