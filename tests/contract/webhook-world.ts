@@ -16,7 +16,7 @@ import { createLogger } from '../../packages/service/src/log.ts';
 import type { JournalEntry, Recorded, StepName } from '../../packages/service/src/ports/journal/journal.ts';
 import { openKeyRing } from '../../packages/service/src/ports/keys/key-ring.ts';
 import { openCrmKeys } from '../../packages/service/src/ports/keys/keys-sql.ts';
-import type { OfferedKey } from '../../packages/service/src/ports/keys/keys.ts';
+import type { KeyInput } from '../../packages/service/src/ports/keys/keys.ts';
 import { createMemoryLimits } from '../../packages/service/src/ports/limits/limits-memory.ts';
 import { createMemorySwitchboard } from '../../packages/service/src/ports/switchboard/switchboard-memory.ts';
 import { openDatabase } from '../../packages/service/src/sql/open-database.ts';
@@ -148,8 +148,8 @@ export async function startWorld(
       });
     },
 
-    async trust(offered: SigningKey, more: Partial<OfferedKey> = {}): Promise<string> {
-      const { scheme, header, publicKey } = offered;
+    async trust(input: SigningKey, more: Partial<KeyInput> = {}): Promise<string> {
+      const { scheme, header, publicKey } = input;
       const outcome = await keys.add({ label: `${scheme} ${header}`, scheme, header, publicKey, ...more });
       if (outcome.kind !== 'added') throw new Error(`not added: ${JSON.stringify(outcome)}`);
       await ring.reload();

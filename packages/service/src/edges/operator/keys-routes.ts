@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { RequestError } from '../../errors.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
-import type { CrmKeys, KeyRecord, OfferedKey } from '../../ports/keys/keys.ts';
+import type { CrmKeys, KeyRecord, KeyInput } from '../../ports/keys/keys.ts';
 import { PRESET_NAMES, presetKey } from '../../ports/keys/presets.ts';
 import { isRowId, readBody } from './operator-request.ts';
 
@@ -63,7 +63,7 @@ export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps
     }));
 
     app.post('/operator/keys', async (request, reply) => {
-      const outcome = await keys.add(offered(request.body));
+      const outcome = await keys.add(input(request.body));
       if (outcome.kind === 'rejected') {
         const { field, reason: message } = outcome.problem;
         throw new RequestError('INVALID_REQUEST', { message, field }, { label: 'Invalid request' });
@@ -114,7 +114,7 @@ function view(key: KeyRecord, source: 'settings' | 'operator') {
   };
 }
 
-function offered(body: unknown): OfferedKey {
+function input(body: unknown): KeyInput {
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'preset'))
     return readBody(BY_HAND, body);
   const { preset, label, locations: limitedTo } = readBody(BY_PRESET, body);

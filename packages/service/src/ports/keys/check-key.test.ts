@@ -4,11 +4,11 @@ import { ed25519Key, fixedRsaKey, rsaKey } from '@footbridge/testkit/keys';
 import { describe, expect, it } from 'vitest';
 
 import { checkKey } from './check-key.ts';
-import type { OfferedKey } from './keys.ts';
+import type { KeyInput } from './keys.ts';
 
 const ed25519 = ed25519Key('check').publicKey;
 const rsa = fixedRsaKey().publicKey;
-const offer = (more: Partial<OfferedKey>): OfferedKey => ({
+const offer = (more: Partial<KeyInput>): KeyInput => ({
   label: 'CRM',
   scheme: 'Ed25519',
   header: 'X-CRM-Signature',
@@ -33,13 +33,13 @@ describe('checkKey accepts', () => {
     ],
     ['Ed25519 under the legacy header', offer({ header: 'x-wh-signature' })],
     ['space around the PEM', offer({ publicKey: `\r\n  ${ed25519}\r\n` })],
-  ])('S5 %s', (_name, offered) => {
-    expect(checkKey(offered)).toMatchObject({ ok: true });
+  ])('S5 %s', (_name, input) => {
+    expect(checkKey(input)).toMatchObject({ ok: true });
   });
 });
 
 describe('checkKey rejects', () => {
-  const cases: [string, Partial<OfferedKey>, string, RegExp][] = [
+  const cases: [string, Partial<KeyInput>, string, RegExp][] = [
     ['an RSA key declared as Ed25519', { publicKey: rsa }, 'publicKey', /of type rsa.*needs an Ed25519 key/],
     [
       'an Ed25519 key declared as RSA',

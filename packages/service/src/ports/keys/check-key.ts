@@ -1,6 +1,6 @@
 import { headerProblem } from './header-name.ts';
 import { SCHEMES } from './keys.ts';
-import type { KeyRecord, KeyProblem, OfferedKey } from './keys.ts';
+import type { KeyRecord, KeyProblem, KeyInput } from './keys.ts';
 import { readPublicKey } from './read-public-key.ts';
 
 type Checked =
@@ -12,21 +12,21 @@ const MAX_LOCATIONS = 10_000;
 const MAX_LOCATION = 256;
 
 /** Checks whether a key may be added to the allowlist (S5, S6). The reason names the field, the problem and what to do. */
-export function checkKey(offered: OfferedKey): Checked {
+export function checkKey(input: KeyInput): Checked {
   const rejected = (field: KeyProblem['field'], reason: string): Checked => ({
     ok: false,
     problem: { field, reason: `${field} ${reason}` },
   });
-  const label = offered.label.trim();
+  const label = input.label.trim();
   if (label === '' || label.length > MAX_LABEL || /\p{Cc}/u.test(label) || !label.isWellFormed())
     return rejected('label', `must have 1 to ${MAX_LABEL} printable characters`);
-  const scheme = SCHEMES.find((known) => known === offered.scheme);
+  const scheme = SCHEMES.find((known) => known === input.scheme);
   if (scheme === undefined) return rejected('scheme', `must be ${SCHEMES.join(' or ')}`);
-  const problem = headerProblem(offered.header);
+  const problem = headerProblem(input.header);
   if (problem !== undefined) return rejected('header', problem);
-  const read = readPublicKey(offered.publicKey, scheme);
+  const read = readPublicKey(input.publicKey, scheme);
   if ('problem' in read) return rejected('publicKey', read.problem);
-  const locations = offered.locations ?? null;
+  const locations = input.locations ?? null;
   if (locations !== null && !locations.every(isLocation))
     return rejected('locations', `must be location ids of 1 to ${MAX_LOCATION} characters`);
   if (locations !== null && (locations.length === 0 || locations.length > MAX_LOCATIONS))
@@ -36,7 +36,7 @@ export function checkKey(offered: OfferedKey): Checked {
     key: {
       label,
       scheme,
-      header: offered.header,
+      header: input.header,
       publicKey: read.pem,
       fingerprint: read.fingerprint,
       locations: locations === null ? null : [...new Set(locations)],

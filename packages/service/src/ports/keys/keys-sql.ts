@@ -7,7 +7,7 @@ import { EngineError } from '../../errors.ts';
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import { checkKey } from './check-key.ts';
-import type { AddOutcome, CrmKeys, KeyRecord, OfferedKey } from './keys.ts';
+import type { AddOutcome, CrmKeys, KeyRecord, KeyInput } from './keys.ts';
 
 type Row = Selectable<Schema['crm_keys']>;
 
@@ -24,7 +24,7 @@ export function openCrmKeys(db: Database, now: () => number): CrmKeys {
         return rows.map(record);
       }),
 
-    add: (offered) => withEngineError('the key cannot be stored', () => add(db, offered, now())),
+    add: (input) => withEngineError('the key cannot be stored', () => add(db, input, now())),
 
     setEnabled: (id, enabled) =>
       withEngineError('the key cannot be changed', async () => {
@@ -45,8 +45,8 @@ export function openCrmKeys(db: Database, now: () => number): CrmKeys {
   };
 }
 
-async function add(db: Database, offered: OfferedKey, at: number): Promise<AddOutcome> {
-  const checked = checkKey(offered);
+async function add(db: Database, input: KeyInput, at: number): Promise<AddOutcome> {
+  const checked = checkKey(input);
   if (!checked.ok) return { kind: 'rejected', problem: checked.problem };
   const { key } = checked;
   return db.transaction().execute(async (transaction): Promise<AddOutcome> => {

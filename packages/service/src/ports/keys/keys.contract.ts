@@ -1,14 +1,14 @@
 import { ed25519Key, fixedRsaKey } from '@footbridge/testkit/keys';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { CrmKeys, KeyRecord, OfferedKey } from './keys.ts';
+import type { CrmKeys, KeyRecord, KeyInput } from './keys.ts';
 
 export interface KeysUnderTest {
   readonly keys: CrmKeys;
   close(): Promise<void>;
 }
 
-const offer = (seed: string, more: Partial<OfferedKey> = {}): OfferedKey => ({
+const offer = (seed: string, more: Partial<KeyInput> = {}): KeyInput => ({
   label: `key ${seed}`,
   scheme: 'Ed25519',
   header: 'X-CRM-Signature',
@@ -25,8 +25,8 @@ export function keysContract(engine: string, open: () => Promise<KeysUnderTest>)
     });
     afterEach(() => under.close());
 
-    const added = async (offered: OfferedKey): Promise<KeyRecord> => {
-      const outcome = await under.keys.add(offered);
+    const added = async (input: KeyInput): Promise<KeyRecord> => {
+      const outcome = await under.keys.add(input);
       if (outcome.kind !== 'added') throw new Error(`not added: ${outcome.kind}`);
       return outcome.key;
     };

@@ -33,7 +33,7 @@ export interface KeyRing {
 }
 
 /** A key as the operator submits it. */
-export interface OfferedKey {
+export interface KeyInput {
   readonly label: string;
   readonly scheme: string;
   readonly header: string;
@@ -76,7 +76,7 @@ export type AddOutcome =
  */
 export interface CrmKeys {
   list(): Promise<KeyRecord[]>;
-  add(offered: OfferedKey): Promise<AddOutcome>;
+  add(input: KeyInput): Promise<AddOutcome>;
   /** Resolves with undefined when the key does not exist. */
   setEnabled(id: string, enabled: boolean): Promise<KeyRecord | undefined>;
   remove(id: string): Promise<KeyRecord | undefined>;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import type { OfferedKey, Scheme } from './keys.ts';
+import type { KeyInput, Scheme } from './keys.ts';
 import { readPublicKey } from './read-public-key.ts';
 
 interface Preset {
@@ -33,7 +33,7 @@ const PRESETS = {
 export type PresetName = keyof typeof PRESETS;
 export const PRESET_NAMES = Object.keys(PRESETS) as readonly PresetName[];
 
-export function presetKey(name: PresetName): OfferedKey {
+export function presetKey(name: PresetName): KeyInput {
   const { label, scheme, header, file, fingerprint }: Preset = PRESETS[name];
   const publicKey = readFileSync(new URL(`presets/${file}`, import.meta.url), 'utf8');
   const read = readPublicKey(publicKey, scheme);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 import { StartError } from '../../errors.ts';
 import { checkKey } from './check-key.ts';
-import type { KeyRecord, OfferedKey } from './keys.ts';
+import type { KeyRecord, KeyInput } from './keys.ts';
 
 export interface KeySettings {
   /** CRM_PUBLIC_KEY */
@@ -49,7 +49,7 @@ export function settingsKeys(settings: KeySettings): readonly KeyRecord[] {
 
 interface Submitted {
   readonly origin: string;
-  readonly key: OfferedKey;
+  readonly key: KeyInput;
 }
 
 function fromVariables({ publicKey, legacyPublicKey }: KeySettings): Submitted[] {
