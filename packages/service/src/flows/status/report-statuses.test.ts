@@ -11,7 +11,7 @@ import type { Clock } from '../../clock.ts';
 import { FakeClock } from '../../fake-clock.ts';
 import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
-import type { StepName, Told } from '../../ports/journal/journal.ts';
+import type { StepName, SentStatuses } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { createStatusReports } from './report-statuses.ts';
 import type { StatusReports } from './report-statuses.ts';
@@ -32,7 +32,7 @@ interface SetUp {
   reports: StatusReports;
   logs: object[];
   steps: [string, StepName, unknown][];
-  told: Map<string, Told>;
+  told: Map<string, SentStatuses>;
   currentEpoch: { value: number };
   counted: string[];
 }
@@ -45,7 +45,7 @@ function setUp(
   const logs: object[] = [];
   const steps: SetUp['steps'] = [];
   const counted: string[] = [];
-  const told = new Map<string, Told>();
+  const told = new Map<string, SentStatuses>();
   const currentEpoch = { value: 1 };
   const log = (fields: object, message: string) => logs.push({ ...fields, message });
   const reports = createStatusReports({
@@ -55,7 +55,7 @@ function setUp(
       open() {},
       step: (id, step, recorded) => void steps.push([id, step, recorded?.detail?.['status']]),
     },
-    past: { told: async (requestId) => told.get(requestId) },
+    past: { sentStatuses: async (requestId) => told.get(requestId) },
     isCurrent: ({ epoch }) => epoch === currentEpoch.value,
     clock,
     log: { debug: log, info: log, warn: log, error: log },
@@ -352,7 +352,7 @@ describe('the Mac is answered', () => {
 });
 
 describe('after a restart', () => {
-  const known = (statuses: string[]): Told => ({ locationId: LOCATION, messageId: 'm1', statuses });
+  const known = (statuses: string[]): SentStatuses => ({ locationId: LOCATION, messageId: 'm1', statuses });
 
   it('A5 the CRM is not told again', async () => {
     const { reports, told } = setUp(() => expect.unreachable());

@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts';
 import type { Failpoint } from '../../failpoint.ts';
 import type { Logger } from '../../log.ts';
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
-import type { Journal, JournalReader, Told } from '../../ports/journal/journal.ts';
+import type { Journal, JournalReader, SentStatuses } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { RecentCache } from '../../recent-cache.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
@@ -20,7 +20,7 @@ export interface StatusReportsDeps extends StatusDeliveryDeps {
   readonly oauthReady: boolean;
   readonly journal: Journal;
   /** What earlier runs and other nodes told the CRM. */
-  readonly past: Pick<JournalReader, 'told'>;
+  readonly past: Pick<JournalReader, 'sentStatuses'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly failpoint: Failpoint | undefined;
@@ -208,7 +208,7 @@ class QueuedReports implements StatusReports {
     const { clock, otherNodes } = this.#deps;
     const settleMs = otherNodes ? SETTLE_MS.otherNodes : SETTLE_MS.earlierRun;
     const madeAt = requestTime(frame.requestId);
-    const told = await this.#told(frame.requestId);
+    const told = await this.#sentStatuses(frame.requestId);
     if (told === undefined && madeAt === undefined) return undefined;
     const statuses = told?.statuses ?? [];
     const request = newRequest(
@@ -229,9 +229,9 @@ class QueuedReports implements StatusReports {
     return request;
   }
 
-  async #told(requestId: string): Promise<Told | undefined> {
+  async #sentStatuses(requestId: string): Promise<SentStatuses | undefined> {
     try {
-      return await this.#deps.past.told(requestId);
+      return await this.#deps.past.sentStatuses(requestId);
     } catch (error) {
       // The CRM refuses a status for a message of another location, so an unavailable journal need not lose one.
       this.#deps.log.warn(

@@ -32,7 +32,7 @@ describe('the SQL journal without its database', () => {
     for (const read of [
       () => journal.list({ limit: 1 }),
       () => journal.show('one'),
-      () => journal.told('one'),
+      () => journal.sentStatuses('one'),
       () => journal.inboundId('loc', 'guid'),
     ])
       await expect(read()).rejects.toBeInstanceOf(EngineError);

@@ -186,15 +186,15 @@ class WriteBehindJournal implements SqlJournal {
 
   async locationOf(requestId: string) {
     const unwritten = this.#batch.get(requestId);
-    return unwritten?.entry?.locationId ?? (await this.told(requestId))?.locationId;
+    return unwritten?.entry?.locationId ?? (await this.sentStatuses(requestId))?.locationId;
   }
 
   inboundId(locationId: string, guid: string) {
     return this.#read(() => this.#reader.inboundId(locationId, guid));
   }
 
-  told(requestId: string) {
-    return this.#read(() => this.#reader.told(requestId));
+  sentStatuses(requestId: string) {
+    return this.#read(() => this.#reader.sentStatuses(requestId));
   }
 
   async #read<T>(query: () => Promise<T>): Promise<T> {

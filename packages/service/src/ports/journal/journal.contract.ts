@@ -204,15 +204,15 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       const one = entry();
       journal.open(one, 'accepted');
       journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
-      expect(await journal.told(one.id)).toEqual({
+      expect(await journal.sentStatuses(one.id)).toEqual({
         locationId: 'loc1',
         messageId: 'msg1',
         statuses: ['pending'],
       });
       journal.step(one.id, 'crm_told', { detail: { status: 'delivered' } });
-      expect((await journal.told(one.id))?.statuses).toEqual(['pending', 'delivered']);
+      expect((await journal.sentStatuses(one.id))?.statuses).toEqual(['pending', 'delivered']);
       expect(await journal.locationOf(one.id)).toBe('loc1');
-      expect(await journal.told('unknown')).toBeUndefined();
+      expect(await journal.sentStatuses('unknown')).toBeUndefined();
       expect(await journal.locationOf('unknown')).toBeUndefined();
     });
 

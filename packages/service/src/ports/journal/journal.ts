@@ -90,10 +90,10 @@ export interface JournalReader {
   /** Resolves with the id of the newest entry of an inbound message. */
   inboundId(locationId: string, guid: string): Promise<string | undefined>;
   /** Resolves with the statuses of a request that were sent to the CRM. */
-  told(requestId: string): Promise<Told | undefined>;
+  sentStatuses(requestId: string): Promise<SentStatuses | undefined>;
 }
 
-export interface Told {
+export interface SentStatuses {
   readonly locationId: string;
   readonly messageId: string | null;
   /** `pending`, `delivered`, `failed`, in order. */

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
-import type { MessageQuery, MessageState, MessageSummary, MessageTrail, Told } from './journal.ts';
+import type { MessageQuery, MessageState, MessageSummary, MessageTrail, SentStatuses } from './journal.ts';
 import type { WrittenStep } from './sql-write-behind.ts';
 
 type Row = Selectable<Schema['messages']>;
@@ -65,7 +65,7 @@ export function createReader(db: Database) {
       return row?.id;
     },
 
-    async told(requestId: string): Promise<Told | undefined> {
+    async sentStatuses(requestId: string): Promise<SentStatuses | undefined> {
       const row = await db
         .selectFrom('messages')
         .select(['id', 'location_id', 'message_id', 'steps'])
