@@ -17,7 +17,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { DeviceIdentity, AuthStatus } from '../../flows/enrol/authenticate-device.ts';
 import type { Logger } from '../../log.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
-import type { Claim } from '../../ports/licenses/licenses.ts';
+import type { ClaimOutcome } from '../../ports/licenses/licenses.ts';
 import type {
   DisconnectReason,
   Lease,
@@ -57,7 +57,7 @@ export interface MacEvents {
 /** Admission checks at `register`. They run again there because the license may have changed since the upgrade. */
 export interface Admission {
   confirm(device: DeviceIdentity): Promise<AuthStatus>;
-  claim(locationId: LocationId, device: DeviceIdentity): Promise<Claim>;
+  claim(locationId: LocationId, device: DeviceIdentity): Promise<ClaimOutcome>;
   introduced(device: DeviceIdentity, versions: { osVersion: string; appVersion: string }): void;
 }
 
@@ -357,7 +357,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     if (this.device.status !== 'active') this.end(...CLOSE_BY_STATUS[this.device.status]);
   }
 
-  lostLocation(why: Exclude<Claim, 'owned'>): void {
+  lostLocation(why: Exclude<ClaimOutcome, 'owned'>): void {
     this.end(
       CLOSE.foreignLocation,
       why === 'foreign'

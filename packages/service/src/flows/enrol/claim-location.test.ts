@@ -2,7 +2,7 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { describe, expect, it } from 'vitest';
 
-import type { Claim, LocationOwner } from '../../ports/licenses/licenses.ts';
+import type { ClaimOutcome, LocationOwner } from '../../ports/licenses/licenses.ts';
 import { LocationClaims } from './claim-location.ts';
 
 const loc1 = asLocationId('loc1') ?? expect.fail('not a location');
@@ -23,7 +23,7 @@ function open() {
         duringQuery();
         return found;
       },
-      async claim({ locationId, licenseId, deviceRow }): Promise<Claim> {
+      async claim({ locationId, licenseId, deviceRow }): Promise<ClaimOutcome> {
         calls.push('claim');
         const owner = owners.get(locationId);
         if (owner !== undefined && owner.licenseId !== licenseId) return 'foreign';

@@ -2,7 +2,7 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Changes } from '../../ports/changes/changes.ts';
-import type { Claim, Licenses, LocationOwner } from '../../ports/licenses/licenses.ts';
+import type { ClaimOutcome, Licenses, LocationOwner } from '../../ports/licenses/licenses.ts';
 import { Batcher } from './batcher.ts';
 
 export interface Claimant {
@@ -35,7 +35,7 @@ export class LocationClaims {
   }
 
   /** Claims the location for a license if it is free and `LOCATION_CLAIM` allows it. */
-  async claim(locationId: LocationId, { licenseId, deviceRow }: Claimant): Promise<Claim> {
+  async claim(locationId: LocationId, { licenseId, deviceRow }: Claimant): Promise<ClaimOutcome> {
     const owner = await this.#ownerOf(locationId);
     if (owner !== undefined && owner.licenseId !== licenseId) return 'foreign';
     if (owner?.deviceRow === deviceRow) return 'owned';

@@ -111,7 +111,7 @@ export type AssignOutcome =
   | InvalidChange;
 
 /** `owned`: the license owns the location. `foreign`: another license owns it. `unassigned`: the operator must assign it first. */
-export type Claim = 'owned' | 'foreign' | 'unassigned';
+export type ClaimOutcome = 'owned' | 'foreign' | 'unassigned';
 
 /**
  * Licenses, the devices that take their seats, and the locations they own.
@@ -154,7 +154,7 @@ export interface Licenses {
   claim(
     claim: { locationId: LocationId; licenseId: string; deviceRow: string },
     mode: 'first' | 'operator',
-  ): Promise<Claim>;
+  ): Promise<ClaimOutcome>;
   /** Resolves with the owners of these locations, without those that have none. */
   owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, LocationOwner>>;
   /** Assigns a location to a license, or releases it with null. */

@@ -3,7 +3,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Selectable } from 'kysely';
 
 import type { Schema } from '../../sql/schema.ts';
-import type { AssignOutcome, Claim, Location, LocationOwner } from './licenses.ts';
+import type { AssignOutcome, ClaimOutcome, Location, LocationOwner } from './licenses.ts';
 import { inChunks } from './sql-store.ts';
 import type { Queries, SqlStore } from './sql-store.ts';
 import { LOCATION_TRANSITIONS, mayBecome } from './transitions.ts';
@@ -24,7 +24,7 @@ export class SqlLocations {
     this.#store = store;
   }
 
-  async claim(request: LocationClaim, mode: 'first' | 'operator'): Promise<Claim> {
+  async claim(request: LocationClaim, mode: 'first' | 'operator'): Promise<ClaimOutcome> {
     // Most claims are for a new location, or from a Mac of the owning license. Each of these takes one statement.
     if (mode === 'first' && (await this.#claimNew(request))) return 'owned';
     if (await this.#recordDevice(request)) return 'owned';
@@ -66,7 +66,7 @@ export class SqlLocations {
   async #claimLocked(
     { locationId, licenseId, deviceRow }: LocationClaim,
     mode: 'first' | 'operator',
-  ): Promise<Claim> {
+  ): Promise<ClaimOutcome> {
     return await this.#store.change('a location cannot be claimed', async (tx) => {
       await this.#ensureRow(tx, locationId, mode);
       const row = await this.#store.lockLocation(tx, locationId);
