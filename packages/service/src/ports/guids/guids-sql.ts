@@ -6,7 +6,7 @@ import { EngineError } from '../../errors.ts';
 import type { Database, OpenDatabase } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { Schema } from '../../sql/schema.ts';
-import type { Claim, GuidKey, Guids } from './guids.ts';
+import type { GuidClaim, GuidKey, Guids } from './guids.ts';
 
 export interface SqlGuidsDeps {
   readonly database: Pick<OpenDatabase, 'db'>;
@@ -17,7 +17,7 @@ export interface SqlGuidsDeps {
 
 interface PendingClaim extends GuidKey {
   readonly epoch: number;
-  readonly resolve: (claim: Claim | Promise<Claim>) => void;
+  readonly resolve: (claim: GuidClaim | Promise<GuidClaim>) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -30,7 +30,7 @@ interface PendingMark extends GuidKey {
 
 type Queries = Database | Transaction<Schema>;
 
-const CLAIMED: Claim = { kind: 'claimed', isNew: true, uncertain: false };
+const CLAIMED: GuidClaim = { kind: 'claimed', isNew: true, uncertain: false };
 const CLAIMED_AGAIN = { kind: 'claimed', isNew: false, uncertain: false } as const;
 const PRUNE_BATCH = 5000;
 /**
@@ -69,7 +69,7 @@ class BatchedGuids implements Guids {
     this.#updates = queriesBySize((rows) => updateQuery(database.db, rows));
   }
 
-  claim({ locationId, guid }: GuidKey, epoch: number): Promise<Claim> {
+  claim({ locationId, guid }: GuidKey, epoch: number): Promise<GuidClaim> {
     return new Promise((resolve, reject) => {
       this.#claims.push({ locationId, guid, epoch, resolve, reject });
       this.#flushAt(this.#flushedAt + this.#claimDelayMs);
@@ -199,7 +199,7 @@ class BatchedGuids implements Guids {
   }
 
   /** The claim of a message that was claimed before. */
-  async #lookUp({ locationId, guid, epoch }: PendingClaim): Promise<Claim> {
+  async #lookUp({ locationId, guid, epoch }: PendingClaim): Promise<GuidClaim> {
     const row = await guarded(() =>
       this.#db
         .selectFrom('inbound_guids')
@@ -218,7 +218,7 @@ class BatchedGuids implements Guids {
     return this.#claimRejected({ locationId, guid }, epoch);
   }
 
-  async #claimRejected(key: GuidKey, epoch: number): Promise<Claim> {
+  async #claimRejected(key: GuidKey, epoch: number): Promise<GuidClaim> {
     const { numUpdatedRows } = await guarded(() =>
       this.#db
         .updateTable('inbound_guids')

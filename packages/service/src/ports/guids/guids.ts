@@ -1,5 +1,5 @@
 /** The result of a claim. */
-export type Claim =
+export type GuidClaim =
   /** This process delivers the message. `isNew`: never claimed before. `uncertain`: an earlier attempt may have reached the CRM. */
   | { readonly kind: 'claimed'; readonly isNew: boolean; readonly uncertain: boolean }
   /** The CRM has the message. */
@@ -25,7 +25,7 @@ export interface GuidKey {
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Guids {
-  claim(key: GuidKey, epoch: number): Promise<Claim>;
+  claim(key: GuidKey, epoch: number): Promise<GuidClaim>;
   takeOver(key: GuidKey, epoch: number, owner: string): Promise<boolean>;
   sent(key: GuidKey, crmMessageId: string): Promise<void>;
   /** The CRM rejected the message permanently. It can be claimed again when the Mac sends it again. */
