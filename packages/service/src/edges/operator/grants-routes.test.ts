@@ -49,7 +49,8 @@ describe('the grants of locations', () => {
       refreshToken: 'secret-refresh',
       expiresAt: Date.UTC(2026, 1, 1),
     });
-    if (grant) await grants?.note(grant, { state: 'reauth_required', lastError: '400 Invalid grant' });
+    if (grant)
+      await grants?.recordFailure(grant, { state: 'reauth_required', lastError: '400 Invalid grant' });
     const { status, text } = await call('GET', '/operator/grants');
     expect(status).toBe(200);
     expect(JSON.parse(text)).toEqual({

@@ -107,7 +107,7 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
       { event: 'grant.not_refreshed', kind: grant.kind, ownerId: grant.ownerId, reason },
       'token not refreshed, the old one is used until it expires',
     );
-    await grants.note(grant, { state: 'active', lastError: reason });
+    await grants.recordFailure(grant, { state: 'active', lastError: reason });
     return { kind: 'kept', reason };
   }
 
@@ -121,7 +121,7 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
       { event: 'grant.revoked', kind: grant.kind, ownerId: grant.ownerId, reason },
       'grant revoked, re-authorisation needed',
     );
-    await grants.note(grant, { state: 'reauth_required', lastError: reason });
+    await grants.recordFailure(grant, { state: 'reauth_required', lastError: reason });
     await deps.announce(grant.ownerId);
     return { kind: 'dead' };
   }

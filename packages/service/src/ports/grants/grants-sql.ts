@@ -115,7 +115,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       }),
     store: (grant) => guarded(() => write((queries) => store(queries, grant))),
     exclusively: (kind, ownerId, work) => guarded(() => exclusively(kind, ownerId, work)),
-    note: (grant, failure) => guarded(() => note(grant, failure)),
+    recordFailure: (grant, failure) => guarded(() => recordFailure(grant, failure)),
     list: () =>
       guarded(async () => {
         const rows = await db
@@ -193,7 +193,10 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     return opened(await read(queries, grant.kind, grant.ownerId).executeTakeFirstOrThrow());
   }
 
-  async function note(grant: GrantView, failure: { state: GrantState; lastError: string }): Promise<void> {
+  async function recordFailure(
+    grant: GrantView,
+    failure: { state: GrantState; lastError: string },
+  ): Promise<void> {
     await db
       .updateTable('oauth_grants')
       .set({ state: failure.state, last_error: failure.lastError, updated_at: clock.now() })

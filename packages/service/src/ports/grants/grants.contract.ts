@@ -97,7 +97,7 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
 
     it('O8 activates a failed grant again after a new authorisation', async () => {
       const stored = await grants.store(GRANT);
-      await grants.note(stored, { state: 'reauth_required', lastError: 'invalid_grant' });
+      await grants.recordFailure(stored, { state: 'reauth_required', lastError: 'invalid_grant' });
       expect(await find()).toMatchObject({ state: 'reauth_required', lastError: 'invalid_grant' });
       await grants.store({ ...GRANT, accessToken: 'again' });
       expect(await find()).toMatchObject({ state: 'active', lastError: null, accessToken: 'again' });
@@ -108,7 +108,7 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       await grants.exclusively(GRANT_KIND, OWNER, (_grant, commit) =>
         commit({ ...GRANT, accessToken: 'new' }),
       );
-      await grants.note(stale, { state: 'reauth_required', lastError: 'invalid_grant' });
+      await grants.recordFailure(stale, { state: 'reauth_required', lastError: 'invalid_grant' });
       expect(await find()).toMatchObject({ state: 'active', accessToken: 'new' });
     });
 

@@ -39,7 +39,7 @@ export type Commit = (tokens: Tokens) => Promise<Grant>;
  * - `store` replaces any existing grant of the owner.
  * - `exclusively` runs `work` with the stored grant under a lock that all processes on the database respect, because a refresh
  *   token works once. Committed tokens are on disk when it resolves. Resolves with undefined when there is no such grant.
- * - `note` records a failure, unless the grant was refreshed after it was read.
+ * - `recordFailure` records a failure, unless the grant was refreshed after it was read.
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Grants {
@@ -50,7 +50,7 @@ export interface Grants {
     ownerId: string,
     work: (grant: Grant, commit: Commit) => Promise<T>,
   ): Promise<T | undefined>;
-  note(grant: GrantView, failure: { state: GrantState; lastError: string }): Promise<void>;
+  recordFailure(grant: GrantView, failure: { state: GrantState; lastError: string }): Promise<void>;
   list(): Promise<GrantView[]>;
   /** Resolves with whether the grant existed. */
   remove(kind: GrantKind, ownerId: string): Promise<boolean>;
