@@ -37,7 +37,7 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
       const key = addressKey(request.ip);
       await limit(key);
       const outcome = await enrolment.activate(request.body);
-      if (outcome.kind === 'refused_key') await limits.take(WRONG, key);
+      if (outcome.kind === 'rejected_key') await limits.take(WRONG, key);
       if (outcome.kind !== 'activated') throw notActivated(outcome);
       const { deviceToken, seats, again } = outcome;
       return reply

@@ -21,7 +21,7 @@ export type Enrolled =
     }
   | { readonly kind: 'invalid'; readonly fault: string }
   /** Mistyped, unknown or revoked. The caller cannot tell which. */
-  | { readonly kind: 'refused_key' }
+  | { readonly kind: 'rejected_key' }
   | Extract<Activation, { kind: 'suspended' | 'device_revoked' | 'exhausted' }>;
 
 /** Activates devices (M7): a license key and a stable device id take one seat. The device token is returned once. */
@@ -36,14 +36,14 @@ export class Enrolment {
     const request = readRequest(body);
     if (typeof request === 'string') return { kind: 'invalid', fault: request };
     const key = readLicenseKey(request.licenseKey);
-    if (key === undefined) return { kind: 'refused_key' };
+    if (key === undefined) return { kind: 'rejected_key' };
     const deviceToken = newDeviceToken();
     const outcome = await this.#deps.licenses.activate({
       ...request.device,
       keyHash: hashSecret(key),
       tokenHash: hashSecret(deviceToken),
     });
-    if (outcome.kind === 'unknown_key') return { kind: 'refused_key' };
+    if (outcome.kind === 'unknown_key') return { kind: 'rejected_key' };
     if (outcome.kind !== 'activated') return outcome;
     const { deviceRow, licenseId, again, seats } = outcome;
     // A socket with the previous token must be closed. A new device has none.
