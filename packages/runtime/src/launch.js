@@ -10,6 +10,11 @@ import { chooseNode, minimumNode, nodePackage, usesMusl } from './choose-node.js
 /** The node_modules folder of the checkout. An installed package has none at this place. */
 const MODULES = new URL('../../../node_modules/', import.meta.url);
 
+/** The exit code of the dynamic loader, after it named the missing library. */
+const LOADER_FAILED = 127;
+const LIBRARY_MISSING =
+  'The Node that npm ci installed lacks a system library. On Debian or Ubuntu: apt-get install libatomic1. Or install a newer Node.';
+
 /**
  * Runs `entry` with `args` on the Node that `chooseNode` selects, and exits as that process exits. Exits with 3 when there
  * is no Node that can run it.
@@ -49,6 +54,8 @@ export function launch(entry, args) {
     process.exit(70);
   });
   child.on('exit', (code, signal) => {
+    if (code === LOADER_FAILED && choice.path !== process.execPath)
+      process.stderr.write(`${LIBRARY_MISSING}\n`);
     if (signal === null) process.exit(code ?? 70);
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
