@@ -6,6 +6,7 @@ import { CODES } from '@footbridge/protocol/codes';
 import type { Channel } from '@footbridge/protocol/codes';
 
 import { configurationPage, envExample } from '../packages/service/src/config/documents.ts';
+import { operatePage } from './log-events.ts';
 import { clausesJson } from './numbered-rules.ts';
 import { noticesPage } from './third-party-notices.ts';
 
@@ -38,6 +39,7 @@ const DOCUMENTS: Record<string, (root: string) => string> = {
   '.env.example': envExample,
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
+  'docs/operate.md': operatePage,
   'tests/contract/clauses.json': clausesJson,
   'THIRD-PARTY-NOTICES': noticesPage,
 };

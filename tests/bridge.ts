@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { createBridge } from '../packages/service/src/bridge.ts';
-import type { Bridge } from '../packages/service/src/bridge.ts';
+import { createBridge } from '../packages/service/src/bridge/bridge.ts';
+import type { Bridge } from '../packages/service/src/bridge/bridge.ts';
 import { systemClock } from '../packages/service/src/clock.ts';
 import type { Clock } from '../packages/service/src/clock.ts';
 import { loadConfig } from '../packages/service/src/config/config.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
-import { createBridge } from '../../packages/service/src/bridge.ts';
-import type { Bridge } from '../../packages/service/src/bridge.ts';
+import { createBridge } from '../../packages/service/src/bridge/bridge.ts';
+import type { Bridge } from '../../packages/service/src/bridge/bridge.ts';
 import { loadConfig } from '../../packages/service/src/config/config.ts';
 import { createLogger } from '../../packages/service/src/log.ts';
 import { startReports } from './reports.ts';

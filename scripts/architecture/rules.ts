@@ -22,7 +22,7 @@ const FOUNDATION = [
 
 const SERVICE: readonly Part[] = [
   { name: 'main', files: /^main\.ts$/, mayImport: ['bridge', 'config', 'log', 'errors'] },
-  { name: 'bridge', files: /^bridge(-[a-z]+)*\.ts$/, mayImport: ['*'] },
+  { name: 'bridge', files: /^bridge\//, mayImport: ['*'] },
   { name: 'config', files: /^config\//, mayImport: ['errors'] },
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
   { name: 'log', files: /^log\.ts$/, mayImport: [] },

@@ -44,7 +44,7 @@ describe('a broken rule is seen', () => {
     ['the log imports something of ours', 'service/src/log.ts', './errors.ts'],
     ['config imports an edge', 'service/src/config/broken.ts', '../edges/http/listener.ts'],
     ['main imports an edge', 'service/src/main.ts', './edges/http/listener.ts'],
-    ['a part imports main', 'service/src/bridge.ts', './main.ts'],
+    ['a part imports main', 'service/src/bridge/bridge.ts', '../main.ts'],
     ['a file is outside the table', 'service/src/utils/broken.ts', '../errors.ts'],
     ['an agent edge imports another edge', 'agent/src/edges/broken.ts', './scratch.ts'],
     ['an agent edge names an engine', 'agent/src/edges/broken.ts', '../ports/journal/journal-sqlite.ts'],

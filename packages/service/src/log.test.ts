@@ -11,14 +11,21 @@ function lines(): { log: ReturnType<typeof createLogger>; read: () => Record<str
 
 it('writes one JSON object a line, with a time and a level in words', () => {
   const { log, read } = lines();
-  log.info({ requestId: 'r1' }, 'hello');
-  expect(read()).toEqual([{ level: 'info', time: expect.any(String), requestId: 'r1', msg: 'hello' }]);
+  log.info({ event: 'test.hello', requestId: 'r1' }, 'hello');
+  expect(read()).toEqual([
+    { level: 'info', time: expect.any(String), event: 'test.hello', requestId: 'r1', msg: 'hello' },
+  ]);
 });
 
 it('hides what should never have been passed', () => {
   const { log, read } = lines();
   log.warn(
-    { token: 'canary', call: { authorization: 'Bearer canary', phone: '+15550100' }, text: 'canary' },
+    {
+      event: 'test.leak',
+      token: 'canary',
+      call: { authorization: 'Bearer canary', phone: '+15550100' },
+      text: 'canary',
+    },
     'oops',
   );
   expect(JSON.stringify(read())).not.toMatch(/canary|5550100/);
@@ -27,7 +34,7 @@ it('hides what should never have been passed', () => {
 it('describes an error and its causes, without a stack where a code says what happened', () => {
   const { log, read } = lines();
   const inner = Object.assign(new Error('inner'), { code: 'ECONNREFUSED' });
-  log.error({ err: new EngineError('redis', 'outer', inner) }, 'failed');
+  log.error({ event: 'test.failed', err: new EngineError('redis', 'outer', inner) }, 'failed');
   const [{ err }] = read() as [{ err: object }];
   expect(err).toEqual({
     name: 'EngineError',
@@ -38,7 +45,7 @@ it('describes an error and its causes, without a stack where a code says what ha
 
 it('shows the stack frames of an unexpected error, without its message or the path of the installation', () => {
   const { log, read } = lines();
-  log.error({ err: new TypeError('first line\nsecond line') }, 'failed');
+  log.error({ event: 'test.failed', err: new TypeError('first line\nsecond line') }, 'failed');
   const [{ err }] = read() as [{ err: { stack: string[] } }];
   expect(err.stack[0]).toMatch(/log\.test\.ts:\d+:\d+/);
   expect(err.stack.length).toBeLessThanOrEqual(8);

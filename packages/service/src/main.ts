@@ -1,4 +1,4 @@
-import { createBridge } from './bridge.ts';
+import { createBridge } from './bridge/bridge.ts';
 import { loadConfig } from './config/config.ts';
 import type { LoadedConfig } from './config/config.ts';
 import { StartError } from './errors.ts';
@@ -19,7 +19,7 @@ function configure(): LoadedConfig {
   try {
     process.loadEnvFile();
   } catch {
-    // A file named .env is a convenience; without one the environment alone counts.
+    // The file .env is optional.
   }
   try {
     return loadConfig(process.env);
@@ -30,11 +30,11 @@ function configure(): LoadedConfig {
 
 const { config, warnings, summary } = configure();
 const log = createLogger(config.logLevel);
-log.info({ settings: summary }, 'starting');
-for (const warning of warnings) log.warn({}, warning);
+log.info({ event: 'service.starting', settings: summary }, 'starting');
+for (const warning of warnings) log.warn({ event: 'service.setting_warning' }, warning);
 
 const bridge = await createBridge(config, { log }).catch(fail);
-log.info({ url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
+log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
 process.send?.('ready');
 
 let stopping = false;
@@ -44,22 +44,22 @@ function stop(signal: string): void {
     return;
   }
   stopping = true;
-  log.info({ signal }, 'stopping');
+  log.info({ event: 'service.stopping', signal }, 'stopping');
   setTimeout(() => {
     log.error({ event: 'service.stop_timed_out', withinMs: bridge.closeWithinMs }, 'drain timed out');
     process.exit(STOP_TIMED_OUT);
   }, bridge.closeWithinMs).unref();
   void bridge.close().then(() => {
-    log.info({}, 'stopped');
+    log.info({ event: 'service.stopped' }, 'stopped');
     process.exitCode = 0;
   });
 }
 process.on('SIGTERM', () => stop('SIGTERM'));
 process.on('SIGINT', () => stop('SIGINT'));
 
-// Nothing may get here. If something does, the state is unknown: say so and let the supervisor start anew; the Macs keep what was not acknowledged.
-for (const event of ['uncaughtException', 'unhandledRejection'] as const)
-  process.on(event, (error: unknown) => {
-    log.error({ err: error, event }, 'bug: please report this line');
+// An unexpected error leaves the state unknown: log it and exit, so that the supervisor restarts the service. Macs resend what was not acknowledged.
+for (const source of ['uncaughtException', 'unhandledRejection'] as const)
+  process.on(source, (error: unknown) => {
+    log.error({ event: 'service.bug', source, err: error }, 'bug: please report this line');
     setTimeout(() => process.exit(BUG), 100);
   });

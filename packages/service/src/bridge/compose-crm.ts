@@ -1,42 +1,42 @@
 import type { FastifyInstance } from 'fastify';
 
-import type { Ground } from './bridge.ts';
-import type { AssetSide } from './bridge-assets.ts';
-import { pruneHourly } from './bridge-pruning.ts';
-import { createContactCalls } from './edges/crm/contact-calls.ts';
-import { createCrmClient } from './edges/crm/crm-client.ts';
-import { createInboundCalls } from './edges/crm/inbound-calls.ts';
-import { createStatusCalls } from './edges/crm/status-calls.ts';
-import { createTokenEndpoint } from './edges/crm/token-endpoint.ts';
-import { createTransport } from './edges/crm/transport.ts';
-import { createUploadCalls } from './edges/crm/upload-calls.ts';
-import { oauthRoutes } from './edges/http/oauth-routes.ts';
-import type { GatewayDeps } from './edges/mac/mac-gateway.ts';
-import { eventsRoutes } from './edges/operator/events-routes.ts';
-import { grantsRoutes } from './edges/operator/grants-routes.ts';
-import { messagesRoutes } from './edges/operator/messages-routes.ts';
-import type { Failpoint } from './failpoint.ts';
-import { createPrepareAttachments } from './flows/assets/prepare-attachments.ts';
-import { createLookUpPhone } from './flows/contacts/look-up-phone.ts';
-import type { OverviewDeps } from './flows/enrol/overview.ts';
-import { createInbound } from './flows/inbound/deliver-inbound.ts';
-import { grantStates } from './flows/oauth/grant-states.ts';
-import { createPrivateTokens } from './flows/oauth/private-tokens.ts';
-import { createTokens } from './flows/oauth/tokens.ts';
-import { createStatusReports } from './flows/status/report-statuses.ts';
-import type { StatusReports } from './flows/status/report-statuses.ts';
-import type { OutboundDeps } from './flows/outbound/receive-webhook.ts';
-import type { Audit } from './ports/audit/audit.ts';
-import type { Changes } from './ports/changes/changes.ts';
-import { createSqlGrants } from './ports/grants/grants-sql.ts';
-import { createVault } from './ports/grants/vault.ts';
-import { createSqlGuids } from './ports/guids/guids-sql.ts';
-import type { SqlJournal } from './ports/journal/journal-sql.ts';
-import type { Licenses } from './ports/licenses/licenses.ts';
-import type { Limits } from './ports/limits/limits.ts';
-import type { Lease, Switchboard } from './ports/switchboard/switchboard.ts';
-import { openDatabase } from './sql/open-database.ts';
-import type { OpenDatabase } from './sql/open-database.ts';
+import type { BridgeContext } from './context.ts';
+import type { AssetSide } from './compose-assets.ts';
+import { pruneHourly } from './prune-hourly.ts';
+import { createContactCalls } from '../edges/crm/contact-calls.ts';
+import { createCrmClient } from '../edges/crm/crm-client.ts';
+import { createInboundCalls } from '../edges/crm/inbound-calls.ts';
+import { createStatusCalls } from '../edges/crm/status-calls.ts';
+import { createTokenEndpoint } from '../edges/crm/token-endpoint.ts';
+import { createTransport } from '../edges/crm/transport.ts';
+import { createUploadCalls } from '../edges/crm/upload-calls.ts';
+import { oauthRoutes } from '../edges/http/oauth-routes.ts';
+import type { GatewayDeps } from '../edges/mac/mac-gateway.ts';
+import { eventsRoutes } from '../edges/operator/events-routes.ts';
+import { grantsRoutes } from '../edges/operator/grants-routes.ts';
+import { messagesRoutes } from '../edges/operator/messages-routes.ts';
+import type { Failpoint } from '../failpoint.ts';
+import { createPrepareAttachments } from '../flows/assets/prepare-attachments.ts';
+import { createLookUpPhone } from '../flows/contacts/look-up-phone.ts';
+import type { OverviewDeps } from '../flows/enrol/overview.ts';
+import { createInbound } from '../flows/inbound/deliver-inbound.ts';
+import { grantStates } from '../flows/oauth/grant-states.ts';
+import { createPrivateTokens } from '../flows/oauth/private-tokens.ts';
+import { createTokens } from '../flows/oauth/tokens.ts';
+import { createStatusReports } from '../flows/status/report-statuses.ts';
+import type { StatusReports } from '../flows/status/report-statuses.ts';
+import type { OutboundDeps } from '../flows/outbound/receive-webhook.ts';
+import type { Audit } from '../ports/audit/audit.ts';
+import type { Changes } from '../ports/changes/changes.ts';
+import { createSqlGrants } from '../ports/grants/grants-sql.ts';
+import { createVault } from '../ports/grants/vault.ts';
+import { createSqlGuids } from '../ports/guids/guids-sql.ts';
+import type { SqlJournal } from '../ports/journal/journal-sql.ts';
+import type { Licenses } from '../ports/licenses/licenses.ts';
+import type { Limits } from '../ports/limits/limits.ts';
+import type { Lease, Switchboard } from '../ports/switchboard/switchboard.ts';
+import { openDatabase } from '../sql/open-database.ts';
+import type { OpenDatabase } from '../sql/open-database.ts';
 
 export interface CrmDeps {
   readonly database: OpenDatabase;
@@ -62,8 +62,8 @@ export interface CrmSide {
 const DAY_MS = 86_400_000;
 
 /** Tokens, calls to the CRM, and the flows that use them. */
-export async function composeCrm(ground: Ground, deps: CrmDeps): Promise<CrmSide> {
-  const { config, log, clock, life, metrics } = ground;
+export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise<CrmSide> {
+  const { config, log, clock, life, metrics } = context;
   const { changes, journal, switchboard, failpoint, licenses } = deps;
   const transport = createTransport({ clock, proxies: config.proxies });
   life.add('calls to the CRM', () => transport.close());
@@ -73,7 +73,7 @@ export async function composeCrm(ground: Ground, deps: CrmDeps): Promise<CrmSide
   const grants =
     keys.length === 0
       ? undefined
-      : createSqlGrants({ database: await grantDatabase(ground, deps), clock, vault: createVault(keys) });
+      : createSqlGrants({ database: await grantDatabase(context, deps), clock, vault: createVault(keys) });
   const tokens = createTokens({
     oauth:
       config.oauth.state === 'ready' && grants !== undefined
@@ -128,7 +128,7 @@ export async function composeCrm(ground: Ground, deps: CrmDeps): Promise<CrmSide
   });
   life.add('statuses', () => statuses.close());
 
-  const guids = createSqlGuids({ database: deps.database, clock, owner: ground.node });
+  const guids = createSqlGuids({ database: deps.database, clock, owner: context.node });
   const inbound = createInbound({
     ...common,
     guids,
@@ -151,7 +151,7 @@ export async function composeCrm(ground: Ground, deps: CrmDeps): Promise<CrmSide
   const kept = config.retentionDays * DAY_MS;
   life.add(
     'pruning',
-    pruneHourly(ground, 'journal.prune_failed', () => Promise.all([journal.prune(kept), guids.prune(kept)])),
+    pruneHourly(context, 'journal.prune_failed', () => Promise.all([journal.prune(kept), guids.prune(kept)])),
   );
 
   return {
@@ -184,7 +184,10 @@ export async function composeCrm(ground: Ground, deps: CrmDeps): Promise<CrmSide
 }
 
 /** CRM_OAUTH_DATABASE_URL may name a separate database. */
-async function grantDatabase({ config, log, life }: Ground, { database }: CrmDeps): Promise<OpenDatabase> {
+async function grantDatabase(
+  { config, log, life }: BridgeContext,
+  { database }: CrmDeps,
+): Promise<OpenDatabase> {
   if (config.oauth.state !== 'ready' || config.oauth.database === config.database) return database;
   const own = await openDatabase(config.oauth.database, (error) =>
     log.warn({ event: 'token.database_connection_lost', err: error }, 'token database connection lost'),

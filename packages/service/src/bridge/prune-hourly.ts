@@ -1,11 +1,11 @@
-import type { Ground } from './bridge.ts';
-import { every } from './clock.ts';
+import type { BridgeContext } from './context.ts';
+import { every } from '../clock.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** Runs `prune` every hour until the returned function is called. A failure is logged as `event`. */
 export function pruneHourly(
-  { clock, log }: Pick<Ground, 'clock' | 'log'>,
+  { clock, log }: Pick<BridgeContext, 'clock' | 'log'>,
   event: string,
   prune: () => Promise<unknown>,
 ): () => void {

@@ -4,20 +4,20 @@ import { Converter } from '@footbridge/media/converter';
 import { hasHeicDecoder } from '@footbridge/media/heic-decoder';
 import type { FastifyInstance } from 'fastify';
 
-import type { Ground } from './bridge.ts';
-import { pruneHourly } from './bridge-pruning.ts';
-import type { Config } from './config/config.ts';
-import { assetRoutes } from './edges/http/asset-routes.ts';
-import { createAssetConverter } from './edges/media/asset-converter.ts';
-import { assetsRoutes } from './edges/operator/assets-routes.ts';
-import { pruneAssets } from './flows/assets/prune-assets.ts';
-import { createUploads } from './flows/assets/take-upload.ts';
-import type { Upload, UploadOutcome } from './flows/assets/take-upload.ts';
-import type { AssetIndex } from './ports/asset-index/asset-index.ts';
-import { createSqlAssetIndex } from './ports/asset-index/asset-index-sql.ts';
-import type { Assets } from './ports/assets/assets.ts';
-import { openDiskAssets } from './ports/assets/assets-disk.ts';
-import type { OpenDatabase } from './sql/open-database.ts';
+import type { BridgeContext } from './context.ts';
+import { pruneHourly } from './prune-hourly.ts';
+import type { Config } from '../config/config.ts';
+import { assetRoutes } from '../edges/http/asset-routes.ts';
+import { createAssetConverter } from '../edges/media/asset-converter.ts';
+import { assetsRoutes } from '../edges/operator/assets-routes.ts';
+import { pruneAssets } from '../flows/assets/prune-assets.ts';
+import { createUploads } from '../flows/assets/take-upload.ts';
+import type { Upload, UploadOutcome } from '../flows/assets/take-upload.ts';
+import type { AssetIndex } from '../ports/asset-index/asset-index.ts';
+import { createSqlAssetIndex } from '../ports/asset-index/asset-index-sql.ts';
+import type { Assets } from '../ports/assets/assets.ts';
+import { openDiskAssets } from '../ports/assets/assets-disk.ts';
+import type { OpenDatabase } from '../sql/open-database.ts';
 
 export interface AssetSide {
   readonly assets: Assets;
@@ -29,7 +29,7 @@ export interface AssetSide {
 
 /** Attachments: storage, index, conversion and the routes that serve them. */
 export async function composeAssets(
-  { config, log, clock, life }: Ground,
+  { config, log, clock, life }: BridgeContext,
   database: OpenDatabase,
   baseUrl: () => string,
 ): Promise<AssetSide> {
@@ -67,6 +67,6 @@ export async function composeAssets(
 
 async function openAssets(choice: Config['assets']): Promise<Assets> {
   if (choice.engine === 'disk') return openDiskAssets({ directory: choice.folder });
-  const { openS3Assets } = await import('./ports/assets/assets-s3.ts');
+  const { openS3Assets } = await import('../ports/assets/assets-s3.ts');
   return openS3Assets(choice);
 }

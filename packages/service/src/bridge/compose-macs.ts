@@ -1,32 +1,32 @@
 import type { FastifyInstance } from 'fastify';
 
-import type { Ground } from './bridge.ts';
-import { addressKey } from './edges/http/client-address.ts';
-import type { UpgradeRoute } from './edges/http/listener.ts';
-import { rejectUpgrade } from './edges/http/reject-upgrade.ts';
-import { assetUploadRoutes } from './edges/mac/asset-routes.ts';
-import type { AssetUploadDeps } from './edges/mac/asset-routes.ts';
-import { enrolmentRoutes } from './edges/mac/enrolment-routes.ts';
-import { createMacGateway } from './edges/mac/mac-gateway.ts';
-import type { GatewayDeps } from './edges/mac/mac-gateway.ts';
-import { devicesRoutes } from './edges/operator/devices-routes.ts';
-import { licensesRoutes } from './edges/operator/licenses-routes.ts';
-import { locationsRoutes } from './edges/operator/locations-routes.ts';
-import { Enrolment } from './flows/enrol/activate-device.ts';
-import { LocationClaims } from './flows/enrol/claim-location.ts';
-import { LastSeen } from './flows/enrol/last-seen.ts';
-import { LicenseAdmin } from './flows/enrol/manage-licenses.ts';
-import { Overview } from './flows/enrol/overview.ts';
-import type { OverviewDeps } from './flows/enrol/overview.ts';
-import { DeviceAuth } from './flows/enrol/authenticate-device.ts';
-import type { Audit } from './ports/audit/audit.ts';
-import type { Changes } from './ports/changes/changes.ts';
-import type { Journal } from './ports/journal/journal.ts';
-import type { Licenses } from './ports/licenses/licenses.ts';
-import type { Limits } from './ports/limits/limits.ts';
-import type { Switchboard } from './ports/switchboard/switchboard.ts';
+import type { BridgeContext } from './context.ts';
+import { addressKey } from '../edges/http/client-address.ts';
+import type { UpgradeRoute } from '../edges/http/listener.ts';
+import { rejectUpgrade } from '../edges/http/reject-upgrade.ts';
+import { assetUploadRoutes } from '../edges/mac/asset-routes.ts';
+import type { AssetUploadDeps } from '../edges/mac/asset-routes.ts';
+import { enrolmentRoutes } from '../edges/mac/enrolment-routes.ts';
+import { createMacGateway } from '../edges/mac/mac-gateway.ts';
+import type { GatewayDeps } from '../edges/mac/mac-gateway.ts';
+import { devicesRoutes } from '../edges/operator/devices-routes.ts';
+import { licensesRoutes } from '../edges/operator/licenses-routes.ts';
+import { locationsRoutes } from '../edges/operator/locations-routes.ts';
+import { Enrolment } from '../flows/enrol/activate-device.ts';
+import { LocationClaims } from '../flows/enrol/claim-location.ts';
+import { LastSeen } from '../flows/enrol/last-seen.ts';
+import { LicenseAdmin } from '../flows/enrol/manage-licenses.ts';
+import { Overview } from '../flows/enrol/overview.ts';
+import type { OverviewDeps } from '../flows/enrol/overview.ts';
+import { DeviceAuth } from '../flows/enrol/authenticate-device.ts';
+import type { Audit } from '../ports/audit/audit.ts';
+import type { Changes } from '../ports/changes/changes.ts';
+import type { Journal } from '../ports/journal/journal.ts';
+import type { Licenses } from '../ports/licenses/licenses.ts';
+import type { Limits } from '../ports/limits/limits.ts';
+import type { Switchboard } from '../ports/switchboard/switchboard.ts';
 
-export interface MacsNeeds {
+export interface MacsDeps {
   readonly licenses: Licenses;
   readonly switchboard: Switchboard;
   readonly changes: Changes;
@@ -45,8 +45,8 @@ export interface Macs {
 }
 
 /** Licenses, devices, locations and the sockets of the Macs. */
-export function composeMacs({ config, log, clock, life, metrics }: Ground, needs: MacsNeeds): Macs {
-  const { licenses, switchboard, changes, limits, journal, audit, takeUpload, crm } = needs;
+export function composeMacs({ config, log, clock, life, metrics }: BridgeContext, deps: MacsDeps): Macs {
+  const { licenses, switchboard, changes, limits, journal, audit, takeUpload, crm } = deps;
   const deviceAuth = new DeviceAuth({ licenses, changes, clock, log });
   life.add('device authentication', () => deviceAuth.close());
   const claims = new LocationClaims({ licenses, changes, mode: config.macs.locationClaim });
@@ -82,8 +82,8 @@ export function composeMacs({ config, log, clock, life, metrics }: Ground, needs
       locationContended(locationId, deviceId, waitSec) {
         metrics.contended();
         log.warn(
-          { locationId, deviceId, waitSec },
-          'several Macs fight for one location; the newest has to wait',
+          { event: 'location.contended', locationId, deviceId, waitSec },
+          'several Macs claim one location, the newest has to wait',
         );
       },
       frameIgnored: (reason) => metrics.frameIgnored(reason),

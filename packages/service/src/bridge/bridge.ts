@@ -1,40 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 
-import { composeAssets } from './bridge-assets.ts';
-import { composeCluster } from './bridge-cluster.ts';
-import { composeCrm } from './bridge-crm.ts';
-import { composeMacs } from './bridge-macs.ts';
-import { sleep, systemClock } from './clock.ts';
-import type { Clock } from './clock.ts';
-import type { Config } from './config/config.ts';
-import { trusts } from './edges/http/client-address.ts';
-import { deprecatedRoutes } from './edges/http/deprecated-routes.ts';
-import { HARDENING } from './edges/http/hardened-server.ts';
-import { healthRoutes } from './edges/http/health-routes.ts';
-import { startListener } from './edges/http/listener.ts';
-import type { Listener } from './edges/http/listener.ts';
-import { webhookRoute } from './edges/http/webhook-route.ts';
-import { keyRoutes } from './edges/operator/keys-routes.ts';
-import { requireOperator } from './edges/operator/operator-auth.ts';
-import { probeRoutes } from './edges/operator/probe-routes.ts';
-import { createFailpoint } from './failpoint.ts';
-import { receiveWebhook } from './flows/outbound/receive-webhook.ts';
-import { Lifecycle } from './lifecycle.ts';
-import type { Logger } from './log.ts';
-import { createMetrics } from './metrics.ts';
-import { operatorToken } from './operator-token.ts';
-import { asyncApiDocument } from './asyncapi/asyncapi-document.ts';
-import { openApiDocument } from './openapi/openapi-document.ts';
-import { createSqlAudit } from './ports/audit/audit-sql.ts';
-import { createSqlJournal } from './ports/journal/journal-sql.ts';
-import { openKeyRing } from './ports/keys/key-ring.ts';
-import { openCrmKeys } from './ports/keys/keys-sql.ts';
-import { settingsKeys } from './ports/keys/settings-keys.ts';
-import { createSqlLicenses } from './ports/licenses/licenses-sql.ts';
-import { createMemoryLimits } from './ports/limits/limits-memory.ts';
-import { sodium } from './sodium.ts';
-import { openDatabase } from './sql/open-database.ts';
+import { sleep, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import { trusts } from '../edges/http/client-address.ts';
+import { deprecatedRoutes } from '../edges/http/deprecated-routes.ts';
+import { HARDENING } from '../edges/http/hardened-server.ts';
+import { healthRoutes } from '../edges/http/health-routes.ts';
+import { startListener } from '../edges/http/listener.ts';
+import type { Listener } from '../edges/http/listener.ts';
+import { webhookRoute } from '../edges/http/webhook-route.ts';
+import { keyRoutes } from '../edges/operator/keys-routes.ts';
+import { requireOperator } from '../edges/operator/operator-auth.ts';
+import { probeRoutes } from '../edges/operator/probe-routes.ts';
+import { createFailpoint } from '../failpoint.ts';
+import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
+import { Lifecycle } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import { createMetrics } from '../metrics.ts';
+import { operatorToken } from '../operator-token.ts';
+import { asyncApiDocument } from '../asyncapi/asyncapi-document.ts';
+import { openApiDocument } from '../openapi/openapi-document.ts';
+import { createSqlAudit } from '../ports/audit/audit-sql.ts';
+import { createSqlJournal } from '../ports/journal/journal-sql.ts';
+import { openKeyRing } from '../ports/keys/key-ring.ts';
+import { openCrmKeys } from '../ports/keys/keys-sql.ts';
+import { settingsKeys } from '../ports/keys/settings-keys.ts';
+import { createSqlLicenses } from '../ports/licenses/licenses-sql.ts';
+import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
+import { sodium } from '../sodium.ts';
+import { openDatabase } from '../sql/open-database.ts';
+import { composeAssets } from './compose-assets.ts';
+import { composeCluster } from './compose-cluster.ts';
+import { composeCrm } from './compose-crm.ts';
+import { composeMacs } from './compose-macs.ts';
+import type { BridgeContext } from './context.ts';
 
 export interface Bridge {
   readonly url: string;
@@ -50,27 +51,18 @@ export interface Overrides {
   readonly clock?: Clock;
 }
 
-/** What every part of the composition may need. Only the bridge holds all of it: parts receive what they use. */
-export interface Ground {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly life: Lifecycle;
-  readonly metrics: ReturnType<typeof createMetrics>;
-  /** This process, under another name after every start. */
-  readonly node: string;
-}
-
-const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 const MACS_DRAIN_MS = 5000;
-/** Responses under way get this long after the grace period of idle connections. */
+/** Responses in flight get this long after the grace period of idle connections. */
 const RESPONSES_MS = 2000;
 const ENGINES_MS = 1000;
 const UPLOADS = '/mac/assets';
 
-/** The composition root: the one place that names engines and knows who needs whom. */
+/** The composition root: the only place that names engines and wires the parts together. */
 export async function createBridge(config: Config, { log, clock = systemClock }: Overrides): Promise<Bridge> {
-  const life = new Lifecycle((name, error) => log.error({ part: name, err: error }, 'closing failed'));
+  const life = new Lifecycle((name, error) =>
+    log.error({ event: 'service.close_failed', part: name, err: error }, 'part not closed'),
+  );
   try {
     return await compose({ config, log, clock, life, metrics: createMetrics(), node: randomUUID() });
   } catch (error) {
@@ -79,23 +71,26 @@ export async function createBridge(config: Config, { log, clock = systemClock }:
   }
 }
 
-/** Opened from the ground up, closed from the top down: listeners, Macs, calls under way, switchboard, Redis, SQL. */
-async function compose(ground: Ground): Promise<Bridge> {
-  const { config, log, clock, life, metrics } = ground;
+/** Opens the parts in order of dependency. They close in reverse: listeners, Macs, calls in flight, switchboard, Redis, SQL. */
+async function compose(context: BridgeContext): Promise<Bridge> {
+  const { config, log, clock, life, metrics } = context;
   const failpoint = createFailpoint(config.failpoints);
   const token = operatorToken(config.operatorToken, config.dataDir);
-  if (token.made) log.info({ file: 'DATA_DIR/operator-token' }, 'operator token made');
+  if (token.made)
+    log.info({ event: 'operator.token_created', file: 'DATA_DIR/operator-token' }, 'operator token created');
 
-  const database = await openDatabase(config.database, (part, error) =>
-    log.warn({ event: `sql.${part}_failed`, err: error }, `database ${part} failed`),
-  );
+  const database = await openDatabase(config.database, (part, error) => {
+    if (part === 'checkpoint')
+      log.warn({ event: 'sql.checkpoint_failed', err: error }, 'WAL checkpoint failed');
+    else log.warn({ event: 'sql.connection_lost', err: error }, 'database connection lost');
+  });
   life.add('database', () => database.close());
   const audit = createSqlAudit({ db: database.db, clock });
   const licenses = createSqlLicenses({ database, clock, failpoint });
   const journal = createSqlJournal({ database, clock, log });
   life.add('journal', () => journal.close());
 
-  const cluster = await composeCluster(ground, database);
+  const cluster = await composeCluster(context, database);
   const { switchboard, changes, limits } = cluster;
 
   const keys = openCrmKeys(database.db, () => clock.now());
@@ -117,12 +112,15 @@ async function compose(ground: Ground): Promise<Bridge> {
       'libsodium cannot be loaded on this platform; signatures are verified by OpenSSL at twice the cost',
     );
   if (ring.size === 0)
-    log.warn({}, 'no CRM key is trusted: every webhook will get 401; add one with footbridge keys add');
+    log.warn(
+      { event: 'keys.none_trusted' },
+      'no CRM key is trusted, so every webhook gets 401; add a key with footbridge keys add',
+    );
 
-  // The address is known once the listener is up; nothing is uploaded before.
+  // The URL is known once the listener is up; there are no uploads before that.
   const address = { url: config.listeners.baseUrl ?? '' };
-  const files = await composeAssets(ground, database, () => address.url);
-  const crm = await composeCrm(ground, {
+  const files = await composeAssets(context, database, () => address.url);
+  const crm = await composeCrm(context, {
     database,
     changes,
     journal,
@@ -133,7 +131,7 @@ async function compose(ground: Ground): Promise<Bridge> {
     files,
     failpoint,
   });
-  const macs = composeMacs(ground, {
+  const macs = composeMacs(context, {
     licenses,
     switchboard,
     changes,
@@ -163,7 +161,7 @@ async function compose(ground: Ground): Promise<Bridge> {
   const requests = { idleMs: drainGraceMs, withinMs: drainGraceMs + RESPONSES_MS };
   let draining = false;
   const store = { name: 'store', check: () => database.ping() };
-  // Closed after the public one: /readyz and /metrics tell of the draining.
+  // Closed after the public listener, so that /readyz and /metrics show the drain.
   let operatorListener: Listener | undefined;
   life.add('operator listener', () => operatorListener?.close({ idleMs: 0, withinMs: RESPONSES_MS }));
   const publicListener = await startListener(

@@ -1,0 +1,71 @@
+import type { BridgeContext } from './context.ts';
+import type { Changes } from '../ports/changes/changes.ts';
+import { createMemoryChanges } from '../ports/changes/changes-memory.ts';
+import type { HealthCheck } from '../ports/health/health-checks.ts';
+import type { Limits } from '../ports/limits/limits.ts';
+import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
+import type { Switchboard } from '../ports/switchboard/switchboard.ts';
+import { createMemorySwitchboard } from '../ports/switchboard/switchboard-memory.ts';
+import type { Logger } from '../log.ts';
+import type { OpenDatabase } from '../sql/open-database.ts';
+import { sharedSecret } from '../sql/shared-secret.ts';
+
+export interface Cluster {
+  readonly switchboard: Switchboard;
+  readonly changes: Changes;
+  readonly limits: Limits;
+  readonly checks: readonly HealthCheck[];
+}
+
+type RedisChoice = Extract<BridgeContext['config']['cluster'], { engine: 'redis' }>;
+
+/** The state that nodes share: in memory for one node, in Redis and PostgreSQL for several. */
+export function composeCluster(context: BridgeContext, database: OpenDatabase): Cluster | Promise<Cluster> {
+  const { cluster } = context.config;
+  return cluster.engine === 'memory' ? oneNode(context) : severalNodes(context, database, cluster);
+}
+
+function oneNode({ log, clock, life, node }: BridgeContext): Cluster {
+  const limits = createMemoryLimits(clock);
+  const changes = createMemoryChanges(log);
+  const switchboard = createMemorySwitchboard({ clock, node });
+  life.add('limits', () => limits.close());
+  life.add('changes', () => changes.close());
+  life.add('switchboard', () => switchboard.close());
+  return { switchboard, changes, limits, checks: [] };
+}
+
+async function severalNodes(
+  { log, clock, life, node }: BridgeContext,
+  database: OpenDatabase,
+  { url, nodeSecret: given }: RedisChoice,
+): Promise<Cluster> {
+  // Loaded on demand: a single node starts faster without them.
+  const [{ openRedis }, { createRedisLimits }, { createRedisSwitchboard }, { createSqlChanges }] =
+    await Promise.all([
+      import('../redis/open-redis.ts'),
+      import('../ports/limits/limits-redis.ts'),
+      import('../ports/switchboard/switchboard-redis.ts'),
+      import('../ports/changes/changes-sql.ts'),
+    ]);
+  const nodeSecret = given ?? (await commonSecret(url, database, log));
+  const redis = await openRedis(url, log);
+  life.add('Redis', () => redis.close());
+  const limits = createRedisLimits({ redis, fallback: createMemoryLimits(clock), clock, log });
+  life.add('limits', () => limits.close());
+  const changes = await createSqlChanges({ db: database.db, clock, log });
+  life.add('changes', () => changes.close());
+  const switchboard = await createRedisSwitchboard({ redis, nodeSecret, clock, log, node });
+  life.add('switchboard', () => switchboard.close());
+  return { switchboard, changes, limits, checks: [{ name: 'redis', check: () => redis.ping() }] };
+}
+
+/** Returns a secret that all nodes know: one stored in the shared PostgreSQL, else the URL of their Redis with its password. */
+async function commonSecret(redisUrl: string, { engine, db }: OpenDatabase, log: Logger): Promise<string> {
+  if (engine === 'postgres') return sharedSecret(db, 'node');
+  log.warn(
+    { event: 'service.redis_without_postgres' },
+    'Redis without PostgreSQL: this node does not share its licenses and keys; with several nodes set DATABASE_URL and NODE_SECRET',
+  );
+  return redisUrl;
+}

@@ -1,0 +1,16 @@
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Lifecycle } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+
+/** Everything that the parts of the composition share. Only this folder sees all of it: a part receives what it uses. */
+export interface BridgeContext {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly life: Lifecycle;
+  readonly metrics: Metrics;
+  /** The id of this process; every start has a new one. */
+  readonly node: string;
+}
