@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import S3rver from '@20minutes/s3rver';
+// As in the service: it replaces the dispatcher of the built-in fetch.
+import 'undici';
 import { describe, expect, it } from 'vitest';
 
 import { openS3Assets } from './assets-s3.ts';

@@ -183,8 +183,11 @@ async function fetchWithTimeout(...[input, init]: Parameters<typeof fetch>): Pro
   const timer = setTimeout(() => {
     timeout.abort(new Error(`the bucket did not respond within ${RESPONSE_TIMEOUT_MS / 1000} s`));
   }, RESPONSE_TIMEOUT_MS);
+  // Bodies here have a known length, which fetch sends itself. With a second one, Node 22's fetch fails once undici is loaded.
+  const headers = new Headers(init?.headers);
+  headers.delete('content-length');
   try {
-    return await fetch(input, { ...init, signal: timeout.signal });
+    return await fetch(input, { ...init, headers, signal: timeout.signal });
   } finally {
     clearTimeout(timer);
   }
