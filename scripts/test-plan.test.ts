@@ -36,20 +36,20 @@ describe('the groups of tests', () => {
 
 describe('the plan of npm test', () => {
   it('runs every group in a full run', () => {
-    expect(planStages(ALL).map(({ name, args }) => [name, args[0]])).toEqual([
-      ['light', '--project=!heavy'],
-      ['heavy', '--project=heavy'],
+    expect(planStages(ALL, 2)).toEqual([
+      { name: 'light', args: ['--project=!heavy'] },
+      { name: 'heavy', args: ['--project=heavy', '--maxWorkers=2'] },
     ]);
   });
 
   it('leaves out what is heavy or disruptive with --quick', () => {
-    expect(planStages({ ...ALL, quick: true })).toEqual([
+    expect(planStages({ ...ALL, quick: true }, 2)).toEqual([
       { name: 'quick', args: ['--project=shared', '--project=measuring'] },
     ]);
   });
 
   it('with files, runs these alone', () => {
-    expect(planStages({ ...ALL, filters: ['packages/kit'] })).toEqual([
+    expect(planStages({ ...ALL, filters: ['packages/kit'] }, 2)).toEqual([
       { name: 'selected', args: ['packages/kit'] },
     ]);
   });

@@ -6,12 +6,12 @@ export interface Stage {
   readonly args: readonly string[];
 }
 
-/** What runs, in order. */
-export function planStages({ quick, filters }: TestOptions): Stage[] {
+/** What runs, in order. Heavy tests wait even more than others, and need whole cores when they do not. */
+export function planStages({ quick, filters }: TestOptions, cores: number): Stage[] {
   if (filters.length > 0) return [{ name: 'selected', args: filters }];
   if (quick) return [{ name: 'quick', args: ['--project=shared', '--project=measuring'] }];
   return [
     { name: 'light', args: ['--project=!heavy'] },
-    { name: 'heavy', args: ['--project=heavy', '--no-file-parallelism'] },
+    { name: 'heavy', args: ['--project=heavy', `--maxWorkers=${cores}`] },
   ];
 }

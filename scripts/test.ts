@@ -1,6 +1,7 @@
 // `npm test`: the checks, the tests and the contract's table, in one go. `npm test -- --help` lists what else it does.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
@@ -49,7 +50,7 @@ async function runTests(options: TestOptions, place: Place): Promise<boolean> {
     const passed = await run();
     results.push({ name, passed, seconds: (performance.now() - started) / 1000 });
   };
-  const plan = planStages(options);
+  const plan = planStages(options, availableParallelism());
   const stages = plan.map(({ name }) => name);
   removeReports(CACHE, stages);
   // Chosen files say nothing about the contract: the run before them stays the last one.
