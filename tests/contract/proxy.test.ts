@@ -42,7 +42,7 @@ describe('a service behind a proxy', () => {
     const { proxy, world } = await startBehindProxy('Basic other');
     const mac = await world.mac();
     mac.received({ sender: PHONE, text: 'Hi there' });
-    await expect.poll(() => proxy.asked.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => proxy.asked.length, { timeout: 25_000 }).toBeGreaterThan(1);
     expect(world.crm.callsTo('inbound')).toEqual([]);
     expect(world.log).toContain('"network"');
     expect(world.log).not.toMatch(/canary|operator:/);

@@ -55,7 +55,7 @@ async function serve(
     for (const socket of sockets) socket.destroy();
     return new Promise((resolve) => server.close(resolve));
   });
-  const transport = createTransport({ clock: systemClock, timeoutMs: 2000, maxConnections });
+  const transport = createTransport({ clock: systemClock, timeoutMs: 20_000, maxConnections });
   cleanup.add(() => transport.close());
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const send = (more: Partial<HttpRequest> = {}) =>

@@ -25,7 +25,7 @@ async function serve(responses: readonly string[], step = Number.MAX_SAFE_INTEGE
     setImmediate(drip, socket, rest.slice(step));
   };
   const port = await listen(server);
-  const transport = createTransport({ clock: systemClock, timeoutMs: 5000 });
+  const transport = createTransport({ clock: systemClock, timeoutMs: 20_000 });
   cleanup.add(() => {
     for (const socket of sockets) socket.destroy();
     return new Promise((resolve) => server.close(resolve));

@@ -55,7 +55,7 @@ async function startProxy(authorization?: string) {
   return proxy;
 }
 
-function transportThrough(proxies: { http?: string; https?: string; bypass?: string }, timeoutMs = 5000) {
+function transportThrough(proxies: { http?: string; https?: string; bypass?: string }, timeoutMs = 20_000) {
   const transport = createTransport({
     clock: systemClock,
     timeoutMs,

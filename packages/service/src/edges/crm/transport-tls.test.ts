@@ -32,9 +32,9 @@ type Version = 'TLSv1.2' | 'TLSv1.3';
 
 async function serve(
   respond: (socket: TLSSocket) => void,
-  more: { version?: Version; maxConnections?: number; certificate?: typeof trusted; timeoutMs?: number } = {},
+  more: { version?: Version; maxConnections?: number; certificate?: typeof trusted } = {},
 ) {
-  const { version = 'TLSv1.3', maxConnections = 8, certificate = trusted, timeoutMs = 2000 } = more;
+  const { version = 'TLSv1.3', maxConnections = 8, certificate = trusted } = more;
   const sockets: TLSSocket[] = [];
   const requests: string[] = [];
   const resumed: boolean[] = [];
@@ -56,7 +56,7 @@ async function serve(
     for (const socket of sockets) socket.destroy();
     return new Promise((resolve) => server.close(resolve));
   });
-  const transport = createTransport({ clock: systemClock, timeoutMs, maxConnections });
+  const transport = createTransport({ clock: systemClock, timeoutMs: 20_000, maxConnections });
   cleanup.add(() => transport.close());
   const send = (overrides: Partial<HttpRequest> = {}) =>
     transport.send({
@@ -142,10 +142,7 @@ describe('connections over TLS', () => {
   }
 
   it('are no more than the calls in flight when the CRM is fast', async () => {
-    const { send, sockets } = await serve((socket) => socket.write(OK), {
-      maxConnections: 256,
-      timeoutMs: 20_000,
-    });
+    const { send, sockets } = await serve((socket) => socket.write(OK), { maxConnections: 256 });
     await callAll(send);
     expect(sockets.length).toBeLessThanOrEqual(IN_FLIGHT);
   });
@@ -158,7 +155,7 @@ describe('connections over TLS', () => {
         // The server shares the event loop, so responses pile up and arrive together after each stall.
         if (++respond % 50 === 0) for (const end = performance.now() + 100; performance.now() < end;);
       },
-      { maxConnections: 256, timeoutMs: 20_000 },
+      { maxConnections: 256 },
     );
     await callAll(send);
     expect(sockets.length).toBeLessThanOrEqual(IN_FLIGHT);
