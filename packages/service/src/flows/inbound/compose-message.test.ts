@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 
 import { composeMessage, kindOf } from './compose-message.ts';
 import { idempotencyKey } from './idempotency-key.ts';
-import { maskHandle } from './mask-handle.ts';
 
 const FRAME: MessageReceivedFrame = {
   type: 'message_received',
@@ -64,17 +63,5 @@ describe('the key of a message', () => {
     expect(key).toMatch(/^[\da-f]{8}-[\da-f]{4}-5[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
     expect(idempotencyKey('loc1', 'guid-1')).toBe(key);
     expect(new Set([key, idempotencyKey('loc2', 'guid-1'), idempotencyKey('loc1', 'guid-2')]).size).toBe(3);
-  });
-});
-
-describe('a masked handle', () => {
-  it.each([
-    ['+14155550100', '+1•••0100'],
-    ['+4915112345678', '+4•••5678'],
-    ['72345', '•••5'],
-    ['jo.doe@example.com', 'j•••@e•••'],
-    ['@', '•••@'],
-  ])('%s is shown as %s', (handle, masked) => {
-    expect(maskHandle(handle)).toBe(masked);
   });
 });

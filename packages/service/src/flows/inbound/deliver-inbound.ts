@@ -1,5 +1,6 @@
 import type { InboundCode } from '@footbridge/protocol/codes';
 import type { AckOutcome, MessageReceivedFrame } from '@footbridge/protocol/frames';
+import { maskHandle } from '@footbridge/protocol/mask-handle';
 
 import { sleep } from '../../clock.ts';
 import type { Clock } from '../../clock.ts';
@@ -16,7 +17,6 @@ import { ContactBook } from './contact-book.ts';
 import type { ContactCalls, InboundCalls } from './crm-calls.ts';
 import { idempotencyKey } from './idempotency-key.ts';
 import { InboundJob } from './inbound-job.ts';
-import { maskHandle } from './mask-handle.ts';
 
 /** Puts attachments where the CRM shows them best. Never rejects. */
 export interface Attachments {
