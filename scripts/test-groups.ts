@@ -20,7 +20,6 @@ export const GROUPS = {
   /** Compare the memory or the CPU time of their own process: they must have it to themselves. */
   measuring: [
     'packages/media/src/converter.test.ts',
-    'packages/service/src/edges/crm/answer-reader.test.ts',
     'packages/service/src/flows/status/report-statuses.test.ts',
     'tests/contract/macs-liveness.test.ts',
   ],
