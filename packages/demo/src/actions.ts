@@ -2,25 +2,25 @@ import { makeFooter, makeReaction } from '@footbridge/kit';
 import type { Metadata, ReactionRequest } from '@footbridge/kit';
 import type { Reacted } from '@footbridge/testkit/agent';
 
-import { BREAKS } from './breaks.ts';
-import { isFile } from './media-shelf.ts';
-import type { MediaShelf } from './media-shelf.ts';
-import { CONTACT, CUSTOMER, FRIEND, LOCATION } from './world.ts';
-import type { World } from './world.ts';
+import { SCENARIOS } from './scenarios.ts';
+import { isFile } from './media-store.ts';
+import type { MediaStore } from './media-store.ts';
+import { CONTACT, CUSTOMER, FRIEND, LOCATION } from './demo.ts';
+import type { Demo } from './demo.ts';
 
-type Wish = Record<string, unknown>;
+type Input = Record<string, unknown>;
 
 /**
- * What a person at the page can do. The customer acts through the simulated phone, the agent through signed webhooks:
- * nothing is short-circuited. The simulator and the service check what they are given, as they do with anybody.
+ * The actions of a person using the page. The customer acts through the simulated phone, the agent through signed
+ * webhooks. The simulator and the service validate the input, as they do for any other client.
  */
 export function actions(
-  world: World,
-  shelf: MediaShelf,
+  demo: Demo,
+  media: MediaStore,
   pageUrl: () => string,
-): (name: string, wish: Wish) => Promise<unknown> {
-  const { mac, crm } = world;
-  let breaking = false;
+): (name: string, input: Input) => Promise<unknown> {
+  const { mac, crm } = demo;
+  let isRunning = false;
 
   const webhook = (message: string, attachments: string[] = []) =>
     crm.sendWebhook({
@@ -33,45 +33,46 @@ export function actions(
       },
     });
 
-  const table: Record<string, (wish: Wish) => Promise<unknown>> = {
-    /** The customer, or the friend, writes, speaks, or sends a file. */
-    say: ({ from, ...wish }) => mac.say(from === FRIEND ? FRIEND : CUSTOMER, wish),
-    /** The customer taps back. */
-    react: ({ from, ...wish }) => mac.react(from === FRIEND ? FRIEND : CUSTOMER, wish as unknown as Reacted),
-    sticker({ from, ...wish }) {
-      if (!isFile(wish)) throw new Error('A sticker is a file: name, mime, base64.');
-      return mac.sticker(from === FRIEND ? FRIEND : CUSTOMER, wish);
+  const table: Record<string, (input: Input) => Promise<unknown>> = {
+    /** The customer or the friend sends a text, a voice message or a file. */
+    say: ({ from, ...content }) => mac.say(from === FRIEND ? FRIEND : CUSTOMER, content),
+    /** The customer or the friend reacts to a message. */
+    react: ({ from, ...reaction }) =>
+      mac.react(from === FRIEND ? FRIEND : CUSTOMER, reaction as unknown as Reacted),
+    sticker({ from, ...file }) {
+      if (!isFile(file)) throw new Error('A sticker must be a file with name, mime and base64.');
+      return mac.sticker(from === FRIEND ? FRIEND : CUSTOMER, file);
     },
-    /** A group of the customer, a friend and us. */
+    /** Creates a group with the customer, the friend and the business. */
     group: () => mac.group([CUSTOMER, FRIEND]),
-    /** The agent writes in the CRM; `metadata` becomes a footer, files become addresses for the Mac to fetch. */
+    /** The agent sends a message from the CRM. `metadata` becomes a footer, and the Mac downloads the files by URL. */
     send({ text, metadata, files }) {
       const plain = typeof text === 'string' ? text : '';
       return webhook(
         metadata === undefined ? plain : makeFooter(metadata as Metadata, { text: plain }),
-        filesOf(files).map((file) => `${pageUrl()}${shelf.put(file)}`),
+        filesOf(files).map((file) => `${pageUrl()}${media.put(file)}`),
       );
     },
-    /** The agent taps back: the kit writes the footer and refuses what the Mac would refuse. */
+    /** The agent reacts to a message. The kit writes the footer and throws for a reaction that the Mac would reject. */
     tapback: (reaction) => webhook(makeReaction(reaction as unknown as ReactionRequest)),
     async break({ id }) {
-      const chosen = BREAKS.find((candidate) => candidate.id === id);
-      if (chosen === undefined) throw new Error('There is no such switch.');
-      if (breaking) throw new Error('Something is being broken already. One thing at a time.');
-      breaking = true;
+      const scenario = SCENARIOS.find((candidate) => candidate.id === id);
+      if (scenario === undefined) throw new Error('Unknown scenario.');
+      if (isRunning) throw new Error('A scenario is already running. Wait until it has finished.');
+      isRunning = true;
       try {
-        return await chosen.run(world);
+        return await scenario.run(demo);
       } finally {
-        breaking = false;
+        isRunning = false;
         await crm.calm();
       }
     },
   };
 
-  return (name, wish) => {
+  return (name, input) => {
     const action = Object.hasOwn(table, name) ? table[name] : undefined;
-    if (action === undefined) throw new Error('There is no such action.');
-    return action(wish);
+    if (action === undefined) throw new Error('Unknown action.');
+    return action(input);
   };
 }
 

@@ -15,9 +15,9 @@ const TYPES: Record<string, string> = {
 
 const PAGE = join(import.meta.dirname, 'page');
 const ROOT = join(import.meta.dirname, '../../..');
-const KEPT = join(ROOT, 'node_modules/.cache/footbridge/page');
-/** Everything that ends up in the page, and what builds it. */
-const INGREDIENTS = [
+const CACHE = join(ROOT, 'node_modules/.cache/footbridge/page');
+/** The sources of the page and of its build. */
+const SOURCES = [
   PAGE,
   join(ROOT, 'packages/kit/src'),
   join(ROOT, 'packages/protocol/src'),
@@ -25,15 +25,15 @@ const INGREDIENTS = [
   join(import.meta.dirname, 'build-page.ts'),
 ];
 
-/** Built when its sources are not those of the last time: there is no step to forget, and nothing built in the repository. */
+/** Returns the page from the cache, or builds it if its sources have changed. */
 export async function preparePage(): Promise<BuiltPage> {
   const file = `${await fingerprint()}.json`;
   try {
-    return { files: new Map(JSON.parse(await readFile(join(KEPT, file), 'utf8'))) };
+    return { files: new Map(JSON.parse(await readFile(join(CACHE, file), 'utf8'))) };
   } catch {
     const built = await buildPage();
-    await keep(file, JSON.stringify([...built.files])).catch(() => {
-      // A folder that cannot be written costs a second at every start, no more.
+    await writeCache(file, JSON.stringify([...built.files])).catch(() => {
+      // If the cache is not writable, the page is built at every start, which takes a second.
     });
     return built;
   }
@@ -63,8 +63,8 @@ export async function buildPage(): Promise<BuiltPage> {
 
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');
-  for (const ingredient of INGREDIENTS) {
-    for (const file of await filesIn(ingredient)) hash.update(file).update(await readFile(file));
+  for (const source of SOURCES) {
+    for (const file of await filesIn(source)) hash.update(file).update(await readFile(file));
   }
   return hash.digest('hex');
 }
@@ -81,9 +81,9 @@ async function filesIn(path: string): Promise<string[]> {
   }
 }
 
-/** Only the newest: what was built from other sources is of no use any more. */
-async function keep(file: string, text: string): Promise<void> {
-  await mkdir(KEPT, { recursive: true });
-  for (const old of await readdir(KEPT)) await rm(join(KEPT, old), { force: true });
-  await writeFile(join(KEPT, file), text);
+/** Keeps only the newest build. */
+async function writeCache(file: string, text: string): Promise<void> {
+  await mkdir(CACHE, { recursive: true });
+  for (const old of await readdir(CACHE)) await rm(join(CACHE, old), { force: true });
+  await writeFile(join(CACHE, file), text);
 }

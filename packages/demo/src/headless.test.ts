@@ -11,7 +11,7 @@ import type { Undo } from '@footbridge/testkit/undo';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { BREAKS } from './breaks.ts';
+import { SCENARIOS } from './scenarios.ts';
 
 const undo = undoList();
 afterEach(() => undo.run());
@@ -19,12 +19,12 @@ afterEach(() => undo.run());
 interface Run {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
   readonly lines: string[];
-  /** Where everything it starts keeps its temporary folders. */
+  /** The temporary directory of all its processes. */
   readonly temp: string;
-  readonly ended: Promise<{ code: number | null; complaints: string }>;
+  readonly ended: Promise<{ code: number | null; errors: string }>;
 }
 
-/** In a process group of its own, so that whatever it leaves running can be found. */
+/** Runs the demo in a separate process group, so that leftover processes can be found. */
 async function runDemo(cleanup: Undo, args = ['--headless', '--json']): Promise<Run> {
   const temp = await tempDir(cleanup);
   const child = spawn(
@@ -35,9 +35,9 @@ async function runDemo(cleanup: Undo, args = ['--headless', '--json']): Promise<
   cleanup.add(() => isGroupAlive(child.pid) && process.kill(-(child.pid ?? 0), 'SIGKILL'));
   const lines: string[] = [];
   createInterface(child.stdout).on('line', (line) => lines.push(line));
-  let complaints = '';
-  child.stderr.on('data', (data) => (complaints += String(data)));
-  const ended = once(child, 'close').then(() => ({ code: child.exitCode, complaints }));
+  let errors = '';
+  child.stderr.on('data', (data) => (errors += String(data)));
+  const ended = once(child, 'close').then(() => ({ code: child.exitCode, errors }));
   return { child, lines, temp, ended };
 }
 
@@ -50,18 +50,18 @@ function isGroupAlive(pid: number | undefined): boolean {
 }
 
 async function expectNothingLeft({ child, temp }: Run): Promise<void> {
-  await until(() => !isGroupAlive(child.pid), { what: 'every process of the demo ends' });
-  await until(async () => (await readdir(temp)).length === 0, { what: 'its folders go' });
+  await until(() => !isGroupAlive(child.pid), { what: 'the exit of all processes of the demo' });
+  await until(async () => (await readdir(temp)).length === 0, { what: 'the removal of its folders' });
 }
 
 describe('demo --headless --json', { timeout: 300_000 }, () => {
-  it('tells the story and keeps every promise, one JSON object a line, and leaves nothing behind', async () => {
+  it('runs the conversation and all scenarios, prints JSON lines, and leaves nothing behind', async () => {
     const run = await runDemo(undo);
-    const { code, complaints } = await run.ended;
-    const told = run.lines.map((line): Record<string, unknown> => JSON.parse(line));
+    const { code, errors } = await run.ended;
+    const events = run.lines.map((line): Record<string, unknown> => JSON.parse(line));
 
-    expect(complaints).toBe('');
-    expect(told.filter((line) => 'step' in line).map(({ step, ok }) => [step, ok])).toEqual(
+    expect(errors).toBe('');
+    expect(events.filter((event) => 'step' in event).map(({ step, ok }) => [step, ok])).toEqual(
       [
         'service',
         'CRM (simulated)',
@@ -73,30 +73,30 @@ describe('demo --headless --json', { timeout: 300_000 }, () => {
         'unsigned',
       ].map((step) => [step, true]),
     );
-    const tried = told.filter((line) => 'break' in line);
-    expect(tried.map(({ break: id }) => id)).toEqual(BREAKS.map(({ id }) => id));
-    expect(tried.filter(({ held }) => held !== true)).toEqual([]);
-    expect(told.at(-1)).toMatchObject({ done: true, ok: true });
+    const scenarios = events.filter((event) => 'break' in event);
+    expect(scenarios.map(({ break: id }) => id)).toEqual(SCENARIOS.map(({ id }) => id));
+    expect(scenarios.filter(({ held }) => held !== true)).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ done: true, ok: true });
     expect(code).toBe(0);
     await expectNothingLeft(run);
   });
 
   it.each([
-    ['while it starts', '"demo"'],
-    ['in the middle of the story', '"Mac (simulated)"'],
-    ['while something is broken', '"mac-offline"'],
+    ['during the start', '"demo"'],
+    ['during the conversation', '"Mac (simulated)"'],
+    ['during a scenario', '"mac-offline"'],
   ])('SIGINT %s leaves nothing behind', async (_when, after) => {
     const run = await runDemo(undo);
     await until(() => run.lines.some((line) => line.includes(after)), { what: after, within: 120_000 });
     run.child.kill('SIGINT');
-    expect(await run.ended).toEqual({ code: 0, complaints: '' });
+    expect(await run.ended).toEqual({ code: 0, errors: '' });
     await expectNothingLeft(run);
   });
 
-  it('kill -9 leaves nothing behind either', async () => {
+  it('kill -9 leaves nothing behind', async () => {
     const run = await runDemo(undo);
     await until(() => run.lines.some((line) => line.includes('"Mac (simulated)"')), {
-      what: 'the Mac is up',
+      what: 'the start of the Mac',
       within: 120_000,
     });
     run.child.kill('SIGKILL');
@@ -104,11 +104,11 @@ describe('demo --headless --json', { timeout: 300_000 }, () => {
     await expectNothingLeft(run);
   });
 
-  it('does not start with an option it does not know', async () => {
+  it('does not start with an unknown option', async () => {
     const run = await runDemo(undo, ['--prot', '4700']);
-    const { code, complaints } = await run.ended;
+    const { code, errors } = await run.ended;
     expect([code, run.lines]).toEqual([2, []]);
-    expect(complaints).toContain('npm run demo -- [--port 4640]');
+    expect(errors).toContain('npm run demo -- [--port 4640]');
     await expectNothingLeft(run);
   });
 });

@@ -1,4 +1,4 @@
-// `npm run demo`: everything on this machine, real traffic, nothing leaves it.
+// `npm run demo`: runs everything locally, with real traffic between the programs.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,17 +6,17 @@ import { styleText } from 'node:util';
 
 import { undoList } from '@footbridge/testkit/undo';
 
-import { startKeeper } from './keeper.ts';
+import { startCleanupProcess } from './cleanup-process.ts';
 import { readOptions } from './options.ts';
 import type { Options } from './options.ts';
-import { nextFree, startWorld } from './world.ts';
-import type { World } from './world.ts';
+import { nextFree, startDemo } from './demo.ts';
+import type { Demo } from './demo.ts';
 
-const values = chosenOptions();
+const values = parseOptions();
 const started = performance.now();
 let last = started;
 
-function chosenOptions(): Options {
+function parseOptions(): Options {
   const read = readOptions(process.argv.slice(2));
   if ('options' in read) return read.options;
   if ('help' in read) console.log(read.help);
@@ -24,8 +24,8 @@ function chosenOptions(): Options {
   return process.exit('help' in read ? 0 : 2);
 }
 
-function say(event: Record<string, unknown>, line: string): void {
-  // Whoever stops it in the middle need not read what became of the rest.
+function print(event: Record<string, unknown>, line: string): void {
+  // After Ctrl-C the rest of the output is irrelevant.
   if (stopping === undefined) console.log(values.json ? JSON.stringify(event) : line);
 }
 
@@ -33,7 +33,7 @@ function step(name: string, detail: string): void {
   const now = performance.now();
   const ms = Math.round(now - last);
   last = now;
-  say(
+  print(
     { step: name, detail, ms, ok: true },
     `  ${styleText('green', '✔')} ${name.padEnd(16)} ${detail.padEnd(62)} ${styleText('dim', `${(ms / 1000).toFixed(2)} s`)}`,
   );
@@ -46,62 +46,62 @@ async function ports(): Promise<{ service: number; operator: number; crm: number
   for (const [name, port] of Object.entries(wanted)) {
     const free = port === 0 ? 0 : await nextFree(port);
     if (free !== port)
-      say(
+      print(
         { moved: name, from: port, to: free },
-        `  ${styleText('yellow', '!')} port ${port} is taken, the ${name} uses ${free}`,
+        `  ${styleText('yellow', '!')} port ${port} is in use; the ${name} listens on ${free}`,
       );
     chosen[name as keyof typeof chosen] = free;
   }
   return chosen;
 }
 
-async function breakEverything(world: World): Promise<boolean> {
-  const { BREAKS } = await import('./breaks.ts');
-  let good = true;
-  for (const one of BREAKS) {
-    const { id, title, promise } = one;
-    const began = performance.now();
-    const outcome = await one.run(world).catch((error: unknown) => ({
+async function runScenarios(demo: Demo): Promise<boolean> {
+  const { SCENARIOS } = await import('./scenarios.ts');
+  let ok = true;
+  for (const scenario of SCENARIOS) {
+    const { id, title, promise } = scenario;
+    const scenarioStarted = performance.now();
+    const outcome = await scenario.run(demo).catch((error: unknown) => ({
       held: false,
       result: error instanceof Error ? error.message : String(error),
     }));
-    await world.crm.calm();
-    good &&= outcome.held;
-    const ms = Math.round(performance.now() - began);
-    say(
+    await demo.crm.calm();
+    ok &&= outcome.held;
+    const ms = Math.round(performance.now() - scenarioStarted);
+    print(
       { break: id, title, promise, ...outcome, ms },
       `  ${outcome.held ? styleText('green', '✔') : styleText('red', '✖')} ${title.padEnd(24)} ${outcome.result}`,
     );
   }
-  say(
-    { done: true, ok: good, ms: Math.round(performance.now() - started) },
-    good ? '\nEvery promise held.' : '\nA promise was broken.',
+  print(
+    { done: true, ok, ms: Math.round(performance.now() - started) },
+    ok ? '\nEvery guarantee held.' : '\nA guarantee did not hold.',
   );
-  return good;
+  return ok;
 }
 
-/** One folder for everything that is started, so that nothing can be left behind, whenever somebody presses Ctrl-C. */
+/** All processes use one temporary folder, which is removed whenever the demo stops. */
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-demo-'));
 process.env['TMPDIR'] = folder;
-startKeeper(folder);
+startCleanupProcess(folder);
 
 const undo = undoList();
 let stopping: Promise<void> | undefined;
 
 function stop(code: number): void {
-  stopping ??= leave(code);
+  stopping ??= shutDown(code);
 }
 
-async function leave(code: number): Promise<void> {
+async function shutDown(code: number): Promise<void> {
   await undo.run().catch(() => undefined);
-  // After the listener that ends whatever still runs.
+  // Registered last, so that it runs after the listener that kills the remaining processes.
   process.once('exit', () =>
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }),
   );
   process.exit(code);
 }
 
-/** Whoever started the demo is gone, and with it the terminal in which somebody could press Ctrl-C. */
+/** Stops the demo if its parent process exits, because then there is no terminal for Ctrl-C. */
 function stopWithoutParent(): void {
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && stop(0), 500).unref();
@@ -110,39 +110,39 @@ function stopWithoutParent(): void {
 async function run(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(0));
   stopWithoutParent();
-  say(
+  print(
     { demo: 'footbridge' },
-    `\n${styleText('bold', 'Footbridge')}: everything below is real traffic on this machine, nothing leaves it\n`,
+    `\n${styleText('bold', 'Footbridge')} demo: real traffic between real programs, all on this machine\n`,
   );
   try {
     const chosen = await ports();
-    // What comes later is loaded while the programs start.
-    const [world, { tellStory }, { startPage }, { preparePage }] = await Promise.all([
-      startWorld(chosen, step, undo),
-      import('./story.ts'),
+    // Later modules are loaded while the programs start.
+    const [demo, { runFirstConversation }, { startPage }, { preparePage }] = await Promise.all([
+      startDemo(chosen, step, undo),
+      import('./first-conversation.ts'),
       import('./page-server.ts'),
       import('./build-page.ts'),
     ]);
-    await tellStory(world, step);
-    if (values.headless) return stop((await breakEverything(world)) ? 0 : 1);
-    // Built only after a change: then the first visitor waits for it a moment, and nobody else.
+    await runFirstConversation(demo, step);
+    if (values.headless) return stop((await runScenarios(demo)) ? 0 : 1);
+    // Not awaited: after a change, only the first request waits for the build.
     const page = preparePage();
-    page.catch(giveUp);
-    const url = await startPage(world, chosen.page, page, undo);
-    // Since the process began, as whoever waits counts.
+    page.catch(fail);
+    const url = await startPage(demo, chosen.page, page, undo);
+    // Measured from the start of the process.
     const ms = Math.round(performance.now());
-    say(
+    print(
       { ready: url, ms },
       `\n  ${styleText('bold', 'Open')}  ${styleText('cyan', url)}     ${styleText('dim', `ready in ${(ms / 1000).toFixed(1)} s`)}\n  ${styleText('bold', 'Stop')}  Ctrl-C\n`,
     );
   } catch (error) {
-    giveUp(error);
+    fail(error);
   }
 }
 
-function giveUp(error: unknown): void {
+function fail(error: unknown): void {
   if (stopping === undefined)
-    console.error(`\nThe demo could not go on: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`);
   stop(1);
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { readOptions } from './options.ts';
 
-it('reads what is given', () => {
+it('parses options and applies defaults', () => {
   expect(readOptions([])).toEqual({ options: { headless: false, json: false, port: 4640 } });
   expect(readOptions(['--headless', '--json', '--port', '0'])).toEqual({
     options: { headless: true, json: true, port: 0 },
@@ -10,12 +10,12 @@ it('reads what is given', () => {
 });
 
 it.each([[['--port', 'http']], [['--port', '65536']], [['--port', '-1']], [['--prot', '1']], [['anything']]])(
-  'refuses %j and says what there is',
+  'rejects %j and prints the usage',
   (args) => {
     expect(readOptions(args)).toEqual({ problem: expect.stringContaining('--headless') });
   },
 );
 
-it('explains itself', () => {
+it('prints the usage for --help', () => {
   expect(readOptions(['--help'])).toEqual({ help: expect.stringContaining('--port') });
 });

@@ -6,16 +6,16 @@ export interface Options {
   readonly port: number;
 }
 
-type Read = { readonly options: Options } | { readonly help: string } | { readonly problem: string };
+type ReadOptions = { readonly options: Options } | { readonly help: string } | { readonly problem: string };
 
 const USAGE = `npm run demo -- [--port 4640] [--headless] [--json]
 
-  --port N     where the page is served; the next free port when it is taken, any with 0
-  --headless   no page: tells the story, breaks everything, and ends with 0 only if every promise held
-  --json       one JSON object a line
+  --port N     the port of the page; the next free one if it is in use, any free one for 0
+  --headless   no page: run the conversation and all failure scenarios; exit code 0 if every guarantee held
+  --json       print one JSON object per line
 `;
 
-export function readOptions(args: readonly string[]): Read {
+export function readOptions(args: readonly string[]): ReadOptions {
   try {
     const { help, port, ...rest } = parseArgs({
       args: [...args],
@@ -28,7 +28,7 @@ export function readOptions(args: readonly string[]): Read {
     }).values;
     if (help) return { help: USAGE };
     if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
-      return { problem: `--port is a number from 0 to 65535.\n\n${USAGE}` };
+      return { problem: `--port must be a number from 0 to 65535.\n\n${USAGE}` };
     return { options: { ...rest, port: Number(port) } };
   } catch (error) {
     return { problem: `${error instanceof Error ? error.message : String(error)}\n\n${USAGE}` };

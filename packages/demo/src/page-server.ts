@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import type { Undo } from '@footbridge/testkit/undo';
 
 import { actions } from './actions.ts';
-import { BREAKS } from './breaks.ts';
+import { SCENARIOS } from './scenarios.ts';
 import type { BuiltPage } from './build-page.ts';
-import { MediaShelf } from './media-shelf.ts';
+import { MediaStore } from './media-store.ts';
 import { Snapshots } from './snapshots.ts';
-import { CONTACT, CUSTOMER, FRIEND, LOCATION, listen } from './world.ts';
-import type { World } from './world.ts';
+import { CONTACT, CUSTOMER, FRIEND, LOCATION, listen } from './demo.ts';
+import type { Demo } from './demo.ts';
 
-/** No remote asset, no inline script or style; pictures and sounds of a conversation come from the service. */
+/** No remote assets and no inline scripts or styles. Attachments come from the service. */
 const policy = (service: string) =>
   [
     "default-src 'none'",
@@ -26,29 +26,29 @@ const policy = (service: string) =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-/** The page and its few calls: `GET /events` tells everything that changes, `POST /do/<action>` plays a person. */
+/** Serves the page. `GET /events` streams all changes, `POST /do/<action>` performs an action of the customer or the agent. */
 export async function startPage(
-  world: World,
+  demo: Demo,
   port: number,
   page: BuiltPage | Promise<BuiltPage>,
   undo: Undo,
 ): Promise<string> {
-  const snapshots = new Snapshots(world);
-  const shelf = new MediaShelf(join(world.mac.dataDir, 'simulated-messages'));
-  const doing = actions(world, shelf, () => url);
+  const snapshots = new Snapshots(demo);
+  const media = new MediaStore(join(demo.mac.dataDir, 'simulated-messages'));
+  const runAction = actions(demo, media, () => url);
   undo.add(() => snapshots.stop());
 
   const server = createServer((request, response) => {
-    response.setHeader('Content-Security-Policy', policy(world.publicUrl));
+    response.setHeader('Content-Security-Policy', policy(demo.publicUrl));
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Referrer-Policy', 'no-referrer');
     route(request, response).catch((error: unknown) => {
-      answer(response, 400, { error: error instanceof Error ? error.message : String(error) });
+      respond(response, 400, { error: error instanceof Error ? error.message : String(error) });
     });
   });
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isHere(request)) return answer(response, 403, { error: 'Only this machine may look.' });
+    if (!isLocal(request)) return respond(response, 403, { error: 'The demo is only accessible locally.' });
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     const file = (await page).files.get(path);
     const isGet = request.method === 'GET' || request.method === 'HEAD';
@@ -57,25 +57,25 @@ export async function startPage(
     } else if (request.method === 'GET' && path === '/events') {
       snapshots.stream(response);
     } else if (isGet && path.startsWith('/media/')) {
-      const found = await shelf.find(path);
-      if (found === undefined) return answer(response, 404, { error: 'There is no such file.' });
+      const found = await media.find(path);
+      if (found === undefined) return respond(response, 404, { error: 'File not found.' });
       response.writeHead(200, { 'Content-Type': found.type, 'Cache-Control': 'no-store' }).end(found.body);
     } else if (request.method === 'GET' && path === '/about') {
-      answer(response, 200, {
+      respond(response, 200, {
         locationId: LOCATION,
         contactId: CONTACT,
         customer: CUSTOMER,
         friend: FRIEND,
-        publicKey: world.crmPublicKey,
-        serviceUrl: world.publicUrl,
-        crmUrl: world.crmUrl,
-        breaks: BREAKS.map(({ id, title, promise }) => ({ id, title, promise })),
+        publicKey: demo.crmPublicKey,
+        serviceUrl: demo.publicUrl,
+        crmUrl: demo.crmUrl,
+        breaks: SCENARIOS.map(({ id, title, promise }) => ({ id, title, promise })),
       });
-    } else if (request.method === 'POST' && path.startsWith('/do/') && isOurs(request)) {
-      answer(response, 200, await doing(path.slice('/do/'.length), await readJson(request)));
-      snapshots.lookSoon();
+    } else if (request.method === 'POST' && path.startsWith('/do/') && isSameOrigin(request)) {
+      respond(response, 200, await runAction(path.slice('/do/'.length), await readJson(request)));
+      snapshots.refreshSoon();
     } else {
-      answer(response, 404, { error: 'There is no such page.' });
+      respond(response, 404, { error: 'Page not found.' });
     }
   }
 
@@ -83,19 +83,19 @@ export async function startPage(
   return url;
 }
 
-/** A page elsewhere whose name was made to point here must not look in. */
-const isHere = ({ headers }: IncomingMessage): boolean =>
+/** Prevents DNS rebinding: a foreign host name that resolves to this machine is rejected. */
+const isLocal = ({ headers }: IncomingMessage): boolean =>
   /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(headers.host ?? '');
 
-/** Another site open in the same browser must not be able to play along. */
-function isOurs({ headers }: IncomingMessage): boolean {
+/** Prevents cross-site requests from other pages in the same browser. */
+function isSameOrigin({ headers }: IncomingMessage): boolean {
   return (
     headers['content-type'] === 'application/json' &&
     (headers.origin === undefined || headers.origin === `http://${headers.host}`)
   );
 }
 
-function answer(response: ServerResponse, status: number, body: unknown): void {
+function respond(response: ServerResponse, status: number, body: unknown): void {
   if (response.headersSent) return void response.end();
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body ?? null));
 }
@@ -107,11 +107,11 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > MAX_BODY) throw new Error('That is too large for the demo.');
+    if (size > MAX_BODY) throw new Error('The request is too large for the demo.');
     parts.push(part);
   }
   const body: unknown = JSON.parse(Buffer.concat(parts).toString('utf8') || '{}');
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new Error('A JSON object is expected.');
+    throw new Error('The body must be a JSON object.');
   return { ...body };
 }

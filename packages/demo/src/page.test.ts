@@ -11,13 +11,13 @@ import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { BREAKS } from './breaks.ts';
+import { SCENARIOS } from './scenarios.ts';
 import { buildPage } from './build-page.ts';
 import type { BuiltPage } from './build-page.ts';
 import { startPage } from './page-server.ts';
-import { tellStory } from './story.ts';
-import { startWorld } from './world.ts';
-import type { World } from './world.ts';
+import { runFirstConversation } from './first-conversation.ts';
+import { startDemo } from './demo.ts';
+import type { Demo } from './demo.ts';
 
 const ARTEFACTS = join(import.meta.dirname, '../../../artefacts');
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -29,15 +29,15 @@ const SIZES = [
 ] as const;
 const WITHIN = { timeout: 60_000 };
 
-/** Everything that opens over the page or beside it, each reached as a person would. */
+/** The states of the page that are checked for accessibility, and how a user reaches each of them. */
 const STATES: readonly { name: string; part: string; show: (page: Page) => Promise<void> }[] = [
   { name: 'phone', part: 'html', show: (page) => goTo(page, 'Phone') },
-  { name: 'emoji', part: '.pane-phone', show: (page) => openTapbacks(page, 'Any emoji') },
-  { name: 'sticker-tapbacks', part: '.pane-phone', show: (page) => openTapbacks(page, 'A sticker') },
+  { name: 'emoji', part: '.pane-phone', show: (page) => openTapbacks(page, 'Emoji') },
+  { name: 'sticker-tapbacks', part: '.pane-phone', show: (page) => openTapbacks(page, 'Sticker') },
   {
-    name: 'animations',
+    name: 'effects',
     part: '.pane-phone',
-    show: (page) => pane(page, 'phone').getByRole('button', { name: 'Send with an animation' }).click(),
+    show: (page) => pane(page, 'phone').getByRole('button', { name: 'Send with an effect' }).click(),
   },
   {
     name: 'stickers',
@@ -59,7 +59,7 @@ const STATES: readonly { name: string; part: string; show: (page: Page) => Promi
       await goTo(page, 'Wire');
       const call = pane(page, 'wire').getByRole('button', { name: /^POST \/crm\/webhook 200/ });
       await call.first().click();
-      await page.getByText('The signature is right').waitFor(WITHIN);
+      await page.getByText('Valid signature: Ed25519').waitFor(WITHIN);
     },
   },
   { name: 'breaks', part: '.pane-breaks', show: (page) => goTo(page, 'Break it') },
@@ -71,30 +71,30 @@ async function openTapbacks(page: Page, more: string): Promise<void> {
   await pane(page, 'phone').getByRole('button', { name: more, exact: true }).click();
 }
 
-const standing = undoList();
+const suiteCleanup = undoList();
 const undo = undoList();
 let built: BuiltPage;
-let world: World;
+let demo: Demo;
 let browser: Browser;
-let address = '';
+let pageUrl = '';
 
 describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_000 }, () => {
   beforeAll(async () => {
-    const nothing = () => undefined;
-    const [page, whole, started] = await Promise.all([
+    const ignoreStep = () => undefined;
+    const [page, started, launched] = await Promise.all([
       buildPage(),
-      startWorld({ service: 0, operator: 0, crm: 0 }, nothing, standing),
+      startDemo({ service: 0, operator: 0, crm: 0 }, ignoreStep, suiteCleanup),
       findChromium().then((found) => chromium.launch(found)),
       mkdir(ARTEFACTS, { recursive: true }),
     ]);
     built = page;
-    world = whole;
-    browser = started;
-    standing.add(() => started.close());
-    await tellStory(world, nothing);
-    address = await startPage(world, 0, built, standing);
+    demo = started;
+    browser = launched;
+    suiteCleanup.add(() => launched.close());
+    await runFirstConversation(demo, ignoreStep);
+    pageUrl = await startPage(demo, 0, built, suiteCleanup);
   }, 300_000);
-  afterAll(() => standing.run());
+  afterAll(() => suiteCleanup.run());
   afterEach(() => undo.run());
 
   it('weighs at most 80 KB gzipped', () => {
@@ -104,182 +104,182 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_0
     expect(bytes).toBeLessThanOrEqual(80 * 1024);
   });
 
-  describe.concurrent.each(THEMES)('in %s colours', (theme) => {
-    const name = 'has no accessibility fault at %i pixels';
+  describe.concurrent.each(THEMES)('with the %s theme', (theme) => {
+    const name = 'has no accessibility violations at %i pixels';
     it.for(SIZES)(name, { timeout: 300_000 }, async ([width, height], { onTestFinished }) => {
       const { page, phone } = await open({ width, height, theme, tour: true }, onTestFinished);
       await bubble(phone, 'Perfect, see you at five!').waitFor(WITHIN);
-      // The other panes are drawn as well, seen or not.
-      for (const drawn of ['.pane-inbox [data-id]', '.pane-wire [data-n]', '.breaks-card'])
+      // The other panes are rendered too, even if they are hidden.
+      for (const rendered of ['.pane-inbox [data-id]', '.pane-wire [data-n]', '.breaks-card'])
         await page
-          .locator(drawn)
+          .locator(rendered)
           .last()
           .waitFor({ ...WITHIN, state: 'attached' });
-      const look = async (state: string, part: string) => {
+      const check = async (state: string, part: string) => {
         await page.screenshot({ path: join(ARTEFACTS, `demo-${theme}-${width}-${state}.png`) });
-        expect([state, await faults(page, part)]).toEqual([state, []]);
+        expect([state, await violationsIn(page, part)]).toEqual([state, []]);
       };
-      await look('tour', 'html');
+      await check('tour', 'html');
       await page.getByRole('button', { name: 'End the tour' }).click();
       for (const { name: state, part, show } of STATES) {
         await show(page);
-        await look(state, part);
+        await check(state, part);
         await page.keyboard.press('Escape');
       }
     });
   });
 
-  it('says that the demo has ended, and comes back with it', async () => {
+  it('reports that the demo has stopped, and reconnects after a restart', async () => {
     const server = undoList();
     undo.add(() => server.run());
-    const url = await startPage(world, 0, built, server);
+    const url = await startPage(demo, 0, built, server);
     const { page, phone } = await open({ url });
     await bubble(phone, 'Perfect, see you at five!').waitFor(WITHIN);
 
     await server.run();
-    await page.getByRole('alert').getByText('The demo has ended').waitFor(WITHIN);
-    expect(await startPage(world, Number(new URL(url).port), built, server)).toBe(url);
+    await page.getByRole('alert').getByText('The demo has stopped').waitFor(WITHIN);
+    expect(await startPage(demo, Number(new URL(url).port), built, server)).toBe(url);
     await page
       .getByRole('alert')
-      .getByText('The demo has ended')
+      .getByText('The demo has stopped')
       .waitFor({ ...WITHIN, state: 'detached' });
-    await write(phone, 'Here we are again');
-    await bubble(pane(page, 'inbox'), 'Here we are again').waitFor(WITHIN);
+    await type(phone, 'We are back');
+    await bubble(pane(page, 'inbox'), 'We are back').waitFor(WITHIN);
   });
 
-  it('carries what people type to the other side, and says what became of it', async () => {
+  it('shows a typed message on the other side and its status in the inbox', async () => {
     const { phone, inbox } = await open();
-    await write(phone, 'Is the blue one still there?');
-    await bubble(inbox, 'Is the blue one still there?').waitFor(WITHIN);
+    await type(phone, 'Is the blue bike still available?');
+    await bubble(inbox, 'Is the blue bike still available?').waitFor(WITHIN);
 
-    await write(inbox, 'It is, we keep it for you.');
-    await bubble(phone, 'It is, we keep it for you.').waitFor(WITHIN);
-    await bubble(inbox, 'It is, we keep it for you.').getByText('Delivered').waitFor(WITHIN);
+    await type(inbox, 'Yes, we will hold it for you.');
+    await bubble(phone, 'Yes, we will hold it for you.').waitFor(WITHIN);
+    await bubble(inbox, 'Yes, we will hold it for you.').getByText('Delivered').waitFor(WITHIN);
   });
 
-  it('draws foreign text as text', async () => {
+  it('renders untrusted text as text', async () => {
     const { page, phone, inbox } = await open();
-    const nasty = '<img src=x onerror="document.title=1"> \u202Eright to left';
-    await write(phone, nasty);
-    await bubble(inbox, nasty).waitFor(WITHIN);
+    const hostile = '<img src=x onerror="document.title=1"> \u202Eright to left';
+    await type(phone, hostile);
+    await bubble(inbox, hostile).waitFor(WITHIN);
     expect(await page.locator('img[src="x"]').count()).toBe(0);
     expect(await page.title()).toContain('Footbridge');
   });
 
-  it('shows a tapback on the other side, from both sides, and takes it away again', async () => {
+  it('adds, replaces and removes reactions from both sides', async () => {
     const { page, phone, inbox } = await open();
-    await write(phone, 'Tap here, agent');
-    await write(inbox, 'Tap here, customer');
+    await type(phone, 'React to this, agent');
+    await type(inbox, 'React to this, customer');
 
-    await tapBack(inbox, 'Tap here, agent', 'Thumbs up');
-    await reactionOn(phone, 'Tap here, agent', 'Thumbs up from Harbor Bikes').waitFor(WITHIN);
-    await reactionOn(inbox, 'Tap here, agent', 'Thumbs up from Harbor Bikes').waitFor(WITHIN);
+    await react(inbox, 'React to this, agent', 'Thumbs up');
+    await reactionOn(phone, 'React to this, agent', 'Thumbs up from Harbor Bikes').waitFor(WITHIN);
+    await reactionOn(inbox, 'React to this, agent', 'Thumbs up from Harbor Bikes').waitFor(WITHIN);
 
-    await tapBack(phone, 'Tap here, customer', 'Heart');
-    await reactionOn(inbox, 'Tap here, customer', 'Heart from Anna').waitFor(WITHIN);
+    await react(phone, 'React to this, customer', 'Heart');
+    await reactionOn(inbox, 'React to this, customer', 'Heart from Anna').waitFor(WITHIN);
 
-    await bubble(phone, 'Tap here, customer').focus();
+    await bubble(phone, 'React to this, customer').focus();
     await page.keyboard.press('t');
-    await phone.getByRole('button', { name: 'Any emoji' }).click();
-    await phone.getByRole('textbox', { name: 'Another emoji' }).fill('🦊');
+    await phone.getByRole('button', { name: 'Emoji', exact: true }).click();
+    await phone.getByRole('textbox', { name: 'Other emoji' }).fill('🦊');
     await page.keyboard.press('Enter');
-    await reactionOn(inbox, 'Tap here, customer', '🦊 from Anna').waitFor(WITHIN);
-    expect(await reactionOn(inbox, 'Tap here, customer', 'Heart from Anna').count()).toBe(0);
+    await reactionOn(inbox, 'React to this, customer', '🦊 from Anna').waitFor(WITHIN);
+    expect(await reactionOn(inbox, 'React to this, customer', 'Heart from Anna').count()).toBe(0);
 
-    await tapBack(inbox, 'Tap here, agent', 'Thumbs up');
-    await reactionOn(phone, 'Tap here, agent', 'Thumbs up').waitFor({ ...WITHIN, state: 'detached' });
-    await reactionOn(inbox, 'Tap here, agent', 'Thumbs up').waitFor({ ...WITHIN, state: 'detached' });
+    await react(inbox, 'React to this, agent', 'Thumbs up');
+    await reactionOn(phone, 'React to this, agent', 'Thumbs up').waitFor({ ...WITHIN, state: 'detached' });
+    await reactionOn(inbox, 'React to this, agent', 'Thumbs up').waitFor({ ...WITHIN, state: 'detached' });
 
-    await bubble(inbox, 'Tap here, agent').focus();
+    await bubble(inbox, 'React to this, agent').focus();
     await page.keyboard.press('t');
-    await inbox.getByRole('button', { name: 'A sticker', exact: true }).click();
+    await inbox.getByRole('button', { name: 'Sticker', exact: true }).click();
     await inbox.getByRole('button', { name: 'Sticker: star' }).click();
-    await reactionOn(phone, 'Tap here, agent', 'Sticker from Harbor Bikes').waitFor(WITHIN);
-    await shown(bubble(phone, 'Tap here, agent').locator('img'));
+    await reactionOn(phone, 'React to this, agent', 'Sticker from Harbor Bikes').waitFor(WITHIN);
+    await hasLoaded(bubble(phone, 'React to this, agent').locator('img'));
   });
 
-  it('a long press opens the tapbacks, Escape closes them', async () => {
+  it('opens the reaction bar on a long press and closes it on Escape', async () => {
     const { page, phone } = await open();
-    await write(phone, 'Hold me');
-    await bubble(phone, 'Hold me').getByText('Hold me').hover();
+    await type(phone, 'Press and hold');
+    await bubble(phone, 'Press and hold').getByText('Press and hold').hover();
     await page.mouse.down();
-    await phone.getByRole('toolbar', { name: 'Tap back' }).waitFor(WITHIN);
+    await phone.getByRole('toolbar', { name: 'React' }).waitFor(WITHIN);
     await page.mouse.up();
     await page.keyboard.press('Escape');
-    await phone.getByRole('toolbar', { name: 'Tap back' }).waitFor({ ...WITHIN, state: 'detached' });
+    await phone.getByRole('toolbar', { name: 'React' }).waitFor({ ...WITHIN, state: 'detached' });
   });
 
-  it('sends pictures, voice, stickers and animations both ways', async () => {
+  it('sends pictures, voice messages, stickers and effects in both directions', async () => {
     const { page, phone, inbox } = await open();
     for (const [here, there] of [
       [phone, inbox],
       [inbox, phone],
     ] as const) {
       const pictures = there.getByRole('img', { name: /sunset.*png/ });
-      const before = await pictures.count();
-      await choose(here, 'Send a file', 'A picture');
-      await shown(pictures.nth(before));
+      const picturesBefore = await pictures.count();
+      await choose(here, 'Send a file', 'Sample picture');
+      await hasLoaded(pictures.nth(picturesBefore));
 
-      const players = there.getByRole('button', { name: 'Play the voice message' });
-      const heard = await players.count();
+      const players = there.getByRole('button', { name: 'Play voice message' });
+      const playersBefore = await players.count();
       await here.getByRole('button', { name: 'Send a voice message' }).click();
-      await players.nth(heard).waitFor(WITHIN);
+      await players.nth(playersBefore).waitFor(WITHIN);
 
       const stickers = there.locator('.sticker img');
-      const stuck = await stickers.count();
+      const stickersBefore = await stickers.count();
       await choose(here, 'Send a sticker', 'bike');
-      await shown(stickers.nth(stuck));
+      await hasLoaded(stickers.nth(stickersBefore));
 
       await here.getByRole('textbox').fill(`With balloons, from ${here === phone ? 'Anna' : 'us'}`);
-      await choose(here, 'Send with an animation', 'Balloons');
+      await choose(here, 'Send with an effect', 'Balloons');
       await bubble(there, `With balloons, from ${here === phone ? 'Anna' : 'us'}`)
         .getByText('Sent with Balloons')
         .waitFor(WITHIN);
     }
-    expect(await faults(page)).toEqual([]);
+    expect(await violationsIn(page)).toEqual([]);
   });
 
-  it('holds a group together', async () => {
+  it('shows a group as one conversation on both sides', async () => {
     const { phone, inbox } = await open();
-    await phone.getByRole('button', { name: 'Open a group chat' }).click();
-    await phone.getByRole('button', { name: 'as Ben' }).click();
-    await write(phone, 'Ben here, too');
+    await phone.getByRole('button', { name: 'Start a group chat' }).click();
+    await phone.getByRole('button', { name: 'As Ben' }).click();
+    await type(phone, 'Ben is here too');
     await inbox.getByRole('button', { name: 'Anna & Ben' }).click();
-    await bubble(inbox, 'Ben here, too').getByText('Ben', { exact: true }).waitFor(WITHIN);
-    await write(inbox, 'Hello you two');
-    await bubble(phone, 'Hello you two').waitFor(WITHIN);
+    await bubble(inbox, 'Ben is here too').getByText('Ben', { exact: true }).waitFor(WITHIN);
+    await type(inbox, 'Hello, both of you');
+    await bubble(phone, 'Hello, both of you').waitFor(WITHIN);
   });
 
   it('highlights the footer in the raw view', async () => {
     const { phone, inbox } = await open();
-    await write(phone, 'What is under me?');
-    await bubble(inbox, 'What is under me?').waitFor(WITHIN);
+    await type(phone, 'Show me my footer');
+    await bubble(inbox, 'Show me my footer').waitFor(WITHIN);
     expect(await inbox.getByText('svc-metadata').count()).toBe(0);
     await inbox.getByRole('button', { name: 'Raw' }).click();
-    const footer = bubble(inbox, 'What is under me?').locator('mark');
+    const footer = bubble(inbox, 'Show me my footer').locator('mark');
     expect(await footer.innerText()).toMatch(
       /^-- svc-metadata:v1 --\n\{.*"message_guid".*\}\n-- end svc-metadata --$/,
     );
   });
 
-  it('opens a call: headers without secrets, exact bytes, the signature checked, and curl that works', async () => {
+  it('shows a call with masked secrets, exact bytes, a verified signature and a working curl command', async () => {
     const { page, inbox, wire } = await open();
     const text = `it's "quoted" \\ and $PATH, ${Date.now()}`;
-    await write(inbox, text);
+    await type(inbox, text);
     await bubble(inbox, text).getByText('Delivered').waitFor(WITHIN);
 
     await wire
       .getByRole('button', { name: /^PUT .*status delivered/ })
       .last()
       .click();
-    const detail = wire.getByRole('region', { name: 'The chosen call or frame' });
+    const detail = wire.getByRole('region', { name: 'Selected call or frame' });
     expect(await detail.locator('dl').first().innerText()).toMatch(/Authorization\s+Bearer .{4}…/i);
 
     await wire
       .getByRole('button', { name: /^POST \/crm\/webhook 200/ })
       .last()
       .click();
-    await detail.getByText('The signature is right').waitFor(WITHIN);
+    await detail.getByText('Valid signature: Ed25519').waitFor(WITHIN);
     await detail.getByRole('button', { name: 'Exact bytes' }).click();
     expect(await detail.locator('pre').first().innerText()).toContain(JSON.stringify(text));
 
@@ -289,33 +289,34 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_0
     expect((await runCurl(command.replace('quoted', 'altered'))).status).toBe(401);
   });
 
-  it('works by keyboard alone', async () => {
+  it('can be used with the keyboard alone', async () => {
     const { page } = await open();
-    await tabTo(page, 'Write as the customer');
-    await page.keyboard.type('No mouse here');
+    await tabTo(page, 'Text as the customer');
+    await page.keyboard.type('Typed without a mouse');
     await page.keyboard.press('Enter');
-    await bubble(pane(page, 'inbox'), 'No mouse here').waitFor(WITHIN);
+    await bubble(pane(page, 'inbox'), 'Typed without a mouse').waitFor(WITHIN);
 
     await page.keyboard.press('Shift+Tab');
     for (let step = 0; step < 8 && !(await focused(page)).includes(': '); step++)
       await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('End');
-    expect(await focused(page)).toContain('No mouse here');
+    expect(await focused(page)).toContain('Typed without a mouse');
     await page.keyboard.press('t');
     await expect.poll(() => focused(page), WITHIN).toBe('Heart');
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
     expect(await focused(page)).toBe('Thumbs down');
     await page.keyboard.press('Enter');
-    await reactionOn(pane(page, 'inbox'), 'No mouse here', 'Thumbs down from Anna').waitFor(WITHIN);
-    expect(await focused(page)).toContain('No mouse here');
+    const reaction = reactionOn(pane(page, 'inbox'), 'Typed without a mouse', 'Thumbs down from Anna');
+    await reaction.waitFor(WITHIN);
+    expect(await focused(page)).toContain('Typed without a mouse');
 
     await tabTo(page, /^(POST|PUT|ack|message_)/);
     const last = await focused(page);
     await page.keyboard.press('ArrowUp');
     expect(await focused(page)).not.toBe(last);
     await page.keyboard.press('Enter');
-    await page.getByRole('region', { name: 'The chosen call or frame' }).waitFor(WITHIN);
+    await page.getByRole('region', { name: 'Selected call or frame' }).waitFor(WITHIN);
     await page.keyboard.press('Escape');
     expect(await focused(page)).not.toBe('');
 
@@ -324,53 +325,53 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_0
     expect(await focused(page)).toBe('Wrong signature');
     await tabTo(page, 'Break it');
     await page.keyboard.press('Enter');
-    await page.getByText('401, and no phone rang').waitFor(WITHIN);
+    await page.getByText('401, and nothing was sent').waitFor(WITHIN);
   });
 
-  it('gives a tour of eight steps, once', async () => {
+  it('shows a tour of eight steps on the first visit only', async () => {
     const { page } = await open({ tour: true });
     const tour = page.getByRole('region', { name: 'Tour' });
     for (let step = 1; step <= 8; step++) {
       await tour.getByText(`${step} of /8`).waitFor(WITHIN);
       if (step === 2) {
-        await write(pane(page, 'phone'), 'I follow the tour');
+        await type(pane(page, 'phone'), 'Following the tour');
         await tour.getByText('Done').waitFor(WITHIN);
       }
       await tour.getByRole('button', { name: step === 8 ? 'Finish' : 'Next' }).click();
     }
     await page.reload();
-    await page.getByRole('heading', { name: 'The wire' }).waitFor(WITHIN);
+    await page.getByRole('heading', { name: 'On the wire' }).waitFor(WITHIN);
     expect(await tour.count()).toBe(0);
   });
 
-  it('states each promise, breaks it all, and every promise holds', async () => {
+  it('shows the guarantee of every scenario, runs them all, and every guarantee holds', async () => {
     const { page } = await open();
-    const breaks = pane(page, 'breaks');
-    await breaks.getByText(BREAKS[0]?.promise ?? '').waitFor(WITHIN);
-    await breaks.getByRole('button', { name: 'All 13, one by one' }).click();
-    await breaks.getByText('13 of 13 held').waitFor({ timeout: 240_000 });
-    for (const { promise, title } of BREAKS) {
-      await breaks.getByRole('button', { name: `held: ${title}` }).click();
-      await breaks.getByText(promise).waitFor(WITHIN);
-      await breaks.getByText('Held', { exact: true }).waitFor(WITHIN);
+    const scenarios = pane(page, 'breaks');
+    await scenarios.getByText(SCENARIOS[0]?.promise ?? '').waitFor(WITHIN);
+    await scenarios.getByRole('button', { name: 'Run all 13' }).click();
+    await scenarios.getByText('13/13 passed').waitFor({ timeout: 240_000 });
+    for (const { promise, title } of SCENARIOS) {
+      await scenarios.getByRole('button', { name: `passed: ${title}` }).click();
+      await scenarios.getByText(promise).waitFor(WITHIN);
+      await scenarios.getByText('Passed', { exact: true }).waitFor(WITHIN);
     }
-    await page.screenshot({ path: join(ARTEFACTS, 'demo-broken-and-held.png') });
+    await page.screenshot({ path: join(ARTEFACTS, 'demo-all-scenarios-passed.png') });
   }, 300_000);
 });
 
-interface Opened {
+interface OpenPage {
   readonly page: Page;
   readonly phone: Locator;
   readonly wire: Locator;
   readonly inbox: Locator;
 }
 
-/** A page of its own. Whatever the browser complains about, a broken policy first of all, fails the test. */
+/** Opens the page in a new browser context. Errors and warnings in the console, such as CSP violations, fail the test. */
 async function open(
   options: { width?: number; height?: number; theme?: 'light' | 'dark'; tour?: boolean; url?: string } = {},
   atEnd: (cleanup: () => Promise<void>) => void = (cleanup) => undo.add(cleanup),
-): Promise<Opened> {
-  const { width = 1440, height = 900, theme = 'light', tour = false, url = address } = options;
+): Promise<OpenPage> {
+  const { width = 1440, height = 900, theme = 'light', tour = false, url = pageUrl } = options;
   const context: BrowserContext = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,
@@ -380,20 +381,20 @@ async function open(
   atEnd(() => context.close());
   if (!tour) await context.addInitScript("localStorage.setItem('footbridge-tour', 'seen')");
   const page = await context.newPage();
-  const complaints: string[] = [];
+  const problems: string[] = [];
   page.on('console', (message) => {
-    const isComplaint = message.type() === 'error' || message.type() === 'warning';
-    // Nobody answers at an address of its own: the test has stopped the server.
-    const isExpected = url !== address && message.text().includes('net::ERR_');
-    if (isComplaint && !isExpected) complaints.push(message.text());
+    const isProblem = message.type() === 'error' || message.type() === 'warning';
+    // A test with its own server stops it, so network errors are expected there.
+    const isExpected = url !== pageUrl && message.text().includes('net::ERR_');
+    if (isProblem && !isExpected) problems.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  atEnd(async () => expect(complaints).toEqual([]));
+  page.on('pageerror', (error) => problems.push(String(error)));
+  atEnd(async () => expect(problems).toEqual([]));
   await page.goto(url);
   return { page, phone: pane(page, 'phone'), wire: pane(page, 'wire'), inbox: pane(page, 'inbox') };
 }
 
-/** On a small screen the panes are tabs. */
+/** Selects the tab of a pane on small screens. */
 async function goTo(page: Page, tab: string): Promise<void> {
   const button = page.getByRole('navigation').getByRole('button', { name: tab });
   if (await button.isVisible()) await button.click();
@@ -401,21 +402,21 @@ async function goTo(page: Page, tab: string): Promise<void> {
 
 const pane = (page: Page, name: string): Locator => page.locator(`.pane-${name}`);
 const bubble = (side: Locator, text: string): Locator => side.getByRole('article').filter({ hasText: text });
-const reactionOn = (side: Locator, text: string, what: string): Locator =>
-  bubble(side, text).getByRole('listitem').filter({ hasText: what });
+const reactionOn = (side: Locator, text: string, reaction: string): Locator =>
+  bubble(side, text).getByRole('listitem').filter({ hasText: reaction });
 
-async function write(side: Locator, text: string): Promise<void> {
-  const line = side.getByRole('textbox', { name: /^Write as/ });
-  await line.fill(text);
-  await line.press('Enter');
+async function type(side: Locator, text: string): Promise<void> {
+  const input = side.getByRole('textbox', { name: /^(Text|Reply) as/ });
+  await input.fill(text);
+  await input.press('Enter');
   await bubble(side, text).waitFor(WITHIN);
 }
 
-async function tapBack(side: Locator, text: string, tapback: string): Promise<void> {
+async function react(side: Locator, text: string, reaction: string): Promise<void> {
   await bubble(side, text).and(side.locator('[aria-keyshortcuts]')).waitFor(WITHIN);
   await bubble(side, text).focus();
   await side.page().keyboard.press('t');
-  await side.getByRole('button', { name: tapback, exact: true }).click();
+  await side.getByRole('button', { name: reaction, exact: true }).click();
 }
 
 async function choose(side: Locator, menu: string, choice: string): Promise<void> {
@@ -423,8 +424,8 @@ async function choose(side: Locator, menu: string, choice: string): Promise<void
   await side.getByRole('menuitem', { name: choice }).click();
 }
 
-/** A picture with pixels in it, not just a place for one. */
-async function shown(picture: Locator): Promise<void> {
+/** Waits until an image has loaded. */
+async function hasLoaded(picture: Locator): Promise<void> {
   await picture.waitFor(WITHIN);
   await expect
     .poll(() => picture.evaluate((image: object) => Number(Reflect.get(image, 'naturalWidth'))), WITHIN)
@@ -434,10 +435,10 @@ async function shown(picture: Locator): Promise<void> {
 const focused = async (page: Page): Promise<string> =>
   String(await page.evaluate("document.activeElement?.ariaLabel ?? document.activeElement?.innerText ?? ''"));
 
-const MOST_TABS = 60;
+const MAX_TABS = 60;
 
 async function tabTo(page: Page, name: string | RegExp): Promise<void> {
-  for (let step = 0; step < MOST_TABS; step++) {
+  for (let step = 0; step < MAX_TABS; step++) {
     await page.keyboard.press('Tab');
     const now = await focused(page);
     if (typeof name === 'string' ? now.trim() === name : name.test(now)) return;
@@ -445,7 +446,7 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   throw new Error(`${String(name)} cannot be reached with Tab`);
 }
 
-async function faults(page: Page, part = 'html'): Promise<unknown[]> {
+async function violationsIn(page: Page, part = 'html'): Promise<unknown[]> {
   if ((await page.evaluate("typeof axe === 'undefined'")) === true)
     await page.evaluate(await readFile(AXE, 'utf8'));
   const violations = await page.evaluate(
@@ -454,7 +455,7 @@ async function faults(page: Page, part = 'html'): Promise<unknown[]> {
   return Array.isArray(violations) ? violations : [violations];
 }
 
-/** What the shell makes of the command, sent without curl: not every machine has it. */
+/** Lets the shell parse the command and sends the request without curl, which may not be installed. */
 async function runCurl(command: string): Promise<Response> {
   const { stdout } = await promisify(execFile)('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${command}`]);
   const words = stdout.split('\0').slice(0, -1);

@@ -2,86 +2,86 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Exchange } from './wire/exchange.ts';
-import type { World } from './world.ts';
+import type { Demo } from './demo.ts';
 
-/** Whatever happens leaves a trace on the wire; this is for the rest. */
-const LOOK_MS = 500;
-const SOON_MS = 20;
+/** The polling interval for changes that cause no traffic. */
+const POLL_MS = 500;
+const DEBOUNCE_MS = 20;
 
-/** What the page shows, pushed as server-sent events: `wire` entries as they happen, `phone` and `inbox` when they changed. */
+/** Streams the state of the page as server-sent events: `wire` for each entry, `phone` and `inbox` when they change. */
 export class Snapshots {
-  readonly #world: World;
-  readonly #readers = new Set<ServerResponse>();
+  readonly #demo: Demo;
+  readonly #clients = new Set<ServerResponse>();
   readonly #latest = new Map<'phone' | 'inbox', string>();
-  readonly #unlisten: () => void;
+  readonly #unsubscribe: () => void;
   readonly #timer: NodeJS.Timeout;
   #isStale = false;
-  #isLooking = false;
+  #isRefreshing = false;
 
-  constructor(world: World) {
-    this.#world = world;
-    this.#unlisten = world.wire.listen((entry) => {
+  constructor(demo: Demo) {
+    this.#demo = demo;
+    this.#unsubscribe = demo.wire.subscribe((entry) => {
       this.#push('wire', JSON.stringify(entry));
-      this.lookSoon();
+      this.refreshSoon();
     });
-    this.#timer = setInterval(() => this.lookSoon(), LOOK_MS);
-    this.lookSoon();
+    this.#timer = setInterval(() => this.refreshSoon(), POLL_MS);
+    this.refreshSoon();
   }
 
-  /** Something happened: everybody who reads sees it in a moment. One look at a time, so that none comes late. */
-  lookSoon(): void {
+  /** Schedules a refresh. Refreshes do not overlap, so that an older snapshot never follows a newer one. */
+  refreshSoon(): void {
     this.#isStale = true;
-    if (!this.#isLooking) void this.#lookWhileStale();
+    if (!this.#isRefreshing) void this.#refreshWhileStale();
   }
 
   stream(response: ServerResponse): void {
     response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
-    // Whoever stops the demo and starts it again finds the page awake.
+    // After a restart of the demo, an open page reconnects within a second.
     response.write('retry: 1000\n\n');
-    for (const entry of this.#world.wire.entries)
+    for (const entry of this.#demo.wire.entries)
       response.write(event('wire', JSON.stringify(entry satisfies Exchange)));
     for (const [name, data] of this.#latest) response.write(event(name, data));
-    this.#readers.add(response);
-    response.on('close', () => this.#readers.delete(response));
+    this.#clients.add(response);
+    response.on('close', () => this.#clients.delete(response));
   }
 
   stop(): void {
     clearInterval(this.#timer);
-    this.#unlisten();
-    for (const reader of this.#readers) reader.end();
+    this.#unsubscribe();
+    for (const client of this.#clients) client.end();
   }
 
-  async #lookWhileStale(): Promise<void> {
-    this.#isLooking = true;
+  async #refreshWhileStale(): Promise<void> {
+    this.#isRefreshing = true;
     while (this.#isStale) {
-      await sleep(SOON_MS);
+      await sleep(DEBOUNCE_MS);
       this.#isStale = false;
-      await this.#look();
+      await this.#refresh();
     }
-    this.#isLooking = false;
+    this.#isRefreshing = false;
   }
 
-  /** A Mac or a CRM that is being restarted has nothing to say for a moment. */
-  async #look(): Promise<void> {
-    const { mac, crm } = this.#world;
+  /** The Mac or the CRM may be restarting; the last snapshot is kept then. */
+  async #refresh(): Promise<void> {
+    const { mac, crm } = this.#demo;
     const [phone, inbox] = await Promise.allSettled([
       mac.world(),
       Promise.all([crm.messages(), crm.statuses(), crm.webhooks()]).then(
         ([messages, statuses, webhooks]) => ({ messages, statuses, webhooks }),
       ),
     ]);
-    if (phone.status === 'fulfilled') this.#changed('phone', JSON.stringify(phone.value));
-    if (inbox.status === 'fulfilled') this.#changed('inbox', JSON.stringify(inbox.value));
+    if (phone.status === 'fulfilled') this.#update('phone', JSON.stringify(phone.value));
+    if (inbox.status === 'fulfilled') this.#update('inbox', JSON.stringify(inbox.value));
   }
 
-  #changed(name: 'phone' | 'inbox', data: string): void {
+  #update(name: 'phone' | 'inbox', data: string): void {
     if (this.#latest.get(name) === data) return;
     this.#latest.set(name, data);
     this.#push(name, data);
   }
 
   #push(name: string, data: string): void {
-    for (const reader of this.#readers) reader.write(event(name, data));
+    for (const client of this.#clients) client.write(event(name, data));
   }
 }
 

@@ -4,9 +4,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { inbox, phone } from './events.ts';
 import { nameOf } from './people.ts';
 
-/** Tells those who do not see the panes what arrived: one sentence for a burst, not one for each. */
+/** Announces new messages to screen readers, one announcement per burst. */
 export function Announcer() {
-  const [words, setWords] = useState('');
+  const [announcement, setAnnouncement] = useState('');
   const before = useRef<{ phone: number; inbox: number }>(undefined);
   const onPhone = phone.value?.chats.flatMap(({ messages }) => messages) ?? [];
   const inInbox = inbox.value.messages;
@@ -18,16 +18,16 @@ export function Announcer() {
     if (last === undefined) return;
     const arrivedPhone = onPhone.slice(last.phone).findLast(({ from }) => from === 'me');
     const arrivedInbox = inInbox.slice(last.inbox).at(-1);
-    const said = [
+    const parts = [
       arrivedPhone && `On the phone, ${nameOf('me')}: ${arrivedPhone.text.slice(0, 120)}`,
       arrivedInbox && `In the inbox: ${stripFooter(arrivedInbox.message).slice(0, 120)}`,
     ];
-    if (said.some(Boolean)) setWords(said.filter(Boolean).join('. '));
+    if (parts.some(Boolean)) setAnnouncement(parts.filter(Boolean).join('. '));
   }, [counts.phone, counts.inbox]);
 
   return (
-    <div class="unseen" aria-live="polite">
-      {words}
+    <div class="visually-hidden" aria-live="polite">
+      {announcement}
     </div>
   );
 }

@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
 import { Announcer } from './announcer.tsx';
-import { notice } from './ask.ts';
-import { BreaksPane } from './breaks/breaks.tsx';
+import { notice } from './post-action.ts';
+import { ScenariosPane } from './scenarios/scenarios.tsx';
 import { isLive } from './events.ts';
 import { Icon } from './icons.tsx';
 import { InboxPane } from './inbox/inbox.tsx';
@@ -16,23 +16,28 @@ import { WirePane } from './wire/wire.tsx';
 
 const tab = signal<PaneName>('phone');
 
-/** A page that was never connected is still on its way; a short break is none. */
-const GONE_AFTER_MS = 2500;
-const isGone = signal(false);
+/** Ignores the initial connection and short interruptions. */
+const DISCONNECTED_AFTER_MS = 2500;
+const isDisconnected = signal(false);
 let wasLive = false;
 effect(() => {
-  isGone.value = false;
+  isDisconnected.value = false;
   if (isLive.value) wasLive = true;
   if (isLive.value || !wasLive) return undefined;
-  const timer = setTimeout(() => (isGone.value = true), GONE_AFTER_MS);
+  const timer = setTimeout(() => (isDisconnected.value = true), DISCONNECTED_AFTER_MS);
   return () => clearTimeout(timer);
 });
 
-const PANES: readonly { name: PaneName; title: string; short: string; says: string }[] = [
-  { name: 'phone', title: 'Customer’s phone', short: 'Phone', says: 'over a simulated Mac' },
-  { name: 'wire', title: 'The wire', short: 'Wire', says: 'Every call and frame, in order' },
-  { name: 'inbox', title: 'CRM inbox', short: 'CRM', says: 'Signed webhooks out, calls in' },
-  { name: 'breaks', title: 'Break it', short: 'Break it', says: 'The promise before, the result after' },
+const PANES: readonly { name: PaneName; title: string; short: string; subtitle: string }[] = [
+  { name: 'phone', title: 'Customer’s phone', short: 'Phone', subtitle: 'via a simulated Mac' },
+  { name: 'wire', title: 'On the wire', short: 'Wire', subtitle: 'Every HTTP call and WebSocket frame' },
+  { name: 'inbox', title: 'CRM inbox', short: 'CRM', subtitle: 'Sends signed webhooks, receives API calls' },
+  {
+    name: 'breaks',
+    title: 'Break it',
+    short: 'Break it',
+    subtitle: 'Failure scenarios and their guarantees',
+  },
 ];
 
 export function App() {
@@ -48,7 +53,7 @@ export function App() {
           </svg>
           Footbridge
         </h1>
-        <p class="top-says">Everything here is real traffic on this machine. Nothing leaves it.</p>
+        <p class="top-says">Real traffic between real programs, all on this machine.</p>
         <span class={isLive.value ? 'live is-live' : 'live'} role="status">
           {isLive.value ? 'Live' : 'Reconnecting'}
         </span>
@@ -58,7 +63,7 @@ export function App() {
         <button
           type="button"
           class="quiet-button"
-          aria-label={theme.value === 'dark' ? 'Light colours' : 'Dark colours'}
+          aria-label={theme.value === 'dark' ? 'Switch to light theme' : 'Switch to dark theme'}
           onClick={toggleTheme}
         >
           <Icon name={theme.value === 'dark' ? 'sun' : 'moon'} />
@@ -88,16 +93,16 @@ export function App() {
           <InboxPane />
         </Pane>
         <Pane name="breaks">
-          <BreaksPane />
+          <ScenariosPane />
         </Pane>
       </main>
       <Announcer />
       <div class="notice-place" role="alert">
-        {isGone.value && (
+        {isDisconnected.value && (
           <p class="notice">
             <span>
-              The demo has ended. Start it again with <code>npm run demo</code>; this page comes back by
-              itself.
+              The demo has stopped. Restart it with <code>npm run demo</code>; this page reconnects
+              automatically.
             </span>
           </p>
         )}
@@ -120,13 +125,13 @@ export function App() {
 }
 
 function Pane({ name, children }: { name: PaneName; children: ComponentChildren }) {
-  const pane = PANES.find((one) => one.name === name);
+  const pane = PANES.find((candidate) => candidate.name === name);
   const isShown = shownPane.value === name;
   return (
     <section class={`pane pane-${name} ${isShown ? 'is-shown' : ''}`} aria-labelledby={`pane-${name}`}>
       <header class="pane-head">
         <h2 id={`pane-${name}`}>{pane?.title}</h2>
-        <p>{pane?.says}</p>
+        <p>{pane?.subtitle}</p>
       </header>
       {children}
     </section>

@@ -1,63 +1,63 @@
 import { computed, signal } from '@preact/signals';
 
-import type { About, Exchange, Inbox, Phone } from './shapes.ts';
+import type { About, Exchange, Inbox, Phone } from './types.ts';
 
-/** What the server tells, and nothing else: the panes are drawn from these. */
+/** The state of the page as received from the server. */
 export const about = signal<About | undefined>(undefined);
 export const phone = signal<Phone | undefined>(undefined);
 export const inbox = signal<Inbox>({ messages: [], statuses: [], webhooks: [] });
 export const isLive = signal(false);
 
-const MOST_ROWS = 400;
+const MAX_ROWS = 400;
 const entries = signal<ReadonlyMap<number, Exchange>>(new Map());
 export const wire = computed(() => [...entries.value.values()]);
 
-/** By the CRM's message id: the guid under which the Mac sent it, as the Mac itself reported. */
+/** The GUIDs that the Mac reported for sent messages, by the CRM's message id. */
 export const sentGuids = signal<ReadonlyMap<string, string>>(new Map());
 
 export function startListening(): void {
   const source = new EventSource('./events');
-  source.addEventListener('open', begin);
+  source.addEventListener('open', reset);
   source.addEventListener('error', () => (isLive.value = false));
-  source.addEventListener('wire', ({ data }) => note(JSON.parse(data)));
+  source.addEventListener('wire', ({ data }) => addEntry(JSON.parse(data)));
   source.addEventListener('phone', ({ data }) => (phone.value = JSON.parse(data)));
   source.addEventListener('inbox', ({ data }) => (inbox.value = JSON.parse(data)));
 }
 
-/** The server tells everything from the beginning; after a restart it is another beginning. */
-function begin(): void {
+/** On every connection the server sends the complete state, so the page starts over. */
+function reset(): void {
   isLive.value = true;
-  waiting = [];
+  pending = [];
   entries.value = new Map();
   sentGuids.value = new Map();
   void fetch('./about')
-    .then((answer) => answer.json())
-    .then((said: About) => (about.value = said))
-    // Gone again already; the next beginning asks anew.
+    .then((response) => response.json())
+    .then((body: About) => (about.value = body))
+    // The connection is already lost again; the next one retries.
     .catch(() => undefined);
 }
 
-/** Entries come in bursts: they are drawn once per frame. */
-let waiting: Exchange[] = [];
+/** Entries arrive in bursts and are rendered once per frame. */
+let pending: Exchange[] = [];
 
-function note(entry: Exchange): void {
-  if (waiting.length === 0) setTimeout(flush, 16);
-  waiting.push(entry);
+function addEntry(entry: Exchange): void {
+  if (pending.length === 0) setTimeout(flush, 16);
+  pending.push(entry);
 }
 
 function flush(): void {
   const next = new Map(entries.value);
   const guids = new Map(sentGuids.value);
-  for (const entry of waiting) {
+  for (const entry of pending) {
     next.set(entry.n, entry);
     const sent = readGuid(entry);
     if (sent !== undefined) guids.set(sent.messageId, sent.guid);
   }
   for (const n of next.keys()) {
-    if (next.size <= MOST_ROWS) break;
+    if (next.size <= MAX_ROWS) break;
     next.delete(n);
   }
-  waiting = [];
+  pending = [];
   entries.value = next;
   if (guids.size !== sentGuids.value.size) sentGuids.value = guids;
 }

@@ -1,6 +1,6 @@
 import type { ClassicType } from '@footbridge/kit';
 
-/** Drawn, not typed: an emoji looks different on every machine, and on some it is missing. */
+/** SVG paths instead of emoji characters, which look different on every system and are missing on some. */
 const PATHS = {
   attach: 'M4 16l4.5-5 3.5 4 3-3 5 5M4 5h16v14H4zM15 9h.01',
   file: 'M6 3h8l4 4v14H6zM14 3v4h4M9 13h6M9 17h4',

@@ -10,7 +10,7 @@ import './styles/chat.css';
 import './styles/phone.css';
 import './styles/wire.css';
 import './styles/inbox.css';
-import './styles/breaks.css';
+import './styles/scenarios.css';
 import './styles/tour.css';
 
 const root = document.querySelector('#app');

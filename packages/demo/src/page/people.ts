@@ -2,7 +2,7 @@ import { about } from './events.ts';
 
 export const BUSINESS = 'Harbor Bikes';
 
-/** The demo has two people, and somebody for everything else. */
+/** Returns the display name of a handle. Unknown handles are shown as they are. */
 export function nameOf(handle: string): string {
   if (handle === about.value?.customer) return 'Anna';
   if (handle === about.value?.friend) return 'Ben';

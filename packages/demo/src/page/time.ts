@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** Moves with the minute. */
+/** The current time, updated every five seconds. */
 export const now = signal(Date.now());
 
 export function startClock(): void {

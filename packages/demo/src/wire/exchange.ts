@@ -1,4 +1,4 @@
-/** Who talks to whom, as the page draws it. */
+/** The sender and the receiver of an exchange. */
 export type Leg = 'crm→service' | 'service→crm' | 'mac→service' | 'service→mac';
 
 export interface HttpExchange {
@@ -8,12 +8,12 @@ export interface HttpExchange {
   readonly leg: Leg;
   readonly method: string;
   readonly path: string;
-  /** As sent, in order; secrets masked. */
+  /** In the original order, with secrets masked. */
   readonly requestHeaders: readonly (readonly [string, string])[];
   readonly requestBody: string;
-  /** Of the body as it crossed the wire; more than is shown when it is long, or not text. */
+  /** The size of the original body. `requestBody` may be truncated. */
   readonly requestBytes: number;
-  /** Undefined while no answer has come; null when none ever will. */
+  /** Undefined while the response is pending, null if there is none. */
   status: number | null | undefined;
   answerHeaders: readonly (readonly [string, string])[];
   answerBody: string;
@@ -35,7 +35,7 @@ export type Exchange = HttpExchange | FrameExchange;
 
 const SECRETS = /^(authorization|cookie|set-cookie)$/i;
 
-/** Header pairs for the page: a token shows only that it is there. */
+/** Returns header pairs with secrets masked after four characters. */
 export function maskedHeaders(raw: readonly string[]): (readonly [string, string])[] {
   const pairs: (readonly [string, string])[] = [];
   for (let index = 0; index < raw.length; index += 2) {
@@ -52,15 +52,15 @@ const SECRET_FIELDS =
 export const maskedBody = (body: string): string =>
   body.replaceAll(SECRET_FIELDS, (_whole, json?: string, form?: string) => `${json ?? form ?? ''}…`);
 
-/** Everything that crossed the wire, in order, and who wants to hear of it. Keeps the last `most`. */
+/** The recorded traffic in order, up to `maxEntries`, with subscriptions. */
 export class WireLog {
   readonly #entries: Exchange[] = [];
-  readonly #listeners = new Set<(entry: Exchange) => void>();
-  readonly #most: number;
+  readonly #subscribers = new Set<(entry: Exchange) => void>();
+  readonly #maxEntries: number;
   #count = 0;
 
-  constructor(most = 2000) {
-    this.#most = most;
+  constructor(maxEntries = 2000) {
+    this.#maxEntries = maxEntries;
   }
 
   next(): number {
@@ -69,21 +69,21 @@ export class WireLog {
 
   add(entry: Exchange): void {
     this.#entries.push(entry);
-    if (this.#entries.length > this.#most) this.#entries.shift();
+    if (this.#entries.length > this.#maxEntries) this.#entries.shift();
     this.changed(entry);
   }
 
-  /** An entry got its answer. */
+  /** Notifies the subscribers of a new or changed entry. */
   changed(entry: Exchange): void {
-    for (const listener of this.#listeners) listener(entry);
+    for (const subscriber of this.#subscribers) subscriber(entry);
   }
 
   get entries(): readonly Exchange[] {
     return this.#entries;
   }
 
-  listen(listener: (entry: Exchange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  subscribe(subscriber: (entry: Exchange) => void): () => void {
+    this.#subscribers.add(subscriber);
+    return () => this.#subscribers.delete(subscriber);
   }
 }

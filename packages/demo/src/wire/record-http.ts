@@ -4,18 +4,18 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { maskedBody, maskedHeaders } from './exchange.ts';
 import type { HttpExchange, Leg, WireLog } from './exchange.ts';
 
-/** Passes requests on byte for byte and writes down both directions. `target` may move: a killed service comes back elsewhere. */
+/** An HTTP proxy that forwards bodies unchanged and records requests and responses. `target` may change between requests. */
 export function recordHttp(
   log: WireLog,
   legOf: (path: string) => Leg | undefined,
   target: () => string,
 ): Server {
   return createServer((incoming, outgoing) => {
-    void pass(log, legOf(incoming.url ?? '/'), target(), incoming, outgoing);
+    void forward(log, legOf(incoming.url ?? '/'), target(), incoming, outgoing);
   });
 }
 
-async function pass(
+async function forward(
   log: WireLog,
   leg: Leg | undefined,
   target: string,
@@ -42,35 +42,35 @@ async function pass(
     ms: undefined,
   };
   if (leg !== undefined) log.add(entry);
-  const settle = (status: number | null, headers: readonly string[], answer: Buffer) => {
+  const recordResponse = (status: number | null, headers: readonly string[], bytes: Buffer) => {
     entry.status = status;
     entry.answerHeaders = maskedHeaders(headers);
-    entry.answerBody = maskedBody(readable(answer));
-    entry.answerBytes = answer.length;
+    entry.answerBody = maskedBody(readable(bytes));
+    entry.answerBytes = bytes.length;
     entry.ms = performance.now() - started;
     if (leg !== undefined) log.changed(entry);
   };
-  const onward = send(
+  const upstream = send(
     new URL(path, target),
     { method: incoming.method ?? 'GET', headers: incoming.rawHeaders, agent: false },
-    (answer) => {
-      collect(answer).then(
+    (response) => {
+      collect(response).then(
         (bytes) => {
-          settle(answer.statusCode ?? 0, answer.rawHeaders, bytes);
-          outgoing.writeHead(answer.statusCode ?? 502, withoutLength(answer.rawHeaders, bytes.length));
+          recordResponse(response.statusCode ?? 0, response.rawHeaders, bytes);
+          outgoing.writeHead(response.statusCode ?? 502, withoutLength(response.rawHeaders, bytes.length));
           outgoing.end(bytes);
         },
-        () => cut(),
+        () => disconnect(),
       );
     },
   );
-  // No answer came: the caller must see the same, a broken connection.
-  const cut = () => {
-    settle(null, [], Buffer.alloc(0));
+  // Without a response, the client must see a broken connection too.
+  const disconnect = () => {
+    recordResponse(null, [], Buffer.alloc(0));
     outgoing.destroy();
   };
-  onward.on('error', cut);
-  onward.end(body);
+  upstream.on('error', disconnect);
+  upstream.end(body);
 }
 
 async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
@@ -89,11 +89,9 @@ function withoutLength(raw: readonly string[], length: number): string[] {
   return [...headers, 'Content-Length', String(length)];
 }
 
-const SHOWN = 64 * 1024;
+const MAX_RECORDED = 64 * 1024;
 
 function readable(bytes: Buffer): string {
-  const text = bytes.subarray(0, SHOWN).toString('utf8');
-  return text.includes('\u0000') || text.includes('\uFFFD')
-    ? `(${bytes.length} bytes that are not text)`
-    : text;
+  const text = bytes.subarray(0, MAX_RECORDED).toString('utf8');
+  return text.includes('\u0000') || text.includes('\uFFFD') ? `(${bytes.length} bytes of binary data)` : text;
 }

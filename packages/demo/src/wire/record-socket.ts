@@ -6,28 +6,29 @@ import type { RawData } from 'ws';
 
 import type { Leg, WireLog } from './exchange.ts';
 
-const UNSENDABLE = new Set([1005, 1006, 1015]);
+/** Close codes that must not be sent (RFC 6455 §7.4.1). */
+const RESERVED = new Set([1005, 1006, 1015]);
 
-/** Passes a Mac's connection on, frame by frame, and writes every frame down. Refusals and close codes arrive as they were. */
+/** A WebSocket proxy that records every frame. Rejected upgrades and close codes are forwarded unchanged. */
 export function recordSocket(log: WireLog, target: () => string) {
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   const open = new Set<WebSocket>();
 
-  function note(leg: Leg, type: string, text: string): void {
+  function record(leg: Leg, type: string, text: string): void {
     log.add({ kind: 'frame', n: log.next(), at: Date.now(), leg, type, text });
   }
 
-  function join(leg: Leg, from: WebSocket, to: WebSocket): void {
+  function forward(leg: Leg, from: WebSocket, to: WebSocket): void {
     from.on('message', (data, isBinary) => {
-      const bytes = joined(data);
+      const bytes = toBuffer(data);
       const text = bytes.toString('utf8');
-      note(leg, typeOf(text), text);
+      record(leg, typeOf(text), text);
       to.send(bytes, { binary: isBinary });
     });
     from.on('ping', (data) => to.readyState === WebSocket.OPEN && to.ping(data));
     from.on('close', (code, reason) => {
-      if (code !== 1006 && code !== 1005) note(leg, 'close', `${code} ${reason.toString('utf8')}`);
-      if (UNSENDABLE.has(code)) to.terminate();
+      if (code !== 1006 && code !== 1005) record(leg, 'close', `${code} ${reason.toString('utf8')}`);
+      if (RESERVED.has(code)) to.terminate();
       else to.close(code, reason);
     });
     from.on('error', () => to.terminate());
@@ -39,21 +40,21 @@ export function recordSocket(log: WireLog, target: () => string) {
       const url = `${target().replace(/^http/, 'ws')}${request.url ?? ''}`;
       const upstream = new WebSocket(
         url,
-        protocol.split(',').map((one) => one.trim()),
+        protocol.split(',').map((name) => name.trim()),
         { headers: { authorization }, perMessageDeflate: false },
       );
       upstream.on('error', () => socket.destroy());
-      upstream.on('unexpected-response', (_request, answer) => {
+      upstream.on('unexpected-response', (_request, response) => {
         socket.end(
-          `HTTP/1.1 ${answer.statusCode ?? 502} ${answer.statusMessage ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+          `HTTP/1.1 ${response.statusCode ?? 502} ${response.statusMessage ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
         );
       });
       upstream.on('open', () => {
         server.handleUpgrade(request, socket, head, (downstream) => {
           open.add(downstream);
           downstream.on('close', () => open.delete(downstream));
-          join('mac→service', downstream, upstream);
-          join('service→mac', upstream, downstream);
+          forward('mac→service', downstream, upstream);
+          forward('service→mac', upstream, downstream);
         });
       });
     },
@@ -64,7 +65,7 @@ export function recordSocket(log: WireLog, target: () => string) {
   };
 }
 
-function joined(data: RawData): Buffer {
+function toBuffer(data: RawData): Buffer {
   if (Array.isArray(data)) return Buffer.concat(data);
   return Buffer.isBuffer(data) ? data : Buffer.from(data);
 }

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Icon } from '../icons.tsx';
 import type { ShownFile } from './chat-item.ts';
 
-/** A picture when it can be shown, else its name. */
+/** Shows an image, or the name of any other file. */
 export function Attachment({ file: { name, mime, url } }: { file: ShownFile }) {
   const [isBroken, setBroken] = useState(false);
   if (mime.startsWith('image/') && url !== undefined && !isBroken) {

@@ -12,8 +12,9 @@ interface Props {
   readonly item: ChatItem;
   readonly author: string | undefined;
   readonly isRaw: boolean;
-  /** Of those that somebody sent one after the other. */
+  /** Whether it is the last of consecutive messages by the same author. */
   readonly isLast: boolean;
+  /** Whether it is the tab stop of the feed. */
   readonly isStop: boolean;
   readonly isOpen: boolean;
   readonly onFocus: () => void;
@@ -28,7 +29,7 @@ const LONG_PRESS_MS = 450;
 export function Bubble(props: Props) {
   const { item, author, isRaw, isStop, isOpen, onOpen, onClose } = props;
   const press = useRef<number>(undefined);
-  const letGo = () => clearTimeout(press.current);
+  const cancelPress = () => clearTimeout(press.current);
   const canReact = item.target !== undefined;
   const effect = effectNamed(item.effect);
   const classes = [
@@ -44,16 +45,16 @@ export function Bubble(props: Props) {
       class={classes.join(' ')}
       data-id={item.id}
       tabIndex={isStop ? 0 : -1}
-      aria-label={spoken(item)}
+      aria-label={accessibleLabel(item)}
       {...(canReact && { 'aria-keyshortcuts': 'T' })}
       onFocusIn={props.onFocus}
       onPointerDown={({ button, target }) => {
         if (!canReact || button !== 0 || (target instanceof Element && target.closest('button'))) return;
         press.current = window.setTimeout(onOpen, LONG_PRESS_MS);
       }}
-      onPointerUp={letGo}
-      onPointerLeave={letGo}
-      onPointerCancel={letGo}
+      onPointerUp={cancelPress}
+      onPointerLeave={cancelPress}
+      onPointerCancel={cancelPress}
       onContextMenu={(event) => {
         if (!canReact) return;
         event.preventDefault();
@@ -90,9 +91,9 @@ export function Bubble(props: Props) {
             type="button"
             class="quiet-button react-button"
             tabIndex={isStop ? 0 : -1}
-            aria-label="Tap back"
+            aria-label="React"
             aria-expanded={isOpen}
-            title="Tap back (T)"
+            title="React (T)"
             onClick={isOpen ? onClose : onOpen}
           >
             <Icon name="smile" />
@@ -149,36 +150,38 @@ function Content({ item, effectClass }: { item: ChatItem; effectClass: string })
 }
 
 function Reaction({ reaction: { by, type, emoji, image } }: { reaction: DrawnReaction }) {
-  const what = type !== undefined ? TAPBACK_NAMES[type] : (emoji ?? 'Sticker');
+  const label = type !== undefined ? TAPBACK_NAMES[type] : (emoji ?? 'Sticker');
   return (
-    <span title={`${what} from ${by}`}>
+    <span title={`${label} from ${by}`}>
       {type !== undefined && <TapbackIcon type={type} />}
       {emoji !== undefined && <bdi aria-hidden="true">{emoji}</bdi>}
       {type === undefined && emoji === undefined && image !== undefined && (
         <img class="reaction-image" src={image} alt="" />
       )}
       {type === undefined && emoji === undefined && image === undefined && <Icon name="sticker" />}
-      <span class="unseen">
-        {what} from {by}
+      <span class="visually-hidden">
+        {label} from {by}
       </span>
     </span>
   );
 }
 
-/** A picture in base64 says nothing to the eye; the wire has every byte of it. */
+/** Truncates base64 data. The wire pane shows all of it. */
 const withoutBytes = (raw: string): string =>
   raw.replaceAll(
     /[A-Za-z0-9+/=]{240,}/g,
     (bytes) => `${bytes.slice(0, 24)}…${bytes.length.toLocaleString('en')} characters`,
   );
 
-const SHOWN = 600;
+const MAX_SHOWN = 600;
 
 const shortened = (text: string): string =>
-  text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}… (${text.length.toLocaleString('en')} characters)`;
+  text.length <= MAX_SHOWN
+    ? text
+    : `${text.slice(0, MAX_SHOWN)}… (${text.length.toLocaleString('en')} characters)`;
 
-function spoken({ author, text, files, voice, isSticker, state }: ChatItem): string {
-  const what = [
+function accessibleLabel({ author, text, files, voice, isSticker, state }: ChatItem): string {
+  const parts = [
     text === '' ? undefined : shortened(text),
     voice !== undefined ? 'voice message' : isSticker === true ? 'sticker' : undefined,
     voice === undefined && isSticker !== true && files.length > 0
@@ -186,5 +189,5 @@ function spoken({ author, text, files, voice, isSticker, state }: ChatItem): str
       : undefined,
     state,
   ];
-  return `${author}: ${what.filter(Boolean).join(', ')}`;
+  return `${author}: ${parts.filter(Boolean).join(', ')}`;
 }

@@ -1,15 +1,15 @@
 import type { ClassicType } from '@footbridge/kit';
 import type { ComponentChildren } from 'preact';
 
-import type { StickerName } from '../made-files.ts';
+import type { StickerName } from '../generated-files.ts';
 
-/** A bubble, whichever side draws it. */
+/** A message bubble, on either side. */
 export interface ChatItem {
   readonly id: string;
   readonly isMine: boolean;
   readonly author: string;
   readonly text: string;
-  /** As stored, footer and all; shown in the raw view. */
+  /** The stored text including its footer, for the raw view. */
   readonly raw?: string;
   readonly files: readonly ShownFile[];
   readonly voice?: { readonly durationMs: number | undefined };
@@ -18,10 +18,10 @@ export interface ChatItem {
   readonly replyTo?: string;
   readonly isSms?: boolean;
   readonly reactions: readonly DrawnReaction[];
-  /** Where a tapback on it would go; without it there can be none. */
+  /** The target of a reaction. Without it, the message cannot be reacted to. */
   readonly target?: { readonly chatId: number; readonly guid: string };
   readonly below?: ComponentChildren;
-  /** What `below` says, for those who listen. */
+  /** The content of `below` as text, for screen readers. */
   readonly state?: string;
 }
 
@@ -44,7 +44,7 @@ export type Tapback =
   | { readonly kind: 'emoji'; readonly emoji: string }
   | { readonly kind: 'sticker'; readonly sticker: StickerName };
 
-/** Tapping what is there already takes it away. */
+/** Returns whether the user has already set this reaction. Choosing it again removes it. */
 export function isSet(item: ChatItem, tapback: Tapback): boolean {
   return item.reactions.some(
     (reaction) =>

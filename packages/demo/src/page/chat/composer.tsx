@@ -1,9 +1,9 @@
 import { useRef } from 'preact/hooks';
 
 import { Icon } from '../icons.tsx';
-import { pickedFile, pictureFile, STICKERS, stickerFile, voiceFile } from '../made-files.ts';
-import type { StickerName } from '../made-files.ts';
-import type { GivenFile } from '../shapes.ts';
+import { readFile, pictureFile, STICKERS, stickerFile, voiceFile } from '../generated-files.ts';
+import type { StickerName } from '../generated-files.ts';
+import type { UploadedFile } from '../types.ts';
 import { EFFECTS } from './effects.ts';
 import type { Effect } from './effects.ts';
 import { Menu } from './menu.tsx';
@@ -12,14 +12,14 @@ interface Props {
   readonly label: string;
   readonly placeholder: string;
   readonly onText: (text: string) => void;
-  readonly onFile: (file: GivenFile) => void;
-  readonly onVoice: (file: GivenFile) => void;
+  readonly onFile: (file: UploadedFile) => void;
+  readonly onVoice: (file: UploadedFile) => void;
   readonly onSticker: (sticker: StickerName) => void;
   readonly onEffect: (effect: Effect, text: string) => void;
   readonly onGroup?: () => void;
 }
 
-/** A line to write in, and buttons for everything that is not text. Both sides have the same. */
+/** The text input and the buttons for other content. Both sides use it. */
 export function Composer({
   label,
   placeholder,
@@ -33,7 +33,7 @@ export function Composer({
   const input = useRef<HTMLInputElement>(null);
   const picker = useRef<HTMLInputElement>(null);
 
-  function take(): string {
+  function takeText(): string {
     const text = input.current?.value.trim() ?? '';
     if (input.current !== null) input.current.value = '';
     return text;
@@ -45,17 +45,17 @@ export function Composer({
       aria-label={label}
       onSubmit={(event) => {
         event.preventDefault();
-        const text = take();
+        const text = takeText();
         if (text !== '') onText(text);
       }}
     >
-      <div class="composer-tools" role="group" aria-label="Something else than text">
+      <div class="composer-tools" role="group" aria-label="Other content">
         <Menu
           icon="attach"
           label="Send a file"
           choices={[
-            { label: 'A picture', run: () => onFile(pictureFile()) },
-            { label: 'A file of yours…', run: () => picker.current?.click() },
+            { label: 'Sample picture', run: () => onFile(pictureFile()) },
+            { label: 'Choose a file…', run: () => picker.current?.click() },
           ]}
         />
         <Menu
@@ -65,10 +65,10 @@ export function Composer({
         />
         <Menu
           icon="effect"
-          label="Send with an animation"
+          label="Send with an effect"
           choices={EFFECTS.map((effect) => ({
             label: effect.title,
-            run: () => onEffect(effect, take() || `${effect.title}!`),
+            run: () => onEffect(effect, takeText() || `${effect.title}!`),
           }))}
         />
         <Menu
@@ -83,7 +83,7 @@ export function Composer({
           }))}
         />
         {onGroup !== undefined && (
-          <Menu icon="group" label="Open a group chat" choices={[{ label: 'Group', run: onGroup }]} />
+          <Menu icon="group" label="Start a group chat" choices={[{ label: 'Group', run: onGroup }]} />
         )}
       </div>
       <div class="composer-line">
@@ -102,13 +102,13 @@ export function Composer({
       <input
         ref={picker}
         type="file"
-        class="unseen"
+        class="visually-hidden"
         tabIndex={-1}
         aria-hidden="true"
         onChange={({ currentTarget }) => {
           const [file] = currentTarget.files ?? [];
           currentTarget.value = '';
-          if (file !== undefined) void pickedFile(file).then(onFile);
+          if (file !== undefined) void readFile(file).then(onFile);
         }}
       />
     </form>

@@ -10,8 +10,8 @@ interface Props {
   readonly items: readonly ChatItem[];
   readonly showsAuthors: boolean;
   readonly isRaw?: boolean;
-  /** Above the first bubble; for the eye only. */
-  readonly begins?: ComponentChildren;
+  /** Shown above the first bubble, hidden from screen readers. */
+  readonly heading?: ComponentChildren;
   readonly empty: string;
   readonly onTapback: (item: ChatItem, tapback: Tapback) => void;
   readonly onReplay?: (item: ChatItem) => void;
@@ -24,13 +24,13 @@ const MOVES: Record<string, (at: number, last: number) => number> = {
   End: (_at, last) => last,
 };
 
-/** Bubbles with one tab stop for all of them: the arrow keys move inside. */
+/** A list of bubbles with a single tab stop. The arrow keys move between bubbles. */
 export function Feed({
   label,
   items,
   showsAuthors,
   isRaw = false,
-  begins,
+  heading,
   empty,
   onTapback,
   onReplay,
@@ -68,9 +68,9 @@ export function Feed({
           {empty}
         </article>
       )}
-      {begins !== undefined && items.length > 0 && (
+      {heading !== undefined && items.length > 0 && (
         <div class="feed-begins" aria-hidden="true">
-          {begins}
+          {heading}
         </div>
       )}
       {items.map((item, index) => (

@@ -11,7 +11,7 @@ export interface Choice {
   readonly run: () => void;
 }
 
-/** A button that does its one thing, or opens a small menu when there is a choice. */
+/** A button that runs its only choice, or opens a menu if there are several. */
 export function Menu({
   icon,
   label,

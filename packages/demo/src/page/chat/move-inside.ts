@@ -1,6 +1,6 @@
 const STEPS: Record<string, number> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-/** Arrow keys move the focus from button to button, round and round. True when they did. */
+/** Moves the focus to the next or previous button on an arrow key, wrapping around. Returns whether it did. */
 export function moveInside(event: KeyboardEvent): boolean {
   const { currentTarget, target, key } = event;
   const step = STEPS[key];

@@ -1,10 +1,10 @@
-/** A footer in either form, as text or inside of JSON, where line breaks are escaped. */
+/** Matches a footer in either form, as plain text or inside JSON, where line breaks are escaped. */
 const FOOTER = /-- svc-metadata:v\d+ --[\s\S]*?-- end svc-metadata --|\[\[SVMD:v\d+:[\w+/=]*\]\]/g;
-const SHOWN = 12_000;
+const MAX_SHOWN = 12_000;
 
-/** The text as it is, its footer in colour. */
+/** Shows the unmodified text with its footer highlighted. */
 export function RawText({ text }: { text: string }) {
-  const shown = text.slice(0, SHOWN);
+  const shown = text.slice(0, MAX_SHOWN);
   const parts: { text: string; isFooter: boolean }[] = [];
   let end = 0;
   for (const match of shown.matchAll(FOOTER)) {
@@ -18,14 +18,16 @@ export function RawText({ text }: { text: string }) {
         .filter((part) => part.text !== '')
         .map((part, index) =>
           part.isFooter ? (
-            <mark key={index} class="footer-mark" title="The metadata footer">
+            <mark key={index} class="footer-mark" title="Metadata footer">
               <bdi>{part.text}</bdi>
             </mark>
           ) : (
             <bdi key={index}>{part.text}</bdi>
           ),
         )}
-      {text.length > SHOWN && <span>… and {(text.length - SHOWN).toLocaleString('en')} more characters</span>}
+      {text.length > MAX_SHOWN && (
+        <span>… and {(text.length - MAX_SHOWN).toLocaleString('en')} more characters</span>
+      )}
     </code>
   );
 }

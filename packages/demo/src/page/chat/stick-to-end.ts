@@ -4,32 +4,32 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 const NEAR = 60;
 
 /**
- * Keeps a list at its end while it grows, until somebody scrolls up; scrolling back down takes hold again. While `isHeld`
- * it stays where it is.
+ * Keeps a growing list scrolled to its end. Scrolling up stops this, scrolling back to the end resumes it. While `isPaused`
+ * is set, the list does not scroll.
  */
 export function useStickToEnd<T extends HTMLElement>(
   list: RefObject<T | null>,
-  grownBy: readonly unknown[],
-  isHeld = false,
+  dependencies: readonly unknown[],
+  isPaused = false,
 ) {
-  const held = useRef(isHeld);
-  held.current = isHeld;
+  const paused = useRef(isPaused);
+  paused.current = isPaused;
   const isAtEnd = useRef(true);
   const lastTop = useRef(0);
 
-  function stay(): void {
-    if (isAtEnd.current && !held.current && list.current !== null)
+  function scrollToEnd(): void {
+    if (isAtEnd.current && !paused.current && list.current !== null)
       list.current.scrollTop = list.current.scrollHeight;
   }
-  useLayoutEffect(stay, grownBy);
+  useLayoutEffect(scrollToEnd, dependencies);
   useEffect(() => {
-    const observer = new ResizeObserver(stay);
+    const observer = new ResizeObserver(scrollToEnd);
     if (list.current !== null) observer.observe(list.current);
     return () => observer.disconnect();
   }, []);
 
   return {
-    onLoadCapture: stay,
+    onLoadCapture: scrollToEnd,
     onScroll({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { currentTarget: T }) {
       if (scrollHeight - scrollTop - clientHeight < NEAR) isAtEnd.current = true;
       else if (scrollTop < lastTop.current) isAtEnd.current = false;

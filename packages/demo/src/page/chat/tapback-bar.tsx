@@ -2,7 +2,7 @@ import type { ClassicType } from '@footbridge/kit';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { Icon, TAPBACK_NAMES, TapbackIcon } from '../icons.tsx';
-import { STICKERS, stickerFile } from '../made-files.ts';
+import { STICKERS, stickerFile } from '../generated-files.ts';
 import { isSet } from './chat-item.ts';
 import type { ChatItem, Tapback } from './chat-item.ts';
 import { moveInside } from './move-inside.ts';
@@ -16,7 +16,7 @@ interface Props {
 const CLASSICS: readonly ClassicType[] = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'];
 const EMOJI = ['😍', '😂', '😮', '😢', '😎', '☕', '🎉', '🔥', '👏', '🙏', '🚲', '💯'];
 
-/** The six Tapbacks, any emoji, a sticker. Tapping what is set takes it away. */
+/** The six Tapbacks, emoji and stickers. Choosing a reaction that is already set removes it. */
 export function TapbackBar({ item, onChoose, onClose }: Props) {
   const bar = useRef<HTMLDivElement>(null);
   const [more, setMore] = useState<'emoji' | 'sticker'>();
@@ -46,7 +46,7 @@ export function TapbackBar({ item, onChoose, onClose }: Props) {
     <div
       class="tapback-bar"
       role="toolbar"
-      aria-label="Tap back"
+      aria-label="React"
       ref={bar}
       onKeyDown={(event) => {
         if (event.key === 'Escape') onClose();
@@ -61,10 +61,10 @@ export function TapbackBar({ item, onChoose, onClose }: Props) {
             <TapbackIcon type={type} />
           </button>
         ))}
-        <button {...toggle('emoji')} aria-label="Any emoji">
+        <button {...toggle('emoji')} aria-label="Emoji">
           <Icon name="smile" />
         </button>
-        <button {...toggle('sticker')} aria-label="A sticker">
+        <button {...toggle('sticker')} aria-label="Sticker">
           <Icon name="sticker" />
         </button>
       </div>
@@ -86,7 +86,7 @@ export function TapbackBar({ item, onChoose, onClose }: Props) {
           >
             <input
               name="emoji"
-              aria-label="Another emoji"
+              aria-label="Other emoji"
               placeholder="or type one"
               maxLength={16}
               autocomplete="off"

@@ -5,7 +5,7 @@ import { Icon } from '../icons.tsx';
 interface Props {
   readonly url: string | undefined;
   readonly durationMs: number | undefined;
-  /** Gives every message a waveform of its own. */
+  /** Seeds the waveform, so that every message looks different. */
   readonly seed: string;
 }
 
@@ -17,8 +17,8 @@ export function VoicePlayer({ url, durationMs, seed }: Props) {
   const [part, setPart] = useState(0);
   useEffect(() => () => audio.current?.pause(), []);
 
-  function load(address: string): HTMLAudioElement {
-    const sound = new Audio(address);
+  function load(source: string): HTMLAudioElement {
+    const sound = new Audio(source);
     sound.addEventListener('timeupdate', () => setPart(sound.currentTime / (sound.duration || 1)));
     sound.addEventListener('ended', () => {
       setPlaying(false);
@@ -42,7 +42,7 @@ export function VoicePlayer({ url, durationMs, seed }: Props) {
         class="voice-button"
         onClick={toggle}
         disabled={url === undefined}
-        aria-label={isPlaying ? 'Pause the voice message' : 'Play the voice message'}
+        aria-label={isPlaying ? 'Pause voice message' : 'Play voice message'}
       >
         <Icon name={isPlaying ? 'pause' : 'play'} />
       </button>

@@ -1,12 +1,12 @@
 import type { ShownReaction } from '@footbridge/kit';
 
 import type { ChatItem, DrawnReaction } from '../chat/chat-item.ts';
-import { stickerAddress } from '../made-files.ts';
+import { stickerUrl } from '../generated-files.ts';
 import { nameOf } from '../people.ts';
 import { Status } from './status.tsx';
 import type { InboxItem, Outcome, Thread } from './threads.ts';
 
-/** A conversation of the CRM as bubbles. A reaction is drawn on the message it belongs to; raw, it is a message like any other. */
+/** Returns the bubbles of a CRM conversation. Reactions are drawn on their targets; in the raw view they are messages. */
 export function inboxItems({ items, chatId }: Thread, isRaw: boolean): ChatItem[] {
   const texts = new Map(
     items.flatMap(({ guid, text }): [string, string][] => (guid === undefined ? [] : [[guid, text]])),
@@ -20,7 +20,7 @@ export function inboxItems({ items, chatId }: Thread, isRaw: boolean): ChatItem[
         id: item.id,
         isMine: item.direction === 'out',
         author: nameOf(item.sender),
-        text: item.text || tapbackIn(item),
+        text: item.text || reactionText(item),
         raw: item.raw === '' ? attachments.join('\n') : item.raw,
         files: [
           ...attachments.map((url) => ({ name: fileName(url), mime: mimeOf(url), url })),
@@ -32,22 +32,22 @@ export function inboxItems({ items, chatId }: Thread, isRaw: boolean): ChatItem[
         ...(replyTo !== undefined && { replyTo }),
         reactions: item.reactions.map(drawn),
         ...(guid !== undefined && chatId !== undefined && { target: { chatId, guid } }),
-        ...(outcome !== undefined && { below: <Status outcome={outcome} />, state: spoken(outcome) }),
+        ...(outcome !== undefined && { below: <Status outcome={outcome} />, state: stateText(outcome) }),
       };
     });
 }
 
-/** A tapback that failed is worth a line of its own: it is drawn nowhere. */
+/** A failed reaction is not drawn on its target, so it is shown as a message. */
 function isDrawnElsewhere({ metadata, outcome }: InboxItem, texts: ReadonlyMap<string, string>): boolean {
   const target = metadata?.reaction?.target_message_guid;
-  const failed = outcome?.state === 'failed' || outcome?.state === 'refused';
+  const failed = outcome?.state === 'failed' || outcome?.state === 'rejected';
   return target !== undefined && texts.has(target) && !failed;
 }
 
-/** Only a tapback that is drawn nowhere needs words. */
-function tapbackIn({ metadata }: InboxItem): string {
+/** The text of a reaction that is shown as a message. */
+function reactionText({ metadata }: InboxItem): string {
   const { reaction } = metadata ?? {};
-  return reaction === undefined ? '' : `Tapback ${reaction.emoji ?? reaction.type ?? reaction.kind}`;
+  return reaction === undefined ? '' : `Reaction: ${reaction.emoji ?? reaction.type ?? reaction.kind}`;
 }
 
 function ownSticker({ direction, metadata }: InboxItem) {
@@ -65,12 +65,12 @@ function drawn(reaction: ShownReaction): DrawnReaction {
     ...(reaction.kind === 'classic' && { type: reaction.type }),
     ...(reaction.kind === 'emoji' && { emoji: reaction.emoji }),
     ...(reaction.kind === 'sticker' && {
-      image: reaction.image ?? stickerAddress(reaction.sticker.name ?? ''),
+      image: reaction.image ?? stickerUrl(reaction.sticker.name ?? ''),
     }),
   };
 }
 
-const spoken = ({ state, code }: Outcome): string => (code === undefined ? state : `${state}, ${code}`);
+const stateText = ({ state, code }: Outcome): string => (code === undefined ? state : `${state}, ${code}`);
 
 const fileName = (url: string): string => decodeURIComponent(url.split('/').at(-1) ?? url);
 

@@ -1,15 +1,15 @@
 import { computed, effect, signal } from '@preact/signals';
 
-import { ask } from '../ask.ts';
+import { postAction } from '../post-action.ts';
 import { Composer } from '../chat/composer.tsx';
 import { isSet } from '../chat/chat-item.ts';
 import type { ChatItem, Tapback } from '../chat/chat-item.ts';
 import { Feed } from '../chat/feed.tsx';
 import { about, inbox, sentGuids } from '../events.ts';
 import { Icon } from '../icons.tsx';
-import { stickerFile, VOICE_MS } from '../made-files.ts';
+import { stickerFile, VOICE_MS } from '../generated-files.ts';
 import { initialsOf, nameOf } from '../people.ts';
-import type { GivenFile } from '../shapes.ts';
+import type { UploadedFile } from '../types.ts';
 import { clock } from '../time.ts';
 import { inboxItems } from './inbox-items.tsx';
 import { toThreads } from './threads.ts';
@@ -29,21 +29,21 @@ const thread = computed(
 );
 const items = computed(() => (thread.value === undefined ? [] : inboxItems(thread.value, isRaw.value)));
 
-/** How many of a thread's messages somebody has had before their eyes. */
+/** The number of messages per thread that have been displayed. */
 const seen = signal<ReadonlyMap<string, number>>(new Map());
 effect(() => {
   const { id, items: shown } = thread.value ?? { id: '', items: [] };
   if (seen.peek().get(id) !== shown.length) seen.value = new Map(seen.peek()).set(id, shown.length);
 });
 
-/** The CRM's inbox. It knows only what the service called it with; the kit makes a conversation of that. */
+/** The CRM's inbox. It uses only the calls that the CRM received, and the kit to turn them into conversations. */
 export function InboxPane() {
   const open = thread.value;
   return (
     <div class="inbox">
       <div class="inbox-threads" role="group" aria-label="Conversations">
-        {threads.value.map((one) => (
-          <ThreadRow key={one.id} thread={one} isOpen={one.id === open?.id} />
+        {threads.value.map((entry) => (
+          <ThreadRow key={entry.id} thread={entry} isOpen={entry.id === open?.id} />
         ))}
       </div>
       {open !== undefined && (
@@ -58,7 +58,7 @@ export function InboxPane() {
             type="button"
             class="text-button"
             aria-pressed={isRaw.value}
-            title="What the CRM stored, footer and all"
+            title="Show the stored messages, including footers"
             onClick={() => (isRaw.value = !isRaw.value)}
           >
             <Icon name="raw" /> Raw
@@ -70,13 +70,13 @@ export function InboxPane() {
         items={items.value}
         showsAuthors={open?.isGroup === true}
         isRaw={isRaw.value}
-        begins="Today"
-        empty="Nothing has arrived yet."
-        onTapback={(item, tapback) => void tapBack(item, tapback)}
+        heading="Today"
+        empty="No messages yet."
+        onTapback={(item, tapback) => void react(item, tapback)}
       />
       <Composer
-        label="Write as the agent"
-        placeholder="Write as the agent…"
+        label="Reply as the agent"
+        placeholder="Reply as the agent…"
         onText={(text) => void send(open, { text })}
         onFile={(file) => void send(open, { files: [file] })}
         onVoice={(file) => void sendVoice(open, file)}
@@ -92,16 +92,16 @@ export function InboxPane() {
   );
 }
 
-function ThreadRow({ thread: one, isOpen }: { thread: Thread; isOpen: boolean }) {
-  const last = one.items.findLast(({ metadata }) => metadata?.reaction === undefined);
-  const unread = isOpen ? 0 : one.items.length - (seen.value.get(one.id) ?? 0);
+function ThreadRow({ thread: row, isOpen }: { thread: Thread; isOpen: boolean }) {
+  const last = row.items.findLast(({ metadata }) => metadata?.reaction === undefined);
+  const unread = isOpen ? 0 : row.items.length - (seen.value.get(row.id) ?? 0);
   return (
-    <button type="button" class="thread" aria-pressed={isOpen} onClick={() => (chosen.value = one.id)}>
-      <span class={`avatar ${one.isGroup ? 'avatar-group' : 'avatar-customer'}`} aria-hidden="true">
-        {one.isGroup ? <Icon name="group" /> : initialsOf(titleOf(one))}
+    <button type="button" class="thread" aria-pressed={isOpen} onClick={() => (chosen.value = row.id)}>
+      <span class={`avatar ${row.isGroup ? 'avatar-group' : 'avatar-customer'}`} aria-hidden="true">
+        {row.isGroup ? <Icon name="group" /> : initialsOf(titleOf(row))}
       </span>
       <span class="thread-name">
-        <bdi>{titleOf(one)}</bdi>
+        <bdi>{titleOf(row)}</bdi>
       </span>
       <span class="thread-when" aria-hidden="true">
         {last !== undefined && clock(last.at)}
@@ -112,7 +112,7 @@ function ThreadRow({ thread: one, isOpen }: { thread: Thread; isOpen: boolean })
       {unread > 0 && (
         <span class="thread-unread">
           {unread}
-          <span class="unseen"> unread</span>
+          <span class="visually-hidden"> unread</span>
         </span>
       )}
     </button>
@@ -120,7 +120,7 @@ function ThreadRow({ thread: one, isOpen }: { thread: Thread; isOpen: boolean })
 }
 
 function preview({ direction, text, metadata, attachments }: InboxItem): string {
-  const what =
+  const content =
     text !== ''
       ? text
       : metadata?.voice !== undefined
@@ -130,7 +130,7 @@ function preview({ direction, text, metadata, attachments }: InboxItem): string 
           : attachments.length > 0
             ? 'Attachment'
             : '';
-  return `${direction === 'out' ? 'You: ' : ''}${what.slice(0, 120)}`;
+  return `${direction === 'out' ? 'You: ' : ''}${content.slice(0, 120)}`;
 }
 
 function handlesOf({ isGroup, recipients, id, items: found }: Thread): readonly string[] {
@@ -147,29 +147,29 @@ const titleOf = ({ isGroup, items: [first], recipients, id }: Thread): string =>
   return first === undefined ? id : nameOf(first.sender);
 };
 
-/** A group is addressed in the footer; one person needs none. */
+/** Adds a footer with the recipients for a group. A one-to-one message does not need a footer. */
 function send(
   open: Thread | undefined,
-  { metadata, ...rest }: { text?: string; metadata?: object; files?: GivenFile[] },
+  { metadata, ...rest }: { text?: string; metadata?: object; files?: UploadedFile[] },
 ): Promise<unknown> {
   const group =
     open?.isGroup === true
       ? { chat_id: open.chatId, is_group: true, recipients: open.recipients }
       : undefined;
   const footer = group === undefined && metadata === undefined ? {} : { metadata: { ...group, ...metadata } };
-  return ask('send', { ...rest, ...footer });
+  return postAction('send', { ...rest, ...footer });
 }
 
-const sendVoice = (open: Thread | undefined, file: GivenFile) =>
+const sendVoice = (open: Thread | undefined, file: UploadedFile) =>
   send(open, { files: [file], metadata: { voice: { duration_ms: VOICE_MS, mime_type: file.mime } } });
 
-async function tapBack(item: ChatItem, tapback: Tapback): Promise<void> {
+async function react(item: ChatItem, tapback: Tapback): Promise<void> {
   const action = isSet(item, tapback) ? 'remove' : 'add';
-  const what =
+  const reaction =
     tapback.kind === 'sticker'
       ? { kind: 'sticker', sticker: bytesOf(stickerFile(tapback.sticker)) }
       : { ...tapback, action };
-  await ask('tapback', { chatId: item.target?.chatId, target: item.target?.guid, ...what });
+  await postAction('tapback', { chatId: item.target?.chatId, target: item.target?.guid, ...reaction });
 }
 
-const bytesOf = ({ base64, name }: GivenFile) => ({ bytes: base64, name });
+const bytesOf = ({ base64, name }: UploadedFile) => ({ bytes: base64, name });

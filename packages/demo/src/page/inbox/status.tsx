@@ -1,25 +1,25 @@
 import { Icon } from '../icons.tsx';
 import type { Outcome } from './threads.ts';
 
-const WORDS = {
+const LABELS = {
   sending: 'Sending',
   pending: 'Pending',
   delivered: 'Delivered',
   failed: 'Failed',
-  refused: 'Refused',
+  rejected: 'Rejected',
 } as const;
 
-/** What became of a message: a sign, a word, and for bad news the reason and what to do. */
+/** The status of a message, with the reason and advice if it failed. */
 export function Status({ outcome: { state, code, reason, advice } }: { outcome: Outcome }) {
-  const isBad = state === 'failed' || state === 'refused';
+  const isError = state === 'failed' || state === 'rejected';
   return (
     <span class={`status status-${state}`}>
       <span class="status-word">
-        <Icon name={isBad ? 'cross' : state === 'delivered' ? 'check' : 'clock'} />
-        {WORDS[state]}
+        <Icon name={isError ? 'cross' : state === 'delivered' ? 'check' : 'clock'} />
+        {LABELS[state]}
         {code !== undefined && <code>{code}</code>}
       </span>
-      {isBad && reason !== undefined && (
+      {isError && reason !== undefined && (
         <span class="status-reason">
           <bdi>{reason}</bdi> {advice}
         </span>

@@ -1,7 +1,7 @@
 import { makeFooter, makeReaction } from '@footbridge/kit';
 import { describe, expect, it } from 'vitest';
 
-import type { Inbox, SentWebhook } from '../shapes.ts';
+import type { Inbox, SentWebhook } from '../types.ts';
 import { outcomeOf, toThreads } from './threads.ts';
 
 const ABOUT = { locationId: 'locDEMO1' };
@@ -29,7 +29,7 @@ const threadsOf = (inbox: Partial<Inbox>, guids: ReadonlyMap<string, string> = N
   toThreads({ messages: [], statuses: [], webhooks: [], ...inbox }, ABOUT, guids);
 
 describe('toThreads', () => {
-  it('puts both directions of a conversation in order, without footers', () => {
+  it('sorts both directions of a conversation by time and removes footers', () => {
     const [thread, ...others] = threadsOf({
       messages: [inbound('i2', makeFooter({ chat_id: 7, message_guid: 'g-2' }, { text: 'second' }))],
       webhooks: [outbound('m1', 'first'), outbound('m3', 'third')],
@@ -43,7 +43,7 @@ describe('toThreads', () => {
     expect(thread).toMatchObject({ chatId: 7, isGroup: false });
   });
 
-  it('keeps a group apart, whoever wrote, and our answer to it, too', () => {
+  it('separates the messages of a group from one-to-one messages, in both directions', () => {
     const group = { chat_id: 9, is_group: true, recipients: ['anna', 'ben'] };
     const threads = threadsOf({
       messages: [
@@ -59,12 +59,12 @@ describe('toThreads', () => {
     ]);
   });
 
-  it('leaves out what was sent for another location', () => {
+  it('omits messages of another location', () => {
     const body = JSON.stringify({ locationId: 'locFLOOD', contactId: 'anna', message: 'flood' });
     expect(threadsOf({ webhooks: [outbound('m1', '', { body })] })).toEqual([]);
   });
 
-  it('draws our own tapback only once it was delivered', () => {
+  it('shows a reaction by the agent only after it was delivered', () => {
     const message = makeReaction({ chatId: 7, target: 'g-1', kind: 'classic', type: 'love' });
     const inbox = {
       messages: [inbound('i1', makeFooter({ chat_id: 7, message_guid: 'g-1' }, { text: 'tap me' }))],
@@ -78,7 +78,7 @@ describe('toThreads', () => {
     ]);
   });
 
-  it('draws a tapback of the customer on what we sent', () => {
+  it('shows a reaction by the customer on a message by the agent', () => {
     const reaction = { kind: 'emoji', action: 'add', target_message_guid: 'g-1', emoji: '🎉' } as const;
     const [thread] = threadsOf(
       {
@@ -109,12 +109,12 @@ describe('outcomeOf', () => {
     expect(outcomeOf(outbound('m1', 'x'), statuses)).toEqual({ state });
   });
 
-  it('counts only what the CRM took', () => {
-    const refused = { ...call('delivered', 1), accepted: false };
-    expect(outcomeOf(outbound('m1', 'x'), [refused])).toEqual({ state: 'sending' });
+  it('ignores statuses that the CRM did not accept', () => {
+    const notAccepted = { ...call('delivered', 1), accepted: false };
+    expect(outcomeOf(outbound('m1', 'x'), [notAccepted])).toEqual({ state: 'sending' });
   });
 
-  it('tells why it failed and what to do', () => {
+  it('includes the reason and the advice for a failed message', () => {
     const error = { code: 'RATE_LIMITED', message: 'the queue is full' };
     expect(outcomeOf(outbound('m1', 'x'), [call('failed', 1, error)])).toMatchObject({
       state: 'failed',
@@ -124,14 +124,14 @@ describe('outcomeOf', () => {
     });
   });
 
-  it('tells that the webhook was refused, or never answered', () => {
+  it('is rejected if the webhook was rejected or got no response', () => {
     const answer = { code: 'LOCATION_NOT_CONNECTED', message: 'no Mac' };
     expect(outcomeOf(outbound('m1', 'x', { status: 404, answer }), [])).toMatchObject({
-      state: 'refused',
+      state: 'rejected',
       code: 'LOCATION_NOT_CONNECTED',
       reason: 'no Mac',
     });
     const { status: _none, ...unanswered } = outbound('m1', 'x', { error: 'connection reset' });
-    expect(outcomeOf(unanswered, [])).toEqual({ state: 'refused', reason: 'connection reset' });
+    expect(outcomeOf(unanswered, [])).toEqual({ state: 'rejected', reason: 'connection reset' });
   });
 });

@@ -1,9 +1,9 @@
 import { isRetryable, nextStatus, parseFooter, reactionsFor, reduceReactions } from '@footbridge/kit';
 import type { MessageStatus, Metadata, ReactionState, ShownReaction } from '@footbridge/kit';
 
-import type { About, Inbox, SentWebhook, StatusCall } from '../shapes.ts';
+import type { About, Inbox, SentWebhook, StatusCall } from '../types.ts';
 
-/** One message of a conversation as a CRM would keep it. */
+/** One message of a conversation, as a CRM would store it. */
 export interface InboxItem {
   readonly id: string;
   readonly at: number;
@@ -19,7 +19,7 @@ export interface InboxItem {
 }
 
 export interface Outcome {
-  readonly state: MessageStatus | 'refused' | 'sending';
+  readonly state: MessageStatus | 'rejected' | 'sending';
   readonly code?: string;
   readonly reason?: string;
   readonly advice?: string;
@@ -29,7 +29,7 @@ export interface Thread {
   readonly id: string;
   readonly isGroup: boolean;
   readonly contactId: string;
-  /** From the footers; a thread without any cannot be tapped back on. */
+  /** From the footers. Without it, the agent cannot react to messages of the thread. */
   readonly chatId: number | undefined;
   readonly recipients: readonly string[];
   readonly items: readonly InboxItem[];
@@ -38,15 +38,15 @@ export interface Thread {
 type Draft = Omit<InboxItem, 'reactions'> & { contactId: string };
 
 /**
- * Everything the CRM stored, heard and sent, sorted into conversations. Footers, reactions and statuses are the kit's
- * work: a CRM would do it with the same few calls.
+ * Groups the messages, statuses and webhooks of the CRM into conversations. The kit handles footers, reactions and
+ * statuses; a real CRM would use the same calls.
  */
 export function toThreads(
   { messages, statuses, webhooks }: Inbox,
   about: Pick<About, 'locationId'>,
   sentGuids: ReadonlyMap<string, string>,
 ): Thread[] {
-  const told = Map.groupBy(statuses, ({ messageId }) => messageId);
+  const statusesById = Map.groupBy(statuses, ({ messageId }) => messageId);
   const drafts: Draft[] = [
     ...messages
       .filter(({ locationId }) => locationId === about.locationId)
@@ -82,11 +82,11 @@ export function toThreads(
           metadata,
           attachments: sent.attachments,
           guid: sentGuids.get(id),
-          outcome: outcomeOf(webhook, told.get(id) ?? []),
+          outcome: outcomeOf(webhook, statusesById.get(id) ?? []),
         },
       ];
     }),
-  ].toSorted((one, other) => one.at - other.at);
+  ].toSorted((a, b) => a.at - b.at);
 
   const reactions = drafts.reduce<ReactionState>(
     (state, { raw, attachments, direction, outcome, at }) =>
@@ -95,10 +95,10 @@ export function toThreads(
         : state,
     {},
   );
-  return gather(drafts, reactions);
+  return groupIntoThreads(drafts, reactions);
 }
 
-function gather(drafts: readonly Draft[], reactions: ReactionState): Thread[] {
+function groupIntoThreads(drafts: readonly Draft[], reactions: ReactionState): Thread[] {
   const groups = new Set(
     drafts.filter(({ metadata }) => metadata?.is_group === true).map(({ metadata }) => metadata?.chat_id),
   );
@@ -121,28 +121,28 @@ function gather(drafts: readonly Draft[], reactions: ReactionState): Thread[] {
   });
 }
 
-/** What became of an outbound message: the answer to the webhook first, then the status calls in any order. */
+/** Returns the outcome of an outbound message from the webhook response and the status calls, which may be in any order. */
 export function outcomeOf(webhook: SentWebhook, statuses: readonly StatusCall[]): Outcome {
   const accepted = statuses
     .filter((call) => call.accepted)
-    .toSorted((one, other) => (one.acceptedAs ?? 0) - (other.acceptedAs ?? 0));
+    .toSorted((a, b) => (a.acceptedAs ?? 0) - (b.acceptedAs ?? 0));
   const state = accepted.reduce<MessageStatus | undefined>(
     (before, { status }) => nextStatus(before, status),
     undefined,
   );
-  const refused = webhook.status !== undefined && webhook.status !== 200;
-  if (state === 'failed' || refused) {
+  const isRejected = webhook.status !== undefined && webhook.status !== 200;
+  if (state === 'failed' || isRejected) {
     const error = accepted.find(({ status }) => status === 'failed')?.error;
     const answer = isRecord(webhook.answer) ? webhook.answer : {};
     const code = stringOf(error?.code) ?? stringOf(answer['code']);
     const reason = stringOf(error?.message) ?? stringOf(answer['message']) ?? stringOf(answer['error']);
     return {
-      state: refused ? 'refused' : 'failed',
+      state: isRejected ? 'rejected' : 'failed',
       ...(code !== undefined && { code, advice: isRetryable(code).advice }),
       ...(reason !== undefined && { reason }),
     };
   }
-  if (webhook.error !== undefined) return { state: 'refused', reason: webhook.error };
+  if (webhook.error !== undefined) return { state: 'rejected', reason: webhook.error };
   return { state: state ?? 'sending' };
 }
 

@@ -2,11 +2,11 @@ import type { ClassicType } from '@footbridge/kit';
 
 import type { ChatItem, DrawnReaction } from '../chat/chat-item.ts';
 import { about } from '../events.ts';
-import { stickerAddress } from '../made-files.ts';
+import { stickerUrl } from '../generated-files.ts';
 import { nameOf } from '../people.ts';
-import type { PhoneChat, PhoneMessage, PhoneReaction } from '../shapes.ts';
+import type { PhoneChat, PhoneMessage, PhoneReaction } from '../types.ts';
 
-/** A chat of the simulated Messages, as the customer sees it. */
+/** Returns the bubbles of a chat in the simulated Messages, from the customer's point of view. */
 export function phoneItems({ id: chatId, messages }: PhoneChat): ChatItem[] {
   const customer = about.value?.customer ?? '';
   return messages.map((message) => ({
@@ -40,6 +40,6 @@ function drawn({ from, type, emoji, sticker }: PhoneReaction, customer: string):
     isOwn: from === customer,
     ...(type !== undefined && { type: type as ClassicType }),
     ...(emoji !== undefined && { emoji }),
-    ...(sticker !== undefined && { image: stickerAddress(sticker.name) }),
+    ...(sticker !== undefined && { image: stickerUrl(sticker.name) }),
   };
 }

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
-import { ask } from '../ask.ts';
+import { postAction } from '../post-action.ts';
 import { Composer } from '../chat/composer.tsx';
 import { isSet } from '../chat/chat-item.ts';
 import type { ChatItem, Tapback } from '../chat/chat-item.ts';
@@ -10,7 +10,7 @@ import { Feed } from '../chat/feed.tsx';
 import { about, phone } from '../events.ts';
 import { clock, now } from '../time.ts';
 import { Icon } from '../icons.tsx';
-import { stickerFile, VOICE_MS } from '../made-files.ts';
+import { stickerFile, VOICE_MS } from '../generated-files.ts';
 import { BUSINESS, initialsOf, nameOf } from '../people.ts';
 import { phoneItems } from './phone-items.ts';
 import { playEffect, ScreenEffect } from './screen-effect.tsx';
@@ -19,22 +19,22 @@ const OPENED = Date.now();
 const chosen = signal<number | undefined>(undefined);
 const writesAs = signal<'customer' | 'friend'>('customer');
 
-/** The chats Anna is in, the one with the business alone first. */
+/** Anna's chats, one-to-one chats first. */
 const chats = computed(() => {
   const customer = about.value?.customer ?? '';
   return (phone.value?.chats ?? [])
     .filter(({ recipients }) => recipients.includes(customer))
-    .toSorted((one, other) => Number(one.isGroup) - Number(other.isGroup));
+    .toSorted((a, b) => Number(a.isGroup) - Number(b.isGroup));
 });
 const chat = computed(() => chats.value.find(({ id }) => id === chosen.value) ?? chats.value[0]);
 const items = computed(() => (chat.value === undefined ? [] : phoneItems(chat.value)));
 
-/** The customer's phone. It knows nothing of the CRM: whatever it shows has come through the Mac. */
+/** The customer's phone. Everything it shows came through the Mac. */
 export function PhonePane() {
   const isGroup = chat.value?.isGroup === true;
   const where = chat.value === undefined ? {} : { chatId: chat.value.id };
   const who = isGroup && writesAs.value === 'friend' ? { from: about.value?.friend } : {};
-  const say = (what: object) => void ask('say', { ...where, ...who, ...what });
+  const say = (what: object) => void postAction('say', { ...where, ...who, ...what });
   useNewEffects(items.value);
 
   return (
@@ -63,14 +63,14 @@ export function PhonePane() {
       </div>
       {chats.value.length > 1 && (
         <div class="switch" role="group" aria-label="Chat">
-          {chats.value.map(({ id, isGroup: isIt }) => (
+          {chats.value.map(({ id, isGroup: isGroupChat }) => (
             <button
               key={id}
               type="button"
               aria-pressed={id === chat.value?.id}
               onClick={() => (chosen.value = id)}
             >
-              {isIt ? 'Group' : BUSINESS}
+              {isGroupChat ? 'Group' : BUSINESS}
             </button>
           ))}
         </div>
@@ -79,18 +79,18 @@ export function PhonePane() {
         label="Messages on the customer's phone"
         items={items.value}
         showsAuthors={isGroup}
-        begins={
+        heading={
           <>
             <strong>iMessage</strong> Today {clock(OPENED)}
           </>
         }
-        empty="No messages yet. Write one below."
+        empty="No messages yet. Type one below."
         onTapback={(item, tapback) => void react(item, tapback, who)}
         onReplay={({ effect = '' }) => playEffect(effect)}
       />
       <ScreenEffect />
       {isGroup && (
-        <div class="switch" role="group" aria-label="Who writes">
+        <div class="switch" role="group" aria-label="Sender">
           {(['customer', 'friend'] as const).map((person) => (
             <button
               key={person}
@@ -98,19 +98,19 @@ export function PhonePane() {
               aria-pressed={writesAs.value === person}
               onClick={() => (writesAs.value = person)}
             >
-              as {person === 'customer' ? 'Anna' : 'Ben'}
+              As {person === 'customer' ? 'Anna' : 'Ben'}
             </button>
           ))}
         </div>
       )}
       <Composer
-        label="Write as the customer"
-        placeholder={`Write as ${nameOf(who.from ?? about.value?.customer ?? 'Anna')}…`}
+        label="Text as the customer"
+        placeholder={`Text as ${nameOf(who.from ?? about.value?.customer ?? 'Anna')}…`}
         onText={(text) => say({ text })}
         onFile={(file) => say({ attachments: [file] })}
         onVoice={(file) => say({ voice: { ...file, durationMs: VOICE_MS } })}
         onEffect={(effect, text) => say({ text, effect: effect.name })}
-        onSticker={(name) => void ask('sticker', { ...where, ...who, ...stickerFile(name) })}
+        onSticker={(name) => void postAction('sticker', { ...where, ...who, ...stickerFile(name) })}
         onGroup={() => void openGroup()}
       />
       <span class="phone-home" aria-hidden="true" />
@@ -119,12 +119,12 @@ export function PhonePane() {
 }
 
 async function openGroup(): Promise<void> {
-  const made = await ask<{ chatId: number }>('group', {});
-  if (made !== undefined) chosen.value = made.chatId;
+  const created = await postAction<{ chatId: number }>('group', {});
+  if (created !== undefined) chosen.value = created.chatId;
 }
 
 async function react(item: ChatItem, tapback: Tapback, who: object): Promise<void> {
-  await ask('react', {
+  await postAction('react', {
     ...who,
     targetGuid: item.target?.guid,
     action: isSet(item, tapback) ? 'remove' : 'add',
@@ -133,7 +133,7 @@ async function react(item: ChatItem, tapback: Tapback, who: object): Promise<voi
   });
 }
 
-/** Plays the effect of a message that arrives while somebody looks; not those that were there before. */
+/** Plays the effect of each new message, but not of messages that existed before the page was opened. */
 function useNewEffects(shown: readonly ChatItem[]): void {
   const seen = useRef<Set<string>>(undefined);
   useEffect(() => {

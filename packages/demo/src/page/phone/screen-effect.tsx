@@ -19,9 +19,9 @@ interface Particle {
 
 const COLOURS = ['#ff4f79', '#ffc53d', '#2f8fff', '#34c38f', '#a66bff', '#ff8a3d'];
 const COUNT = 90;
-const LASTS_MS = 2600;
+const DURATION_MS = 2600;
 
-/** What fills the whole screen of the phone for a moment. */
+/** An animation that covers the screen of the phone. */
 export function ScreenEffect() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const current = playing.value;
@@ -35,9 +35,9 @@ export function ScreenEffect() {
     const started = performance.now();
     let frame = requestAnimationFrame(function draw(now) {
       context.clearRect(0, 0, width, height);
-      context.globalAlpha = Math.max(0, 1 - (now - started) / LASTS_MS) ** 0.5;
+      context.globalAlpha = Math.max(0, 1 - (now - started) / DURATION_MS) ** 0.5;
       for (const particle of particles) paint(context, current.name, particle);
-      if (now - started < LASTS_MS) frame = requestAnimationFrame(draw);
+      if (now - started < DURATION_MS) frame = requestAnimationFrame(draw);
       else playing.value = undefined;
     });
     return () => cancelAnimationFrame(frame);

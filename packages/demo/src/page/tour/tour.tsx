@@ -7,7 +7,7 @@ import { STEPS } from './steps.ts';
 const KEY = 'footbridge-tour';
 const at = signal<number | undefined>(localStorage.getItem(KEY) === 'seen' ? undefined : 0);
 
-/** The pane that the tour speaks of. */
+/** The pane of the current step. */
 export const shownPane = computed(() => (at.value === undefined ? undefined : STEPS[at.value]?.pane));
 export const isOnTour = computed(() => at.value !== undefined);
 
@@ -20,7 +20,7 @@ function endTour(): void {
   localStorage.setItem(KEY, 'seen');
 }
 
-/** Eight steps. Doing what a step asks for ticks it; nobody is held up. */
+/** A tour of eight steps. A completed step is checked off, but the user can always continue. */
 export function Tour() {
   const index = at.value;
   const step = index === undefined ? undefined : STEPS[index];
@@ -40,7 +40,7 @@ export function Tour() {
     >
       <span class="tour-number">
         {index + 1}
-        <span class="unseen"> of </span>
+        <span class="visually-hidden"> of </span>
         <span aria-hidden="true">/</span>
         {STEPS.length}
       </span>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 
-import { notice } from '../ask.ts';
+import { notice } from '../post-action.ts';
 import { Icon } from '../icons.tsx';
 
 export function CopyButton({ label, text }: { label: string; text: string }) {
@@ -11,7 +11,7 @@ export function CopyButton({ label, text }: { label: string; text: string }) {
       setCopied(true);
       setTimeout(() => setCopied(false), 1500);
     } catch {
-      notice.value = 'The browser does not let this page use the clipboard.';
+      notice.value = 'The browser does not allow this page to use the clipboard.';
     }
   }
   return (

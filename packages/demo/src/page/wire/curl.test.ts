@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { HttpExchange } from '../shapes.ts';
+import type { HttpExchange } from '../types.ts';
 import { asCurl } from './curl.ts';
 
 const ADDRESSES = { serviceUrl: 'http://127.0.0.1:4600', crmUrl: 'http://127.0.0.1:4620' };
@@ -24,7 +24,7 @@ const call = (more: Partial<HttpExchange>): HttpExchange => ({
 });
 
 describe('asCurl', () => {
-  it('keeps the bytes and the signature, whatever quotes they hold', () => {
+  it('keeps the bytes and the signature, and escapes quotes', () => {
     const command = asCurl(
       call({
         requestHeaders: [
@@ -45,14 +45,14 @@ describe('asCurl', () => {
     );
   });
 
-  it('asks for the token, which was never kept', () => {
+  it('uses a variable for the token, which is not recorded', () => {
     const requestHeaders = [['Authorization', 'Bearer abcd…']] as const;
     expect(asCurl(call({ leg: 'service→crm', requestHeaders }), ADDRESSES)).toContain(
       '-H "Authorization: Bearer $TOKEN"',
     );
   });
 
-  it('is not offered for what was shortened or masked', () => {
+  it('returns undefined for a truncated or masked request', () => {
     expect(asCurl(call({ requestBody: 'short', requestBytes: 70_000 }), ADDRESSES)).toBeUndefined();
     expect(asCurl(call({ path: '/oauth/callback/crm?code=…' }), ADDRESSES)).toBeUndefined();
   });

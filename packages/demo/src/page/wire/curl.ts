@@ -1,6 +1,6 @@
-import type { HttpExchange } from '../shapes.ts';
+import type { HttpExchange } from '../types.ts';
 
-const LEFT_OUT =
+const OMITTED_HEADERS =
   /^(host|connection|content-length|transfer-encoding|user-agent|accept-encoding|accept-language|sec-fetch-mode|keep-alive)$/i;
 
 export interface Addresses {
@@ -9,15 +9,15 @@ export interface Addresses {
 }
 
 /**
- * The call once more, byte for byte: a webhook's signature stays valid. Undefined when not everything was kept.
- * A token was never kept, so its place is taken by a variable.
+ * Returns a curl command that repeats the call byte for byte, so that a webhook's signature stays valid. Returns undefined
+ * if the recorded request is truncated or masked. Tokens are not recorded; the command uses a variable instead.
  */
 export function asCurl(entry: HttpExchange, addresses: Addresses): string | undefined {
-  const isWhole = new TextEncoder().encode(entry.requestBody).length === entry.requestBytes;
-  if (!isWhole || entry.path.includes('…')) return undefined;
+  const isComplete = new TextEncoder().encode(entry.requestBody).length === entry.requestBytes;
+  if (!isComplete || entry.path.includes('…')) return undefined;
   const base = entry.leg === 'service→crm' ? addresses.crmUrl : addresses.serviceUrl;
   const headers = entry.requestHeaders
-    .filter(([name]) => !LEFT_OUT.test(name))
+    .filter(([name]) => !OMITTED_HEADERS.test(name))
     .map(([name, value]) =>
       /^authorization$/i.test(name) ? `-H "${name}: Bearer $TOKEN"` : `-H ${quoted(`${name}: ${value}`)}`,
     );

@@ -1,24 +1,24 @@
-import type { Exchange, HttpExchange, Leg } from '../shapes.ts';
+import type { Exchange, HttpExchange, Leg } from '../types.ts';
 
-export interface Described {
+export interface Description {
   readonly title: string;
   readonly state: string;
   readonly note: string;
   readonly tone: 'good' | 'bad' | 'waiting' | 'plain';
-  /** For those who do not see the arrow. */
-  readonly way: string;
+  /** For screen readers, instead of the arrow. */
+  readonly direction: string;
 }
 
-const WAYS: Record<Leg, string> = {
+const DIRECTIONS: Record<Leg, string> = {
   'mac→service': 'from the Mac to Footbridge',
   'service→mac': 'from Footbridge to the Mac',
   'crm→service': 'from the CRM to Footbridge',
   'service→crm': 'from Footbridge to the CRM',
 };
 
-/** An entry of the wire in a few words. */
-export function describe(entry: Exchange): Described {
-  const way = WAYS[entry.leg];
+/** Returns a short description of a call or frame. */
+export function describe(entry: Exchange): Description {
+  const direction = DIRECTIONS[entry.leg];
   if (entry.kind === 'frame') {
     const { state, tone } = frameState(entry.type, entry.text);
     return {
@@ -26,28 +26,28 @@ export function describe(entry: Exchange): Described {
       state,
       note: '',
       tone,
-      way,
+      direction,
     };
   }
   const title = `${entry.method} ${shortPath(entry.path)}`;
   const note = entry.ms === undefined ? '' : `${Math.round(entry.ms)} ms`;
   const state = httpState(entry);
-  return { title, state, note, tone: httpTone(entry), way };
+  return { title, state, note, tone: httpTone(entry), direction };
 }
 
 function httpState({ status, path, requestBody, method }: HttpExchange): string {
-  const told =
+  const messageStatus =
     method === 'PUT' && path.endsWith('/status') ? /"status":"(\w+)"/.exec(requestBody)?.[1] : undefined;
-  const answer = status === null ? 'no answer' : status === undefined ? '…' : String(status);
-  return told === undefined ? answer : `${told} ${answer}`;
+  const httpStatus = status === null ? 'no response' : status === undefined ? '…' : String(status);
+  return messageStatus === undefined ? httpStatus : `${messageStatus} ${httpStatus}`;
 }
 
-function httpTone({ status }: HttpExchange): Described['tone'] {
+function httpTone({ status }: HttpExchange): Description['tone'] {
   if (status === undefined) return 'waiting';
   return status !== null && status < 400 ? 'good' : 'bad';
 }
 
-function frameState(type: string, text: string): { state: string; tone: Described['tone'] } {
+function frameState(type: string, text: string): { state: string; tone: Description['tone'] } {
   if (type === 'close')
     return { state: text.split(' ')[0] ?? '', tone: text.startsWith('1') ? 'plain' : 'bad' };
   try {
@@ -57,12 +57,12 @@ function frameState(type: string, text: string): { state: string; tone: Describe
       return { state: outcome, tone: outcome === 'rejected' ? 'bad' : 'plain' };
     if (typeof reaction === 'object' && reaction !== null) return { state: 'reaction', tone: 'plain' };
   } catch {
-    // Not JSON: its type says so already.
+    // Not JSON; its type is already 'unknown'.
   }
   return { state: '', tone: 'plain' };
 }
 
-/** Ids in the middle of a path are long and say nothing at a glance. */
+/** Truncates ids in a path. */
 const shortPath = (path: string): string =>
   (path.split('?')[0] ?? path)
     .replace(/^\/conversations\/messages\/([^/]+\/)?/, '…/')

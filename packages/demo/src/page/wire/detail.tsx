@@ -3,14 +3,14 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { RawText } from '../chat/raw-text.tsx';
 import { about } from '../events.ts';
 import { Icon } from '../icons.tsx';
-import type { Exchange, HttpExchange } from '../shapes.ts';
+import type { Exchange, HttpExchange } from '../types.ts';
 import { CopyButton } from './copy-button.tsx';
 import { asCurl } from './curl.ts';
 import { describe } from './describe.ts';
 import { FooterParts } from './footer-parts.tsx';
 import { Signature } from './signature.tsx';
 
-/** One call or frame with everything in it. */
+/** All details of one call or frame. */
 export function Detail({ entry, onClose }: { entry: Exchange; onClose: () => void }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const [isExact, setExact] = useState(false);
@@ -21,7 +21,7 @@ export function Detail({ entry, onClose }: { entry: Exchange; onClose: () => voi
   return (
     <section
       class="detail"
-      aria-label="The chosen call or frame"
+      aria-label="Selected call or frame"
       onKeyDown={(event) => {
         if (event.key === 'Escape') onClose();
       }}
@@ -81,7 +81,11 @@ function Http({ entry, isExact }: { entry: HttpExchange; isExact: boolean }) {
       <Body text={entry.requestBody} bytes={entry.requestBytes} isExact={isExact} />
       {entry.leg === 'crm→service' && entry.method === 'POST' && <Signature entry={entry} />}
       <h4>
-        Answer {entry.status === undefined ? 'not yet' : entry.status === null ? 'never came' : entry.status}
+        {entry.status === undefined
+          ? 'Response pending'
+          : entry.status === null
+            ? 'No response'
+            : `Response ${entry.status}`}
       </h4>
       <Headers headers={entry.answerHeaders} />
       <Body text={entry.answerBody} bytes={entry.answerBytes} isExact={isExact} />
@@ -113,7 +117,7 @@ function Body({ text, bytes, isExact }: { text: string; bytes: number; isExact: 
         <RawText text={isExact ? text : pretty(text)} />
       </pre>
       <p class="body-size">
-        {bytes.toLocaleString('en')} bytes{isExact ? ', exactly these' : ', laid out for reading'}
+        {bytes.toLocaleString('en')} bytes{isExact ? ', shown exactly' : ', formatted'}
       </p>
       <FooterParts body={text} />
     </>

@@ -1,6 +1,6 @@
 import { parseFooter } from '@footbridge/kit';
 
-/** What the kit makes of the message inside: the text for people, the metadata for programs. */
+/** The parsed footer of the message in a body: its text and its metadata. */
 export function FooterParts({ body }: { body: string }) {
   const message = messageIn(body);
   if (message === undefined) return null;
@@ -31,7 +31,7 @@ function messageIn(body: string): string | undefined {
   }
 }
 
-/** A sticker's bytes would fill the screen. */
+/** Truncates long values, such as the bytes of a sticker. */
 const shortened = (_name: string, value: unknown): unknown =>
   typeof value === 'string' && value.length > 160
     ? `${value.slice(0, 120)}… (${value.length} characters)`

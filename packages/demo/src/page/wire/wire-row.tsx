@@ -1,7 +1,7 @@
-import type { Exchange, Leg } from '../shapes.ts';
+import type { Exchange, Leg } from '../types.ts';
 import { describe } from './describe.ts';
-import type { Chapter } from './narrate.ts';
-import { plainWords } from './narrate.ts';
+import type { Heading } from './explain.ts';
+import { explain } from './explain.ts';
 
 interface Props {
   readonly entry: Exchange;
@@ -17,9 +17,9 @@ const SIDES: Record<Leg, string> = {
   'service→crm': 'leg-crm points-right',
 };
 
-/** The call on the side of those who talk, what it means on the other. */
+/** Shows a call or frame between its two parties, and its explanation on the free side. */
 export function WireRow({ entry, isOpen, isStop, onOpen }: Props) {
-  const { title, state, note, tone, way } = describe(entry);
+  const { title, state, note, tone, direction } = describe(entry);
   return (
     <li class={`wire-row ${SIDES[entry.leg]} is-${entry.kind} tone-${tone}`}>
       <button
@@ -33,28 +33,28 @@ export function WireRow({ entry, isOpen, isStop, onOpen }: Props) {
           <span class="wire-title">{title}</span>
           {state !== '' && <span class="wire-state"> {state}</span>}
           {note !== '' && <span class="wire-note"> {note}</span>}
-          <span class="unseen"> {way}. </span>
+          <span class="visually-hidden"> {direction}. </span>
           <span class="wire-arrow" />
         </span>
-        <span class="wire-words">{plainWords(entry)}</span>
+        <span class="wire-words">{explain(entry)}</span>
       </button>
     </li>
   );
 }
 
-const QUOTED = 80;
+const MAX_QUOTE = 80;
 
-export function WireChapter({ chapter: { title, quote }, at }: { chapter: Chapter; at: number }) {
+export function WireHeading({ heading: { title, quote }, at }: { heading: Heading; at: number }) {
   return (
-    <li class="wire-chapter">
-      <span class="wire-chapter-words">
+    <li class="wire-heading">
+      <span class="wire-heading-words">
         <strong>
           <bdi>{title}</bdi>
         </strong>
         {quote !== '' && (
           <span class="wire-quote">
             {' '}
-            “<bdi>{quote.length > QUOTED ? `${quote.slice(0, QUOTED)}…` : quote}</bdi>”
+            “<bdi>{quote.length > MAX_QUOTE ? `${quote.slice(0, MAX_QUOTE)}…` : quote}</bdi>”
           </span>
         )}
       </span>

@@ -5,28 +5,28 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { useStickToEnd } from '../chat/stick-to-end.ts';
 import { wire } from '../events.ts';
 import { Icon } from '../icons.tsx';
-import type { Exchange } from '../shapes.ts';
+import type { Exchange } from '../types.ts';
 import { Detail } from './detail.tsx';
-import { chapterOf } from './narrate.ts';
-import type { Chapter } from './narrate.ts';
-import { WireChapter, WireRow } from './wire-row.tsx';
+import { headingFor } from './explain.ts';
+import type { Heading } from './explain.ts';
+import { WireHeading, WireRow } from './wire-row.tsx';
 
 const chosen = signal<number | undefined>(undefined);
 export const opened = computed(() => wire.value.find(({ n }) => n === chosen.value));
 
-/** Entries with the chapters that begin at them; the same thing again and again is one chapter. */
-const told = computed(() => {
-  let last: Chapter | undefined;
-  return wire.value.map((entry, index): { entry: Exchange; chapter: Chapter | undefined } => {
-    const chapter = chapterOf(entry, wire.value[index - 1]);
-    if (chapter === undefined) return { entry, chapter };
-    const isNew = chapter.title !== last?.title || chapter.quote !== last.quote;
-    last = chapter;
-    return { entry, chapter: isNew ? chapter : undefined };
+/** Entries with the headings above them. A repeated heading is shown only once. */
+const rowsWithHeadings = computed(() => {
+  let last: Heading | undefined;
+  return wire.value.map((entry, index): { entry: Exchange; heading: Heading | undefined } => {
+    const heading = headingFor(entry, wire.value[index - 1]);
+    if (heading === undefined) return { entry, heading };
+    const isNew = heading.title !== last?.title || heading.quote !== last.quote;
+    last = heading;
+    return { entry, heading: isNew ? heading : undefined };
   });
 });
 
-/** Everything that crossed, in order, drawn between the three who talk. */
+/** The recorded traffic in order, drawn between the Mac, Footbridge and the CRM. */
 export function WirePane() {
   const list = useRef<HTMLOListElement>(null);
   const rows = wire.value;
@@ -70,9 +70,9 @@ export function WirePane() {
         onKeyDown={onKeyDown}
         {...sticking}
       >
-        {told.value.map(({ entry, chapter }) => (
+        {rowsWithHeadings.value.map(({ entry, heading }) => (
           <Fragment key={entry.n}>
-            {chapter !== undefined && <WireChapter chapter={chapter} at={entry.at} />}
+            {heading !== undefined && <WireHeading heading={heading} at={entry.at} />}
             <WireRow
               entry={entry}
               isOpen={entry.n === chosen.value}

@@ -1,43 +1,43 @@
-import type { GivenFile } from './shapes.ts';
+import type { UploadedFile } from './types.ts';
 
-/** Pictures and sounds made on the spot: the demo brings no files along. */
+// Generates images and sounds, so that the demo needs no media files.
 
 export const STICKERS = ['star', 'heart', 'bike', 'wave'] as const;
 export type StickerName = (typeof STICKERS)[number];
 
 const SIZE = 120;
-const made = new Map<string, GivenFile>();
+const cache = new Map<string, UploadedFile>();
 
-export function stickerFile(name: StickerName): GivenFile {
-  return remember(`${name}.png`, (file) => drawn(file, SIZE, SIZE, (context) => DRAWINGS[name](context)));
+export function stickerFile(name: StickerName): UploadedFile {
+  return cached(`${name}.png`, (file) => drawn(file, SIZE, SIZE, (context) => DRAWINGS[name](context)));
 }
 
-/** A sticker is known again by its file name; the Mac names the agent's after their SHA-256. */
-export function stickerAddress(fileName: string): string | undefined {
+/** Returns the URL of a sticker by its file name. The Mac names the agent's stickers after their SHA-256. */
+export function stickerUrl(fileName: string): string | undefined {
   const name = STICKERS.find((candidate) => fileName.startsWith(`${candidate}.`));
   if (name !== undefined) return `data:image/png;base64,${stickerFile(name).base64}`;
   const [, sha256] = /^sticker-([0-9a-f]{16,})/.exec(fileName) ?? [];
   return sha256 && `./media/${sha256}/${encodeURIComponent(fileName)}`;
 }
 
-export function pictureFile(): GivenFile {
-  return remember('sunset.png', (file) => drawn(file, 480, 320, drawSunset));
+export function pictureFile(): UploadedFile {
+  return cached('sunset.png', (file) => drawn(file, 480, 320, drawSunset));
 }
 
 export const VOICE_MS = 1800;
 
-export function voiceFile(): GivenFile {
-  return remember('hello.wav', (name) => ({ name, mime: 'audio/wav', base64: base64Of(chime()) }));
+export function voiceFile(): UploadedFile {
+  return cached('hello.wav', (name) => ({ name, mime: 'audio/wav', base64: base64Of(chime()) }));
 }
 
-export async function pickedFile(file: File): Promise<GivenFile> {
+export async function readFile(file: File): Promise<UploadedFile> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   return { name: file.name, mime: file.type || 'application/octet-stream', base64: base64Of(bytes) };
 }
 
-function remember(name: string, make: (name: string) => GivenFile): GivenFile {
-  const file = made.get(name) ?? make(name);
-  made.set(name, file);
+function cached(name: string, generate: (name: string) => UploadedFile): UploadedFile {
+  const file = cache.get(name) ?? generate(name);
+  cache.set(name, file);
   return file;
 }
 
@@ -46,7 +46,7 @@ function drawn(
   width: number,
   height: number,
   draw: (context: CanvasRenderingContext2D) => void,
-): GivenFile {
+): UploadedFile {
   const canvas = Object.assign(document.createElement('canvas'), { width, height });
   const context = canvas.getContext('2d');
   if (context !== null) draw(context);
@@ -126,7 +126,7 @@ function drawSunset(context: CanvasRenderingContext2D): void {
   outline(context, bridge, '#12202c', 7);
 }
 
-/** Two soft notes, one after the other: a WAV of 8 bits, 8 kHz, one channel. */
+/** Returns two soft notes as a WAV file: 8 bits, 8 kHz, mono. */
 function chime(): Uint8Array {
   const rate = 8000;
   const length = (rate * VOICE_MS) / 1000;

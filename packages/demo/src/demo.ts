@@ -19,18 +19,19 @@ export const CONTACT = 'contactAnna';
 export const CUSTOMER = '+15555550100';
 export const FRIEND = '+15555550123';
 
-/** The whole demo: the real service, the real agent over a simulated Messages, a CRM like the real one, and a recorder on every leg. */
-export interface World {
+/** The running demo: the service, the agent with simulated Messages, the simulated CRM, and a recording proxy between them. */
+export interface Demo {
   readonly wire: WireLog;
   readonly service: Service;
   readonly crm: RemoteCrm;
   readonly crmUrl: string;
-  /** With which everybody can check what the CRM signed. */
+  /** Verifies the CRM's signatures. */
   readonly crmPublicKey: string;
-  /** The Mac that serves the location; `secondMac` starts another one beside it, with settings of its own. */
+  /** The Mac bound to the location. */
   readonly mac: Agent;
-  /** The service as everybody reaches it: through the recorder. */
+  /** The URL of the service through the recording proxy. */
   readonly publicUrl: string;
+  /** Starts a second Mac for the same location. */
   secondMac(settings: Record<string, string>): Promise<Agent>;
 }
 
@@ -42,26 +43,26 @@ export interface Ports {
 
 type Step = (name: string, detail: string) => void;
 
-/** Both sides know the app before they start, so neither has to wait for the other. */
+/** The OAuth app. Generated before the start, so that the service and the CRM can start in parallel. */
 interface App {
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
 /**
- * Every step over the public surfaces, each told to `step` when it is done. Whatever does not need the other runs side
- * by side. What is started is in `undo` before it runs, so that it can be stopped in the middle.
+ * Starts the demo through public interfaces only and reports each completed step. Independent steps run in parallel.
+ * Every process is registered for cleanup before it starts, so that the start can be interrupted at any time.
  */
-export async function startWorld(ports: Ports, step: Step, undo: Undo): Promise<World> {
+export async function startDemo(ports: Ports, step: Step, undo: Undo): Promise<Demo> {
   const wire = new WireLog();
-  const known = { service: '', crm: '' };
+  const targets = { service: '', crm: '' };
 
   const back = recordHttp(
     wire,
     () => 'service→crm',
-    () => known.crm,
+    () => targets.crm,
   );
-  const front = recordHttp(wire, frontLeg, () => known.service);
+  const front = recordHttp(wire, frontLeg, () => targets.service);
   const crmUrl = await listen(back, ports.crm, undo);
   const publicUrl = await listen(front, ports.service, undo);
 
@@ -74,11 +75,11 @@ export async function startWorld(ports: Ports, step: Step, undo: Undo): Promise<
     import('./wire/record-socket.ts'),
     starting,
   ]);
-  const socket = recordSocket(wire, () => known.service);
+  const socket = recordSocket(wire, () => targets.service);
   undo.add(() => socket.close());
   front.on('upgrade', (request, raw, head) => socket.handleUpgrade(request, raw, head));
-  known.crm = crm.url;
-  known.service = service.url;
+  targets.crm = crm.url;
+  targets.service = service.url;
   step('service', publicUrl);
 
   const license = await service.license(2, 'demo');
@@ -90,7 +91,7 @@ export async function startWorld(ports: Ports, step: Step, undo: Undo): Promise<
       deviceId: `demo-${name}-mac`,
       macos: '26.1',
       env: {
-        ...quickStart(),
+        ...compileCache(),
         FOOTBRIDGE_ALLOW_LOOPBACK: 'true',
         FOOTBRIDGE_HEARTBEAT_SEC: '5',
         ...settings,
@@ -112,7 +113,7 @@ export async function startWorld(ports: Ports, step: Step, undo: Undo): Promise<
   };
   const [mac] = await Promise.all([startMac('first'), install()]);
   await mac.registered();
-  step('Mac (simulated)', `bound to ${LOCATION}, seat 1 of 2`);
+  step('Mac (simulated)', `registered for ${LOCATION}, seat 1 of 2`);
 
   return {
     wire,
@@ -126,11 +127,13 @@ export async function startWorld(ports: Ports, step: Step, undo: Undo): Promise<
   };
 }
 
-const COMPILED = fileURLToPath(new URL('../../../node_modules/.cache/footbridge/compiled', import.meta.url));
+const COMPILE_CACHE = fileURLToPath(
+  new URL('../../../node_modules/.cache/footbridge/compiled', import.meta.url),
+);
 
-/** V8 need not compile what it compiled the last time; where coverage is measured it had better. */
-function quickStart(): Record<string, string> {
-  const { NODE_COMPILE_CACHE = COMPILED, NODE_V8_COVERAGE } = process.env;
+/** Enables Node's compile cache, except when measuring coverage, which it would distort. */
+function compileCache(): Record<string, string> {
+  const { NODE_COMPILE_CACHE = COMPILE_CACHE, NODE_V8_COVERAGE } = process.env;
   return NODE_V8_COVERAGE === undefined ? { NODE_COMPILE_CACHE } : {};
 }
 
@@ -141,7 +144,7 @@ function serviceSettings(
   operatorPort: number,
 ): Record<string, string> {
   return {
-    ...quickStart(),
+    ...compileCache(),
     HOST: '127.0.0.1',
     ADMIN_PORT: String(operatorPort),
     BASE_URL: publicUrl,
@@ -153,12 +156,12 @@ function serviceSettings(
     CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
     MAC_HEARTBEAT_SEC: '5',
-    // So that the agent can tap back on any message: the guid stands in its footer.
+    // The footer contains the GUID, which the agent needs in order to react to any message.
     FOOTER_ON_PLAIN_TEXT: 'true',
   };
 }
 
-/** A CRM that knows Anna and has installed the app; `code` is what its OAuth callback brings. */
+/** Starts a CRM with the contact Anna and the app installed. `code` is the OAuth code for the callback. */
 async function startCrm(
   { clientId, clientSecret }: App,
   bridgeUrl: string,
@@ -168,7 +171,7 @@ async function startCrm(
   undo.add(() => program.stop());
   program.launch(
     ['--bridge-url', bridgeUrl, '--client-id', clientId, '--client-secret', clientSecret],
-    quickStart(),
+    compileCache(),
   );
   const ready = await program.logged('crm ready');
   const remote = remoteCrm(String(ready['controlUrl']));
@@ -178,31 +181,31 @@ async function startCrm(
   return { url: String(ready['url']), remote, publicKey: String(ready['publicKey']), code };
 }
 
-/** Health checks and assets are not part of the conversation. */
+/** Returns undefined for health checks and assets, which are not recorded. */
 function frontLeg(path: string): Leg | undefined {
   if (path.startsWith('/crm/') || path.startsWith('/oauth/')) return 'crm→service';
   return path.startsWith('/mac/') ? 'mac→service' : undefined;
 }
 
-/** On the wanted port, or the next free one. */
+/** Listens on the given port or the next free one. */
 export async function listen(server: Server, port: number, undo: Undo): Promise<string> {
-  const used = port === 0 ? 0 : await nextFree(port);
+  const freePort = port === 0 ? 0 : await nextFree(port);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(used, '127.0.0.1', resolve);
+    server.listen(freePort, '127.0.0.1', resolve);
   });
   undo.add(() => {
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   });
   const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : used}`;
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : freePort}`;
 }
 
-const TRIES = 50;
+const MAX_PORTS = 50;
 
 export async function nextFree(port: number): Promise<number> {
-  for (let candidate = port; candidate < port + TRIES; candidate++) {
+  for (let candidate = port; candidate < port + MAX_PORTS; candidate++) {
     const probe = createServer();
     const free = await new Promise<boolean>((resolve) => {
       probe.once('error', () => resolve(false));
@@ -211,5 +214,5 @@ export async function nextFree(port: number): Promise<number> {
     await new Promise((resolve) => probe.close(resolve));
     if (free) return candidate;
   }
-  throw new Error(`no free port from ${port} to ${port + TRIES - 1}`);
+  throw new Error(`no free port between ${port} and ${port + MAX_PORTS - 1}`);
 }

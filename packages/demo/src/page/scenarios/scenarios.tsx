@@ -2,16 +2,16 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { moveInside } from '../chat/move-inside.ts';
 import { Icon } from '../icons.tsx';
-import { chosen, results, runAll, runBreak, running, switches, tally } from './running.ts';
+import { chosen, results, runAll, runScenario, running, scenarios, summary } from './running.ts';
 
-/** Thirteen ways to break it: the promise before, the result after. */
-export function BreaksPane() {
-  const one = switches.value[chosen.value];
-  const { tried, held } = tally.value;
+/** The failure scenarios, each with its guarantee and its result. */
+export function ScenariosPane() {
+  const scenario = scenarios.value[chosen.value];
+  const { run, passed } = summary.value;
   return (
     <div class="breaks">
-      <div class="breaks-list" role="group" aria-label="What to break" onKeyDown={onKeyDown}>
-        {switches.value.map(({ id, title }, index) => (
+      <div class="breaks-list" role="group" aria-label="Failure scenarios" onKeyDown={onKeyDown}>
+        {scenarios.value.map(({ id, title }, index) => (
           <button
             key={id}
             type="button"
@@ -21,19 +21,19 @@ export function BreaksPane() {
             onClick={() => (chosen.value = index)}
             onFocus={() => running.value === undefined && (chosen.value = index)}
           >
-            <Sign id={id} />
+            <ResultIcon id={id} />
             {title}
           </button>
         ))}
       </div>
-      {one !== undefined && (
+      {scenario !== undefined && (
         <div class="breaks-card">
           <div class="breaks-words">
             <p class="breaks-promise">
-              <strong>The promise</strong> {one.promise}
+              <strong>Guarantee</strong> {scenario.promise}
             </p>
             <div class="breaks-result" aria-live="polite">
-              <ResultLine id={one.id} />
+              <ResultLine id={scenario.id} />
             </div>
           </div>
           <div class="breaks-actions">
@@ -41,10 +41,14 @@ export function BreaksPane() {
               type="button"
               class="break-button"
               disabled={running.value !== undefined}
-              onClick={() => void runBreak(one.id)}
+              onClick={() => void runScenario(scenario.id)}
             >
               <Icon name="bolt" />
-              {running.value === one.id ? 'Breaking…' : results.value.has(one.id) ? 'Again' : 'Break it'}
+              {running.value === scenario.id
+                ? 'Running…'
+                : results.value.has(scenario.id)
+                  ? 'Run again'
+                  : 'Break it'}
             </button>
             <button
               type="button"
@@ -52,7 +56,7 @@ export function BreaksPane() {
               disabled={running.value !== undefined}
               onClick={() => void runAll()}
             >
-              {tried === 0 ? `All ${switches.value.length}, one by one` : `${held} of ${tried} held · all`}
+              {run === 0 ? `Run all ${scenarios.value.length}` : `Run all · ${passed}/${run} passed`}
             </button>
           </div>
         </div>
@@ -71,14 +75,14 @@ function stateOf(id: string): string {
   return result === undefined ? '' : result.held ? 'is-held' : 'is-broken';
 }
 
-function Sign({ id }: { id: string }) {
+function ResultIcon({ id }: { id: string }) {
   if (running.value === id) return <span class="spinner" aria-hidden="true" />;
   const result = results.value.get(id);
   if (result === undefined) return <span class="switch-dot" aria-hidden="true" />;
   return (
     <>
       <Icon name={result.held ? 'check' : 'cross'} />
-      <span class="unseen">{result.held ? 'held: ' : 'broken: '}</span>
+      <span class="visually-hidden">{result.held ? 'passed: ' : 'failed: '}</span>
     </>
   );
 }
@@ -86,19 +90,20 @@ function Sign({ id }: { id: string }) {
 function ResultLine({ id }: { id: string }) {
   const result = results.value.get(id);
   if (running.value === id) return <Elapsed />;
-  if (result === undefined) return <span class="breaks-waiting">Press the button and watch the panes.</span>;
+  if (result === undefined)
+    return <span class="breaks-waiting">Click “Break it” and watch the other panes.</span>;
   return (
     <span class={result.held ? 'breaks-verdict is-held' : 'breaks-verdict is-broken'}>
       <Icon name={result.held ? 'check' : 'cross'} />
       <span>
-        <strong>{result.held ? 'Held' : 'Broken'}</strong> <bdi>{result.result}</bdi>{' '}
+        <strong>{result.held ? 'Passed' : 'Failed'}</strong> <bdi>{result.result}</bdi>{' '}
         <span class="breaks-took">({(result.ms / 1000).toFixed(1)} s)</span>
       </span>
     </span>
   );
 }
 
-/** Seconds on the screen only: a screen reader hears that it began and how it ended. */
+/** The seconds are hidden from screen readers, which announce only the start and the result. */
 function Elapsed() {
   const started = useRef(performance.now());
   const [seconds, setSeconds] = useState(0);
@@ -110,7 +115,7 @@ function Elapsed() {
     <span class="breaks-verdict is-running">
       <span class="spinner" aria-hidden="true" />
       <span>
-        Breaking it <span aria-hidden="true">{seconds.toFixed(1)} s</span>
+        Running <span aria-hidden="true">{seconds.toFixed(1)} s</span>
       </span>
     </span>
   );

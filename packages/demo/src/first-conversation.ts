@@ -2,12 +2,15 @@ import { reactionsFor, reduceReactions } from '@footbridge/kit';
 import type { ReactionState } from '@footbridge/kit';
 import { until } from '@footbridge/testkit/until';
 
-import { CONTACT, CUSTOMER, LOCATION } from './world.ts';
-import type { World } from './world.ts';
+import { CONTACT, CUSTOMER, LOCATION } from './demo.ts';
+import type { Demo } from './demo.ts';
 
-/** What a newcomer sees first: a signed text, its status, a reply, a tapback, and a stranger turned away. */
-export async function tellStory(world: World, step: (name: string, detail: string) => void): Promise<void> {
-  const { crm, mac } = world;
+/** The conversation at the start of the demo: a signed text, its status, a reply, a tapback, and a rejected unsigned request. */
+export async function runFirstConversation(
+  demo: Demo,
+  step: (name: string, detail: string) => void,
+): Promise<void> {
+  const { crm, mac } = demo;
 
   const sent = await crm.sendWebhook({
     fields: {
@@ -17,20 +20,20 @@ export async function tellStory(world: World, step: (name: string, detail: strin
       message: 'Hi Anna, we are open until six today.',
     },
   });
-  expect(sent.status === 200, `the first text was answered ${sent.status}`);
-  step('signed text', `POST /crm/webhook → 200`);
+  expect(sent.status === 200, `the first text got HTTP ${sent.status}`);
+  step('signed text', 'POST /crm/webhook → 200');
 
   const messageId = sent.messageId ?? '';
   await until(async () => (await crm.accepted({ messageId })).includes('delivered'), {
-    what: 'the first text is delivered',
+    what: 'the delivery of the first text',
   });
   step('status', (await crm.accepted({ messageId })).join(' → '));
 
   const reply = await mac.say(CUSTOMER, { text: 'Perfect, see you at five!' });
   await until(async () => (await crm.messages()).length === 1, {
-    what: 'the reply is in the CRM',
+    what: 'the reply in the CRM',
   });
-  step('reply', 'Mac → POST /conversations/messages/inbound → 201');
+  step('reply', 'POST /conversations/messages/inbound → 201');
 
   const first = (await mac.world()).chats
     .flatMap((chat) => chat.messages)
@@ -42,13 +45,16 @@ export async function tellStory(world: World, step: (name: string, detail: strin
     type: 'love',
   });
   await until(async () => (await crm.messages()).length === 2, {
-    what: 'the tapback is in the CRM',
+    what: 'the tapback in the CRM',
   });
   const state = (await crm.messages()).reduce<ReactionState>(reduceReactions, {});
-  expect(reactionsFor(state, first?.guid ?? '').length === 1, 'the tapback was not paired to the first text');
-  step('tapback', 'love added, paired to the first text by the kit');
+  expect(
+    reactionsFor(state, first?.guid ?? '').length === 1,
+    'the tapback was not matched to the first text',
+  );
+  step('tapback', 'love added, matched to the first text by the kit');
 
-  const stranger = await fetch(`${world.publicUrl}/crm/webhook`, {
+  const unsigned = await fetch(`${demo.publicUrl}/crm/webhook`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({
@@ -58,10 +64,10 @@ export async function tellStory(world: World, step: (name: string, detail: strin
       message: 'not signed',
     }),
   });
-  expect(stranger.status === 401, `an unsigned request was answered ${stranger.status}`);
-  step('unsigned', '→ 401, as it must be');
+  expect(unsigned.status === 401, `an unsigned request got HTTP ${unsigned.status}`);
+  step('unsigned', 'POST /crm/webhook → 401, as expected');
 }
 
-function expect(held: boolean, otherwise: string): asserts held {
-  if (!held) throw new Error(otherwise);
+function expect(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(message);
 }

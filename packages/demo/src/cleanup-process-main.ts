@@ -1,9 +1,9 @@
-// Clears away after a demo that was killed. It hears of every process on its standard input (`+pid`, `-pid`); when that
-// ends, so did the demo, and what still runs ends too.
+// Cleans up after a demo that was killed. Its standard input lists the started and exited processes (`+pid`, `-pid`). The
+// input ends when the demo exits; then the remaining processes are killed.
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-// It must outlive the demo, so it does not listen to what ends the demo.
+// This process must outlive the demo, so it ignores the signals that stop the demo.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 const [folder = ''] = process.argv.slice(2);
@@ -17,7 +17,7 @@ for (const pid of running) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself.
+    // The process has already exited.
   }
 }
 rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });

@@ -1,0 +1,162 @@
+import { parseFooter } from '@footbridge/kit';
+import type { Metadata } from '@footbridge/kit';
+
+import { BUSINESS, nameOf } from '../people.ts';
+import type { Exchange, HttpExchange } from '../types.ts';
+
+/** A heading in the list of entries: an action, and the text of its message if there is any. */
+export interface Heading {
+  readonly title: string;
+  readonly quote: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns the heading for an entry that starts an action. The entries below it result from that action. */
+export function headingFor(entry: Exchange, before: Exchange | undefined): Heading | undefined {
+  if (entry.kind === 'http') {
+    if (entry.path.startsWith('/oauth/callback')) return { title: 'The CRM installs the app', quote: '' };
+    if (entry.path.startsWith('/mac/activate')) return { title: 'A Mac is activated', quote: '' };
+    return entry.path.startsWith('/crm/webhook') ? webhookHeading(entry) : undefined;
+  }
+  if (entry.type === 'message_received') return receivedHeading(read(entry.text));
+  const isJustActivated = before?.kind === 'http' && before.path.startsWith('/mac/activate');
+  return entry.type === 'register' && !isJustActivated ? { title: 'The Mac connects', quote: '' } : undefined;
+}
+
+const REJECTED_TITLES: Record<number, string> = {
+  401: 'Request with an invalid signature',
+  404: `${BUSINESS} sends a message, no Mac is connected`,
+  429: `${BUSINESS} exceeds the rate limit`,
+};
+
+function webhookHeading({ requestBody, status }: HttpExchange): Heading {
+  const message = textOf(read(requestBody)['message']);
+  const { text, metadata } = parseFooter(message);
+  const title = REJECTED_TITLES[status ?? 0] ?? `${BUSINESS} ${actionOf(metadata)}`;
+  return { title, quote: metadata?.reaction === undefined ? text : symbolOf(metadata.reaction) };
+}
+
+function receivedHeading(frame: Fields): Heading {
+  const metadata: Metadata = { ...frame };
+  const quote = metadata.reaction === undefined ? textOf(frame['text']) : symbolOf(metadata.reaction);
+  return { title: `${nameOf(textOf(frame['sender']))} ${actionOf(metadata)}`, quote };
+}
+
+function actionOf(metadata: Metadata | null): string {
+  if (metadata?.reaction !== undefined)
+    return metadata.reaction.action === 'remove' ? 'removes a reaction' : 'reacts';
+  if (metadata?.sticker !== undefined) return 'sends a sticker';
+  if (metadata?.voice !== undefined) return 'sends a voice message';
+  return 'sends a message';
+}
+
+const SYMBOLS: Record<string, string> = {
+  love: '❤️',
+  like: '👍',
+  dislike: '👎',
+  laugh: 'Ha ha',
+  emphasize: '‼️',
+  question: '❓',
+};
+
+const symbolOf = ({ type, emoji, kind }: NonNullable<Metadata['reaction']>): string =>
+  emoji ?? SYMBOLS[type ?? ''] ?? kind;
+
+/** Returns a short explanation of a call or frame, or an empty string. */
+export function explain(entry: Exchange): string {
+  if (entry.kind === 'frame') return explainFrame(entry.type, entry.text);
+  const [, , explainCall] =
+    CALLS.find(([method, path]) => entry.method === method && path.test(entry.path)) ?? [];
+  return explainCall === undefined ? '' : explainCall(entry);
+}
+
+const CALLS: readonly (readonly [string, RegExp, (entry: HttpExchange) => string])[] = [
+  ['POST', /^\/crm\/webhook/, explainWebhook],
+  ['PUT', /\/status$/, explainStatus],
+  [
+    'POST',
+    /\/messages\/inbound$/,
+    (entry) => (isAccepted(entry) ? 'Message added to the inbox' : explainRetry(entry)),
+  ],
+  ['POST', /\/messages\/upload$/, () => 'File uploaded to the CRM'],
+  ['GET', /^\/contacts\//, () => 'Contact lookup'],
+  ['POST', /^\/contacts\/search/, () => 'Contact search by phone'],
+  ['POST', /^\/contacts\//, () => 'New contact'],
+  ['POST', /^\/oauth\/token/, () => 'OAuth tokens requested'],
+  ['GET', /^\/oauth\/callback/, () => 'OAuth code'],
+  ['POST', /^\/mac\/activate/, () => 'License key for a device token'],
+  ['POST', /^\/mac\/assets/, () => 'File uploaded for the CRM'],
+];
+
+const REJECTED: Record<number, string> = {
+  400: 'Rejected with a reason',
+  401: 'Rejected: invalid signature',
+  404: 'Rejected: no Mac connected',
+  429: 'Rejected: rate limit exceeded',
+};
+
+function explainWebhook({ status }: HttpExchange): string {
+  if (status === null) return 'No response';
+  return REJECTED[status ?? 0] ?? 'Signed request to send';
+}
+
+const STATUSES: Record<string, string> = {
+  pending: 'Message on its way',
+  delivered: 'Message delivered',
+  failed: 'Message failed, with reason',
+};
+
+function explainStatus(entry: HttpExchange): string {
+  return isAccepted(entry)
+    ? (STATUSES[textOf(read(entry.requestBody)['status'])] ?? '')
+    : explainRetry(entry);
+}
+
+const isAccepted = ({ status }: HttpExchange): boolean =>
+  status === undefined || (status !== null && status < 400);
+
+const explainRetry = ({ status }: HttpExchange): string =>
+  status === null
+    ? 'No response, will retry'
+    : status === 401
+      ? 'Token rejected, needs a refresh'
+      : 'Not accepted, will retry';
+
+const FRAMES: Record<string, string> = {
+  register: 'Mac registers for the location',
+  registered: 'Mac now serves the location',
+  send: 'Message to send',
+  message_received: 'Message received',
+  redeliver: 'Request to resend',
+};
+
+const OUTCOMES: Record<string, string> = {
+  delivered: 'Accepted by the CRM',
+  skipped: 'Skipped, nothing to deliver',
+  rejected: 'Rejected by the CRM',
+};
+
+const CLOSED: Record<string, string> = {
+  4501: 'Displaced by a newer Mac',
+  1001: 'Going away',
+  1000: 'Closed normally',
+};
+
+function explainFrame(type: string, text: string): string {
+  if (type === 'close') return CLOSED[text.split(' ')[0] ?? ''] ?? '';
+  const { status, outcome } = read(text);
+  if (type === 'message_status') return status === 'failed' ? 'Mac could not send it' : 'Sent by the Mac';
+  return type === 'ack' ? (OUTCOMES[textOf(outcome)] ?? '') : (FRAMES[type] ?? '');
+}
+
+function read(text: string): Fields {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+
+import type { Agent } from '@footbridge/testkit/agent';
+import { until } from '@footbridge/testkit/until';
+
+import { CONTACT, CUSTOMER, LOCATION } from './demo.ts';
+import type { Demo } from './demo.ts';
+
+export const webhookFields = (text: string) => ({
+  locationId: LOCATION,
+  contactId: CONTACT,
+  phone: CUSTOMER,
+  message: text,
+});
+
+/** Appends a random tag, so that the texts of two runs differ. */
+export const unique = (text: string): string => `${text} #${randomBytes(2).toString('hex')}`;
+
+export const countInCrm = async ({ crm }: Demo, text: string): Promise<number> =>
+  (await crm.messages()).filter(({ message }) => message.startsWith(text)).length;
+
+export const countSentBy = async (mac: Agent, text: string): Promise<number> =>
+  (await mac.world()).chats
+    .flatMap(({ messages }) => messages)
+    .filter((message) => message.from === 'me' && message.text === text).length;
+
+export const countOnPhone = ({ mac }: Demo, text: string): Promise<number> => countSentBy(mac, text);
+
+export const waitForStatus = (demo: Demo, messageId: string, status: string) =>
+  until(async () => (await demo.crm.accepted({ messageId })).includes(status), {
+    what: `the CRM receives the status ${status}`,
+  });
+
+/** Resolves to the error of the failed status once the CRM has received it. */
+export async function waitForFailure(
+  demo: Demo,
+  messageId: string | undefined,
+): Promise<{ code: string; message: string }> {
+  await waitForStatus(demo, messageId ?? '', 'failed');
+  const statuses = await demo.crm.statuses();
+  const error = statuses.find((call) => call.messageId === messageId && call.status === 'failed')?.error;
+  return { code: field(error, 'code'), message: field(error, 'message') };
+}
+
+/** Returns one field of an untyped response as text. */
+export function field(body: unknown, name: string): string {
+  const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : `no ${name}`;
+}
+
+export const DISPLACED = '4501';
+
+/** Returns whether a Mac was displaced after the entry with that number. */
+export const wasDisplaced = ({ wire }: Demo, after: number): boolean =>
+  wire.entries.some(
+    (entry) =>
+      entry.n > after && entry.kind === 'frame' && entry.type === 'close' && entry.text.startsWith(DISPLACED),
+  );
+
+/** Runs with a second Mac that takes over the location. Afterwards restarts the first one, which does not reconnect by itself. */
+export async function withSecondMac<T>(
+  demo: Demo,
+  settings: Record<string, string>,
+  use: (second: Agent) => Promise<T>,
+): Promise<T> {
+  const second = await demo.secondMac(settings);
+  try {
+    await second.registered();
+    return await use(second);
+  } finally {
+    await second.stop();
+    await demo.mac.halt();
+    await demo.mac.start();
+    await demo.mac.registered();
+  }
+}
+
+export const times = (count: number): string =>
+  count === 0 ? 'never' : count === 1 ? 'once' : `${count} times`;
