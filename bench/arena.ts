@@ -4,19 +4,19 @@ import { join } from 'node:path';
 
 import type { Contestant, Running } from './contestants/contestant.ts';
 import type { Pinning } from './measure/pinning.ts';
-import { locationNames, startWorld } from './world/world.ts';
-import type { World } from './world/world.ts';
+import { locationNames, startEnvironment } from './environment/environment.ts';
+import type { BenchEnvironment } from './environment/environment.ts';
 
-/** A contestant that is up, with its Macs connected. */
+/** A running contestant with its Macs connected. */
 export interface Lane extends Running {
   readonly locations: readonly string[];
 }
 
 export interface Arena {
-  readonly world: World;
+  readonly environment: BenchEnvironment;
   /** Starts a contestant and connects `macs` Macs to it. */
   enter(contestant: Contestant, macs: number): Promise<Lane>;
-  /** Connects more Macs to one that is up. */
+  /** Connects more Macs to a running contestant. */
   widen(lane: Lane, macs: number): Promise<Lane>;
   leave(lane: Lane): Promise<void>;
   stop(): Promise<void>;
@@ -28,7 +28,7 @@ export async function openArena(options: {
 }): Promise<Arena> {
   const { pinning, profileFolder } = options;
   const root = await mkdtemp(join(tmpdir(), 'footbridge-bench-'));
-  const world = await startWorld(pinning);
+  const environment = await startEnvironment(pinning);
   const open = new Set<Running>();
   let entered = 0;
 
@@ -36,7 +36,7 @@ export async function openArena(options: {
     const locations = locationNames(macs);
     if (macs === 0) return { ...running, locations };
     const credentials = await running.enrol(locations.slice(from.length));
-    await world.macs.call(
+    await environment.macs.call(
       'connect',
       running.name,
       running.url.replace('http', 'ws') + '/mac/socket',
@@ -46,13 +46,13 @@ export async function openArena(options: {
   };
 
   return {
-    world,
+    environment,
     async enter(contestant, macs) {
       const folder = join(root, String(++entered));
       await mkdir(folder);
       const running = await contestant.start({
-        crmUrl: world.crmUrl,
-        publicKey: world.key.publicKey,
+        crmUrl: environment.crmUrl,
+        publicKey: environment.key.publicKey,
         pinning,
         folder,
         profileFolder,
@@ -62,11 +62,11 @@ export async function openArena(options: {
     },
     widen: (lane, macs) => widen(lane, lane.locations, macs),
     async leave(lane) {
-      await world.macs.call('disconnect', lane.name);
+      await environment.macs.call('disconnect', lane.name);
       await lane.stop();
     },
     async stop() {
-      await world.stop();
+      await environment.stop();
       await Promise.all([...open].map((running) => running.stop()));
       await rm(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
     },

@@ -1,5 +1,5 @@
-// The floor: the least code that does the work. One key, one fleet, no limits, no logs, no retries, nothing kept.
-// With FAST_PARTS it uses the two faster parts that libraries offer, libsodium and undici's dispatcher: how far one gets by choosing well.
+// The floor: the least code that does the work. One key, no limits, no logs, no retries, no persistence.
+// With FAST_PARTS it uses the fastest available libraries: libsodium, and undici's dispatcher.
 import { createPublicKey, randomUUID, verify as opensslVerify } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -29,33 +29,33 @@ async function call(method: 'PUT' | 'POST', path: string, locationId: string, bo
     version: '2021-07-28',
     'content-type': 'application/json',
   };
-  const status = await (fast ? dispatched : requested)({
+  const status = await (fast ? sendWithDispatch : sendWithRequest)({
     method,
     path,
     headers,
     body: JSON.stringify(body),
   });
-  if (status >= 300) throw new Error(`The CRM answered ${status}.`);
+  if (status >= 300) throw new Error(`The CRM responded with ${status}.`);
 }
 
-interface Outgoing {
+interface CrmCall {
   readonly method: 'PUT' | 'POST';
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string;
 }
 
-async function requested({ path, ...rest }: Outgoing): Promise<number> {
-  const reply = await request(crm + path, { dispatcher, ...rest });
-  await reply.body.dump();
-  return reply.statusCode;
+async function sendWithRequest({ path, ...rest }: CrmCall): Promise<number> {
+  const response = await request(crm + path, { dispatcher, ...rest });
+  await response.body.dump();
+  return response.statusCode;
 }
 
-function dispatched(outgoing: Outgoing): Promise<number> {
+function sendWithDispatch(crmCall: CrmCall): Promise<number> {
   return new Promise((resolve, reject) => {
     let status = 0;
     dispatcher.dispatch(
-      { origin: crm, ...outgoing },
+      { origin: crm, ...crmCall },
       {
         onRequestStart() {},
         onResponseStart(_controller, code) {
@@ -72,7 +72,7 @@ function dispatched(outgoing: Outgoing): Promise<number> {
 const setStatus = (messageId: string, locationId: string, status: 'pending' | 'delivered') =>
   call('PUT', `/conversations/messages/${encodeURIComponent(messageId)}/status`, locationId, { status });
 
-function answer(response: ServerResponse, status: number, body: object): void {
+function respond(response: ServerResponse, status: number, body: object): void {
   const json = JSON.stringify(body);
   response.writeHead(status, {
     'content-type': 'application/json',
@@ -81,12 +81,12 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.end(json);
 }
 
-function takeWebhook(raw: Buffer, headers: IncomingMessage['headers'], response: ServerResponse): void {
+function handleWebhook(raw: Buffer, headers: IncomingMessage['headers'], response: ServerResponse): void {
   const signature = headers['x-crm-signature'];
   if (typeof signature !== 'string' || signature.length !== 88)
-    return answer(response, 401, { error: 'Invalid signature' });
+    return respond(response, 401, { error: 'Invalid signature' });
   if (!verify(raw, Buffer.from(signature, 'base64')))
-    return answer(response, 401, { error: 'Invalid signature' });
+    return respond(response, 401, { error: 'Invalid signature' });
   const { locationId, contactId, phone, message, messageId } = JSON.parse(raw.toString());
   if (
     typeof locationId !== 'string' ||
@@ -94,9 +94,9 @@ function takeWebhook(raw: Buffer, headers: IncomingMessage['headers'], response:
     typeof phone !== 'string' ||
     typeof message !== 'string'
   )
-    return answer(response, 400, { code: 'MISSING_REQUIRED_FIELDS' });
+    return respond(response, 400, { code: 'MISSING_REQUIRED_FIELDS' });
   const mac = macs.get(locationId);
-  if (mac === undefined) return answer(response, 404, { code: 'LOCATION_NOT_CONNECTED', locationId });
+  if (mac === undefined) return respond(response, 404, { code: 'LOCATION_NOT_CONNECTED', locationId });
   const requestId = randomUUID();
   mac.send(
     JSON.stringify({
@@ -110,7 +110,13 @@ function takeWebhook(raw: Buffer, headers: IncomingMessage['headers'], response:
       channel: 'imessage',
     }),
   );
-  answer(response, 200, { status: 'success', requestId, message: 'Sent to iMessage', messageId, locationId });
+  respond(response, 200, {
+    status: 'success',
+    requestId,
+    message: 'Sent to iMessage',
+    messageId,
+    locationId,
+  });
   pending.set(requestId, setStatus(messageId, locationId, 'pending'));
 }
 
@@ -119,11 +125,11 @@ const server = createServer((incoming, response) => {
   incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
   incoming.on('end', () => {
     const [only] = chunks;
-    takeWebhook(chunks.length === 1 && only ? only : Buffer.concat(chunks), incoming.headers, response);
+    handleWebhook(chunks.length === 1 && only ? only : Buffer.concat(chunks), incoming.headers, response);
   });
 });
 
-async function takeFrame(mac: WebSocket, locationId: string, frame: Frame): Promise<void> {
+async function handleFrame(mac: WebSocket, locationId: string, frame: Frame): Promise<void> {
   if (frame.type === 'message_status') {
     await pending.get(frame.requestId);
     pending.delete(frame.requestId);
@@ -156,14 +162,14 @@ type Frame =
   | { type: 'message_status'; seq: number; requestId: string; messageId: string }
   | { type: 'message_received'; seq: number; guid: string; sender: string; text: string };
 
-// ws hands out Buffers unless told otherwise.
+// ws provides Buffers by default.
 const readFrame = (data: RawData) => JSON.parse(Buffer.isBuffer(data) ? data.toString() : '{}');
 
 new WebSocketServer({ server, path: '/mac/socket', perMessageDeflate: false }).on('connection', (mac) => {
   mac.once('message', (first) => {
     const { locationId } = readFrame(first);
     macs.set(locationId, mac);
-    mac.on('message', (data) => void takeFrame(mac, locationId, readFrame(data)));
+    mac.on('message', (data) => void handleFrame(mac, locationId, readFrame(data)));
     mac.send(JSON.stringify({ type: 'registered', locationId, sessionId: randomUUID(), window: 64 }));
   });
 });

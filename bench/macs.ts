@@ -1,6 +1,6 @@
 // node bench/macs.ts [--macs 1000,5000,10000] [--heartbeats 2] [--webhooks 2000]
-// Idle Macs on one node: what each costs, what their heartbeats cost, and how long a storm of reconnects takes.
-// `ws` is the floor: the same sockets on nothing but the library, on the same machine and in the same minutes.
+// Idle Macs on one node: the cost of each, the cost of their heartbeats, and the duration of a reconnect storm.
+// `ws` is the floor: the same sockets with only the ws library, on the same machine at the same time.
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,8 +11,8 @@ import { ed25519Key, signedRequest } from '@footbridge/testkit/keys';
 import { activate } from '@footbridge/testkit/mac';
 import { Agent, request } from 'undici';
 
-import type { FleetOrder, FleetReport } from './macs/fleet.ts';
-import type { HouseReport } from './macs/reports.ts';
+import type { FleetCommand, FleetReport } from './macs/fleet.ts';
+import type { ProcessReport } from './macs/process-report.ts';
 
 const HEARTBEAT_SEC = 15;
 const SEATS = 100;
@@ -52,27 +52,27 @@ print(rows);
 process.exit(0);
 
 async function measure(name: 'ws' | 'footbridge', macs: number): Promise<Row> {
-  const house = await startHouse(name === 'ws' ? 'macs/floor.ts' : 'macs/house.ts');
+  const server = await startServer(name === 'ws' ? 'macs/floor.ts' : 'macs/service-process.ts');
   const fleet = fork(new URL('macs/fleet.ts', import.meta.url).pathname);
   try {
-    say(`${name}, ${macs} Macs: activating`);
-    const enrolled = name === 'ws' ? strangers(macs) : await enrol(house.address, macs);
-    const empty = await ask<HouseReport>(house.child, 'report');
-    say(`${name}, ${macs} Macs: connecting`);
-    const url = `${house.address.url}/mac/socket`;
-    const accepted = await ask<FleetReport>(fleet, { do: 'connect', url, macs: enrolled });
-    // What a storm leaves to be written is written; idle is what comes after.
+    progress(`${name}, ${macs} Macs: activating`);
+    const enrolled = name === 'ws' ? placeholders(macs) : await enrol(server.address, macs);
+    const empty = await send<ProcessReport>(server.child, 'report');
+    progress(`${name}, ${macs} Macs: connecting`);
+    const url = `${server.address.url}/mac/socket`;
+    const accepted = await send<FleetReport>(fleet, { do: 'connect', url, macs: enrolled });
+    // Waits for writes that the connections have caused, so that the server is idle afterwards.
     await pause(SETTLE_MS);
-    const full = await ask<HouseReport>(house.child, 'report');
-    say(`${name}, ${macs} Macs: idle for ${values.heartbeats} heartbeats`);
+    const full = await send<ProcessReport>(server.child, 'report');
+    progress(`${name}, ${macs} Macs: idle for ${values.heartbeats} heartbeats`);
     await pause(Number(values.heartbeats) * HEARTBEAT_SEC * 1000);
-    const idle = await ask<HouseReport>(house.child, 'report');
+    const idle = await send<ProcessReport>(server.child, 'report');
     const count = name === 'ws' ? 0 : Number(values.webhooks);
-    const latencies = await webhooks(house.address.url, enrolled, count);
-    await ask<HouseReport>(house.child, 'report');
-    say(`${name}, ${macs} Macs: all gone and back at once`);
-    const storm = await ask<FleetReport>(fleet, { do: 'storm' });
-    const stormed = await ask<HouseReport>(house.child, 'report');
+    const latencies = await webhooks(server.address.url, enrolled, count);
+    await send<ProcessReport>(server.child, 'report');
+    progress(`${name}, ${macs} Macs: all reconnecting at once`);
+    const storm = await send<FleetReport>(fleet, { do: 'storm' });
+    const stormed = await send<ProcessReport>(server.child, 'report');
     return {
       name,
       macs,
@@ -87,12 +87,12 @@ async function measure(name: 'ws' | 'footbridge', macs: number): Promise<Row> {
       webhookP99: percentile(latencies, 0.99),
       stormSec: storm.ms / 1000,
       stormCpuSec: stormed.cpuMs / 1000,
-      lost: macs - storm.bound,
+      lost: macs - storm.registered,
     };
   } finally {
-    fleet.send({ do: 'leave' } satisfies FleetOrder);
-    house.child.send('stop');
-    await once(house.child, 'exit');
+    fleet.send({ do: 'leave' } satisfies FleetCommand);
+    server.child.send('stop');
+    await once(server.child, 'exit');
   }
 }
 
@@ -102,8 +102,8 @@ interface Address {
   readonly operatorToken: string;
 }
 
-async function startHouse(file: string): Promise<{ child: ChildProcess; address: Address }> {
-  const plenty = '1000000';
+async function startServer(file: string): Promise<{ child: ChildProcess; address: Address }> {
+  const unlimited = '1000000';
   const child = fork(new URL(file, import.meta.url).pathname, {
     execArgv: ['--expose-gc'],
     env: {
@@ -114,32 +114,33 @@ async function startHouse(file: string): Promise<{ child: ChildProcess; address:
       LOG_LEVEL: 'warn',
       MAC_HEARTBEAT_SEC: String(HEARTBEAT_SEC),
       CRM_PUBLIC_KEY: key.publicKey,
-      RATE_LIMIT_ENROLMENT: plenty,
-      RATE_LIMIT_MAC_SOCKET: plenty,
-      RATE_LIMIT_CRM_WEBHOOK: plenty,
+      RATE_LIMIT_ENROLMENT: unlimited,
+      RATE_LIMIT_MAC_SOCKET: unlimited,
+      RATE_LIMIT_CRM_WEBHOOK: unlimited,
     },
   });
   const [address] = (await once(child, 'message')) as [Address];
   return { child, address };
 }
 
-function strangers(macs: number): [string, string][] {
+/** The floor does not check tokens. */
+function placeholders(macs: number): [string, string][] {
   return Array.from({ length: macs }, (_, index) => ['A'.repeat(43), `loc${index}`]);
 }
 
-/** Token and location of every Mac. */
+/** Activates the Macs. Returns the token and the location of each. */
 async function enrol(
   { url, operatorUrl, operatorToken }: Address,
   macs: number,
 ): Promise<[string, string][]> {
   const enrolled: [string, string][] = [];
   while (enrolled.length < macs) {
-    const answer = await fetch(`${operatorUrl}/operator/licenses`, {
+    const response = await fetch(`${operatorUrl}/operator/licenses`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${operatorToken}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ label: 'bench', maxSeats: SEATS }),
     });
-    const { key: licenseKey } = (await answer.json()) as { key: string };
+    const { key: licenseKey } = (await response.json()) as { key: string };
     const seats = Math.min(SEATS, macs - enrolled.length);
     const activated = await Promise.all(Array.from({ length: seats }, () => activate(url, { licenseKey })));
     for (const { deviceToken = '' } of activated) enrolled.push([deviceToken, `loc${enrolled.length}`]);
@@ -162,14 +163,14 @@ async function webhooks(url: string, macs: readonly (readonly string[])[], count
     };
     pending.push(
       (async () => {
-        const since = performance.now();
-        const answer = await request(`${url}/crm/webhook`, {
+        const started = performance.now();
+        const response = await request(`${url}/crm/webhook`, {
           ...signedRequest(body, key),
           dispatcher: agent,
         });
-        await answer.body.dump();
-        if (answer.statusCode !== 200) throw new Error(`a webhook was answered with ${answer.statusCode}`);
-        latencies.push(performance.now() - since);
+        await response.body.dump();
+        if (response.statusCode !== 200) throw new Error(`a webhook got HTTP ${response.statusCode}`);
+        latencies.push(performance.now() - started);
       })(),
     );
     await pause(1000 / PER_SECOND);
@@ -179,10 +180,10 @@ async function webhooks(url: string, macs: readonly (readonly string[])[], count
   return latencies;
 }
 
-async function ask<Answer>(child: ChildProcess, order: 'report' | FleetOrder): Promise<Answer> {
-  const answer = once(child, 'message');
-  child.send(order);
-  const [message] = (await answer) as [Answer];
+async function send<Reply>(child: ChildProcess, command: 'report' | FleetCommand): Promise<Reply> {
+  const reply = once(child, 'message');
+  child.send(command);
+  const [message] = (await reply) as [Reply];
   return message;
 }
 
@@ -197,13 +198,13 @@ function pause(ms: number): Promise<void> {
   });
 }
 
-function say(what: string): void {
-  console.error(`… ${what}`);
+function progress(message: string): void {
+  console.error(`… ${message}`);
 }
 
 function print(results: readonly Row[]): void {
   console.log(
-    '| | Macs | all accepted in (CPU) | memory each (heap) | CPU of heartbeats | longest timer (CPU) | longest stall | webhook p50 / p99 | storm (CPU) | lost |',
+    '| | Macs | all connected in (CPU) | memory per Mac (heap) | heartbeat CPU | longest timer (CPU) | longest stall | webhook p50 / p99 | reconnect storm (CPU) | lost |',
   );
   console.log('|---|---|---|---|---|---|---|---|---|---|');
   for (const row of results)

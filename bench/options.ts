@@ -20,7 +20,7 @@ export const CONTESTANTS = ['floor', 'floor again', 'fast floor', 'reference', '
 export interface Options {
   readonly quick: boolean;
   readonly sections: readonly Section[];
-  /** Names of contestants that stay away. */
+  /** The names of contestants to leave out. */
   readonly without: readonly string[];
   readonly rounds: number;
   readonly messages: number;
@@ -33,19 +33,19 @@ export interface Options {
 
 const HELP = `npm run bench -- [options]
 
-  --quick                only what each message costs, in at most 90 s
+  --quick                measure only the CPU cost per message, in at most 90 s
   --only SECTION[,…]     ${SECTIONS.join(', ')}
   --without NAME[,…]     leave out: ${CONTESTANTS.slice(1).join(', ')}
-  --rounds N             rounds in which every contestant takes its turn (12)
+  --rounds N             number of rounds; every contestant runs once per round (12)
   --messages N           messages per contestant and round (1000)
   --macs N               connected Macs (1000)
-  --memory-messages N    length of the memory run (200000)
-  --profile FOLDER       also write V8 CPU profiles there, and where the time goes by path
-  --record               keep the ratios as the ones that --guard compares with on this architecture
-  --guard                only compare a short run with the record; exit code 1 if a message costs half again as much
+  --memory-messages N    number of messages in the memory run (200000)
+  --profile FOLDER       also write V8 CPU profiles and a summary of the time by path to this folder
+  --record               record the ratios for --guard on this architecture
+  --guard                only compare a short run with the record; exit code 1 if a message costs 50 % more
 `;
 
-/** What is to be run, or the text to print instead. */
+/** Returns the options, or the text to print instead of running. */
 export function readOptions(args: string[]): Options | string {
   const { values } = parseArgs({
     args,
@@ -67,7 +67,8 @@ export function readOptions(args: string[]): Options | string {
   const { quick } = values;
   const wanted = values.only?.split(',') ?? (quick ? ['outbound', 'inbound', 'refusals'] : SECTIONS);
   const sections = SECTIONS.filter((section) => wanted.includes(section));
-  if (sections.length !== wanted.length) return `--only takes ${SECTIONS.join(', ')}\n\n${HELP}`;
+  if (sections.length !== wanted.length)
+    return `--only must be one or more of ${SECTIONS.join(', ')}\n\n${HELP}`;
   return {
     quick,
     sections,

@@ -4,38 +4,38 @@ import { join } from 'node:path';
 import type { Lane } from './arena.ts';
 import { tree } from './measure/process-costs.ts';
 import { summariseProfile } from './measure/profile.ts';
-import type { Stretch } from './measure/profile.ts';
+import type { Interval } from './measure/profile.ts';
 
-/** Remembers when which contestant was at work on which path, and reads that out of the profiles once they are written. */
+/** Records the intervals in which each contestant was measured, and summarises the V8 profiles for these intervals. */
 export class Profiles {
   readonly folder: string;
-  readonly #stretches = new Map<string, { pids: number[]; stretches: Stretch[] }>();
+  readonly #intervals = new Map<string, { pids: number[]; intervals: Interval[] }>();
 
   constructor(folder: string) {
     this.folder = folder;
     mkdirSync(folder, { recursive: true });
   }
 
-  watch(path: string): (lane: Lane, stretch: Stretch) => void {
-    return (lane, stretch) => {
+  watch(path: string): (lane: Lane, interval: Interval) => void {
+    return (lane, interval) => {
       const key = `${path}: ${lane.name}`;
-      const known = this.#stretches.get(key) ?? { pids: tree(lane.pid), stretches: [] };
-      known.stretches.push(stretch);
-      this.#stretches.set(key, known);
+      const entry = this.#intervals.get(key) ?? { pids: tree(lane.pid), intervals: [] };
+      entry.intervals.push(interval);
+      this.#intervals.set(key, entry);
     };
   }
 
-  /** To be called when the contestants have ended. */
+  /** Must be called after the contestants have exited. */
   report(): string {
     const parts: string[] = [];
-    for (const [key, { pids, stretches }] of this.#stretches) {
-      const summary = summariseProfile(this.folder, pids, stretches);
+    for (const [key, { pids, intervals }] of this.#intervals) {
+      const summary = summariseProfile(this.folder, pids, intervals);
       if (summary === undefined) continue;
-      const lines = (rows: readonly (readonly [string, number])[], most: number) =>
-        rows.slice(0, most).map(([name, share]) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${name}`);
+      const lines = (rows: readonly (readonly [string, number])[], max: number) =>
+        rows.slice(0, max).map(([name, share]) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${name}`);
       parts.push(
         [
-          `where the time goes, ${key}`,
+          `CPU profile, ${key}`,
           ...lines(summary.groups, 24),
           '  functions',
           ...lines(summary.functions, 40),

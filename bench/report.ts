@@ -2,7 +2,7 @@ import type { Spread } from './measure/statistics.ts';
 import type { Results } from './results.ts';
 import type { Verdict } from './targets.ts';
 
-/** Everything a run found, as text. */
+/** Formats all results of a run as text. */
 export function report(results: Results, verdicts: readonly Verdict[]): string {
   return [
     costTable(results),
@@ -84,14 +84,14 @@ function memoryTable({ memory }: Results): string {
   ]);
   return rows.length === 0
     ? ''
-    : table(['memory', 'messages', 'RSS MB at first', 'at last', 'MB per 100,000'], rows);
+    : table(['memory', 'messages', 'first RSS MB', 'last RSS MB', 'MB per 100,000'], rows);
 }
 
 function nodesTable({ nodes }: Results): string {
   if (nodes === undefined) return '';
   const rows = [
     [
-      'Mac on the node of the webhook',
+      'Mac on the node that gets the webhook',
       nodes.local.median.toFixed(0),
       '1.00',
       nodes.brokerLocal.median.toFixed(0),
@@ -103,7 +103,7 @@ function nodesTable({ nodes }: Results): string {
       nodes.brokerAcross.median.toFixed(0),
     ],
   ];
-  return table(['two nodes, outbound', 'µs over both', '× local (quartiles)', 'µs of Redis'], rows);
+  return table(['two nodes, outbound', 'µs on both', '× local (quartiles)', 'µs in Redis'], rows);
 }
 
 function verdictTable(verdicts: readonly Verdict[]): string {
@@ -111,7 +111,7 @@ function verdictTable(verdicts: readonly Verdict[]): string {
     target,
     value.toFixed(2),
     `≤ ${limit} ${unit}`,
-    reached ? 'reached' : 'missed',
+    reached ? 'met' : 'missed',
   ]);
   return rows.length === 0 ? '' : table(['target', 'measured', 'limit', ''], rows);
 }

@@ -7,7 +7,7 @@ import type { Costs } from './scenarios/costs.ts';
 import type { Latencies } from './scenarios/latencies.ts';
 import type { Memory } from './scenarios/memory.ts';
 
-/** What each message costs one contestant on one path. */
+/** The cost per message of one contestant on one path. */
 export interface PathCost {
   readonly micros: Spread;
   readonly toFloor: Spread;
@@ -31,7 +31,7 @@ export interface Results {
   readonly latencies: Record<string, Latencies>;
   readonly flatness: Record<string, FlatRow[]>;
   readonly memory: Record<string, Memory>;
-  /** Two nodes on one Redis: what it costs when the Mac is on the other one. */
+  /** Two nodes on one Redis: the cost if the Mac is connected to the other node. */
   nodes?: NodesResult;
 }
 

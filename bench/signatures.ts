@@ -1,4 +1,4 @@
-// What one Ed25519 verification costs by each engine, and RSA for comparison. `node bench/signatures.ts [rounds]`
+// The cost of one Ed25519 verification with each library, and of RSA for comparison. `node bench/signatures.ts [rounds]`
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import process from 'node:process';
 

@@ -10,7 +10,7 @@ export interface Verdict {
 
 const MEGABYTE = 1024 * 1024;
 
-/** Every target that this run measured. */
+/** Compares every target that this run measured with its limit. */
 export function judge(results: Results): Verdict[] {
   const verdicts: Verdict[] = [];
   const atMost = (target: string, value: number | undefined, limit: number, unit: string) => {

@@ -8,20 +8,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Pinning } from '../measure/pinning.ts';
 
-/** A bridge that takes part: how it is started, and how Macs come to be allowed in. */
+/** A bridge implementation to measure. */
 export interface Contestant {
   readonly name: string;
-  start(place: Place): Promise<Running>;
+  start(options: StartOptions): Promise<Running>;
 }
 
-/** What every contestant finds when it starts. */
-export interface Place {
+export interface StartOptions {
   readonly crmUrl: string;
   readonly publicKey: string;
   readonly pinning: Pinning;
-  /** An empty folder of its own, for logs and data. */
+  /** An empty folder for logs and data. */
   readonly folder: string;
-  /** Where the V8 CPU profile goes at the end, when one is wanted. */
+  /** The folder for the V8 CPU profile, if one is requested. */
   readonly profileFolder: string | undefined;
 }
 
@@ -29,7 +28,7 @@ export interface Running {
   readonly name: string;
   readonly pid: number;
   readonly url: string;
-  /** Lets these locations in, each with a Mac of its own. */
+  /** Enrols one Mac for each location. */
   enrol(locations: readonly string[]): Promise<Credentials[]>;
   stop(): Promise<void>;
 }
@@ -44,23 +43,23 @@ export interface ServiceProcess {
   stop(): Promise<void>;
 }
 
-/** Starts `node …args` on the service's core with its output in a file, and waits until it listens on `port`. */
+/** Starts `node …args` on the core of the service, with its output in a file. Resolves when it listens on `port`. */
 export async function startProcess(
   name: string,
   args: readonly string[],
   env: Record<string, string>,
   port: number,
-  place: Place,
+  { folder, pinning, profileFolder }: StartOptions,
 ): Promise<ServiceProcess> {
-  const logFile = join(place.folder, 'output.log');
+  const logFile = join(folder, 'output.log');
   const output = openSync(logFile, 'a');
-  const [command, given] = place.pinning.command('service', process.execPath, args);
-  const child = spawn(command, given, {
+  const [command, pinnedArgs] = pinning.command('service', process.execPath, args);
+  const child = spawn(command, pinnedArgs, {
     stdio: ['ignore', output, output],
     env: {
       PATH: process.env['PATH'] ?? '',
       NODE_ENV: 'production',
-      NODE_OPTIONS: nodeOptions(place.profileFolder),
+      NODE_OPTIONS: nodeOptions(profileFolder),
       ...env,
     },
   });
@@ -77,13 +76,13 @@ export async function startProcess(
     await Promise.race([
       listening(port),
       ended.then(([code]) => {
-        throw new Error(`it ended with code ${code}`);
+        throw new Error(`it exited with code ${code}`);
       }),
     ]);
     return { pid, stop };
   } catch (error) {
     await stop();
-    throw new Error(`${name} is not up. Its last words:\n${lastWords(logFile)}`, { cause: error });
+    throw new Error(`${name} did not start. Its last output:\n${lastLines(logFile)}`, { cause: error });
   }
 }
 
@@ -92,7 +91,7 @@ function nodeOptions(profileFolder: string | undefined): string {
   return profileFolder === undefined ? quiet : `${quiet} --cpu-prof --cpu-prof-dir=${profileFolder}`;
 }
 
-const lastWords = (file: string) => readFileSync(file, 'utf8').trim().split('\n').slice(-10).join('\n');
+const lastLines = (file: string) => readFileSync(file, 'utf8').trim().split('\n').slice(-10).join('\n');
 
 const START_MS = 120_000;
 

@@ -11,23 +11,23 @@ import type { Contestant, Credentials } from './contestant.ts';
 
 export interface FootbridgeOptions {
   readonly name?: string;
-  /** More public keys to trust beside the CRM's, PEM. */
+  /** Additional trusted public keys, PEM. */
   readonly moreKeys?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const root = new URL('../../', import.meta.url);
-const PLENTY = '1000000';
+const UNLIMITED = '1000000';
 
-/** Footbridge as shipped: its own start command, journal, logs, metrics; only its limits are raised, by settings. */
+/** Footbridge as shipped, with its own start command, journal, logs and metrics. Only its limits are raised, by settings. */
 export function footbridge(options: FootbridgeOptions = {}): Contestant {
   const { name = 'footbridge', moreKeys = [], env = {} } = options;
   return {
     name,
-    async start(place) {
+    async start(start) {
       const [port, adminPort] = [await freePort(), await freePort()];
       const operatorToken = randomBytes(24).toString('hex');
-      const keysFile = join(place.folder, 'keys.json');
+      const keysFile = join(start.folder, 'keys.json');
       await writeFile(keysFile, JSON.stringify(moreKeys.map(asEntry)));
       const service = await startProcess(
         name,
@@ -39,27 +39,27 @@ export function footbridge(options: FootbridgeOptions = {}): Contestant {
           PORT: String(port),
           HOST: '127.0.0.1',
           ADMIN_PORT: String(adminPort),
-          DATA_DIR: join(place.folder, 'data'),
+          DATA_DIR: join(start.folder, 'data'),
           OPERATOR_TOKEN: operatorToken,
-          CRM_HOSTNAME: place.crmUrl,
-          CRM_PUBLIC_KEY: place.publicKey,
+          CRM_HOSTNAME: start.crmUrl,
+          CRM_PUBLIC_KEY: start.publicKey,
           CRM_KEYS_FILE: keysFile,
           CRM_OAUTH_ENABLED: 'true',
           CRM_OAUTH_CLIENT_ID: 'bench',
           CRM_OAUTH_CLIENT_SECRET: 'bench',
-          CRM_OAUTH_TOKEN_URL: `${place.crmUrl}/oauth/token`,
+          CRM_OAUTH_TOKEN_URL: `${start.crmUrl}/oauth/token`,
           CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
           CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
-          RATE_LIMIT_CRM_WEBHOOK: PLENTY,
-          RATE_LIMIT_UNSIGNED: PLENTY,
-          RATE_LIMIT_OAUTH_CALLBACK: PLENTY,
-          RATE_LIMIT_ENROLMENT: PLENTY,
-          RATE_LIMIT_MAC_SOCKET: PLENTY,
+          RATE_LIMIT_CRM_WEBHOOK: UNLIMITED,
+          RATE_LIMIT_UNSIGNED: UNLIMITED,
+          RATE_LIMIT_OAUTH_CALLBACK: UNLIMITED,
+          RATE_LIMIT_ENROLMENT: UNLIMITED,
+          RATE_LIMIT_MAC_SOCKET: UNLIMITED,
           ...env,
         },
-        // The operator's listener opens last.
+        // The operator listener opens last.
         adminPort,
-        place,
+        start,
       );
       const url = `http://127.0.0.1:${port}`;
       const operatorUrl = `http://127.0.0.1:${adminPort}`;
@@ -86,7 +86,7 @@ interface Addresses {
   readonly operatorToken: string;
 }
 
-/** The way every customer goes: a license from the operator, a seat for each Mac, a grant from the CRM for each location. */
+/** Enrols Macs through the public interfaces: one license, a seat per Mac, and a CRM grant per location. */
 async function enrol(at: Addresses, locations: readonly string[]): Promise<Credentials[]> {
   const dispatcher = new Agent({ connections: 16 });
   const call = async (
@@ -95,15 +95,15 @@ async function enrol(at: Addresses, locations: readonly string[]): Promise<Crede
     body?: object,
     headers?: Record<string, string>,
   ) => {
-    const answer = await request(url, {
+    const response = await request(url, {
       dispatcher,
       method,
       headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
       body: body === undefined ? null : JSON.stringify(body),
     });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300)
-      throw new Error(`${method} ${url} was answered ${answer.statusCode}: ${text}`);
+    const text = await response.body.text();
+    if (response.statusCode >= 300)
+      throw new Error(`${method} ${url} failed with ${response.statusCode}: ${text}`);
     return JSON.parse(text) as Record<string, string>;
   };
 

@@ -5,20 +5,20 @@ import { freePort } from '@footbridge/testkit/ports';
 import { startProcess } from './contestant.ts';
 import type { Contestant } from './contestant.ts';
 
-/** The two that let any Mac in: no licenses, no grants to ask for. */
+/** Contestants that accept any Mac, without licenses and grants. */
 function plain(name: string, entry: URL, more: Record<string, string> = {}): Contestant {
   return {
     name,
-    async start(place) {
+    async start(start) {
       const port = await freePort();
       const env = {
         PORT: String(port),
-        CRM_URL: place.crmUrl,
-        CRM_PUBLIC_KEY: place.publicKey,
+        CRM_URL: start.crmUrl,
+        CRM_PUBLIC_KEY: start.publicKey,
         RATE_LIMIT: '1000000',
         ...more,
       };
-      const service = await startProcess(name, [fileURLToPath(entry)], env, port, place);
+      const service = await startProcess(name, [fileURLToPath(entry)], env, port, start);
       return {
         ...service,
         name,
@@ -32,6 +32,6 @@ function plain(name: string, entry: URL, more: Record<string, string> = {}): Con
 const FLOOR = new URL('../floor.ts', import.meta.url);
 
 export const floor = (name = 'floor') => plain(name, FLOOR);
-/** The same with the fastest parts that libraries offer. */
+/** The floor with the fastest available libraries. */
 export const fastFloor = () => plain('fast floor', FLOOR, { FAST_PARTS: 'yes' });
 export const reference = () => plain('reference', new URL('../reference/main.ts', import.meta.url));

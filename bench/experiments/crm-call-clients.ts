@@ -16,9 +16,9 @@ import { systemClock } from '../../packages/service/src/clock.ts';
 import { createTransport } from '../../packages/service/src/edges/crm/transport.ts';
 import { findPinning } from '../measure/pinning.ts';
 import { ratios, spread } from '../measure/statistics.ts';
-import { HttpMessages } from '../world/http-messages.ts';
-import { startPart, serve } from '../world/part.ts';
-import type { Part } from '../world/part.ts';
+import { HttpMessages } from '../environment/http-messages.ts';
+import { startWorker, serve } from '../environment/worker.ts';
+import type { Worker } from '../environment/worker.ts';
 import type { CallServer } from './crm-call-server.ts';
 import { createTransport as createOwnTransport } from './own-http-client/transport.ts';
 
@@ -178,13 +178,13 @@ const clientCalls = (call: Call) => ({
 
 async function compare(): Promise<void> {
   const pinning = findPinning();
-  const server = startPart<CallServer>(new URL('crm-call-server.ts', import.meta.url), pinning);
+  const server = startWorker<CallServer>(new URL('crm-call-server.ts', import.meta.url), pinning);
   const { http, https, cert } = await server.call('listen');
   for (const crmUrl of [http, https]) {
     const parts = Object.keys(CLIENTS).map(
-      (name): [string, Part<ReturnType<typeof clientCalls>>, number[]] => [
+      (name): [string, Worker<ReturnType<typeof clientCalls>>, number[]] => [
         name,
-        startPart(new URL(import.meta.url), pinning, 'service', [name, crmUrl, cert]),
+        startWorker(new URL(import.meta.url), pinning, 'service', [name, crmUrl, cert]),
         [],
       ],
     );

@@ -5,10 +5,10 @@ import { createServer as createTlsServer } from 'node:tls';
 
 import { certificateFor } from '@footbridge/testkit/certificate';
 
-import { HttpMessages, httpAnswer } from '../world/http-messages.ts';
-import { serve } from '../world/part.ts';
+import { HttpMessages, httpResponse } from '../environment/http-messages.ts';
+import { serve } from '../environment/worker.ts';
 
-const ACCEPTED = httpAnswer(200, 'OK', '{"success":true,"traceId":"bench"}');
+const ACCEPTED = httpResponse(200, 'OK', '{"success":true,"traceId":"bench"}');
 const certificate = certificateFor('localhost');
 let connections = 0;
 

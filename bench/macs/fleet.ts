@@ -1,9 +1,9 @@
-// Macs in a process of their own: they connect, register, answer pings, and come back when told to.
+// A process of Macs that connect, register, answer pings, and reconnect on command.
 import process from 'node:process';
 
-import { SocketLine } from '../world/socket-line.ts';
+import { WebSocketClient } from '../environment/websocket-client.ts';
 
-export type FleetOrder =
+export type FleetCommand =
   | { readonly do: 'connect'; readonly url: string; readonly macs: readonly (readonly [string, string])[] }
   | { readonly do: 'storm' }
   | { readonly do: 'leave' };
@@ -11,9 +11,9 @@ export type FleetOrder =
 export interface FleetReport {
   /** From the first attempt to the last `registered`. */
   readonly ms: number;
-  readonly bound: number;
-  /** Attempts that failed and were made again. */
-  readonly again: number;
+  readonly registered: number;
+  /** The number of retried attempts. */
+  readonly retries: number;
 }
 
 const RETRY_MS = 250;
@@ -22,8 +22,8 @@ class FleetMac {
   readonly #url: string;
   readonly #token: string;
   readonly #locationId: string;
-  #line: SocketLine | undefined;
-  again = 0;
+  #socket: WebSocketClient | undefined;
+  retries = 0;
 
   constructor(url: string, token: string, locationId: string) {
     this.#url = url;
@@ -34,28 +34,28 @@ class FleetMac {
   connect(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const attempt = () => {
-      const line = new SocketLine(
+      const socket = new WebSocketClient(
         this.#url,
         { 'Sec-WebSocket-Protocol': 'footbridge.v1', Authorization: `Bearer ${this.#token}` },
         {
-          opened: () => line.send(this.#register()),
+          opened: () => socket.send(this.#register()),
           text: (text) => {
             if (text.startsWith('{"type":"registered"')) resolve();
           },
           lost: () => {
-            this.again++;
+            this.retries++;
             setTimeout(attempt, RETRY_MS);
           },
         },
       );
-      this.#line = line;
+      this.#socket = socket;
     };
     attempt();
     return promise;
   }
 
   drop(): void {
-    this.#line?.end();
+    this.#socket?.end();
   }
 
   #register(): string {
@@ -72,19 +72,19 @@ class FleetMac {
 let fleet: FleetMac[] = [];
 
 async function connectAll(): Promise<FleetReport> {
-  const before = fleet.reduce((sum, mac) => sum + mac.again, 0);
-  const since = performance.now();
+  const before = fleet.reduce((sum, mac) => sum + mac.retries, 0);
+  const started = performance.now();
   await Promise.all(fleet.map((mac) => mac.connect()));
-  const again = fleet.reduce((sum, mac) => sum + mac.again, 0) - before;
-  return { ms: performance.now() - since, bound: fleet.length, again };
+  const retries = fleet.reduce((sum, mac) => sum + mac.retries, 0) - before;
+  return { ms: performance.now() - started, registered: fleet.length, retries };
 }
 
-async function obey(order: FleetOrder): Promise<void> {
-  if (order.do === 'leave') process.exit(0);
-  if (order.do === 'connect')
-    fleet = order.macs.map(([token, locationId]) => new FleetMac(order.url, token, locationId));
+async function run(command: FleetCommand): Promise<void> {
+  if (command.do === 'leave') process.exit(0);
+  if (command.do === 'connect')
+    fleet = command.macs.map(([token, locationId]) => new FleetMac(command.url, token, locationId));
   else for (const mac of fleet) mac.drop();
   process.send?.(await connectAll());
 }
 
-process.on('message', (order) => void obey(order as FleetOrder));
+process.on('message', (command) => void run(command as FleetCommand));

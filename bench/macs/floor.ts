@@ -1,11 +1,11 @@
-// Nothing but ws: accepts everybody, says `registered`, pings. What a socket costs before anything is done with it.
+// A server with only the ws library: it accepts every socket, sends `registered` and pings. This is the minimal cost of a socket.
 import { createServer } from 'node:http';
 import process from 'node:process';
 
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 
-import { startReports } from './reports.ts';
+import { serveReports } from './process-report.ts';
 
 const HEARTBEAT_MS = 15_000;
 const TICK_MS = 100;
@@ -35,7 +35,7 @@ function onClose(this: WebSocket): void {
   sockets.delete(this);
 }
 
-const { clock } = startReports(() => server.close());
+const { clock } = serveReports(() => server.close());
 let round: Iterator<WebSocket> = sockets.values();
 clock.after(TICK_MS, function tick() {
   clock.after(TICK_MS, tick);

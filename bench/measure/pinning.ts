@@ -2,32 +2,32 @@ import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
 
-export type Role = 'service' | 'world';
+export type Role = 'service' | 'environment';
 
 export interface Pinning {
-  /** Why processes float between cores, when they do. */
+  /** The reason why processes are not pinned to cores, if they are not. */
   readonly note: string | undefined;
-  /** The command that starts `command` on the cores of its role. */
+  /** Returns the command line that runs `command` on the cores of its role. */
   command(role: Role, command: string, args: readonly string[]): [command: string, args: string[]];
 }
 
-/** The service under test has core 0 for itself, the world around it the others, where the system can do that. */
+/** Reserves core 0 for the service under test and the other cores for its environment, if the system supports it. */
 export function findPinning(): Pinning {
   const cores = availableParallelism();
-  if (cores < 2) return floating('one core only');
+  if (cores < 2) return notPinned('there is only one core');
   if (spawnSync('taskset', ['-c', '0', process.execPath, '--version']).status !== 0)
-    return floating('no taskset on this system');
-  const coresOf = { service: '0', world: cores === 2 ? '1' : `1-${cores - 1}` };
-  spawnSync('taskset', ['-a', '-p', '-c', coresOf.world, String(process.pid)]);
+    return notPinned('taskset is not available');
+  const coresOf = { service: '0', environment: cores === 2 ? '1' : `1-${cores - 1}` };
+  spawnSync('taskset', ['-a', '-p', '-c', coresOf.environment, String(process.pid)]);
   return {
     note: undefined,
     command: (role, command, args) => ['taskset', ['-c', coresOf[role], command, ...args]],
   };
 }
 
-function floating(why: string): Pinning {
+function notPinned(reason: string): Pinning {
   return {
-    note: `processes are not pinned to cores: ${why}; expect wider quartiles`,
+    note: `processes are not pinned to cores: ${reason}; expect wider quartiles`,
     command: (_role, command, args) => [command, [...args]],
   };
 }

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 
 /**
- * Microseconds of CPU a process has used so far, with its threads and children: the same reading for every contestant,
- * from outside. The kernel's scheduler counts nanoseconds; elsewhere `ps` knows hundredths of a second.
+ * Returns the CPU time of a process in microseconds, including its threads and children, read from outside. The Linux
+ * scheduler counts nanoseconds; on other systems, `ps` reports hundredths of a second.
  */
 export function cpuMicros(pid: number): number {
   if (process.platform !== 'linux')
@@ -18,7 +18,7 @@ export function cpuMicros(pid: number): number {
   return nanoseconds / 1000;
 }
 
-/** Resident bytes of a process and its children. */
+/** Returns the resident bytes of a process and its children. */
 export function residentBytes(pid: number): number {
   if (process.platform !== 'linux')
     return psColumn('rss', pid).reduce((sum, size) => sum + Number(size) * 1024, 0);
@@ -28,7 +28,7 @@ export function residentBytes(pid: number): number {
   }, 0);
 }
 
-/** The process and all that it started. */
+/** Returns the ids of a process and all its descendants. */
 export function tree(pid: number): number[] {
   const children = entries(`/proc/${pid}/task`).flatMap((thread) =>
     read(`/proc/${pid}/task/${thread}/children`).trim().split(' ').filter(Boolean).map(Number),
@@ -36,7 +36,7 @@ export function tree(pid: number): number[] {
   return [pid, ...children.flatMap(tree)];
 }
 
-// A process or thread may end between being listed and being read: it then counts as nothing.
+// A process or thread may exit between being listed and being read; it is ignored then.
 function entries(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -66,7 +66,7 @@ function psColumn(column: 'time' | 'rss', pid: number): string[] {
   return rows.filter(([member = '']) => members.has(member)).map(([, , value = '0']) => value);
 }
 
-/** `1:02:03.45`, `2:03.45` */
+/** Parses times such as `1:02:03.45` and `2:03.45`. */
 function clockMicros(time: string): number {
   return time.split(':').reduce((sum, part) => sum * 60 + Number(part), 0) * 1e6;
 }

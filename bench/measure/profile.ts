@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A stretch of time on the shared clock, in milliseconds. */
-export type Stretch = readonly [from: number, to: number];
+/** An interval on the shared clock, in milliseconds. */
+export type Interval = readonly [from: number, to: number];
 
 interface CpuProfile {
   readonly startTime: number;
@@ -15,27 +15,27 @@ interface CpuProfile {
 }
 
 export interface ProfileSummary {
-  /** Share of the busy time by package or part, largest first. */
+  /** The share of the busy time by package or component, largest first. */
   readonly groups: readonly (readonly [name: string, share: number])[];
   readonly functions: readonly (readonly [name: string, share: number])[];
 }
 
-/** The V8 profile that one of these processes left behind, if any did work in these stretches. */
+/** Summarises the V8 profile of the busiest of these processes, or returns undefined if none was busy in the intervals. */
 export function summariseProfile(
   folder: string,
   pids: readonly number[],
-  stretches: readonly Stretch[],
+  intervals: readonly Interval[],
 ): ProfileSummary | undefined {
   const all = readdirSync(folder)
     .filter((name) => pids.some((pid) => name.includes(`.${pid}.0.`)))
-    .map((name) => busyTimes(JSON.parse(readFileSync(join(folder, name), 'utf8')) as CpuProfile, stretches))
+    .map((name) => busyTimes(JSON.parse(readFileSync(join(folder, name), 'utf8')) as CpuProfile, intervals))
     .sort((left, right) => total(right.functions) - total(left.functions));
   const [busiest] = all;
   if (busiest === undefined || total(busiest.functions) === 0) return undefined;
   return { groups: shares(busiest.groups), functions: shares(busiest.functions) };
 }
 
-function busyTimes(profile: CpuProfile, stretches: readonly Stretch[]) {
+function busyTimes(profile: CpuProfile, intervals: readonly Interval[]) {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node.callFrame]));
   const groups = new Map<string, number>();
   const functions = new Map<string, number>();
@@ -46,7 +46,7 @@ function busyTimes(profile: CpuProfile, stretches: readonly Stretch[]) {
     const frame = nodes.get(id);
     const ms = at / 1000;
     if (frame === undefined || frame.functionName === '(idle)') continue;
-    if (!stretches.some(([from, to]) => ms >= from && ms <= to)) continue;
+    if (!intervals.some(([from, to]) => ms >= from && ms <= to)) continue;
     add(groups, groupOf(frame.url, frame.functionName), delta);
     const place = frame.url === '' ? 'native' : `${short(frame.url)}:${frame.lineNumber + 1}`;
     add(functions, `${frame.functionName || '(anonymous)'} ${place}`, delta);

@@ -1,4 +1,4 @@
-/** Quantile of any numbers, by linear interpolation between the neighbours. */
+/** Returns a quantile, with linear interpolation between neighbours. */
 export function quantile(values: Iterable<number>, share: number): number {
   const sorted = Float64Array.from(values).sort();
   if (sorted.length === 0) return Number.NaN;
@@ -24,9 +24,9 @@ export function spread(values: readonly number[]): Spread {
   };
 }
 
-/** One ratio per round: what disturbs the machine for longer than a round disturbs both sides of it. */
-export function ratios(of: readonly number[], to: readonly number[]): number[] {
-  return of.slice(0, to.length).map((value, round) => value / (to[round] ?? Number.NaN));
+/** Returns one ratio per round. Other load on the machine affects both values of a round alike. */
+export function ratios(values: readonly number[], baseline: readonly number[]): number[] {
+  return values.slice(0, baseline.length).map((value, round) => value / (baseline[round] ?? Number.NaN));
 }
 
 export interface Tail {
@@ -45,7 +45,7 @@ export function tail(values: readonly number[] | Float64Array): Tail {
   };
 }
 
-/** Least squares: how much y grows per unit of x. */
+/** Returns the slope of the least-squares line. */
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
   const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;

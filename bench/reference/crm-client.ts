@@ -28,15 +28,15 @@ async function fetchToken(locationId: string): Promise<Token> {
   return { accessToken: data.access_token, expiresAt: Date.now() + data.expires_in * 1000 };
 }
 
-/** Whether the CRM ever granted us this location. */
+/** Returns whether the CRM has ever issued a token for this location. */
 export const hasGrant = (locationId: string): boolean => tokens.has(locationId);
 
 async function accessToken(locationId: string): Promise<string> {
-  const known = await tokens.get(locationId);
-  if (known !== undefined && known.expiresAt - 300_000 > Date.now()) return known.accessToken;
-  const fresh = fetchToken(locationId);
-  tokens.set(locationId, fresh);
-  return (await fresh).accessToken;
+  const cached = await tokens.get(locationId);
+  if (cached !== undefined && cached.expiresAt - 300_000 > Date.now()) return cached.accessToken;
+  const fetched = fetchToken(locationId);
+  tokens.set(locationId, fetched);
+  return (await fetched).accessToken;
 }
 
 function isRetryable(error: unknown): boolean {
@@ -92,15 +92,15 @@ export async function postInbound(message: {
       { headers: { Authorization: `Bearer ${token}` } },
     ),
   );
-  if (typeof data.messageId !== 'string') throw new Error('The CRM answered without a message id.');
+  if (typeof data.messageId !== 'string') throw new Error('The response of the CRM has no message id.');
 }
 
 const contacts = new Map<string, string>();
 
 export async function contactOf(locationId: string, phone: string): Promise<string> {
   const cacheKey = `${locationId}:${phone}`;
-  const known = contacts.get(cacheKey);
-  if (known !== undefined) return known;
+  const cached = contacts.get(cacheKey);
+  if (cached !== undefined) return cached;
   const token = await accessToken(locationId);
   const { data } = await withRetry(() =>
     http.get('/contacts/search/duplicate', {

@@ -35,7 +35,7 @@ type MacFrame = z.infer<typeof macFrame>;
 const macs = new Map<string, WebSocket>();
 const seenGuids = new Set<string>();
 
-/** Writes a message to the Mac of a location; false when none is connected. */
+/** Writes a frame to the Mac of a location. Returns false if none is connected. */
 export function sendToMac(locationId: string, frame: object): boolean {
   const mac = macs.get(locationId);
   if (mac === undefined || mac.readyState !== mac.OPEN) return false;
@@ -52,7 +52,7 @@ export function acceptMacs(server: Server): void {
       if (locationId === undefined) {
         locationId = registerFrame.parse(json).locationId;
         register(locationId, mac);
-      } else await takeFrame(locationId, mac, macFrame.parse(json));
+      } else await handleFrame(locationId, mac, macFrame.parse(json));
     };
     mac.on('message', (data) => {
       receive(data).catch((error: Error) =>
@@ -74,7 +74,7 @@ function register(locationId: string, mac: WebSocket): void {
   logger.info('mac registered', { locationId });
 }
 
-async function takeFrame(locationId: string, mac: WebSocket, frame: MacFrame): Promise<void> {
+async function handleFrame(locationId: string, mac: WebSocket, frame: MacFrame): Promise<void> {
   if (frame.type === 'message_received') await deliverInbound(locationId, frame);
   else if (frame.messageId !== null) {
     const error = frame.error && { ...frame.error, type: 'error' as const };

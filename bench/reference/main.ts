@@ -1,4 +1,4 @@
-// The usual way: the bridge as a competent team would build it in a week from the parts everybody knows.
+// The reference: the bridge as a competent team would build it in a week from popular libraries.
 import { createServer } from 'node:http';
 import process from 'node:process';
 
@@ -22,12 +22,12 @@ app.post(
   receiveWebhook,
 );
 
-const answerFailure: ErrorHandler = (error, _request, response, next) => {
+const handleError: ErrorHandler = (error, _request, response, next) => {
   if (response.headersSent) return next(error);
   logger.error('request failed', { error: error instanceof Error ? error.message : error });
   return response.status(500).json({ error: 'Internal error', code: 'INTERNAL_ERROR' });
 };
-app.use(answerFailure);
+app.use(handleError);
 
 const server = createServer(app);
 process.on('SIGTERM', () => process.exit(0));

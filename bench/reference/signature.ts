@@ -8,7 +8,7 @@ import { settings } from './settings.ts';
 const publicKey = createPublicKey(settings.CRM_PUBLIC_KEY);
 const rawBodies = new WeakMap<IncomingMessage, Buffer>();
 
-/** For express.json: the signature covers the bytes as they came, not the parsed body. */
+/** The `verify` callback of express.json. The signature covers the raw bytes, not the parsed body. */
 export function keepRawBody(request: IncomingMessage, _response: unknown, raw: Buffer): void {
   rawBodies.set(request, raw);
 }

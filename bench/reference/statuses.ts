@@ -2,7 +2,7 @@ import { updateStatus } from './crm-client.ts';
 import type { StatusError } from './crm-client.ts';
 import { logger } from './logger.ts';
 
-/** Per request, what must be over before the terminal status may go out. */
+/** The pending call of each request, which must complete before the terminal status is sent. */
 const pending = new Map<string, Promise<void>>();
 
 export function reportPending(requestId: string, locationId: string, messageId: string): void {

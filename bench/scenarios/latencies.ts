@@ -5,17 +5,17 @@ import { beginOutbound, endOutbound, inboundArrivals, prepareWebhooks } from './
 
 export type Moment = 'webhook' | 'delivered' | 'inbound';
 
-/** Milliseconds: webhook sent → answered; webhook sent → `delivered` at the CRM; Mac sent → message at the CRM. */
+/** Milliseconds from the webhook to its response, from the webhook to `delivered` at the CRM, and from the Mac to the CRM. */
 export type Latencies = Readonly<Record<string, Partial<Record<Moment, Tail>>>>;
 
 export interface Rates {
   readonly outbound: number;
   readonly inbound: number;
   readonly seconds: number;
-  /** Each contestant is measured so often, in turns; the median of its percentiles counts. */
+  /** The number of measurements per contestant. The result is the median of their percentiles. */
   readonly repeats: number;
   readonly crmLatencyMs?: number;
-  /** How long a Mac takes to send a text; part of `delivered`. */
+  /** The simulated time that a Mac takes to send a text. It is included in `delivered`. */
   readonly reportAfterMs?: number;
 }
 
@@ -24,50 +24,56 @@ export async function measureLatencies(
   lanes: readonly Lane[],
   ratesOf: (lane: Lane) => Rates,
 ): Promise<Latencies> {
-  const seen = new Map<string, Record<Moment, Tail[]>>();
+  const tailsByName = new Map<string, Record<Moment, Tail[]>>();
   const repeats = Math.max(...lanes.map((lane) => ratesOf(lane).repeats));
   for (let repeat = 0; repeat < repeats; repeat++) {
     for (const lane of lanes) {
-      const tails = seen.get(lane.name) ?? { webhook: [], delivered: [], inbound: [] };
-      seen.set(lane.name, tails);
-      const measured = await once(arena, lane, ratesOf(lane));
+      const tails = tailsByName.get(lane.name) ?? { webhook: [], delivered: [], inbound: [] };
+      tailsByName.set(lane.name, tails);
+      const measured = await measureOnce(arena, lane, ratesOf(lane));
       for (const moment of ['webhook', 'delivered', 'inbound'] as const) {
-        const one = measured[moment];
-        if (one !== undefined) tails[moment].push(one);
+        const measuredTail = measured[moment];
+        if (measuredTail !== undefined) tails[moment].push(measuredTail);
       }
     }
   }
   return Object.fromEntries(
-    [...seen].map(([name, tails]) => [
+    [...tailsByName].map(([name, tails]) => [
       name,
       Object.fromEntries(
         Object.entries(tails)
           .filter(([, all]) => all.length > 0)
-          .map(([moment, all]) => [moment, middle(all)]),
+          .map(([moment, all]) => [moment, medianTail(all)]),
       ),
     ]),
   );
 }
 
-async function once({ world }: Arena, lane: Lane, rates: Rates): Promise<Partial<Record<Moment, Tail>>> {
+async function measureOnce(
+  { environment }: Arena,
+  lane: Lane,
+  rates: Rates,
+): Promise<Partial<Record<Moment, Tail>>> {
   const outgoing = Math.round(rates.outbound * rates.seconds);
   const incoming = Math.round(rates.inbound * rates.seconds);
-  const run = await prepareWebhooks(world, lane.locations, outgoing);
-  await beginOutbound(world, lane, run, outgoing, {
+  const run = await prepareWebhooks(environment, lane.locations, outgoing);
+  await beginOutbound(environment, lane, run, outgoing, {
     inbound: incoming,
     latencyMs: rates.crmLatencyMs ?? 0,
     reportAfterMs: rates.reportAfterMs ?? 0,
   });
-  const [fired, received] = await Promise.all([
-    world.load.call('fixedRate', lane.url, rates.outbound),
-    incoming > 0 ? world.macs.call('receive', lane.name, run, incoming, { rate: rates.inbound }) : undefined,
+  const [sent, received] = await Promise.all([
+    environment.load.call('fixedRate', lane.url, rates.outbound),
+    incoming > 0
+      ? environment.macs.call('receive', lane.name, run, incoming, { rate: rates.inbound })
+      : undefined,
   ]);
-  const { delivered } = await endOutbound(world, lane, outgoing, fired);
+  const { delivered } = await endOutbound(environment, lane, outgoing, sent);
   return {
-    webhook: tail(fired.tookMs),
-    delivered: tail(between(fired.sentAt, delivered)),
+    webhook: tail(sent.latencyMs),
+    delivered: tail(between(sent.sentAt, delivered)),
     ...(received && {
-      inbound: tail(between(received.sentAt, await inboundArrivals(world, lane, incoming))),
+      inbound: tail(between(received.sentAt, await inboundArrivals(environment, lane, incoming))),
     }),
   };
 }
@@ -76,12 +82,12 @@ function between(from: Float64Array, to: Float64Array): Float64Array {
   return to.map((at, index) => at - (from[index] ?? Number.NaN));
 }
 
-function middle(all: readonly Tail[]): Tail {
-  const median = (pick: (one: Tail) => number) => quantile(all.map(pick), 0.5);
+function medianTail(all: readonly Tail[]): Tail {
+  const median = (select: (entry: Tail) => number) => quantile(all.map(select), 0.5);
   return {
-    p50: median((one) => one.p50),
-    p99: median((one) => one.p99),
-    max: median((one) => one.max),
-    samples: all.reduce((sum, one) => sum + one.samples, 0),
+    p50: median(({ p50 }) => p50),
+    p99: median(({ p99 }) => p99),
+    max: median(({ max }) => max),
+    samples: all.reduce((sum, { samples }) => sum + samples, 0),
   };
 }

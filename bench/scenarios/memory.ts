@@ -13,22 +13,22 @@ export interface Memory {
 
 const STEP = 5_000;
 
-/** Half outbound, half inbound, as fast as it goes. */
-export async function measureMemory({ world }: Arena, lane: Lane, messages: number): Promise<Memory> {
+/** Sends half of the messages outbound and half inbound, at full speed. */
+export async function measureMemory({ environment }: Arena, lane: Lane, messages: number): Promise<Memory> {
   const samples: (readonly [number, number])[] = [];
   for (let done = 0; done < messages; done += 2 * STEP) {
     for (const work of [outbound, inbound]) {
-      const run = await work.prepare(world, lane.locations, STEP);
-      await work.perform(world, lane, run, STEP);
+      const run = await work.prepare(environment, lane.locations, STEP);
+      await work.perform(environment, lane, run, STEP);
     }
     samples.push([done + 2 * STEP, residentBytes(lane.pid)]);
   }
   const warm = samples.slice(Math.floor(samples.length / 5));
-  return { messages, samples, slope: slope(floorOf(warm)) * 100_000 };
+  return { messages, samples, slope: slope(groupMinima(warm)) * 100_000 };
 }
 
-/** Garbage waiting for its collection is no growth: of every few neighbours the smallest counts. */
-function floorOf(samples: readonly (readonly [number, number])[]): (readonly [number, number])[] {
+/** Uncollected garbage is not growth, so only the smallest sample of each group is used. */
+function groupMinima(samples: readonly (readonly [number, number])[]): (readonly [number, number])[] {
   const width = Math.max(1, Math.floor(samples.length / 10));
   const groups = Array.from({ length: Math.floor(samples.length / width) }, (_, group) =>
     samples.slice(group * width, (group + 1) * width),

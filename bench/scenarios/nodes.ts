@@ -18,24 +18,24 @@ export interface NodeCosts {
   /** Microseconds of CPU per message and round, both nodes together. */
   readonly local: readonly number[];
   readonly across: readonly number[];
-  /** The broker's share, not part of the above. */
+  /** The CPU of Redis, not included above. */
   readonly brokerLocal: readonly number[];
   readonly brokerAcross: readonly number[];
   readonly latencies: Latencies;
 }
 
 const SETTLE_MS = 300;
-/** What a Mac takes at the least; by then `pending` has asked Redis whether it may be said. */
+/** The minimum time that a Mac takes. By then, the check in Redis for `pending` is complete. */
 const REPORT_AFTER_MS = 200;
 const outbound = outboundReported(REPORT_AFTER_MS);
 
 /**
- * Two nodes on one Redis and one PostgreSQL. The Macs are on the first; webhooks go to the first (local) or to the second, from
- * where each message crosses Redis. Undefined where a server is missing.
+ * Measures two nodes on one Redis and one PostgreSQL. The Macs are connected to the first node. Webhooks go to the first
+ * node (local) or to the second, which forwards each message through Redis. Resolves to undefined if a server is missing.
  */
 export async function measureNodes(
   arena: Arena,
-  what: { rounds: number; messages: number; macs: number },
+  size: { rounds: number; messages: number; macs: number },
 ): Promise<NodeCosts | undefined> {
   if (!(await hasRedis()) || !(await hasPostgres())) return undefined;
   const postgres = await startPostgres();
@@ -47,20 +47,20 @@ export async function measureNodes(
       NODE_SECRET: randomBytes(24).toString('hex'),
       CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     };
-    const near = await arena.enter(footbridge({ name: 'local', env }), what.macs);
-    const far = await arena.enter(footbridge({ name: 'second node', env }), 0);
-    // The Macs of both lanes are those of the first node; only the door of the webhook differs.
-    const lanes = [near, { ...near, url: far.url }];
+    const first = await arena.enter(footbridge({ name: 'local', env }), size.macs);
+    const second = await arena.enter(footbridge({ name: 'second node', env }), 0);
+    // Both lanes use the Macs of the first node; only the node that gets the webhook differs.
+    const lanes = [first, { ...first, url: second.url }];
     // Reads every location's token once.
-    await warmUp(arena, [near], inbound, 2 * what.macs);
-    const costs = await alternate(arena, lanes, [near.pid, far.pid], redis.url, what);
+    await warmUp(arena, [first], inbound, 2 * size.macs);
+    const costs = await alternate(arena, lanes, [first.pid, second.pid], redis.url, size);
     const steady = { outbound: 200, inbound: 0, seconds: 5, repeats: 3, reportAfterMs: REPORT_AFTER_MS };
     const latencies = {
-      ...(await measureLatencies(arena, [near], () => steady)),
-      across: (await measureLatencies(arena, [{ ...near, url: far.url }], () => steady))['local'] ?? {},
+      ...(await measureLatencies(arena, [first], () => steady)),
+      across: (await measureLatencies(arena, [{ ...first, url: second.url }], () => steady))['local'] ?? {},
     };
-    await arena.leave(near);
-    await arena.leave(far);
+    await arena.leave(first);
+    await arena.leave(second);
     return { ...costs, latencies };
   } finally {
     await redis.stop();
@@ -69,7 +69,7 @@ export async function measureNodes(
 }
 
 async function alternate(
-  { world }: Arena,
+  { environment }: Arena,
   [local, across]: readonly Lane[],
   pids: readonly number[],
   redisUrl: string,
@@ -82,17 +82,17 @@ async function alternate(
     brokerAcross: [] as number[],
   };
   const nodes = () => pids.reduce((sum, pid) => sum + cpuMicros(pid), 0);
-  // The first round warms up.
+  // The first round is a warm-up.
   for (let round = 0; round <= rounds; round++) {
     const count = round === 0 ? messages * 5 : messages;
-    const run = await outbound.prepare(world, local?.locations ?? [], count);
+    const run = await outbound.prepare(environment, local?.locations ?? [], count);
     for (const [lane, ours, brokers] of [
       [local, found.local, found.brokerLocal],
       [across, found.across, found.brokerAcross],
     ] as const) {
       if (lane === undefined) continue;
       const [before, brokerBefore] = [nodes(), await brokerMicros(redisUrl)];
-      await outbound.perform(world, lane, run, count);
+      await outbound.perform(environment, lane, run, count);
       await sleep(SETTLE_MS);
       if (round === 0) continue;
       ours.push((nodes() - before) / count);
@@ -102,7 +102,7 @@ async function alternate(
   return found;
 }
 
-/** What Redis itself says it used. */
+/** Returns the CPU time that Redis reports for itself. */
 async function brokerMicros(url: string): Promise<number> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });

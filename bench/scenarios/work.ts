@@ -1,16 +1,16 @@
 import type { Lane } from '../arena.ts';
-import type { Fired } from '../world/load.ts';
-import type { Kind } from '../world/webhook-requests.ts';
-import { locationNames } from '../world/world.ts';
-import type { World } from '../world/world.ts';
+import type { LoadResult } from '../environment/load.ts';
+import type { Kind } from '../environment/webhook-requests.ts';
+import { locationNames } from '../environment/environment.ts';
+import type { BenchEnvironment } from '../environment/environment.ts';
 
-/** One piece of work for a contestant: `prepare` once, then `perform` on each lane with the same bytes. */
+/** A workload: `prepare` runs once, then `perform` on each lane with the same bytes. */
 export interface Work {
-  /** What was put off meanwhile (a journal written behind, a log flushed) belongs to the messages that caused it. */
+  /** The wait for deferred work (write-behind journal, log flush), whose CPU is attributed to the messages. */
   readonly settleMs: number;
-  prepare(world: World, locations: readonly string[], count: number): Promise<number>;
-  /** Resolves when all of it is done to the end, and throws when any of it was not done right. */
-  perform(world: World, lane: Lane, run: number, count: number): Promise<void>;
+  prepare(environment: BenchEnvironment, locations: readonly string[], count: number): Promise<number>;
+  /** Resolves when all messages are processed completely. Rejects if any was processed incorrectly. */
+  perform(environment: BenchEnvironment, lane: Lane, run: number, count: number): Promise<void>;
 }
 
 export const CONCURRENCY = 32;
@@ -19,44 +19,44 @@ export const CONCURRENCY = 32;
 export function outboundReported(reportAfterMs: number): Work {
   return {
     settleMs: 200,
-    prepare: (world, locations, count) => prepareWebhooks(world, locations, count, 'signed'),
-    async perform(world, lane, run, count) {
-      await beginOutbound(world, lane, run, count, { reportAfterMs });
-      const fired = await world.load.call('closedLoop', lane.url, CONCURRENCY);
-      await endOutbound(world, lane, count, fired);
+    prepare: (environment, locations, count) => prepareWebhooks(environment, locations, count, 'signed'),
+    async perform(environment, lane, run, count) {
+      await beginOutbound(environment, lane, run, count, { reportAfterMs });
+      const sent = await environment.load.call('closedLoop', lane.url, CONCURRENCY);
+      await endOutbound(environment, lane, count, sent);
     },
   };
 }
 
-/** The Macs report at once: nothing of the service's work is hidden behind their slowness. */
+/** The Macs report immediately, so that the measured time contains only the work of the service. */
 export const outbound = outboundReported(0);
 
 /** The Mac's message, the CRM's conversation, acknowledgement. */
 export const inbound: Work = {
   settleMs: 200,
-  prepare: (world) => Promise.resolve(world.nextRun()),
-  async perform(world, lane, run, count) {
-    await world.crm.call('begin', { run, outbound: 0, inbound: count });
-    await world.macs.call('receive', lane.name, run, count, { concurrency: CONCURRENCY });
-    await inboundArrivals(world, lane, count);
+  prepare: (environment) => Promise.resolve(environment.nextRun()),
+  async perform(environment, lane, run, count) {
+    await environment.crm.call('begin', { run, outbound: 0, inbound: count });
+    await environment.macs.call('receive', lane.name, run, count, { concurrency: CONCURRENCY });
+    await inboundArrivals(environment, lane, count);
   },
 };
 
-/** A webhook that ends with an error and nothing else. */
-export function refused(kind: Kind, status: number, settleMs: number, locations?: readonly string[]): Work {
+/** Webhooks that are rejected with the given status. */
+export function rejected(kind: Kind, status: number, settleMs: number, locations?: readonly string[]): Work {
   return {
     settleMs,
-    prepare: (world, served, count) => prepareWebhooks(world, locations ?? served, count, kind),
-    async perform(world, lane, _run, count) {
-      const { statuses } = await world.load.call('closedLoop', lane.url, CONCURRENCY);
+    prepare: (environment, served, count) => prepareWebhooks(environment, locations ?? served, count, kind),
+    async perform(environment, lane, _run, count) {
+      const { statuses } = await environment.load.call('closedLoop', lane.url, CONCURRENCY);
       expectStatus(lane, statuses, status, count);
     },
   };
 }
 
-export const unsigned = refused('unsigned', 401, 0);
-export const forged = refused('forged', 401, 0);
-export const nobodyThere = refused(
+export const unsigned = rejected('unsigned', 401, 0);
+export const forged = rejected('forged', 401, 0);
+export const nobodyThere = rejected(
   'signed',
   404,
   200,
@@ -64,62 +64,68 @@ export const nobodyThere = refused(
 );
 
 export async function prepareWebhooks(
-  world: World,
+  environment: BenchEnvironment,
   locations: readonly string[],
   count: number,
   kind: Kind = 'signed',
-  privateKey = world.key.privateKey,
+  privateKey = environment.key.privateKey,
 ): Promise<number> {
-  const run = world.nextRun();
-  await world.load.call('prepare', { run, count, locations: [...locations], kind, privateKey });
+  const run = environment.nextRun();
+  await environment.load.call('prepare', { run, count, locations: [...locations], kind, privateKey });
   return run;
 }
 
 export async function beginOutbound(
-  world: World,
+  environment: BenchEnvironment,
   lane: Lane,
   run: number,
   count: number,
   { reportAfterMs = 0, ...more }: { inbound?: number; latencyMs?: number; reportAfterMs?: number } = {},
 ): Promise<void> {
-  await world.crm.call('begin', { run, outbound: count, inbound: 0, ...more });
-  await world.macs.call('expectStatuses', lane.name, count, reportAfterMs);
+  await environment.crm.call('begin', { run, outbound: count, inbound: 0, ...more });
+  await environment.macs.call('expectStatuses', lane.name, count, reportAfterMs);
 }
 
-/** Waits for the last acknowledgement and makes sure that the CRM heard of every message exactly what it should. */
+/** Waits for the last acknowledgement and verifies the statuses that the CRM received for every message. */
 export async function endOutbound(
-  world: World,
+  environment: BenchEnvironment,
   lane: Lane,
   count: number,
-  fired: Fired,
+  sent: LoadResult,
 ): Promise<{ delivered: Float64Array; inbound: Float64Array }> {
-  expectStatus(lane, fired.statuses, 200, count);
-  await world.macs.call('statusesDone', lane.name, 60_000);
-  const arrivals = await world.crm.call('arrivals');
-  complain(lane, arrivals.wrong);
+  expectStatus(lane, sent.statuses, 200, count);
+  await environment.macs.call('statusesDone', lane.name, 60_000);
+  const arrivals = await environment.crm.call('arrivals');
+  expectNoWrongCalls(lane, arrivals.wrong);
   expectAll(lane, 'pending', arrivals.pending);
   expectAll(lane, 'delivered', arrivals.delivered);
   return arrivals;
 }
 
-export async function inboundArrivals(world: World, lane: Lane, count: number): Promise<Float64Array> {
-  const arrivals = await world.crm.call('arrivals');
-  complain(lane, arrivals.wrong);
-  if (arrivals.inbound.length !== count) throw new Error('The CRM was told of another run.');
+export async function inboundArrivals(
+  environment: BenchEnvironment,
+  lane: Lane,
+  count: number,
+): Promise<Float64Array> {
+  const arrivals = await environment.crm.call('arrivals');
+  expectNoWrongCalls(lane, arrivals.wrong);
+  if (arrivals.inbound.length !== count) throw new Error('The CRM recorded another run.');
   expectAll(lane, 'inbound', arrivals.inbound);
   return arrivals.inbound;
 }
 
 function expectStatus(lane: Lane, statuses: Record<string, number>, status: number, count: number): void {
   if (statuses[status] !== count)
-    throw new Error(`${lane.name} should have answered ${count} × ${status}: ${JSON.stringify(statuses)}.`);
+    throw new Error(
+      `${lane.name} should have responded ${count} times with ${status}, but: ${JSON.stringify(statuses)}.`,
+    );
 }
 
-function expectAll(lane: Lane, what: string, arrivals: Float64Array): void {
+function expectAll(lane: Lane, kind: string, arrivals: Float64Array): void {
   const missing = arrivals.filter((at) => at === 0).length;
-  if (missing > 0) throw new Error(`${lane.name} never told the CRM "${what}" for ${missing} messages.`);
+  if (missing > 0) throw new Error(`${lane.name} did not send "${kind}" to the CRM for ${missing} messages.`);
 }
 
-function complain(lane: Lane, wrong: readonly string[]): void {
+function expectNoWrongCalls(lane: Lane, wrong: readonly string[]): void {
   if (wrong.length > 0) throw new Error(`${lane.name} made wrong calls to the CRM: ${wrong.join('; ')}.`);
 }

@@ -7,22 +7,22 @@ const CLOSE = 0x8;
 const PING = 0x9;
 const PONG = 0xa;
 
-export interface LineEvents {
+export interface WebSocketHandlers {
   opened(): void;
   text(text: string): void;
-  /** Not called when this side ended the line. */
-  lost(why: string): void;
+  /** Not called after `end`. */
+  lost(reason: string): void;
 }
 
-/** A WebSocket client with nothing in it but the text frames of the Mac channel, so that thousands fit on one core. */
-export class SocketLine {
+/** A minimal WebSocket client for the text frames of the Mac channel, so that thousands of Macs run on one core. */
+export class WebSocketClient {
   readonly #socket: Socket;
-  readonly #events: LineEvents;
+  readonly #events: WebSocketHandlers;
   #rest: Buffer = Buffer.alloc(0);
   #upgraded = false;
   #ended = false;
 
-  constructor(url: string, headers: Record<string, string>, events: LineEvents) {
+  constructor(url: string, headers: Record<string, string>, events: WebSocketHandlers) {
     this.#events = events;
     const { hostname, port, pathname } = new URL(url);
     this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
@@ -53,7 +53,7 @@ export class SocketLine {
     const extended = payload.length > 125 ? 2 : 0;
     const frame = Buffer.alloc(2 + extended + 4 + payload.length);
     frame[0] = 0x80 | opcode;
-    // The mask is four zero bytes: legal, and the payload goes out as it is.
+    // A mask of four zero bytes is valid and leaves the payload unchanged.
     frame[1] = 0x80 | (extended === 0 ? payload.length : 126);
     if (extended > 0) frame.writeUInt16BE(payload.length, 2);
     payload.copy(frame, 2 + extended + 4);
@@ -72,7 +72,7 @@ export class SocketLine {
     if (end < 0) return false;
     const status = this.#rest.toString('latin1', 9, 12);
     if (status !== '101') {
-      this.#lose(`the upgrade was answered with ${status}`);
+      this.#lose(`the upgrade got ${status}`);
       this.end();
       return false;
     }
@@ -106,9 +106,9 @@ export class SocketLine {
     return true;
   }
 
-  #lose(why: string): void {
+  #lose(reason: string): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#events.lost(why);
+    this.#events.lost(reason);
   }
 }

@@ -1,10 +1,10 @@
-/** Cuts a stream of bytes into HTTP/1.1 messages with a Content-Length: all that the two ends of a bench need. */
+/** Splits a byte stream into HTTP/1.1 messages with a Content-Length. Other framings are not supported. */
 export class HttpMessages {
   #rest: Buffer = Buffer.alloc(0);
-  readonly #take: (head: string, body: Buffer) => void;
+  readonly #onMessage: (head: string, body: Buffer) => void;
 
-  constructor(take: (head: string, body: Buffer) => void) {
-    this.#take = take;
+  constructor(onMessage: (head: string, body: Buffer) => void) {
+    this.#onMessage = onMessage;
   }
 
   push(chunk: Buffer | string): void {
@@ -19,7 +19,7 @@ export class HttpMessages {
       if (this.#rest.length < bodyEnd) return;
       const body = this.#rest.subarray(bodyStart, bodyEnd);
       this.#rest = this.#rest.subarray(bodyEnd);
-      this.#take(head, body);
+      this.#onMessage(head, body);
     }
   }
 }
@@ -27,11 +27,11 @@ export class HttpMessages {
 function contentLength(head: string): number {
   const given = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (given === undefined && /\r\ntransfer-encoding:/i.test(head))
-    throw new Error('The bench reads bodies with a Content-Length only; this one is chunked.');
+    throw new Error('The benchmark supports only bodies with a Content-Length; this one is chunked.');
   return Number(given ?? 0);
 }
 
-export function httpAnswer(status: number, reason: string, json: string): string {
+export function httpResponse(status: number, reason: string, json: string): string {
   return (
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
     `Content-Length: ${Buffer.byteLength(json)}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\n${json}`

@@ -4,32 +4,32 @@ import type { KeyObject } from 'node:crypto';
 import { messageId } from './message-ids.ts';
 
 /**
- * `signed`: what a CRM sends. `unsigned`: a signature header whose form already decides (`N/A`).
- * `forged`: a real signature by a key nobody trusts, so that only the whole verification can tell.
+ * `signed`: a valid request. `unsigned`: the signature header is `N/A`, which the format check rejects. `forged`: a
+ * signature by an untrusted key, which only the full verification rejects.
  */
 export type Kind = 'signed' | 'unsigned' | 'forged';
 
 export const BODY_BYTES = 600;
 
-/** One whole HTTP request, ready to be written to a socket. */
+/** Returns a complete HTTP request as bytes. */
 export function webhookRequest(
-  what: { run: number; index: number; locationId: string; kind: Kind },
+  message: { run: number; index: number; locationId: string; kind: Kind },
   key: KeyObject,
 ): Buffer {
-  const body = webhookBody(what);
+  const body = webhookBody(message);
   const head =
     'POST /crm/webhook HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nUser-Agent: bench\r\n' +
-    `Content-Length: ${body.length}\r\nX-CRM-Signature: ${signature(what.kind, body, key)}\r\n\r\n`;
+    `Content-Length: ${body.length}\r\nX-CRM-Signature: ${signature(message.kind, body, key)}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head, 'latin1'), body]);
 }
 
-function webhookBody(what: { run: number; index: number; locationId: string }): Buffer {
+function webhookBody({ run, index, locationId }: { run: number; index: number; locationId: string }): Buffer {
   const fields = {
-    contactId: `contact${what.locationId}`,
-    locationId: what.locationId,
-    messageId: messageId(what.run, what.index),
+    contactId: `contact${locationId}`,
+    locationId,
+    messageId: messageId(run, index),
     type: 'SMS',
-    phone: phoneOf(what.locationId),
+    phone: phoneOf(locationId),
     userId: 'userOfTheBench',
     attachments: [],
     message: '',
@@ -39,15 +39,15 @@ function webhookBody(what: { run: number; index: number; locationId: string }): 
   return Buffer.from(JSON.stringify({ ...fields, message: filler.slice(0, missing) }));
 }
 
-/** A number of its own for every location. */
+/** Returns a different phone number for every location. */
 export function phoneOf(locationId: string): string {
   const number = Number(/\d+$/.exec(locationId)?.[0] ?? 0);
   return `+1415${String(2_000_000 + number).padStart(7, '0')}`;
 }
 
-const stranger = generateKeyPairSync('ed25519').privateKey;
+const untrustedKey = generateKeyPairSync('ed25519').privateKey;
 
 function signature(kind: Kind, body: Buffer, key: KeyObject): string {
   if (kind === 'unsigned') return 'N/A';
-  return sign(null, body, kind === 'signed' ? key : stranger).toString('base64');
+  return sign(null, body, kind === 'signed' ? key : untrustedKey).toString('base64');
 }

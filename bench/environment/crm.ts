@@ -1,18 +1,18 @@
-// The CRM of the bench: answers what the real one would, as cheaply as possible, and notes when each call arrived.
+// The CRM of the benchmark. Responds like HighLevel at minimal cost and records when each call arrives.
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 import { now } from './clock.ts';
-import { HttpMessages, httpAnswer } from './http-messages.ts';
+import { HttpMessages, httpResponse } from './http-messages.ts';
 import { indexOf } from './message-ids.ts';
-import { serve } from './part.ts';
+import { serve } from './worker.ts';
 
 export interface Arrivals {
-  /** Milliseconds on the shared clock by message index; 0: never arrived. */
+  /** Milliseconds on the shared clock by message index; 0 if the call never arrived. */
   readonly pending: Float64Array;
   readonly delivered: Float64Array;
   readonly inbound: Float64Array;
-  /** Calls that a correct bridge would not have made: repeated, out of order, or not understood. */
+  /** Calls that a correct bridge would not make: repeated, out of order or unknown. */
   readonly wrong: readonly string[];
 }
 
@@ -31,15 +31,15 @@ function empty(outbound: number, inbound: number) {
 
 const server = createServer({ noDelay: true }, (socket) => {
   const messages = new HttpMessages((head, body) => {
-    const reply = answer(head, body);
-    if (latencyMs === 0) socket.write(reply);
-    else setTimeout(() => socket.write(reply), latencyMs);
+    const response = respond(head, body);
+    if (latencyMs === 0) socket.write(response);
+    else setTimeout(() => socket.write(response), latencyMs);
   });
   socket.on('data', (chunk) => messages.push(chunk));
   socket.on('error', () => socket.destroy());
 });
 
-function answer(head: string, body: Buffer): string {
+function respond(head: string, body: Buffer): string {
   const line = head.slice(0, head.indexOf('\r\n'));
   if (line.startsWith('PUT /conversations/messages/')) return statusUpdate(line, body);
   if (line.startsWith('POST /conversations/messages/inbound')) return inboundMessage(body);
@@ -47,22 +47,22 @@ function answer(head: string, body: Buffer): string {
     return contact(line, body.toString('latin1'));
   if (line.startsWith('POST /oauth/token')) return token(body.toString());
   wrong.push(`unknown call ${line.split('?')[0]}`);
-  return httpAnswer(404, 'Not Found', '{"statusCode":404}');
+  return httpResponse(404, 'Not Found', '{"statusCode":404}');
 }
 
-const TOOK = httpAnswer(200, 'OK', '{"success":true,"traceId":"bench"}');
+const ACCEPTED = httpResponse(200, 'OK', '{"success":true,"traceId":"bench"}');
 
 function statusUpdate(line: string, body: Buffer): string {
   const index = indexOf(line, run);
-  if (index === undefined) return TOOK;
+  if (index === undefined) return ACCEPTED;
   const isDelivered = body.includes('"delivered"');
   if (!isDelivered && !body.includes('"pending"')) wrong.push(`status ${body.toString()}`);
   if (!isDelivered && arrivals.delivered[index] !== 0) wrong.push('pending after delivered');
-  note(isDelivered ? 'delivered' : 'pending', index);
-  return TOOK;
+  record(isDelivered ? 'delivered' : 'pending', index);
+  return ACCEPTED;
 }
 
-const STORED = httpAnswer(
+const STORED = httpResponse(
   201,
   'Created',
   '{"success":true,"conversationId":"conversation-of-bench","messageId":"message-of-bench","message":"Message stored","contactId":"contact-of-bench"}',
@@ -70,32 +70,32 @@ const STORED = httpAnswer(
 
 function inboundMessage(body: Buffer): string {
   const index = indexOf(body.toString('latin1'), run);
-  if (index !== undefined) note('inbound', index);
+  if (index !== undefined) record('inbound', index);
   return STORED;
 }
 
-function note(kind: keyof typeof arrivals, index: number): void {
+function record(kind: keyof typeof arrivals, index: number): void {
   const times = arrivals[kind];
   if (times[index] !== 0) wrong.push(`${kind} twice`);
   times[index] = now();
 }
 
-/** Everybody is a contact of the location that asks. */
+/** Returns a contact of the requesting location for any phone number. */
 function contact(line: string, body: string): string {
   const locationId = /locationId(?:=|":")(\w+)/.exec(line + body)?.[1];
   const found = JSON.stringify({ id: `contact${locationId}`, locationId, phone: '+14155550100' });
   return line.startsWith('POST /contacts/search')
-    ? httpAnswer(200, 'OK', `{"contacts":[${found}],"total":1,"traceId":"bench"}`)
-    : httpAnswer(200, 'OK', `{"contact":${found},"traceId":"bench"}`);
+    ? httpResponse(200, 'OK', `{"contacts":[${found}],"total":1,"traceId":"bench"}`)
+    : httpResponse(200, 'OK', `{"contact":${found},"traceId":"bench"}`);
 }
 
-/** The authorization code is the location itself. */
+/** The authorization code is the location id. */
 function token(body: string): string {
   const given = body.startsWith('{')
     ? new Map(Object.entries(JSON.parse(body) as Record<string, string>))
     : new Map(new URLSearchParams(body));
   const locationId = given.get('code') ?? given.get('refresh_token')?.replace('refresh.', '');
-  return httpAnswer(
+  return httpResponse(
     200,
     'OK',
     JSON.stringify({

@@ -4,14 +4,14 @@ import type { Pinning } from '../measure/pinning.ts';
 import type { CrmCalls } from './crm.ts';
 import type { LoadCalls } from './load.ts';
 import type { MacsCalls } from './macs.ts';
-import { startPart } from './part.ts';
-import type { Part } from './part.ts';
+import { startWorker } from './worker.ts';
+import type { Worker } from './worker.ts';
 
-/** Everything around the service under test, the same for every contestant, in three processes of its own. */
-export interface World {
-  readonly crm: Part<CrmCalls>;
-  readonly macs: Part<MacsCalls>;
-  readonly load: Part<LoadCalls>;
+/** The environment of the service under test, in three processes. It is the same for every contestant. */
+export interface BenchEnvironment {
+  readonly crm: Worker<CrmCalls>;
+  readonly macs: Worker<MacsCalls>;
+  readonly load: Worker<LoadCalls>;
   readonly crmUrl: string;
   /** The CRM's signing key, PEM. */
   readonly key: { readonly publicKey: string; readonly privateKey: string };
@@ -19,10 +19,10 @@ export interface World {
   stop(): Promise<void>;
 }
 
-export async function startWorld(pinning: Pinning): Promise<World> {
-  const crm = startPart<CrmCalls>(new URL('crm.ts', import.meta.url), pinning);
-  const macs = startPart<MacsCalls>(new URL('macs.ts', import.meta.url), pinning);
-  const load = startPart<LoadCalls>(new URL('load.ts', import.meta.url), pinning);
+export async function startEnvironment(pinning: Pinning): Promise<BenchEnvironment> {
+  const crm = startWorker<CrmCalls>(new URL('crm.ts', import.meta.url), pinning);
+  const macs = startWorker<MacsCalls>(new URL('macs.ts', import.meta.url), pinning);
+  const load = startWorker<LoadCalls>(new URL('load.ts', import.meta.url), pinning);
   const key = generateKeyPairSync('ed25519', {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -41,7 +41,7 @@ export async function startWorld(pinning: Pinning): Promise<World> {
   };
 }
 
-/** The locations every contestant serves: `count` with a Mac each. */
+/** Returns the names of `count` locations, each of which has one Mac. */
 export function locationNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `benchlocation${String(index).padStart(5, '0')}`);
 }

@@ -1,10 +1,10 @@
-// The Macs: each bound to its location, reporting every `send` as delivered at once, and receiving texts on command.
+// The Macs. Each registers for its location, reports every `send` as delivered, and receives texts on command.
 import { randomUUID } from 'node:crypto';
 
 import { now } from './clock.ts';
 import { messageId } from './message-ids.ts';
-import { serve } from './part.ts';
-import { SocketLine } from './socket-line.ts';
+import { serve } from './worker.ts';
+import { WebSocketClient } from './websocket-client.ts';
 import { phoneOf } from './webhook-requests.ts';
 
 export interface Received {
@@ -20,8 +20,8 @@ interface Credentials {
 
 class Mac {
   readonly locationId: string;
-  readonly bound: Promise<void>;
-  readonly #line: SocketLine;
+  readonly registered: Promise<void>;
+  readonly #socket: WebSocketClient;
   readonly #fleet: Fleet;
   readonly #onAck = new Map<number, () => void>();
   #seq = 0;
@@ -30,13 +30,13 @@ class Mac {
     this.locationId = credentials.locationId;
     this.#fleet = fleet;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.bound = promise;
-    this.#line = new SocketLine(
+    this.registered = promise;
+    this.#socket = new WebSocketClient(
       url,
       { 'Sec-WebSocket-Protocol': 'footbridge.v1', Authorization: `Bearer ${credentials.token}` },
       {
         opened: () =>
-          this.#line.send(
+          this.#socket.send(
             JSON.stringify({
               type: 'register',
               locationId: this.locationId,
@@ -45,9 +45,9 @@ class Mac {
               capabilities: [],
             }),
           ),
-        text: (text) => this.#take(JSON.parse(text), resolve),
-        lost: (why) => {
-          const error = new Error(`The Mac of ${this.locationId} was lost: ${why}.`);
+        text: (text) => this.#handle(JSON.parse(text), resolve),
+        lost: (reason) => {
+          const error = new Error(`The Mac of ${this.locationId} lost its connection: ${reason}.`);
           reject(error);
           fleet.fail(error);
         },
@@ -55,15 +55,17 @@ class Mac {
     );
   }
 
-  #take(frame: ServiceFrame, registered: () => void): void {
+  #handle(frame: ServiceFrame, onRegistered: () => void): void {
     if (frame.type === 'ack') {
       const done = this.#onAck.get(frame.seq);
       this.#onAck.delete(frame.seq);
       if (frame.outcome === 'delivered') done?.();
       else
-        this.#fleet.fail(new Error(`A frame was answered ${frame.outcome}: ${frame.reason ?? 'no reason'}.`));
+        this.#fleet.fail(
+          new Error(`A frame was acknowledged as ${frame.outcome}: ${frame.reason ?? 'no reason'}.`),
+        );
     } else if (frame.type === 'send') this.#deliver(frame);
-    else if (frame.type === 'registered') registered();
+    else if (frame.type === 'registered') onRegistered();
   }
 
   #deliver(frame: SendFrame): void {
@@ -75,7 +77,7 @@ class Mac {
   #report({ requestId, messageId: id }: SendFrame): void {
     const seq = ++this.#seq;
     this.#onAck.set(seq, () => this.#fleet.statusAcked());
-    this.#line.send(
+    this.#socket.send(
       JSON.stringify({
         type: 'message_status',
         seq,
@@ -91,7 +93,7 @@ class Mac {
     const sender = phoneOf(this.locationId);
     const seq = ++this.#seq;
     this.#onAck.set(seq, acked);
-    this.#line.send(
+    this.#socket.send(
       JSON.stringify({
         type: 'message_received',
         seq,
@@ -107,7 +109,7 @@ class Mac {
   }
 
   end(): void {
-    this.#line.end();
+    this.#socket.end();
   }
 }
 
@@ -119,27 +121,27 @@ type ServiceFrame =
 
 /** All Macs of one contestant. */
 class Fleet {
-  /** How long a Mac takes to send a text. */
+  /** The simulated time that a Mac takes to send a text. */
   reportAfterMs = 0;
   readonly #macs: Mac[] = [];
-  #failure: Error | undefined;
-  #failed = (_error: Error): void => undefined;
+  #error: Error | undefined;
+  #onError = (_error: Error): void => undefined;
   #acked = 0;
   #expected = 0;
   #allAcked = (): void => undefined;
 
   async connect(url: string, all: readonly Credentials[]): Promise<void> {
-    const atOnce = 100;
-    for (let from = 0; from < all.length; from += atOnce) {
-      const batch = all.slice(from, from + atOnce).map((one) => new Mac(url, one, this));
+    const batchSize = 100;
+    for (let from = 0; from < all.length; from += batchSize) {
+      const batch = all.slice(from, from + batchSize).map((credentials) => new Mac(url, credentials, this));
       this.#macs.push(...batch);
-      await Promise.all(batch.map((mac) => mac.bound));
+      await Promise.all(batch.map((mac) => mac.registered));
     }
   }
 
   fail(error: Error): void {
-    this.#failure ??= error;
-    this.#failed(error);
+    this.#error ??= error;
+    this.#onError(error);
   }
 
   statusAcked(): void {
@@ -154,16 +156,17 @@ class Fleet {
   }
 
   async statusesDone(withinMs: number): Promise<void> {
-    const what = () => `${this.#acked} of ${this.#expected} statuses were acknowledged in ${withinMs} ms.`;
-    await this.#race(withinMs, what, (resolve) => {
+    const progress = () =>
+      `${this.#acked} of ${this.#expected} statuses were acknowledged in ${withinMs} ms.`;
+    await this.#race(withinMs, progress, (resolve) => {
       if (this.#acked >= this.#expected) resolve();
       else this.#allAcked = resolve;
     });
   }
 
-  async receive(run: number, count: number, pace: Pace): Promise<Received> {
+  async receive(run: number, count: number, load: LoadModel): Promise<Received> {
     const sentAt = new Float64Array(count);
-    const begun = now();
+    const started = now();
     let next = 0;
     let acked = 0;
     const withinMs = 60_000;
@@ -178,28 +181,28 @@ class Fleet {
           this.#macs[index % this.#macs.length]?.receive(run, index, () => {
             acked++;
             if (acked === count) resolve();
-            else if ('concurrency' in pace) receiveNext();
+            else if ('concurrency' in load) receiveNext();
           });
         };
-        if ('concurrency' in pace) {
-          for (let one = 0; one < pace.concurrency; one++) receiveNext();
+        if ('concurrency' in load) {
+          for (let slot = 0; slot < load.concurrency; slot++) receiveNext();
           return;
         }
         const timer = setInterval(() => {
-          const due = Math.floor(((now() - begun) / 1000) * pace.rate) - next;
-          for (let one = 0; one < due; one++) receiveNext();
+          const due = Math.floor(((now() - started) / 1000) * load.rate);
+          while (next < Math.min(due, count)) receiveNext();
           if (next === count) clearInterval(timer);
         }, 1);
       },
     );
-    return { sentAt, seconds: (now() - begun) / 1000 };
+    return { sentAt, seconds: (now() - started) / 1000 };
   }
 
-  async #race(withinMs: number, what: () => string, start: (resolve: () => void) => void): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
+  async #race(withinMs: number, progress: () => string, start: (resolve: () => void) => void): Promise<void> {
+    if (this.#error !== undefined) throw this.#error;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#failed = reject;
-    const timer = setTimeout(() => reject(new Error(what())), withinMs);
+    this.#onError = reject;
+    const timer = setTimeout(() => reject(new Error(progress())), withinMs);
     start(resolve);
     await promise.finally(() => clearTimeout(timer));
   }
@@ -209,8 +212,8 @@ class Fleet {
   }
 }
 
-/** In a closed loop over all Macs, or so many a second whatever the service does. */
-export type Pace = { readonly concurrency: number } | { readonly rate: number };
+/** A closed loop over all Macs, or a fixed number of messages per second. */
+export type LoadModel = { readonly concurrency: number } | { readonly rate: number };
 
 const fleets = new Map<string, Fleet>();
 
@@ -229,7 +232,8 @@ const calls = {
   expectStatuses: (name: string, count: number, reportAfterMs: number) =>
     fleetOf(name).expectStatuses(count, reportAfterMs),
   statusesDone: (name: string, withinMs: number) => fleetOf(name).statusesDone(withinMs),
-  receive: (name: string, run: number, count: number, pace: Pace) => fleetOf(name).receive(run, count, pace),
+  receive: (name: string, run: number, count: number, load: LoadModel) =>
+    fleetOf(name).receive(run, count, load),
   disconnect(name: string) {
     fleets.get(name)?.end();
     fleets.delete(name);

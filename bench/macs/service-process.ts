@@ -1,4 +1,4 @@
-// The service alone in this process, so that its memory and CPU are nobody else's.
+// Runs only the service in this process, so that all of its memory and CPU belong to the service.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import { createBridge } from '../../packages/service/src/bridge/bridge.ts';
 import type { Bridge } from '../../packages/service/src/bridge/bridge.ts';
 import { loadConfig } from '../../packages/service/src/config/config.ts';
 import { createLogger } from '../../packages/service/src/log.ts';
-import { startReports } from './reports.ts';
+import { serveReports } from './process-report.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 const { config } = loadConfig({ ...process.env, DATA_DIR: folder });
 const log = createLogger(config.logLevel, { write: (line) => void process.stderr.write(line) });
 let bridge: Bridge | undefined;
-const { clock } = startReports(async () => {
+const { clock } = serveReports(async () => {
   await bridge?.close();
   rmSync(folder, { recursive: true, force: true });
 });
