@@ -61,15 +61,15 @@ async function house(env: Record<string, string> = {}, clock?: Clock): Promise<H
   };
 }
 
-/** Announces a file and sends one byte of it. Resolves with the status, or when the connection ends. */
-function announce(url: string, token: string, bytes: number): Promise<number | 'cut'> {
+/** Announces a file and sends its first bytes. Resolves with the status, or when the connection ends. */
+function announce(url: string, token: string, bytes: number, sent = 1): Promise<number | 'cut'> {
   return new Promise((resolve) => {
     const headers = { Authorization: `Bearer ${token}`, 'Content-Length': bytes };
     const call = request(`${url}/mac/assets`, { method: 'POST', headers, agent: false });
     undo.add(() => call.destroy());
     call.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
     call.on('error', () => resolve('cut'));
-    call.write('x');
+    call.write('x'.repeat(sent));
   });
 }
 
@@ -225,7 +225,7 @@ describe('attachments', () => {
     const { bridge, token, operator } = await house({}, clock);
     const incoming = () => readdirSync(join(bridge.dataDir, 'assets/incoming')).length;
     let outcome: number | 'cut' | undefined;
-    void announce(bridge.url, token, 1000).then((end) => (outcome = end));
+    void announce(bridge.url, token, 1_000_000, 100_000).then((end) => (outcome = end));
     await until(() => incoming() === 1);
     await clock.skip(9000);
     await operator('/operator/assets');

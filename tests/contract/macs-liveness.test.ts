@@ -1,3 +1,4 @@
+import { collectGarbage } from '@footbridge/testkit/collect-garbage';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
 import { undoList } from '@footbridge/testkit/undo';
@@ -139,7 +140,7 @@ describe('Macs that do not read', () => {
     const healthy = await join('healthy');
     const macs = await Promise.all(Array.from({ length: 200 }, (_, index) => join(`loc${index}`)));
     for (const mac of macs) mac.pauseReading();
-    globalThis.gc?.();
+    collectGarbage();
     const before = process.memoryUsage.rss();
     let most = before;
     let written = 0;
