@@ -6,14 +6,14 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { isRedisDown } from './is-redis-down.ts';
 
 describe.skipIf(!(await hasRedis()))('isRedisDown', () => {
-  const undo = undoList();
-  afterEach(() => undo.run());
+  const cleanup = undoList();
+  afterEach(() => cleanup.run());
 
   async function start() {
     const server = await startRedis();
-    undo.add(() => server.stop());
+    cleanup.add(() => server.stop());
     const proxy = await startFaultProxy({ to: server.url });
-    undo.add(() => proxy.stop());
+    cleanup.add(() => proxy.stop());
     return { server, proxy, through: proxy.url(server.url) };
   }
 

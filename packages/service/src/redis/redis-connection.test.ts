@@ -11,17 +11,17 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const SCRIPT = loadScript(new URL('../ports/switchboard/scripts/owner.lua', import.meta.url));
 
 describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
-  const undo = undoList();
-  afterEach(() => undo.run());
+  const cleanup = undoList();
+  afterEach(() => cleanup.run());
 
   async function start(silentMs?: number) {
     const server = await startRedis();
-    undo.add(() => server.stop());
+    cleanup.add(() => server.stop());
     const proxy = await startFaultProxy({ to: server.url });
-    undo.add(() => proxy.stop());
+    cleanup.add(() => proxy.stop());
     const open = async (url: string) => {
       const redis = await openRedis(url, silent, silentMs);
-      undo.add(() => redis.close());
+      cleanup.add(() => redis.close());
       return redis;
     };
     const redis = await open(proxy.url(server.url));

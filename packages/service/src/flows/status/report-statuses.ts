@@ -208,12 +208,12 @@ class QueuedReports implements StatusReports {
     const { clock, otherNodes } = this.#deps;
     const settleMs = otherNodes ? SETTLE_MS.otherNodes : SETTLE_MS.earlierRun;
     const madeAt = requestTime(frame.requestId);
-    const told = await this.#sentStatuses(frame.requestId);
-    if (told === undefined && madeAt === undefined) return undefined;
-    const statuses = told?.statuses ?? [];
+    const sent = await this.#sentStatuses(frame.requestId);
+    if (sent === undefined && madeAt === undefined) return undefined;
+    const statuses = sent?.statuses ?? [];
     const request = newRequest(
-      told?.locationId ?? lease.locationId,
-      usableMessageId(told === undefined ? frame.messageId : told.messageId),
+      sent?.locationId ?? lease.locationId,
+      usableMessageId(sent === undefined ? frame.messageId : sent.messageId),
     );
     if (statuses.includes('delivered') || statuses.includes('failed'))
       request.terminal = Promise.resolve({ outcome: 'delivered' });

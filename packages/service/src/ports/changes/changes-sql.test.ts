@@ -47,17 +47,17 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
 });
 
 describe('the SQL changes', () => {
-  const undo = undoList();
-  afterEach(() => undo.run());
+  const cleanup = undoList();
+  afterEach(() => cleanup.run());
 
   async function start() {
     const database = await openMemory();
-    undo.add(() => database.close());
+    cleanup.add(() => database.close());
     const { db } = database;
     const clock = new FakeClock();
     const node = async (through = db) => {
       const changes = await createSqlChanges({ db: through, clock, log });
-      undo.add(() => changes.close());
+      cleanup.add(() => changes.close());
       const received: string[] = [];
       changes.listen('license', (subject) => received.push(subject));
       return { changes, received };
