@@ -33,7 +33,7 @@ describe('a contact by id', () => {
   });
 
   it('gets 400 if it is unknown and 403 if it belongs to another location', async () => {
-    expect((await request(crm, 'GET /contacts/nobody', { token })).status).toBe(400);
+    expect((await request(crm, 'GET /contacts/missing', { token })).status).toBe(400);
     const { id } = crm.addContact({ locationId: 'LocB' });
     expect((await request(crm, `GET /contacts/${id}`, { token })).status).toBe(403);
   });

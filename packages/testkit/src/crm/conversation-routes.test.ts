@@ -57,7 +57,7 @@ describe('an inbound message', () => {
   it('is rejected without a contact of the location', async () => {
     const elsewhere = crm.addContact({ locationId: 'LocB' });
     expect((await inbound({ type: 'SMS', message: 'x' })).status).toBe(400);
-    expect((await inbound({ type: 'SMS', message: 'x', contactId: 'nobody' })).status).toBe(400);
+    expect((await inbound({ type: 'SMS', message: 'x', contactId: 'missing' })).status).toBe(400);
     expect((await inbound({ type: 'SMS', message: 'x', contactId: elsewhere.id })).status).toBe(403);
     expect(
       (await inbound({ type: 'SMS', message: 'x', contactId: contact.id, locationId: 'LocB' })).status,
