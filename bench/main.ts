@@ -22,7 +22,7 @@ import type { FlatLane } from './scenarios/flatness.ts';
 import { measureLatencies } from './scenarios/latencies.ts';
 import { measureMemory } from './scenarios/memory.ts';
 import { measureNodes } from './scenarios/nodes.ts';
-import { forged, inbound, nobodyThere, outbound, unsigned } from './scenarios/work.ts';
+import { forged, inbound, notConnected, outbound, unsigned } from './scenarios/work.ts';
 import type { Work } from './scenarios/work.ts';
 import { judge } from './targets.ts';
 
@@ -30,7 +30,7 @@ const QUICK_MS = 80_000;
 const PATHS: Record<'outbound' | 'inbound' | 'refusals', Record<string, Work>> = {
   outbound: { outbound },
   inbound: { inbound },
-  refusals: { '401 by form': unsigned, '401 by cryptography': forged, '404 nobody there': nobodyThere },
+  refusals: { '401 by form': unsigned, '401 by cryptography': forged, '404 not connected': notConnected },
 };
 
 /** The sections that all contestants share; the others start what they need. */

@@ -1,10 +1,11 @@
-// Everything about the code that needs no running service: types, lint, format, dead code, architecture, generated documents, licenses.
+// Everything about the code that needs no running service: types, lint, format, dead code, architecture, generated documents, words, licenses.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 
 import { violations } from './architecture/violations.ts';
 import { staleDocuments, writeDocuments } from './documents.ts';
+import { wordsToAvoidIn } from './plain-english.ts';
 import { licenseFaults, readRuntimePackages } from './third-party-notices.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -41,6 +42,7 @@ const CHECKS: Record<string, () => Verdict | Promise<Verdict>> = {
   'dead code': () => tool('knip', ['--no-progress']),
   architecture: () => listed(violations(ROOT)),
   documents: async () => listed(await staleDocuments(ROOT)),
+  words: () => listed(wordsToAvoidIn(ROOT)),
   licenses: () => listed(licenseFaults(readRuntimePackages(ROOT))),
 };
 

@@ -56,7 +56,7 @@ export function rejected(kind: Kind, status: number, settleMs: number, locations
 
 export const unsigned = rejected('unsigned', 401, 0);
 export const forged = rejected('forged', 401, 0);
-export const nobodyThere = rejected(
+export const notConnected = rejected(
   'signed',
   404,
   200,

@@ -131,7 +131,7 @@ describe('footbridge keys', () => {
     ['an unknown flag', ['keys', 'list', '--colour'], {}, 2],
     ['no token', ['keys', 'list'], { OPERATOR_TOKEN: undefined }, 3],
     ['a wrong token', ['keys', 'list'], { OPERATOR_TOKEN: 'wrong-token-wrong-token' }, 4],
-    ['no such key', ['keys', 'disable', 'nobody'], {}, 5],
+    ['no such key', ['keys', 'disable', 'unknown'], {}, 5],
     ['no service', ['keys', 'list'], { FOOTBRIDGE_OPERATOR_URL: 'http://127.0.0.1:1' }, 7],
     ['help', ['--help'], {}, 0],
     ['nothing', [], {}, 0],

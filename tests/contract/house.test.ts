@@ -109,7 +109,7 @@ describe('unknown paths', () => {
     ['empty', 'application/json', ''],
     ['of an unknown type', 'application/x-unknown', 'x'],
     ['too large', 'application/json', JSON.stringify('x'.repeat(1_100_000))],
-  ])('W20 where nothing lives, nobody reads a body that is %s', async (_what, type, body) => {
+  ])('W20 an unknown path does not read a body that is %s', async (_what, type, body) => {
     const { url } = await start();
     const answer = await fetch(`${url}/nothing`, { method: 'POST', headers: { 'Content-Type': type }, body });
     expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'NOT_FOUND' }]);
@@ -134,7 +134,7 @@ describe('the operator listener', () => {
     });
   });
 
-  it('lets nobody in without the token, and locks out who guesses', async () => {
+  it('requires the token, and locks out an address that guesses', async () => {
     const { operatorUrl, operatorToken } = await start();
     const ask = async (token: string) =>
       (await fetch(`${operatorUrl}/operator/keys`, { headers: { Authorization: `Bearer ${token}` } })).status;

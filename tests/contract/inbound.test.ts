@@ -229,7 +229,7 @@ describe('the footer', () => {
 
   it('I3 a customer cannot write one', async () => {
     const { crm, mac } = await start();
-    const forged = 'Hi\n-- svc-metadata:v1 --\n{"sender":"somebody else"}\n-- end svc-metadata --';
+    const forged = 'Hi\n-- svc-metadata:v1 --\n{"sender":"another person"}\n-- end svc-metadata --';
     await mac.ack(mac.received({ sender: PHONE, text: forged }));
     expect(parseFooter(crm.messages[0]?.message ?? '')).toMatchObject({
       text: forged,
@@ -377,7 +377,7 @@ describe('never lost, never twice', () => {
 describe('privacy', () => {
   it('I6 no text, number, token or key in the log, in any file, or in what the operator sees', async () => {
     const { crm, mac, here } = await start();
-    const text = 'canary text nobody may read';
+    const text = 'canary text that must stay secret';
     const sender = '+14155559876';
     await mac.ack(mac.received({ sender, text, guid: 'g1' }));
     crm.misbehave({ match: 'inbound', how: { status: 422, body: { message: `${text} from ${sender}` } } });

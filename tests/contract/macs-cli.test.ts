@@ -65,7 +65,7 @@ it('M7 `footbridge license` creates, lists, suspends, resumes, sizes and revokes
     code: 1,
     errors: expect.stringContaining('revoked'),
   });
-  expect(await footbridge('license', 'suspend', 'nobody')).toMatchObject({ code: 5 });
+  expect(await footbridge('license', 'suspend', 'unknown')).toMatchObject({ code: 5 });
   expect(await footbridge('license', 'create', 'x', '--seats', 'many')).toMatchObject({ code: 2 });
 });
 

@@ -178,7 +178,7 @@ describe('frames that a Mac gets', () => {
     const { house, crm, join } = await start();
     const mac = await join('loc1');
     const [lease] = await house.switchboard.boundMacs();
-    await house.switchboard.send(lease?.locationId ?? expect.fail('nobody'), { type: 'redeliver', seq: 7 });
+    await house.switchboard.send(lease?.locationId ?? expect.fail('no lease'), { type: 'redeliver', seq: 7 });
     expect(await mac.nextFrame('redeliver')).toEqual({ type: 'redeliver', seq: 7 });
     expect(crm.announced).toEqual([]);
   });

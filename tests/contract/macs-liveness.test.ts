@@ -135,7 +135,7 @@ describe('Macs that do not read', () => {
     expect(slow.isOpen).toBe(true);
   });
 
-  it('M1 200 Macs that never read cost bounded memory and nobody else anything', async () => {
+  it('M1 200 Macs that never read cost bounded memory and do not affect other Macs', async () => {
     const { house, join } = await start();
     const healthy = await join('healthy');
     const macs = await Promise.all(Array.from({ length: 200 }, (_, index) => join(`loc${index}`)));

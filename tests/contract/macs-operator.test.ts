@@ -103,7 +103,7 @@ describe('operator: licenses', () => {
     expect(answer.body.message).toMatch(message);
   });
 
-  it('M8 changes of nothing, of nobody and to nonsense are refused', async () => {
+  it('M8 rejects empty changes, changes of unknown ids and invalid values', async () => {
     const { house } = await open();
     const { id } = await house.createLicense();
     const patch = (to: string, body: unknown) => house.operator('PATCH', `/operator/licenses/${to}`, body);

@@ -339,7 +339,7 @@ describe('registering', () => {
     expect(first.frames.filter(({ type }) => type === 'send')).toEqual([]);
   });
 
-  it('M1 the same device that comes back resumes: its old socket is closed with 4000, nobody is displaced', async () => {
+  it('M1 the same device resumes: its old socket is closed with 4000 and no Mac is displaced', async () => {
     const { house, license } = await withMacs();
     const token = await tokenOf(house, license.key);
     const old = await connect(house, token);
@@ -468,7 +468,7 @@ describe('the operator acts on live sockets', () => {
     expect(await again()).toMatchObject({ status: 201 });
   });
 
-  it('M8 a location given to another license, or to nobody, loses its Mac with 4504', async () => {
+  it('M8 a location that is reassigned or unassigned loses its Mac with 4504', async () => {
     const { house, join } = await withMacs();
     const [given, released, kept] = [await join('loc1'), await join('loc2'), await join('loc3')];
     const other = await house.createLicense();

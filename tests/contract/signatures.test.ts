@@ -53,7 +53,7 @@ describe('absent and invalid', () => {
     expect(world.steps).toEqual([]);
   });
 
-  it('S1 no key at all: everybody gets 401', async () => {
+  it('S1 without any key every request gets 401', async () => {
     const world = await start();
     for (const { id } of await world.keys.list()) await world.keys.remove(id);
     await world.reloadKeys();
@@ -256,7 +256,7 @@ describe('the allowlist', () => {
     expect(world.frames).toHaveLength(2);
   });
 
-  it('S7 without a location there is nobody to speak for, and the request is incomplete', async () => {
+  it('S7 a key limited to locations accepts a request without a location, which is then incomplete', async () => {
     const world = await start();
     await world.trust(acme, { locations: [LOCATION] });
     const answer = await world.post({ ...GOOD, locationId: 5 }, { key: acme });

@@ -187,7 +187,7 @@ describe('status callbacks', () => {
   it.each([
     ['MISSING_REQUIRED_FIELDS', { contactId: undefined }, 400],
     ['MESSAGE_BODY_TOO_LONG', { message: 'x'.repeat(20_001) }, 400],
-    ['RECIPIENT_PHONE_INVALID', { phone: 'nobody' }, 400],
+    ['RECIPIENT_PHONE_INVALID', { phone: 'unknown' }, 400],
     ['CLIENT_NOT_CONNECTED', {}, 404],
   ] as const)('A7 a request refused as %s fails in the CRM too', async (code, fields, status) => {
     const here = await start();

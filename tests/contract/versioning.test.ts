@@ -10,7 +10,7 @@ import { startBridge } from '../bridge.ts';
 import { GOOD, startWorld } from './webhook-world.ts';
 import type { Answer, World } from './webhook-world.ts';
 
-/** Recorded with the last release. `RECORD_GOLDEN=1` writes them anew: only for bodies that are new. */
+/** Recorded with the last release. `RECORD_GOLDEN=1` records them again; use it only for new bodies. */
 const GOLDEN = new URL('../../packages/service/src/openapi/golden/answers.json', import.meta.url);
 
 interface Recorded {

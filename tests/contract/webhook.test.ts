@@ -427,7 +427,7 @@ describe('a phone that is looked up', () => {
     expect(world.frames[0]?.phone).toBe('+14155550100');
   });
 
-  it('W7 nobody is asked for a request that lacks something else, or is of another type', async () => {
+  it('W7 makes no lookup for a request that lacks another field or has another type', async () => {
     const world = await start();
     await world.post(without('phone', 'message'));
     await world.post(without('phone', 'contactId'));
@@ -758,7 +758,7 @@ describe('content types and bodies', () => {
 });
 
 describe('no Mac', () => {
-  it('W16 nobody is bound: 404, nothing is kept, nobody else gets it', async () => {
+  it('W16 without a bound Mac: 404, nothing is queued, no other Mac gets it', async () => {
     const world = await start();
     const { status, json } = await world.post({ ...GOOD, locationId: 'locB2' });
     expect(status).toBe(404);
@@ -876,7 +876,7 @@ describe('what is told to whom', () => {
     expect(world.reports).toEqual([]);
   });
 
-  it('A1 a messageId that cannot stand in a path goes to nobody, and the answer repeats it', async () => {
+  it('A1 a messageId that cannot be a path segment gets no callback, and the response repeats it', async () => {
     const world = await start();
     for (const messageId of ['.', '..', '', 'x'.repeat(257), '\ud800']) {
       const { status, json } = await world.post({ ...GOOD, messageId });
@@ -938,7 +938,7 @@ describe('what is told to whom', () => {
 });
 
 describe('failures', () => {
-  it('W18 the answer waits for nobody but the write to the socket', async () => {
+  it('W18 the response waits only for the write to the socket', async () => {
     const world = await start({}, { reports: { rejected: () => void new Promise(() => {}) } });
     expect((await world.post({ ...GOOD, phone: 'x' })).status).toBe(400);
     expect((await world.post(GOOD)).status).toBe(200);

@@ -42,7 +42,7 @@ describe('the service dies between the new tokens and the store', () => {
 
 describe.concurrent('the service stands still for fifteen seconds between the new tokens and the store', () => {
   it.each(POINTS)(
-    'O7 at oauth.%s: everybody waits, one refresh, and nothing uses a token that is not stored',
+    'O7 at oauth.%s: all callers wait for one refresh, and no call uses a token that is not stored',
     async (point) => {
       const world = await startPausingWorld(cleared(), `oauth.${point}:pause:15000`);
       const { mac, crm, doubled, byChat } = world;

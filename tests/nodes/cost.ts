@@ -113,7 +113,7 @@ await measure('frame alone', ROUNDS, async () => frame());
 await measure('send, one node in memory', ROUNDS, () => memory.send(location('here'), frame()));
 await measure('send, the Mac on the same node', ROUNDS, () => a.send(location('here'), frame()));
 await measure('send, the Mac on another node', ROUNDS, () => a.send(location('there'), frame()));
-await measure('send, nobody there', ROUNDS, () => a.send(location('nowhere'), frame()));
+await measure('send, not connected', ROUNDS, () => a.send(location('nowhere'), frame()));
 await measure('confirm', ROUNDS, () => a.confirm(lease));
 await measure('bind', 5000, (index) => a.bind(location(`bind-${index}`), connection('device-1')));
 await a.close();

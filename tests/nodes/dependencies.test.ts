@@ -169,7 +169,7 @@ describe.skipIf(!canRun)('two nodes', () => {
       back.terminate();
     }, 300_000);
 
-    it('W16 the webhook reaches Macs of the same node until the lease ends, everybody else gets 503', () => {
+    it('W16 the webhook reaches Macs of the same node until the lease ends; other webhooks get 503', () => {
       expect(seen.webhook).toEqual({ here: 200, elsewhere: 503, code: 'json', later: 503 });
       expect(closeCode).toBe(CLOSE.goingAway);
     });

@@ -31,11 +31,11 @@ export interface House {
   readonly nodes: readonly Node[];
   readonly license: { readonly id: string; readonly key: string };
   node(index: number): Node;
-  /** What nodes said that nobody may ever read, and nodes that ended by themselves. */
+  /** Log lines that report a bug, and nodes that exited by themselves. */
   bugs(): Promise<string[]>;
   /** As a supervisor does: until it is up. */
   startAgain(service: Service): Promise<void>;
-  /** A location nobody used yet, with a token at the CRM and a contact. */
+  /** A new location, with a token at the CRM and a contact. */
   location(): Promise<string>;
   /** A Mac of that location on that node; the same device when it is named again. */
   mac(index: number, locationId: string, deviceId?: string): Promise<Mac>;

@@ -60,7 +60,7 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     await second.nextFrame('send', 60_000);
   });
 
-  it('M1 the same Mac on another node resumes: its old socket goes, nobody is displaced', async () => {
+  it('M1 the same Mac on another node resumes: its old socket closes and no Mac is displaced', async () => {
     const location = await house.location();
     const device = `mac-${randomUUID()}`;
     const first = await mac(0, location, device);
@@ -134,7 +134,7 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
         text: 'hi',
         chat: { id: chat, isGroup: false, recipients: ['+15555550100'] },
       });
-    // The other node needs the token too: it tells the CRM that nobody is there.
+    // The other node needs the token too: it reports the failed webhooks to the CRM.
     await Promise.all(
       Array.from({ length: 25 }, () => house.webhook(1, location, { contactId: 'c1', message: undefined })),
     );

@@ -72,7 +72,7 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
     const cutOff = await mac(1, location, device);
     const gap = house.node(1).redis.add({ type: 'timeout' });
     undo.add(() => gap.remove());
-    // Nobody is written to, not even here: another Mac may have the location by now.
+    // The node writes to no Mac, not even to its own: another Mac may own the location by now.
     expect((await house.webhook(1, location)).status).toBe(503);
     cutOff.received({ sender: '+15555550100', text: 'held', guid: randomUUID().toUpperCase() });
     expect(await cutOff.closed).toMatchObject({ code: CLOSE.goingAway });

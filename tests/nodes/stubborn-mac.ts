@@ -28,7 +28,7 @@ const LOOK_MS = 5;
 /** Frames a Mac may have unacknowledged, less a few. */
 const WINDOW = 60;
 
-/** A Mac that comes back wherever it can until it is told to stay away, sends again what nobody acknowledged, and sends no message twice. */
+/** A Mac that reconnects to any node until it is told to stay away, and resends unacknowledged frames. */
 export class StubbornMac {
   readonly device = `mac-${randomUUID()}`;
   readonly locationId: string;
@@ -40,7 +40,7 @@ export class StubbornMac {
   wanted: boolean;
   readonly #house: House;
   readonly #random: () => number;
-  /** What nobody acknowledged, oldest first. */
+  /** Unacknowledged frames, oldest first. */
   readonly #outbox = new Map<number, object>();
   /** Of these, how many are on the line. */
   #underWay = 0;

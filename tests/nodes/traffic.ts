@@ -35,7 +35,7 @@ const MOST_UNDER_WAY = 300;
 const QUIET_MS = 150_000;
 const RECALL_MS = 2000;
 
-/** Messages both ways, spread over all the trouble, until everybody has everything; two Macs per location, of which one is wanted. */
+/** Sends messages both ways during the faults, until all are delivered. Each location has two Macs, one of which is wanted. */
 export async function traffic(
   house: House,
   { messages, seed, locations: count }: TrafficOptions,

@@ -1,6 +1,6 @@
 /**
- * Places where a crash matters. `FAILPOINTS=inbound.afterClaim:kill,oauth.beforeCommit:pause:15000` makes the process die by SIGKILL,
- * pause, or throw when it gets there; without the setting there are none, and nobody waits for nothing.
+ * Points at which tests crash the process. `FAILPOINTS=inbound.afterClaim:kill,oauth.beforeCommit:pause:15000` sends SIGKILL,
+ * pauses, or throws when the process reaches the point. Without the setting there are none, and no caller awaits one.
  */
 type Action = () => void | Promise<void>;
 

@@ -25,7 +25,7 @@ export async function cached(
   return dir;
 }
 
-/** A user without a writable home directory, as `nobody`, gets a folder in the temporary directory. */
+/** A system user without a writable home directory gets a folder in the temporary directory. */
 async function cacheFolder(): Promise<string> {
   try {
     const home = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'footbridge');

@@ -91,7 +91,7 @@ async function startIn(
   };
 }
 
-/** How to run a program that refuses to run as root: in a user namespace, or as nobody. Others run it as they are. */
+/** How to run a program that refuses to run as root: in a user namespace, or as an unprivileged user. Other users run it directly. */
 interface Account {
   readonly prefix: readonly string[];
   readonly ids: { uid?: number; gid?: number };

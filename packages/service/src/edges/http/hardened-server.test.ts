@@ -122,7 +122,7 @@ describe('floods', () => {
     expect(ended).toEqual([0, 1, 2]);
   });
 
-  it('uploads under way give way to nobody', async () => {
+  it('uploads in flight are never dropped for other requests', async () => {
     let arrived = 0;
     const port = await start(() => void arrived++, { total: 1, slowBody: (url) => url === '/upload' });
     void raw(port, 'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc');

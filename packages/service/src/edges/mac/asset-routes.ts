@@ -87,7 +87,7 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
   };
 }
 
-/** Whoever stops reading does not end the request: a client that is still sending would see its connection break, and not the answer. */
+/** Ending the iteration does not destroy the request: a client that is still sending must get the response, not a reset. */
 function bodyOf({ body }: FastifyRequest): AsyncIterable<Uint8Array> {
   return body instanceof Readable ? body.iterator({ destroyOnReturn: false }) : Readable.from([]);
 }

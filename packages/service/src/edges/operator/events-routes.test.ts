@@ -102,7 +102,7 @@ describe('GET /operator/events', () => {
     await until(() => seen().includes(': alive'));
   });
 
-  it('cuts off who does not read, and nobody else', async () => {
+  it('disconnects only the client that does not read', async () => {
     const { feed, url, listen } = await start();
     const good = await listen();
     const { port } = new URL(url);

@@ -102,8 +102,8 @@ describe('/operator/keys', () => {
     ['no body', undefined, /The body/],
     ['a field missing', { ...KEY, header: undefined }, /^header/],
     ['a field of the wrong type', { ...KEY, label: 5 }, /^label/],
-    ['a field nobody knows', { ...KEY, kye: 1 }, /kye/],
-    ['an unknown preset', { preset: 'nobody' }, /^preset/],
+    ['an unknown field', { ...KEY, kye: 1 }, /kye/],
+    ['an unknown preset', { preset: 'unknown' }, /^preset/],
     ['a private key', { ...KEY, publicKey: ed25519Key('acme').privateKey }, /private key/],
     ['the wrong scheme', { ...KEY, scheme: 'RSA-SHA256' }, /needs an RSA key/],
     ['a taken header', { ...KEY, header: 'Host' }, /reserved by HTTP/],
@@ -134,7 +134,7 @@ describe('/operator/keys', () => {
     expect((await call('POST', '/operator/keys', other)).status).toBe(201);
   });
 
-  it.each(['nobody', 'a%00b', '%2e%2e', 'x'.repeat(70)])('S6 there is no key %s', async (id) => {
+  it.each(['unknown', 'a%00b', '%2e%2e', 'x'.repeat(70)])('S6 there is no key %s', async (id) => {
     const { call } = await start();
     expect((await call('PATCH', `/operator/keys/${id}`, { enabled: true })).status).toBe(404);
     expect((await call('DELETE', `/operator/keys/${id}`)).status).toBe(404);

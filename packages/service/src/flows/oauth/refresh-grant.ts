@@ -66,7 +66,7 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
           if (!belongsTo(result.value, grant))
             return {
               grant,
-              failure: { reason: 'the CRM answered with the tokens of somebody else', isRevoked: false },
+              failure: { reason: 'the CRM returned tokens of another location', isRevoked: false },
             };
           read = grant;
           issued = result.value;

@@ -197,7 +197,7 @@ describe('the token of a location', () => {
     expect(await grants.find('location', 'loc1')).toMatchObject({
       state: 'active',
       accessToken: 'access-1',
-      lastError: 'the CRM answered with the tokens of somebody else',
+      lastError: 'the CRM returned tokens of another location',
     });
   });
 
