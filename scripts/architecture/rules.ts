@@ -1,10 +1,10 @@
-/** One row of a package's import table. Paths are relative to its `src`; the first pattern that matches a file names its part. */
+/** A part of a package and its import rules. Paths are relative to `src`; a file belongs to the first part that matches it. */
 export interface Part {
   readonly name: string;
   readonly files: RegExp;
-  /** Parts of the same package this part may import, besides its own folder. */
+  /** The other parts of the same package that this part may import. */
   readonly mayImport: readonly string[];
-  /** Files of different groups in this part must not import each other; the group is the first match of the expression. */
+  /** Divides the part into groups by its first capture. Files of different groups must not import each other. */
   readonly separate?: RegExp;
 }
 
@@ -100,13 +100,13 @@ const AGENT: readonly Part[] = [
   { name: 'ports', files: /^ports\//, mayImport: AGENT_FOUNDATION, separate: /^ports\/([^/]+)\// },
 ];
 
-/** The packages with layers. */
+/** The packages that are divided into parts. */
 export const LAYERS: Readonly<Record<string, readonly Part[]>> = { service: SERVICE, agent: AGENT };
 
 /** The packages whose files must not import each other in a cycle, not even for types. */
 export const ACYCLIC: readonly string[] = ['protocol', 'runtime', 'media', 'agent', 'kit', 'cli', 'demo'];
 
-/** Packages of ours that a package may import. `service`, `agent` and `cli` never meet but over the wire. */
+/** The workspace packages that each package may import. `service`, `agent` and `cli` communicate only over the network. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   runtime: [],

@@ -40,9 +40,10 @@ function betweenPackages(from: string, allowed: readonly string[], target: strin
 
 function insidePackage(layers: readonly Part[] | undefined, from: string, to: string): string | undefined {
   if (to === 'package.json') return undefined;
-  if (to.startsWith('..')) return 'leaves the package; import other packages by name';
-  // Old Nodes read the files in bin, and they cannot run TypeScript.
-  if (from.startsWith('bin/')) return to.startsWith('bin/') ? undefined : 'a bin imports only packages';
+  if (to.startsWith('..'))
+    return 'a relative import must not leave the package; import other packages by name';
+  // Older versions of Node, which cannot run TypeScript, load the files in bin.
+  if (from.startsWith('bin/')) return to.startsWith('bin/') ? undefined : 'a bin must import only packages';
   if (!to.startsWith('src/')) return 'src must not import files outside of it';
   return layers === undefined ? undefined : betweenParts(layers, inSrc(from), inSrc(to));
 }
@@ -51,18 +52,18 @@ function betweenParts(layers: readonly Part[], from: string, to: string): string
   const source = partOf(layers, from);
   const target = partOf(layers, to);
   if (source === undefined || target === undefined)
-    return `no part of the table covers ${source === undefined ? from : to}`;
-  if (source.mayImport.includes('*')) return target.name === 'main' ? 'nothing imports main' : undefined;
-  if (sameGroup(source, target, from, to)) return engineNamed(source, target);
+    return `${source === undefined ? from : to} belongs to no part; add it to rules.ts`;
+  if (source.mayImport.includes('*')) return target.name === 'main' ? 'main must not be imported' : undefined;
+  if (sameGroup(source, target, from, to)) return engineImport(source, target);
   if (source.separate !== undefined && family(source) === family(target))
-    return `${source.name} of different kinds must not import each other`;
+    return `different ${source.name} must not import each other`;
   return source.mayImport.includes(target.name) ? undefined : `${source.name} must not import ${target.name}`;
 }
 
-/** Only the composition root names an engine. Files of the same engine may import each other. */
-function engineNamed(source: Part, target: Part): string | undefined {
+/** Only the composition root and the other engine files of the same port may import an engine. */
+function engineImport(source: Part, target: Part): string | undefined {
   return target.name === 'engines' && source.name !== 'engines'
-    ? 'only the composition root names an engine'
+    ? 'only the composition root may import an engine'
     : undefined;
 }
 
