@@ -94,7 +94,7 @@ describe('attachments in the CRM', () => {
 
   it('I8 sends our own URL when the CRM refuses the file', async () => {
     const { crm, mac, upload } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
-    crm.misbehave({ match: 'upload', times: 5, how: { status: 415 } });
+    crm.injectFault({ match: 'upload', times: 5, how: { status: 415 } });
     const url = await upload(fixture('pattern.png'), 'pattern.png');
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
     expect(crm.messages[0]?.attachments).toEqual([url]);

@@ -54,7 +54,7 @@ describe('the call', () => {
 
   it('I1 a success without a message id is a failure, tried again', async () => {
     const { crm, mac } = await start();
-    crm.misbehave({ match: 'inbound', how: 'emptyBody' });
+    crm.injectFault({ match: 'inbound', how: 'emptyBody' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }), 5000)).toMatchObject({
       outcome: 'delivered',
     });
@@ -241,8 +241,8 @@ describe('the footer', () => {
 describe('order', () => {
   it('I5 a conversation stays in order through failures', async () => {
     const { crm, mac, here } = await start();
-    const broken = crm.misbehave({ match: 'inbound', how: { status: 500 }, times: 2 });
-    crm.misbehave({ match: 'inbound', how: { delayMs: 120 }, after: 4 });
+    const broken = crm.injectFault({ match: 'inbound', how: { status: 500 }, times: 2 });
+    crm.injectFault({ match: 'inbound', how: { delayMs: 120 }, after: 4 });
     const texts = Array.from({ length: 12 }, (_, index) => `message ${index}`);
     const seqs = texts.map((text) => mac.received({ sender: PHONE, text, chat: chat(1) }));
     for (const hits of [1, 2]) {
@@ -255,7 +255,7 @@ describe('order', () => {
 
   it('I5 a conversation that hangs does not hold up another', async () => {
     const { crm, mac, here } = await start();
-    crm.misbehave({ match: 'inbound', how: 'hang' });
+    crm.injectFault({ match: 'inbound', how: 'hang' });
     const slow = mac.received({ sender: PHONE, text: 'slow', chat: chat(1) });
     await until(() => crm.callsTo('inbound').length === 1);
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'fast', chat: chat(2) }))).toMatchObject({
@@ -270,10 +270,10 @@ describe('order', () => {
 describe('never lost, never twice', () => {
   it('I6 is acknowledged only after the CRM took it', async () => {
     const { crm, mac, here } = await start();
-    const mood = crm.misbehave({ match: 'inbound', how: { status: 503 }, times: 3 });
+    const fault = crm.injectFault({ match: 'inbound', how: { status: 503 }, times: 3 });
     const seq = mac.received({ sender: PHONE, text: 'Hi' });
     for (const hits of [1, 2, 3]) {
-      await until(() => mood.hits >= hits);
+      await until(() => fault.hits >= hits);
       expect(mac.frames.filter(({ type }) => type === 'ack')).toEqual([]);
       await here.clock.skip(2000);
     }
@@ -309,7 +309,7 @@ describe('never lost, never twice', () => {
 
   it('I6 a lost answer is asked for again under the same key, and the operator sees that it was', async () => {
     const { crm, mac, here } = await start({ settings: { honourIdempotencyKey: true } });
-    crm.misbehave({ match: 'inbound', how: 'dropAnswer' });
+    crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' }))).toMatchObject({
       outcome: 'delivered',
     });
@@ -325,7 +325,7 @@ describe('never lost, never twice', () => {
   it('I6 the token expires in the middle: refreshed, delivered once', async () => {
     const { crm, mac } = await start();
     await mac.ack(mac.received({ sender: PHONE, text: 'one' }));
-    crm.misbehave({ match: 'inbound', how: 'expireToken' });
+    crm.injectFault({ match: 'inbound', how: 'expireToken' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'two' }))).toMatchObject({
       outcome: 'delivered',
     });
@@ -336,7 +336,7 @@ describe('never lost, never twice', () => {
   it('I6 what the CRM refuses for good is rejected with its reason, and the chat goes on', async () => {
     const { crm, mac, here } = await start();
     await mac.ack(mac.received({ sender: PHONE, text: 'zero', chat: chat(1) }));
-    crm.misbehave({ match: 'inbound', how: { status: 403, body: { message: 'Not in this plan' } } });
+    crm.injectFault({ match: 'inbound', how: { status: 403, body: { message: 'Not in this plan' } } });
     const refused = mac.received({ sender: PHONE, text: 'secret words', chat: chat(1), guid: 'g-refused' });
     const next = mac.received({ sender: PHONE, text: 'next', chat: chat(1) });
     expect(await mac.ack(refused)).toMatchObject({
@@ -361,12 +361,12 @@ describe('never lost, never twice', () => {
 
   it('I6 a displaced Mac is not served any more', async () => {
     const { crm, mac, here } = await start();
-    crm.misbehave({ match: 'inbound', how: { status: 503 }, times: 3 });
+    crm.injectFault({ match: 'inbound', how: { status: 503 }, times: 3 });
     const frame = { sender: PHONE, text: 'Hi', guid: 'g1' };
     mac.received(frame);
     await until(() => crm.callsTo('inbound').length > 0);
     const winner = await here.mac(LOCATION, 'another-mac-1');
-    crm.calm();
+    crm.clearFaults();
     await here.settled();
     expect(crm.messages).toEqual([]);
     expect(await winner.ack(winner.received(frame))).toMatchObject({ outcome: 'delivered' });
@@ -380,7 +380,7 @@ describe('privacy', () => {
     const text = 'canary text that must stay secret';
     const sender = '+14155559876';
     await mac.ack(mac.received({ sender, text, guid: 'g1' }));
-    crm.misbehave({ match: 'inbound', how: { status: 422, body: { message: `${text} from ${sender}` } } });
+    crm.injectFault({ match: 'inbound', how: { status: 422, body: { message: `${text} from ${sender}` } } });
     await mac.ack(mac.received({ sender, text, guid: 'g2' }));
     const token = crm.calls.at(-1)?.headers['authorization']?.slice(7) ?? 'none';
     const trails = await Promise.all(

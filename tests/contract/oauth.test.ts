@@ -124,7 +124,7 @@ describe('the callback', () => {
 
   it.each([400, 401, 403, 422])('O5 the CRM rejects the code with %i: 400', async (refusal) => {
     const here = await start();
-    here.crm.misbehave({ match: 'token', how: { status: refusal } });
+    here.crm.injectFault({ match: 'token', how: { status: refusal } });
     const { status, body } = await call(here, `${PATH}?code=x`);
     expect(status).toBe(400);
     expect(body()).toMatchObject({ code: 'OAUTH_EXCHANGE_FAILED' });
@@ -134,7 +134,7 @@ describe('the callback', () => {
     'O5 the CRM answers %j: 500',
     async (how) => {
       const here = await start();
-      here.crm.misbehave({ match: 'token', how });
+      here.crm.injectFault({ match: 'token', how });
       const { status, body } = await call(here, `${PATH}?code=x`);
       expect(status).toBe(500);
       expect(body()).toMatchObject({ code: 'OAUTH_EXCHANGE_FAILED', requestId: expect.any(String) });
@@ -347,7 +347,7 @@ describe.skipIf(!(await hasPostgres()))('over two processes', () => {
     expect((await fetch(`${bridges[0]?.url ?? ''}${PATH}?code=${code}`)).status).toBe(200);
     await clock.skip(301_000);
     crm.settings.expiresInSec = 86_399;
-    crm.misbehave({ match: 'token', how: { delayMs: 200 } });
+    crm.injectFault({ match: 'token', how: { delayMs: 200 } });
     // No Mac is bound, so each of these makes one status call.
     const sent = Array.from({ length: 50 }, (_, index) =>
       crm.sendWebhook(

@@ -84,7 +84,7 @@ describe('status callbacks', () => {
   it('A4 the order holds when the CRM is slow with pending and the Mac is not', async () => {
     const here = await start();
     const mac = await here.mac();
-    here.crm.misbehave({ match: 'status', how: { delayMs: 200 } });
+    here.crm.injectFault({ match: 'status', how: { delayMs: 200 } });
     const requestId = await sent(here, mac, 'm1');
     const seq = mac.status({ requestId, messageId: 'm1', status: 'delivered' });
     expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
@@ -96,7 +96,7 @@ describe('status callbacks', () => {
   it('A4 a pending that fails is given up when the Mac has spoken, and never comes late', async () => {
     const here = await start();
     const mac = await here.mac();
-    here.crm.misbehave({ match: 'status', how: { status: 503 } });
+    here.crm.injectFault({ match: 'status', how: { status: 503 } });
     const requestId = await sent(here, mac, 'm1');
     await until(() => here.crm.callsTo('status').length === 1);
     const seq = mac.status({ requestId, messageId: 'm1', status: 'delivered' });
@@ -109,8 +109,10 @@ describe('status callbacks', () => {
   it('A4 hundreds of messages with a moody CRM: never anything but P, P·D, P·F, D or F', async () => {
     const here = await start({ env: { RATE_LIMIT_CRM_CALLS: '100000' } });
     const mac = await here.mac();
-    const moods = [{ status: 500 }, { delayMs: 60 }, { answerDelayMs: 80 }, 'reset', 'dropAnswer'] as const;
-    moods.forEach((how, index) => here.crm.misbehave({ match: 'status', how, times: 15, after: index * 60 }));
+    const faults = [{ status: 500 }, { delayMs: 60 }, { answerDelayMs: 80 }, 'reset', 'dropAnswer'] as const;
+    faults.forEach((how, index) =>
+      here.crm.injectFault({ match: 'status', how, times: 15, after: index * 60 }),
+    );
     const count = 300;
     for (let index = 0; index < count; index++) {
       await here.webhook({ messageId: `m${index}` });
@@ -253,7 +255,7 @@ describe('status callbacks', () => {
   ] as const)('A8 a CRM that answers %j changes nothing for the webhook', async (how) => {
     const here = await start();
     await here.mac();
-    here.crm.misbehave({ match: 'status', how, times: 100 });
+    here.crm.injectFault({ match: 'status', how, times: 100 });
     const { status } = await here.webhook({ messageId: 'm1' });
     expect(status).toBe(200);
     expect(here.crm.accepted('m1')).toEqual([]);
@@ -308,7 +310,7 @@ describe('status callbacks', () => {
   it('A11 honours Retry-After', async () => {
     const here = await start();
     const mac = await here.mac();
-    here.crm.misbehave({ match: 'status', how: { status: 429, retryAfter: 30 } });
+    here.crm.injectFault({ match: 'status', how: { status: 429, retryAfter: 30 } });
     await sent(here, mac, 'm1');
     await until(() => here.crm.statusesOf('m1').length === 1);
     await here.clock.skip(20_000);
@@ -323,10 +325,10 @@ describe('status callbacks', () => {
     const mac = await here.mac();
     const requestId = await sent(here, mac, 'm1');
     await until(() => here.crm.accepted('m1').length === 1);
-    here.crm.misbehave({ match: 'status', how: { status: 422, body: { message: 'No' } }, times: 9 });
+    here.crm.injectFault({ match: 'status', how: { status: 422, body: { message: 'No' } }, times: 9 });
     const ack = await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }));
     expect(ack).toMatchObject({ outcome: 'rejected', reason: expect.stringContaining('422') });
-    here.crm.calm();
+    here.crm.clearFaults();
     await here.settled();
     expect(here.crm.statusesOf('m1')).toHaveLength(2);
     expect(here.log).toContain('"event":"status.not_accepted"');
@@ -337,14 +339,14 @@ describe('status callbacks', () => {
     const mac = await here.mac();
     const requestId = await sent(here, mac, 'm1');
     await until(() => here.crm.accepted('m1').length === 1);
-    const mood = here.crm.misbehave({ match: 'status', how: { status: 503 }, times: 1000 });
+    const fault = here.crm.injectFault({ match: 'status', how: { status: 503 }, times: 1000 });
     mac.status({ requestId, messageId: 'm1', status: 'delivered' });
-    await until(() => mood.hits >= 1);
+    await until(() => fault.hits >= 1);
     await here.clock.skip(1000);
-    await until(() => mood.hits >= 2);
+    await until(() => fault.hits >= 2);
     expect(mac.frames.filter(({ type }) => type === 'ack')).toEqual([]);
     mac.terminate();
-    here.crm.calm();
+    here.crm.clearFaults();
     await here.restart();
     const again = await here.mac(LOCATION, undefined, mac.seq);
     const seq = again.status({ requestId, messageId: 'm1', status: 'delivered' });

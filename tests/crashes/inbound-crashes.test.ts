@@ -70,7 +70,7 @@ describe('kill -9', () => {
       '',
     );
     await until(() => mac.isConnected, { within: 60_000 });
-    crm.misbehave({ match: 'inbound', how: { delayMs: 20 }, times: 10_000 });
+    crm.injectFault({ match: 'inbound', how: { delayMs: 20 }, times: 10_000 });
     const written = writeMessages(mac, 4, 5);
     for (const ms of [40, 90, 10, 130, 60]) {
       await new Promise((resolve) => setTimeout(resolve, ms));
@@ -110,7 +110,7 @@ describe('a process that stands still for fifteen seconds', () => {
       '',
     );
     await until(() => mac.isConnected, { within: 60_000 });
-    crm.misbehave({ match: 'inbound', how: { delayMs: 100 }, times: 6 });
+    crm.injectFault({ match: 'inbound', how: { delayMs: 100 }, times: 6 });
     const written = writeMessages(mac, 3, 3);
     await until(() => crm.callsTo('inbound').length > 0);
     service.pause();

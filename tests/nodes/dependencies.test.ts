@@ -278,15 +278,15 @@ describe.skipIf(!canRun)('two nodes', () => {
       const { crm } = house;
       const { service } = house.node(1);
       const { locationId, mac } = await settled();
-      const mood = crm.misbehave({ match: '*', locationId, times: 10_000, how: 'reset' });
+      const fault = crm.injectFault({ match: '*', locationId, times: 10_000, how: 'reset' });
       const { status, messageId = '' } = await house.webhook(1, locationId);
       const { requestId } = await mac.nextFrame('send', 60_000);
       const seq = mac.received(held());
       const report = mac.status({ requestId, messageId, status: 'delivered' });
-      await until(() => mood.hits > 3, { within: 60_000 });
+      await until(() => fault.hits > 3, { within: 60_000 });
       const during = { during: await health(service), ready: await readiness(service) };
       const [told, brought] = [crm.accepted(messageId), inboundOf(crm, locationId)];
-      mood.stop();
+      fault.stop();
       const { outcome } = await mac.ack(seq, 60_000);
       await mac.ack(report, 60_000);
       seen = {
@@ -328,7 +328,7 @@ describe.skipIf(!canRun)('two nodes', () => {
       const age = (sec: number) => sleep(Math.max(0, bornAt + sec * 1000 - performance.now()));
       crm.settings.expiresInSec = lasting;
       const mac = await house.mac(0, locationId);
-      const mood = crm.misbehave({ match: 'token', times: 10_000, how: { status: 503 } });
+      const fault = crm.injectFault({ match: 'token', times: 10_000, how: { status: 503 } });
       await age(10.5);
       ({ outcome: withOldToken } = await mac.ack(
         mac.received({ sender: SENDER, text: 'old token' }),
@@ -342,7 +342,7 @@ describe.skipIf(!canRun)('two nodes', () => {
       await sleep(1000);
       const during = { during: await health(service), ready: await readiness(service) };
       const [told, brought] = [crm.accepted(messageId), inboundOf(crm, locationId)];
-      mood.stop();
+      fault.stop();
       const { outcome } = await mac.ack(seq, 60_000);
       await mac.ack(report, 60_000);
       seen = {

@@ -171,7 +171,7 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     const location = await house.location();
     const device = `mac-${randomUUID()}`;
     const first = await mac(3, location, device);
-    crm.misbehave({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
+    crm.injectFault({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
     const guid = randomUUID().toUpperCase();
     first.received({ sender: '+15555550100', text: 'before', guid });
     await until(() => crm.callsTo('inbound').some((call) => call.locationId === location), {

@@ -73,7 +73,7 @@ describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
     const { service } = house.node(1);
     expect(await readiness(1)).toEqual([200, { status: 'ok', checks: { redis: 'ok', store: 'ok' } }]);
     // A call under way holds the drain up for a moment.
-    house.crm.misbehave({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
+    house.crm.injectFault({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
     const frame = { sender: '+15555550100', text: 'under way', guid: randomUUID().toUpperCase() };
     const seq = mac.received(frame);
     await until(() => house.crm.callsTo('inbound').some((call) => call.locationId === location), {

@@ -64,7 +64,7 @@ export function actions(
         return await scenario.run(demo);
       } finally {
         isRunning = false;
-        await crm.calm();
+        await crm.clearFaults();
       }
     },
   };

@@ -65,7 +65,7 @@ async function runScenarios(demo: Demo): Promise<boolean> {
       held: false,
       result: error instanceof Error ? error.message : String(error),
     }));
-    await demo.crm.calm();
+    await demo.crm.clearFaults();
     ok &&= outcome.held;
     const ms = Math.round(performance.now() - scenarioStarted);
     print(

@@ -92,7 +92,7 @@ export const SCENARIOS: readonly Scenario[] = [
     title: 'CRM returns 500',
     promise: 'The Mac keeps the message and Footbridge retries. The CRM gets it exactly once.',
     async run(demo) {
-      await demo.crm.misbehave({ match: 'inbound', times: 2, how: { status: 500 } });
+      await demo.crm.injectFault({ match: 'inbound', times: 2, how: { status: 500 } });
       return deliveredOnce(demo, unique('Delivered after two 500s'));
     },
   },
@@ -102,7 +102,7 @@ export const SCENARIOS: readonly Scenario[] = [
     promise:
       'The CRM stores the message, but its response is lost. Footbridge retries with the same key. The CRM has it once.',
     async run(demo) {
-      await demo.crm.misbehave({ match: 'inbound', times: 1, how: 'dropAnswer' });
+      await demo.crm.injectFault({ match: 'inbound', times: 1, how: 'dropAnswer' });
       return deliveredOnce(demo, unique('The response was lost'));
     },
   },
@@ -112,7 +112,7 @@ export const SCENARIOS: readonly Scenario[] = [
     promise:
       'The CRM takes two seconds to respond to pending. The delivered status still arrives after it, never before.',
     async run(demo) {
-      await demo.crm.misbehave({ match: 'status', times: 1, how: { answerDelayMs: 2000 } });
+      await demo.crm.injectFault({ match: 'status', times: 1, how: { answerDelayMs: 2000 } });
       const sent = await demo.crm.sendWebhook({ fields: webhookFields('The CRM is slow today') });
       await waitForStatus(demo, sent.messageId ?? '', 'delivered');
       const order = (await demo.crm.accepted({ messageId: sent.messageId ?? '' })).join(' → ');
@@ -257,7 +257,7 @@ export const SCENARIOS: readonly Scenario[] = [
       'The service gets kill -9 while five messages are in flight. After the restart the CRM has all five exactly once.',
     async run(demo) {
       const texts = Array.from({ length: 5 }, (_, index) => unique(`Message ${index + 1} of 5`));
-      await demo.crm.misbehave({ match: 'inbound', times: 2, how: { answerDelayMs: 400 } });
+      await demo.crm.injectFault({ match: 'inbound', times: 2, how: { answerDelayMs: 400 } });
       for (const text of texts) await demo.mac.say(CUSTOMER, { text });
       await until(async () => (await countInCrm(demo, texts[0] ?? '')) > 0, {
         what: 'the first message in the CRM',

@@ -25,7 +25,7 @@ it('controls a CRM in another process', async () => {
   const { access_token } = await crm.token({ locationId: 'LocA' });
   const contact = await crm.addContact({ locationId: 'LocA', phone: '+15550001111' });
   await crm.set({ rateLimit: null });
-  const { id } = await crm.misbehave({ match: 'inbound', how: { status: 503, retryAfter: 1 } });
+  const { id } = await crm.injectFault({ match: 'inbound', how: { status: 503, retryAfter: 1 } });
   const inbound = () =>
     fetch(`${url}/conversations/messages/inbound`, {
       method: 'POST',
@@ -38,7 +38,7 @@ it('controls a CRM in another process', async () => {
     });
   expect((await inbound()).status).toBe(503);
   expect((await inbound()).status).toBe(201);
-  expect(await crm.moodHits({ id })).toBe(1);
+  expect(await crm.faultHits({ id })).toBe(1);
   expect(await crm.messages()).toMatchObject([{ message: 'hi', contactId: contact.id }]);
   expect((await crm.calls({ since: 1 })).map((call) => call.status)).toEqual([201]);
   await crm.setBridge({ url: `http://127.0.0.1:${await freePort()}` });

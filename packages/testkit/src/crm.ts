@@ -11,8 +11,8 @@ import type {
   Contact,
   CrmSettings,
   Install,
-  Misbehaviour,
-  Mood,
+  FaultRule,
+  FaultHandle,
   NewContact,
   Route,
   SentWebhook,
@@ -188,11 +188,11 @@ export class Crm {
     this.#state.grants.setActive(locationId, active);
   }
 
-  misbehave(what: Misbehaviour): Mood {
+  injectFault(what: FaultRule): FaultHandle {
     return this.#faults.add(what);
   }
 
-  calm(): void {
+  clearFaults(): void {
     this.#faults.clear();
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCrm } from '../crm.ts';
-import type { Crm, How } from '../crm.ts';
+import type { Crm, Fault } from '../crm.ts';
 import { undoList } from '../undo.ts';
 import { until } from '../until.ts';
 import { request } from './test-client.ts';
@@ -25,20 +25,20 @@ const inbound = (signal?: AbortSignal) =>
     body: JSON.stringify({ type: 'SMS', contactId, message: 'x' }),
     ...(signal ? { signal } : {}),
   });
-const injectFault = (how: How, times = 1) => crm.misbehave({ match: 'inbound', times, how });
+const inject = (how: Fault, times = 1) => crm.injectFault({ match: 'inbound', times, how });
 const eventually = (condition: () => boolean) => until(condition, { every: 2 });
 const status = (id: string, value: string) =>
   request(crm, `PUT /conversations/messages/${id}/status`, { token, body: { status: value } });
 
 describe('injected faults', () => {
   it('affect the given number of matching calls, after the skipped ones', async () => {
-    const mood = crm.misbehave({ match: 'inbound', after: 1, times: 2, how: { status: 500 } });
+    const fault = crm.injectFault({ match: 'inbound', after: 1, times: 2, how: { status: 500 } });
     const statuses: number[] = [];
     for (let i = 0; i < 4; i++) statuses.push((await inbound()).status);
     expect(statuses).toEqual([201, 500, 500, 201]);
-    expect(mood.hits).toBe(2);
+    expect(fault.hits).toBe(2);
     expect(crm.calls.map((call) => call.status)).toEqual(statuses);
-    expect(crm.calls[1]?.mood).toEqual({ status: 500 });
+    expect(crm.calls[1]?.fault).toEqual({ status: 500 });
   });
 
   it.each([
@@ -48,30 +48,30 @@ describe('injected faults', () => {
     { match: 'GET /conversations/*', hit: false },
     { match: 'status', hit: false },
   ])('match $match: $hit', async ({ match, hit }) => {
-    crm.misbehave({ match, how: { status: 500 } });
+    crm.injectFault({ match, how: { status: 500 } });
     expect((await inbound()).status).toBe(hit ? 500 : 201);
   });
 
   it('can be limited to one location and can be removed', async () => {
-    crm.misbehave({ match: 'inbound', locationId: 'LocB', times: Infinity, how: { status: 500 } });
-    const mood = crm.misbehave({
+    crm.injectFault({ match: 'inbound', locationId: 'LocB', times: Infinity, how: { status: 500 } });
+    const fault = crm.injectFault({
       match: 'inbound',
       locationId: 'LocA',
       times: Infinity,
       how: { status: 503 },
     });
     expect((await inbound()).status).toBe(503);
-    mood.stop();
+    fault.stop();
     expect((await inbound()).status).toBe(201);
-    injectFault({ status: 500 });
-    crm.calm();
+    inject({ status: 500 });
+    crm.clearFaults();
     expect((await inbound()).status).toBe(201);
   });
 });
 
 describe('each fault', () => {
   it('status responds with the given status, headers and body and stores nothing', async () => {
-    injectFault({ status: 429, retryAfter: 7, headers: { 'X-Odd': '1' }, body: { why: 'because' } });
+    inject({ status: 429, retryAfter: 7, headers: { 'X-Odd': '1' }, body: { why: 'because' } });
     const answer = await inbound();
     expect(answer.status).toBe(429);
     expect(answer.headers.get('retry-after')).toBe('7');
@@ -81,27 +81,27 @@ describe('each fault', () => {
   });
 
   it('status with stored stores the message and responds with an error', async () => {
-    injectFault({ status: 500, stored: true });
+    inject({ status: 500, stored: true });
     expect((await inbound()).status).toBe(500);
     expect(crm.messages).toHaveLength(1);
   });
 
   it('hang never responds and stores nothing', async () => {
-    injectFault('hang');
+    inject('hang');
     await expect(inbound(AbortSignal.timeout(500))).rejects.toThrow('timeout');
     expect(crm.messages).toHaveLength(0);
     expect(crm.calls[0]).not.toHaveProperty('status');
   });
 
   it('dropAnswer stores the message and closes the connection', async () => {
-    injectFault('dropAnswer');
+    inject('dropAnswer');
     await expect(inbound()).rejects.toThrow('fetch failed');
     expect(crm.messages).toHaveLength(1);
     expect(crm.calls[0]).not.toHaveProperty('answeredAt');
   });
 
   it('reset closes the connection before reading the body', async () => {
-    injectFault('reset');
+    inject('reset');
     await expect(inbound()).rejects.toMatchObject({
       cause: { code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/) },
     });
@@ -110,7 +110,7 @@ describe('each fault', () => {
   });
 
   it('emptyBody responds with 201 and an empty body and stores nothing', async () => {
-    injectFault('emptyBody');
+    inject('emptyBody');
     const answer = await inbound();
     expect(answer.status).toBe(201);
     expect(await answer.text()).toBe('');
@@ -118,7 +118,7 @@ describe('each fault', () => {
   });
 
   it('expireToken rejects the token from this call on', async () => {
-    injectFault('expireToken');
+    inject('expireToken');
     expect((await inbound()).status).toBe(401);
     expect((await inbound()).status).toBe(401);
     token = crm.token('LocA').access_token;
@@ -126,9 +126,9 @@ describe('each fault', () => {
   });
 
   it('delayMs delays the handling of the request, answerDelayMs the response', async () => {
-    injectFault({ delayMs: 200 });
+    inject({ delayMs: 200 });
     await inbound();
-    injectFault({ answerDelayMs: 200 });
+    inject({ answerDelayMs: 200 });
     expect((await inbound()).status).toBe(201);
     const [late, lateAnswer] = crm.calls;
     const [stored, storedAtOnce] = crm.messages;
@@ -137,7 +137,7 @@ describe('each fault', () => {
   });
 
   it('slowBodyMs sends the headers at once and the body slowly', async () => {
-    injectFault({ slowBodyMs: 500 });
+    inject({ slowBodyMs: 500 });
     const started = performance.now();
     const answer = await inbound();
     const body = answer.json();
@@ -150,7 +150,7 @@ describe('each fault', () => {
 
 describe('the recorded statuses', () => {
   it('are in order of arrival and know their order of acceptance', async () => {
-    crm.misbehave({ match: 'status', how: { delayMs: 1_000 } });
+    crm.injectFault({ match: 'status', how: { delayMs: 1_000 } });
     const pending = status('m1', 'pending');
     await eventually(() => crm.statuses.length === 1);
     await Promise.all([pending, status('m1', 'delivered')]);
@@ -159,7 +159,7 @@ describe('the recorded statuses', () => {
   });
 
   it('include rejected ones', async () => {
-    crm.misbehave({ match: 'status', how: { status: 500 } });
+    crm.injectFault({ match: 'status', how: { status: 500 } });
     await status('m1', 'pending');
     await status('m1', 'pending');
     expect(crm.statusesOf('m1').map((call) => call.accepted)).toEqual([false, true]);

@@ -1,7 +1,7 @@
-import type { Call, How, Misbehaviour, Mood } from './types.ts';
+import type { Call, Fault, FaultRule, FaultHandle } from './types.ts';
 
 interface ActiveRule {
-  readonly rule: Misbehaviour;
+  readonly rule: FaultRule;
   toSkip: number;
   remaining: number;
   hits: number;
@@ -11,7 +11,7 @@ interface ActiveRule {
 export class InjectedFaults {
   #active: ActiveRule[] = [];
 
-  add(rule: Misbehaviour): Mood {
+  add(rule: FaultRule): FaultHandle {
     const active: ActiveRule = { rule, toSkip: rule.after ?? 0, remaining: rule.times ?? 1, hits: 0 };
     this.#active.push(active);
     return {
@@ -26,7 +26,7 @@ export class InjectedFaults {
     this.#active = [];
   }
 
-  take(call: Call): How | undefined {
+  take(call: Call): Fault | undefined {
     for (const active of this.#active) {
       if (!matches(active.rule, call)) continue;
       if (active.toSkip > 0) {
@@ -46,7 +46,7 @@ export class InjectedFaults {
   }
 }
 
-function matches({ match, locationId }: Misbehaviour, call: Call): boolean {
+function matches({ match, locationId }: FaultRule, call: Call): boolean {
   if (locationId !== undefined && locationId !== call.locationId) return false;
   if (match === '*' || match === call.route) return true;
   const line = `${call.method} ${call.path}`;

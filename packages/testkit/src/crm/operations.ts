@@ -2,8 +2,8 @@ import type { Crm } from '../crm.ts';
 import type {
   CrmSettings,
   Install,
-  Misbehaviour,
-  Mood,
+  FaultRule,
+  FaultHandle,
   NewContact,
   WebhookFields,
   WebhookOptions,
@@ -11,7 +11,7 @@ import type {
 
 /** The operations of the control port. The types of the remote CRM derive from this table. */
 export function operationsOf(crm: Crm) {
-  const moods = new Map<number, Mood>();
+  const faults = new Map<number, FaultHandle>();
   return {
     state: () => ({
       url: crm.url,
@@ -32,13 +32,13 @@ export function operationsOf(crm: Crm) {
     revoke: ({ locationId }: { locationId: string }) => crm.revoke(locationId),
     setActive: ({ locationId, active }: { locationId: string; active: boolean }) =>
       crm.setActive(locationId, active),
-    misbehave: (what: Misbehaviour) => {
-      const id = moods.size + 1;
-      moods.set(id, crm.misbehave(what));
+    injectFault: (what: FaultRule) => {
+      const id = faults.size + 1;
+      faults.set(id, crm.injectFault(what));
       return { id };
     },
-    moodHits: ({ id }: { id: number }) => moods.get(id)?.hits ?? 0,
-    calm: () => crm.calm(),
+    faultHits: ({ id }: { id: number }) => faults.get(id)?.hits ?? 0,
+    clearFaults: () => crm.clearFaults(),
     newMessage: ({ locationId, messageId }: { locationId: string; messageId?: string }) =>
       crm.newMessage(locationId, messageId),
     sendWebhook: ({ fields, options }: { fields: WebhookFields; options?: WebhookOptions }) =>

@@ -10,7 +10,7 @@ import type { InjectedFaults } from './injected-faults.ts';
 import { fieldsOf, textOf } from './values.ts';
 import { findRoute } from './routes.ts';
 import type { RouteEntry } from './routes.ts';
-import type { Call, How, Oddity, StatusCall } from './types.ts';
+import type { Call, Fault, FaultResponse, StatusCall } from './types.ts';
 import type { CrmState } from './state.ts';
 
 export function createCrmServer(state: CrmState, faults: InjectedFaults): Server {
@@ -25,7 +25,7 @@ export function createCrmServer(state: CrmState, faults: InjectedFaults): Server
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { call, entry } = recordCall(request);
     const how = faults.take(call);
-    if (how !== undefined) call.mood = how;
+    if (how !== undefined) call.fault = how;
     if (how === 'reset') {
       request.socket.resetAndDestroy();
       return;
@@ -106,14 +106,14 @@ export function createCrmServer(state: CrmState, faults: InjectedFaults): Server
   }
 }
 
-function respondWithFault(how: How | undefined, handle: () => CrmResponse): CrmResponse {
+function respondWithFault(how: Fault | undefined, handle: () => CrmResponse): CrmResponse {
   if (how === 'emptyBody') return { status: 201 };
   if (typeof how !== 'object' || how.status === undefined) return handle();
   if (how.stored) handle();
   return faultResponse(how.status, how);
 }
 
-function faultResponse(status: number, { body, retryAfter, headers }: Oddity): CrmResponse {
+function faultResponse(status: number, { body, retryAfter, headers }: FaultResponse): CrmResponse {
   return {
     status,
     body: body ?? { statusCode: status, message: 'Injected fault.' },

@@ -47,7 +47,7 @@ export interface Call {
   /** The location of the token. */
   readonly locationId: string | undefined;
   body: unknown;
-  mood?: How;
+  fault?: Fault;
   answeredAt?: number;
   status?: number;
 }
@@ -153,10 +153,10 @@ export interface TokenAnswer {
  * - `reset`: resets the connection before reading the body
  * - an object: changes or delays the response
  */
-export type How = 'hang' | 'dropAnswer' | 'emptyBody' | 'expireToken' | 'reset' | Oddity;
+export type Fault = 'hang' | 'dropAnswer' | 'emptyBody' | 'expireToken' | 'reset' | FaultResponse;
 
 /** Properties can be combined: `{ delayMs: 500, status: 503, retryAfter: 2 }`. */
-export interface Oddity {
+export interface FaultResponse {
   /** Replaces the real response, together with `body` and `headers`. */
   status?: number;
   body?: unknown;
@@ -173,7 +173,7 @@ export interface Oddity {
   slowBodyMs?: number;
 }
 
-export interface Misbehaviour {
+export interface FaultRule {
   /** A route name, `METHOD /path` (a trailing `*` matches any suffix), or `*`. */
   match: string;
   locationId?: string;
@@ -181,10 +181,10 @@ export interface Misbehaviour {
   times?: number;
   /** How many matching calls are skipped first. */
   after?: number;
-  how: How;
+  how: Fault;
 }
 
-export interface Mood {
+export interface FaultHandle {
   readonly hits: number;
   stop(): void;
 }
