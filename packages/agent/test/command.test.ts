@@ -98,7 +98,7 @@ describe('footbridge-agent', () => {
     await scripted.registered();
     await agent.change({ delayMs: HELD_MS });
     const { requestId } = scripted.send({});
-    await until(async () => (await agent.world()).queue === 1);
+    await until(async () => (await agent.simulatorState()).queue === 1);
     const halted = agent.halt();
     await agent.logged('stopping');
     await agent.change({ delayMs: 0 });

@@ -31,10 +31,10 @@ describe('kill -9 at a random moment', () => {
       await dies;
       current = await again();
     }
-    await until(async () => (await current.world()).queue === 0, { what: 'an empty queue' });
+    await until(async () => (await current.simulatorState()).queue === 0, { what: 'an empty queue' });
     for (const guid of said) await service.messageOf(guid);
 
-    const texts = (await current.world()).chats.flatMap((chat) =>
+    const texts = (await current.simulatorState()).chats.flatMap((chat) =>
       chat.messages.filter((message) => message.from === 'me').map((message) => message.text),
     );
     expect(texts.length).toBeGreaterThan(10);

@@ -32,7 +32,7 @@ describe('M4 kill -9 during an outbound text', () => {
       service.autoAck = true;
       const agent = await again();
       if (answer === 'nothing') {
-        await until(async () => (await agent.world()).queue === 0, { what: 'an empty queue' });
+        await until(async () => (await agent.simulatorState()).queue === 0, { what: 'an empty queue' });
         await service.settled();
         expect(service.statuses).toEqual([]);
       } else {
@@ -59,7 +59,7 @@ describe('M4 kill -9 during an outbound text', () => {
     await died();
     const agent = await again();
     expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered' });
-    const sent = (await agent.world()).chats.flatMap((chat) => chat.messages);
+    const sent = (await agent.simulatorState()).chats.flatMap((chat) => chat.messages);
     expect(sent.map(({ text, attachments }) => [text, attachments.length])).toEqual([
       ['First half', 0],
       ['', 1],

@@ -47,5 +47,5 @@ export const UNKNOWN = {
 };
 
 export async function textsOf(agent: Agent): Promise<string[]> {
-  return (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
+  return (await agent.simulatorState()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
 }

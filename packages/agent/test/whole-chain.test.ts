@@ -73,7 +73,7 @@ describe('from the CRM to a person and back', () => {
     const files = await serveFiles(undo, always(PNG, 'audio/mp4'));
     const attachments = [`${files.url}/a.m4a`];
     expect(await outcome(location, { message: 'Hello' })).toBe('delivered');
-    const [chat] = (await agent.world()).chats;
+    const [chat] = (await agent.simulatorState()).chats;
     const target = chat?.messages[0]?.guid ?? '';
     const react = (reaction: object): object => ({
       message: withFooter('', {
@@ -128,7 +128,7 @@ describe('from the CRM to a person and back', () => {
       const fields = { locationId: 'burst', phone: ANNA, message: messageId, messageId };
       expect((await crm.sendWebhook(fields)).status).toBe(200);
     }
-    expect((await agent.world()).queue).toBe(500);
+    expect((await agent.simulatorState()).queue).toBe(500);
     await agent.change({ delayMs: 0 });
     await until(() => numbers.every((messageId) => crm.accepted(messageId).length === 2), {
       within: 100_000,
@@ -142,7 +142,9 @@ describe('from the CRM to a person and back', () => {
         status: 'failed',
         error: { code: 'RATE_LIMITED', message: expect.stringContaining('queue is full') },
       });
-    const texts = (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
+    const texts = (await agent.simulatorState()).chats.flatMap((chat) =>
+      chat.messages.map((message) => message.text),
+    );
     expect(texts).toEqual(numbers.slice(0, 500));
   });
 
@@ -158,8 +160,10 @@ describe('from the CRM to a person and back', () => {
     // Every accepted request gets two status calls. The terminal status must be the same for all.
     const terminal = (): string[] => crm.accepted('fifty-1').filter((status) => status !== 'pending');
     await until(() => terminal().length >= 25, { what: 'the statuses after the restart' });
-    await until(async () => (await agent.world()).queue === 0);
-    const texts = (await agent.world()).chats.flatMap((chat) => chat.messages.map((message) => message.text));
+    await until(async () => (await agent.simulatorState()).queue === 0);
+    const texts = (await agent.simulatorState()).chats.flatMap((chat) =>
+      chat.messages.map((message) => message.text),
+    );
     // Killed during the send: the outcome is unknown, so it is not sent again and reported as failed.
     if (terminal().includes('delivered')) expect(texts).toEqual(['Once']);
     else expect(texts.length).toBeLessThanOrEqual(1);

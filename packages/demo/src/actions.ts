@@ -1,6 +1,6 @@
 import { makeFooter, makeReaction } from '@footbridge/kit';
 import type { Metadata, ReactionRequest } from '@footbridge/kit';
-import type { Reacted } from '@footbridge/testkit/agent';
+import type { ReactionContent } from '@footbridge/testkit/agent';
 
 import { SCENARIOS } from './scenarios.ts';
 import { isFile } from './media-store.ts';
@@ -38,7 +38,7 @@ export function actions(
     say: ({ from, ...content }) => mac.say(from === FRIEND ? FRIEND : CUSTOMER, content),
     /** The customer or the friend reacts to a message. */
     react: ({ from, ...reaction }) =>
-      mac.react(from === FRIEND ? FRIEND : CUSTOMER, reaction as unknown as Reacted),
+      mac.react(from === FRIEND ? FRIEND : CUSTOMER, reaction as unknown as ReactionContent),
     sticker({ from, ...file }) {
       if (!isFile(file)) throw new Error('A sticker must be a file with name, mime and base64.');
       return mac.sticker(from === FRIEND ? FRIEND : CUSTOMER, file);

@@ -35,7 +35,7 @@ export async function runFirstConversation(
   });
   step('reply', 'POST /conversations/messages/inbound → 201');
 
-  const first = (await mac.world()).chats
+  const first = (await mac.simulatorState()).chats
     .flatMap((chat) => chat.messages)
     .find((message) => message.from === 'me');
   await mac.react(CUSTOMER, {

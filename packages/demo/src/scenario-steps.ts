@@ -20,7 +20,7 @@ export const countInCrm = async ({ crm }: Demo, text: string): Promise<number> =
   (await crm.messages()).filter(({ message }) => message.startsWith(text)).length;
 
 export const countSentBy = async (mac: Agent, text: string): Promise<number> =>
-  (await mac.world()).chats
+  (await mac.simulatorState()).chats
     .flatMap(({ messages }) => messages)
     .filter((message) => message.from === 'me' && message.text === text).length;
 

@@ -65,7 +65,7 @@ export class Snapshots {
   async #refresh(): Promise<void> {
     const { mac, crm } = this.#demo;
     const [phone, inbox] = await Promise.allSettled([
-      mac.world(),
+      mac.simulatorState(),
       Promise.all([crm.messages(), crm.statuses(), crm.webhooks()]).then(
         ([messages, statuses, webhooks]) => ({ messages, statuses, webhooks }),
       ),

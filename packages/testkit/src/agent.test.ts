@@ -21,16 +21,16 @@ describe('the agent in a child process', () => {
     const agent = await startOfflineAgent('15.6');
     const { guid, chatId } = await agent.say('+15550001111', { text: 'hello' });
     await agent.react('+15550001111', { targetGuid: guid, kind: 'classic', action: 'add', type: 'love' });
-    const world = await agent.world();
-    expect(world.macos).toBe('15.6');
-    const message = world.chats
+    const state = await agent.simulatorState();
+    expect(state.macos).toBe('15.6');
+    const message = state.chats
       .find((chat) => chat.id === chatId)
       ?.messages.find((entry) => entry.guid === guid);
     expect(message).toMatchObject({ from: '+15550001111', text: 'hello', reactions: [{ kind: 'classic' }] });
     const group = await agent.group(['+15550001111', '+15550002222']);
     expect(group.chatId).not.toBe(chatId);
     await agent.change({ macos: '26.2' });
-    expect((await agent.world()).macos).toBe('26.2');
+    expect((await agent.simulatorState()).macos).toBe('26.2');
     await expect(agent.say('+15550001111', { chatId: 987_654, text: 'x' })).rejects.toThrow(
       /failed with 4\d\d/,
     );

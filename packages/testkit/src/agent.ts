@@ -20,7 +20,7 @@ export interface File {
   base64: string;
 }
 
-export interface Said {
+export interface MessageContent {
   text?: string;
   chatId?: number;
   service?: string;
@@ -30,7 +30,7 @@ export interface Said {
   voice?: File & { durationMs: number };
 }
 
-export interface Reacted {
+export interface ReactionContent {
   targetGuid: string;
   kind: string;
   action: 'add' | 'remove';
@@ -40,7 +40,7 @@ export interface Reacted {
   locale?: string;
 }
 
-export interface WorldMessage {
+export interface SimulatedMessage {
   guid: string;
   from: string;
   text: string;
@@ -53,11 +53,17 @@ export interface WorldMessage {
   [more: string]: unknown;
 }
 
-export interface World {
+export interface SimulatorState {
   macos: string;
   permissions: Record<string, boolean>;
   queue: unknown;
-  chats: { id: number; isGroup: boolean; recipients: string[]; service: string; messages: WorldMessage[] }[];
+  chats: {
+    id: number;
+    isGroup: boolean;
+    recipients: string[];
+    service: string;
+    messages: SimulatedMessage[];
+  }[];
 }
 
 /** Starts the agent with simulated Messages in a child process. Its control port plays the people it talks to. */
@@ -106,25 +112,26 @@ export class Agent extends Program {
     return this.logged('registered');
   }
 
-  world(): Promise<World> {
+  /** Returns the chats, permissions and queue of the simulator. */
+  simulatorState(): Promise<SimulatorState> {
     return this.#request('GET', '/world');
   }
 
-  /** `{ macos?, permissions?, delayMs?, faults? }` */
-  change(world: object): Promise<unknown> {
-    return this.#request('POST', '/world', world);
+  /** Changes the simulator: `{ macos?, permissions?, delayMs?, faults? }`. */
+  change(settings: object): Promise<unknown> {
+    return this.#request('POST', '/world', settings);
   }
 
-  say(handle: string, what: Said): Promise<{ guid: string; chatId: number }> {
-    return this.#request('POST', `/people/${encodeURIComponent(handle)}/say`, what);
+  say(handle: string, content: MessageContent): Promise<{ guid: string; chatId: number }> {
+    return this.#request('POST', `/people/${encodeURIComponent(handle)}/say`, content);
   }
 
-  react(handle: string, what: Reacted): Promise<{ guid: string }> {
-    return this.#request('POST', `/people/${encodeURIComponent(handle)}/react`, what);
+  react(handle: string, content: ReactionContent): Promise<{ guid: string }> {
+    return this.#request('POST', `/people/${encodeURIComponent(handle)}/react`, content);
   }
 
-  sticker(handle: string, what: File & { chatId?: number }): Promise<{ guid: string }> {
-    return this.#request('POST', `/people/${encodeURIComponent(handle)}/sticker`, what);
+  sticker(handle: string, content: File & { chatId?: number }): Promise<{ guid: string }> {
+    return this.#request('POST', `/people/${encodeURIComponent(handle)}/sticker`, content);
   }
 
   group(recipients: readonly string[]): Promise<{ chatId: number }> {
