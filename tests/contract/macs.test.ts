@@ -1,6 +1,6 @@
 import { connect as connectTcp } from 'node:net';
 
-import { activate, connectMac, UpgradeRefused } from '@footbridge/testkit/mac';
+import { activate, connectMac, UpgradeError } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
 import { undoList } from '@footbridge/testkit/undo';
 import { until } from '@footbridge/testkit/until';
@@ -50,7 +50,7 @@ async function refusalOf(attempt: Promise<unknown>): Promise<{ status: number; c
     () => expect.fail('was let in'),
     (reason: unknown) => reason,
   );
-  if (!(error instanceof UpgradeRefused)) throw error;
+  if (!(error instanceof UpgradeError)) throw error;
   const { code } = JSON.parse(error.body) as { code: string };
   return { status: error.status, code };
 }

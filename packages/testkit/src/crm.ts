@@ -18,7 +18,7 @@ import type {
   SentWebhook,
   StatusCall,
   StoredMessage,
-  TokenAnswer,
+  TokenResponse,
   Upload,
   WebhookFields,
   WebhookOptions,
@@ -154,7 +154,7 @@ export class Crm {
   }
 
   /** Installs the app and exchanges the code for tokens. */
-  token(locationId: string): TokenAnswer {
+  token(locationId: string): TokenResponse {
     const tokens = this.#state.grants.exchange(this.install({ locationId }));
     if (!tokens) throw new Error(`The code for ${locationId} was not accepted.`);
     return tokens;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { closeHttp, listen } from './loopback.ts';
-import { activate, connectMac, joinMac, SocketClosed, UpgradeRefused } from './mac.ts';
+import { activate, connectMac, joinMac, SocketClosedError, UpgradeError } from './mac.ts';
 import { undoList } from './undo.ts';
 import { until } from './until.ts';
 
@@ -90,7 +90,7 @@ describe('enrolment', () => {
 
   it('reports the status of a rejected upgrade', async () => {
     const rejection = await connectMac(url, { token: 'wrong' }).catch((error: unknown) => error);
-    expect(rejection).toBeInstanceOf(UpgradeRefused);
+    expect(rejection).toBeInstanceOf(UpgradeError);
     expect(rejection).toMatchObject({ status: 401, body: 'bad' });
   });
 
@@ -148,7 +148,7 @@ describe('a session', () => {
     onFrame = (_, socket) => socket.close(4504, 'elsewhere');
     const mac = await connectMac(url, { token: 'token' });
     const rejection = await mac.register('LocA').catch((error: unknown) => error);
-    expect(rejection).toBeInstanceOf(SocketClosed);
+    expect(rejection).toBeInstanceOf(SocketClosedError);
     expect(rejection).toMatchObject({ code: 4504, reason: 'elsewhere' });
     expect(await mac.closed).toEqual({ code: 4504, reason: 'elsewhere' });
     expect(mac.isOpen).toBe(false);

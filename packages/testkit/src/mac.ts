@@ -45,8 +45,8 @@ export type Received = Partial<MessageReceivedFrame> & { sender: string };
 export type Status = Pick<MessageStatusFrame, 'requestId' | 'status'> & Partial<MessageStatusFrame>;
 
 /** The service rejected the WebSocket upgrade with an HTTP response. */
-export class UpgradeRefused extends Error {
-  override readonly name = 'UpgradeRefused';
+export class UpgradeError extends Error {
+  override readonly name = 'UpgradeError';
   readonly status: number;
   readonly body: string;
 
@@ -58,8 +58,8 @@ export class UpgradeRefused extends Error {
 }
 
 /** The socket was closed while a test was waiting for a frame. */
-export class SocketClosed extends Error {
-  override readonly name = 'SocketClosed';
+export class SocketClosedError extends Error {
+  override readonly name = 'SocketClosedError';
   readonly code: number;
   readonly reason: string;
 
@@ -92,7 +92,7 @@ export async function activate(url: string, given: Activation): Promise<Activate
   };
 }
 
-/** Opens the socket. Rejects with `UpgradeRefused` if the service rejects the upgrade. */
+/** Opens the socket. Rejects with `UpgradeError` if the service rejects the upgrade. */
 export async function connectMac(url: string, options: MacOptions): Promise<Mac> {
   const { token, subprotocol = SUBPROTOCOL, headers = {}, answerPings = true, seq = 1 } = options;
   const address = new URL('/mac/socket', url.replace(/^http/, 'ws'));
@@ -110,7 +110,7 @@ export async function connectMac(url: string, options: MacOptions): Promise<Mac>
       const parts: Buffer[] = [];
       response.on('data', (part: Buffer) => parts.push(part));
       response.on('end', () => {
-        reject(new UpgradeRefused(response.statusCode ?? 0, Buffer.concat(parts).toString()));
+        reject(new UpgradeError(response.statusCode ?? 0, Buffer.concat(parts).toString()));
         socket.terminate();
       });
     });
@@ -169,7 +169,7 @@ export class Mac {
     return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  /** Rejects with `SocketClosed` if the service closes the socket instead. */
+  /** Rejects with `SocketClosedError` if the service closes the socket instead. */
   async register(locationId: string, more: Partial<RegisterFrame> = {}): Promise<RegisteredFrame> {
     this.send({
       type: 'register',
@@ -297,7 +297,7 @@ export class Mac {
         this.#unread.splice(index, 1);
         return found;
       }
-      if (this.#closed) throw new SocketClosed(this.#closed, what);
+      if (this.#closed) throw new SocketClosedError(this.#closed, what);
       const left = end - performance.now();
       if (left <= 0) throw new Error(`No ${what} from the service within ${timeout} ms.`);
       await this.#nextEvent(left);

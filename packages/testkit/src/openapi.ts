@@ -40,7 +40,7 @@ export function requestProblems(call: Call): string[] {
 }
 
 /** Validates a response against the documents. A 201 is checked against the documented 200 if there is no 201. */
-export function answerProblems(route: Route, status: number, body: unknown): string[] {
+export function responseProblems(route: Route, status: number, body: unknown): string[] {
   const { file, operation } = documented(route);
   const response = operation.responses[status] ?? (status === 201 ? operation.responses['200'] : undefined);
   if (!response) return [`${route}: no documented response ${status}`];

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCrm } from '../crm.ts';
 import type { Crm } from '../crm.ts';
-import { answerProblems, requestProblems } from '../openapi.ts';
+import { responseProblems, requestProblems } from '../openapi.ts';
 import { undoList } from '../undo.ts';
 import { request } from './test-client.ts';
 
@@ -29,7 +29,7 @@ describe('a contact by id', () => {
     expect(answer.body).toMatchObject({
       contact: { id, locationId: 'LocA', phone: '+15550001111', name: 'Ada' },
     });
-    expect(answerProblems('contact', answer.status, answer.body)).toEqual([]);
+    expect(responseProblems('contact', answer.status, answer.body)).toEqual([]);
   });
 
   it('gets 400 if it is unknown and 403 if it belongs to another location', async () => {
@@ -85,7 +85,7 @@ describe('creating a contact', () => {
     const body = { locationId: 'LocA', phone: '+15550001111', source: 'test' };
     const first = await request(crm, 'POST /contacts/', { token, body });
     expect(first.status).toBe(201);
-    expect(answerProblems('createContact', first.status, first.body)).toEqual([]);
+    expect(responseProblems('createContact', first.status, first.body)).toEqual([]);
     const contactId = crm.contacts[0]?.id;
     expect(first.body).toMatchObject({ contact: { id: contactId } });
     const second = await request(crm, 'POST /contacts/', { token, body });
@@ -109,7 +109,7 @@ describe('upserting a contact', () => {
       });
     const made = await upsert({ tags: ['old'] });
     expect(made.body).toMatchObject({ new: true });
-    expect(answerProblems('upsert', made.status, made.body)).toEqual([]);
+    expect(responseProblems('upsert', made.status, made.body)).toEqual([]);
     const changed = await upsert({ firstName: 'Ada', tags: ['new'] });
     expect(changed.body).toMatchObject({ new: false, contact: { firstName: 'Ada', tags: ['new'] } });
     expect(crm.contacts).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCrm } from '../crm.ts';
 import type { Contact, Crm } from '../crm.ts';
-import { answerProblems, requestProblems } from '../openapi.ts';
+import { responseProblems, requestProblems } from '../openapi.ts';
 import { undoList } from '../undo.ts';
 import { request } from './test-client.ts';
 import type { RequestOptions } from './test-client.ts';
@@ -41,7 +41,7 @@ describe('an inbound message', () => {
     };
     const answer = await inbound(body, { headers: { 'Idempotency-Key': 'k1' } });
     expect(answer.status).toBe(201);
-    expect(answerProblems('inbound', answer.status, answer.body)).toEqual([]);
+    expect(responseProblems('inbound', answer.status, answer.body)).toEqual([]);
     expect(crm.calls.flatMap(requestProblems)).toEqual([]);
     const [stored] = crm.messages;
     expect(stored).toMatchObject({ ...body, direction: 'outbound', idempotencyKey: 'k1' });
@@ -126,7 +126,7 @@ describe('a status call', () => {
     const id = crm.newMessage('LocA');
     const first = await status(id, { status: 'pending' });
     expect(first.status).toBe(200);
-    expect(answerProblems('status', first.status, first.body)).toEqual([]);
+    expect(responseProblems('status', first.status, first.body)).toEqual([]);
     await status(id, { status: 'failed', error: { code: '1', type: 'error', message: 'no' } });
     expect(crm.calls.flatMap(requestProblems)).toEqual([]);
     expect(crm.accepted(id)).toEqual(['pending', 'failed']);
@@ -191,7 +191,7 @@ describe('an upload', () => {
       new File(['d'], 'b.m4a'),
     ]);
     expect(answer.status).toBe(200);
-    expect(answerProblems('upload', answer.status, answer.body)).toEqual([]);
+    expect(responseProblems('upload', answer.status, answer.body)).toEqual([]);
     expect(crm.uploads).toMatchObject([
       { name: 'a.png', size: 3, type: 'image/png' },
       { name: 'b.m4a', size: 1 },
@@ -203,7 +203,7 @@ describe('an upload', () => {
     expect((await upload([new File([megabytes(5)], 'a.png')])).status).toBe(200);
     const large = await upload([new File([megabytes(5), 'x'], 'a.png')]);
     expect(large.status).toBe(413);
-    expect(answerProblems('upload', large.status, large.body)).toEqual([]);
+    expect(responseProblems('upload', large.status, large.body)).toEqual([]);
     const six = Array.from({ length: 6 }, (_, i) => new File(['x'], `${i}.png`));
     expect((await upload(six)).status).toBe(400);
     expect((await upload([new File(['x'], 'voice.caf')])).status).toBe(415);

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { parseBearerToken } from '@footbridge/protocol/bearer-token';
 import { fixedRsaKey, signBody } from '../keys.ts';
 import { compact, newId } from './values.ts';
-import type { CrmSettings, Install, TokenAnswer } from './types.ts';
+import type { CrmSettings, Install, TokenResponse } from './types.ts';
 
 /** One installation of the app, in a location or in a company for several of its locations. */
 interface Grant {
@@ -32,7 +32,9 @@ export type TokenCheck =
   | { state: 'expired'; identity: TokenIdentity }
   | { state: 'unknown'; identity: TokenIdentity | undefined };
 
-export type RefreshResult = { ok: true; tokens: TokenAnswer } | { ok: false; reason: 'invalid' | 'inactive' };
+export type RefreshResult =
+  | { ok: true; tokens: TokenResponse }
+  | { ok: false; reason: 'invalid' | 'inactive' };
 
 export const ALL_SCOPES: readonly string[] = [
   'conversations.readonly',
@@ -68,7 +70,7 @@ export class Grants {
     return code;
   }
 
-  exchange(code: string): TokenAnswer | undefined {
+  exchange(code: string): TokenResponse | undefined {
     const grant = this.#codes.get(code);
     if (!grant || grant.revoked) return undefined;
     this.#codes.delete(code);
@@ -89,7 +91,7 @@ export class Grants {
   }
 
   /** Exchanges a company token for a location token. Returns undefined if the app is not installed in the location. */
-  mintLocation(company: TokenIdentity, companyId: string, locationId: string): TokenAnswer | undefined {
+  mintLocation(company: TokenIdentity, companyId: string, locationId: string): TokenResponse | undefined {
     if (company.companyId !== companyId || !company.locations.includes(locationId)) return undefined;
     const scopes = company.scopes === 'all' ? ALL_SCOPES : company.scopes;
     const grant = this.#grantFor({
@@ -164,7 +166,7 @@ export class Grants {
     return companyId;
   }
 
-  #issue(grant: Grant): TokenAnswer {
+  #issue(grant: Grant): TokenResponse {
     const expiresIn = this.#settings.expiresInSec;
     const issuedAt = this.#now();
     const claims = {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCrm } from '../crm.ts';
 import type { Crm } from '../crm.ts';
-import { answerProblems } from '../openapi.ts';
+import { responseProblems } from '../openapi.ts';
 import { undoList } from '../undo.ts';
 import { request, tokenForm } from './test-client.ts';
 
@@ -41,7 +41,7 @@ describe('exchanging a code', () => {
       userType: 'Location',
       locationId: 'LocA',
     });
-    expect(answerProblems('token', first.status, first.body)).toEqual([]);
+    expect(responseProblems('token', first.status, first.body)).toEqual([]);
     expect(String(first.body['access_token']).split('.')).toHaveLength(3);
     expect(await works(first.body['access_token'])).toBe(200);
     const second = await exchange(code);
@@ -103,7 +103,7 @@ describe('refreshing', () => {
     const paused = await refresh(refresh_token);
     expect(paused.status).toBe(400);
     expect(paused.body).toMatchObject({ message: 'Location is not active' });
-    expect(answerProblems('token', paused.status, paused.body)).toEqual([]);
+    expect(responseProblems('token', paused.status, paused.body)).toEqual([]);
     crm.setActive('LocA', true);
     expect((await refresh(refresh_token)).status).toBe(200);
   });
@@ -147,7 +147,7 @@ describe('an agency install', () => {
     const list = async (query: string) =>
       request(crm, `GET /oauth/installedLocations?companyId=Comp1&appId=${appId()}${query}`, { token });
     const all = await list('');
-    expect(answerProblems('installedLocations', all.status, all.body)).toEqual([]);
+    expect(responseProblems('installedLocations', all.status, all.body)).toEqual([]);
     expect(all.body).toMatchObject({
       count: 3,
       locations: [{ _id: 'LocA' }, { _id: 'LocB' }, { _id: 'LocC' }],
@@ -163,7 +163,7 @@ describe('an agency install', () => {
     const bought = await buy('LocA');
     expect(bought.status).toBe(201);
     expect(bought.body).toMatchObject({ userType: 'Location', locationId: 'LocA', companyId: 'Comp1' });
-    expect(answerProblems('locationToken', bought.status, bought.body)).toEqual([]);
+    expect(responseProblems('locationToken', bought.status, bought.body)).toEqual([]);
     expect(await works(bought.body['access_token'])).toBe(200);
     expect((await buy('Elsewhere')).status).toBe(400);
   });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCrm } from '../crm.ts';
 import type { Crm } from '../crm.ts';
-import { answerProblems } from '../openapi.ts';
+import { responseProblems } from '../openapi.ts';
 import { undoList } from '../undo.ts';
 import { request } from './test-client.ts';
 
@@ -26,7 +26,7 @@ describe('the version header', () => {
     const answer = await request(crm, SEARCH, { token: crm.token('LocA').access_token, version });
     expect(answer.status).toBe(status);
     expect(answer.body).toMatchObject({ message });
-    expect(answerProblems('duplicate', status, answer.body)).toEqual([]);
+    expect(responseProblems('duplicate', status, answer.body)).toEqual([]);
   });
 
   it.each(['2021-04-15', '2021-07-28', '2023-02-21', 'v3'])('%s is accepted', async (version) => {

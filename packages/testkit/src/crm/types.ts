@@ -128,7 +128,7 @@ export type Install =
   | { companyId: string; locations: readonly string[]; scopes?: readonly string[] };
 
 /** A company token has no `locationId`. */
-export interface TokenAnswer {
+export interface TokenResponse {
   access_token: string;
   token_type: 'Bearer';
   expires_in: number;
