@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import { ed25519Key, signBody } from '@footbridge/testkit/keys';
-import { tempDir, undoList } from '@footbridge/testkit/undo';
+import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -17,8 +17,8 @@ import { openCrmKeys } from '../../packages/service/src/ports/keys/keys-sql.ts';
 import { createMemoryLimits } from '../../packages/service/src/ports/limits/limits-memory.ts';
 import { openDatabase } from '../../packages/service/src/sql/open-database.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const TOKEN = 'operator-token-for-tests';
 const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
@@ -33,9 +33,9 @@ interface Ended {
 }
 
 async function start() {
-  const dir = await tempDir(undo);
+  const dir = await tempDir(cleanup);
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
-  undo.add(() => database.close());
+  cleanup.add(() => database.close());
   const app = fastify();
   app.setErrorHandler(renderError(createLogger('silent')));
   requireOperator(TOKEN, createMemoryLimits(systemClock))(app);
@@ -47,7 +47,7 @@ async function start() {
     audit: { record: async () => {} },
   })(app);
   await app.listen({ port: 0, host: '127.0.0.1' });
-  undo.add(() => app.close());
+  cleanup.add(() => app.close());
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, FOOTBRIDGE_OPERATOR_URL: url, OPERATOR_TOKEN: TOKEN };

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 
 import { activate, connectMac } from '@footbridge/testkit/mac';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -12,8 +12,8 @@ import type { RunningBridge } from '../bridge.ts';
 import { SkippingClock } from '../../packages/service/src/skipping-clock.ts';
 import type { Clock } from '../../packages/service/src/clock.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const fixture = (name: string) =>
   readFileSync(join(import.meta.dirname, '../../packages/media/src/fixtures', name));
@@ -30,7 +30,7 @@ interface House {
 
 async function house(env: Record<string, string> = {}, clock?: Clock): Promise<House> {
   const bridge = await startBridge(env, clock);
-  undo.add(() => bridge.stop());
+  cleanup.add(() => bridge.stop());
   const headers = { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' };
   const made = await fetch(`${bridge.operatorUrl}/operator/licenses`, {
     method: 'POST',
@@ -40,7 +40,7 @@ async function house(env: Record<string, string> = {}, clock?: Clock): Promise<H
   const { key } = (await made.json()) as { key: string };
   const { deviceToken = '' } = await activate(bridge.url, { licenseKey: key });
   const mac = await connectMac(bridge.url, { token: deviceToken });
-  undo.add(() => mac.close());
+  cleanup.add(() => mac.close());
   await mac.register('loc1');
   return {
     bridge,
@@ -66,7 +66,7 @@ function announce(url: string, token: string, bytes: number, sent = 1): Promise<
   return new Promise((resolve) => {
     const headers = { Authorization: `Bearer ${token}`, 'Content-Length': bytes };
     const call = request(`${url}/mac/assets`, { method: 'POST', headers, agent: false });
-    undo.add(() => call.destroy());
+    cleanup.add(() => call.destroy());
     call.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
     call.on('error', () => resolve('cut'));
     call.write('x'.repeat(sent));

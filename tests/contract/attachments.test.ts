@@ -6,13 +6,13 @@ import { startCrm } from '@footbridge/testkit/crm';
 import type { Crm } from '@footbridge/testkit/crm';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const fixture = (name: string) =>
   readFileSync(join(import.meta.dirname, '../../packages/media/src/fixtures', name));
@@ -25,13 +25,13 @@ interface World {
 
 async function world(env: Record<string, string> = {}): Promise<World> {
   const crm = await startCrm();
-  undo.add(() => crm.stop());
+  cleanup.add(() => crm.stop());
   const bridge = await startBridge({
     CRM_HOSTNAME: crm.url,
     CRM_PIT_TOKENS: `loc1=${crm.pit('loc1')}`,
     ...env,
   });
-  undo.add(() => bridge.stop());
+  cleanup.add(() => bridge.stop());
   const made = await fetch(`${bridge.operatorUrl}/operator/licenses`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' },
@@ -40,7 +40,7 @@ async function world(env: Record<string, string> = {}): Promise<World> {
   const { key } = (await made.json()) as { key: string };
   const { deviceToken = '' } = await activate(bridge.url, { licenseKey: key });
   const mac = await connectMac(bridge.url, { token: deviceToken });
-  undo.add(() => mac.close());
+  cleanup.add(() => mac.close());
   await mac.register('loc1');
   return {
     crm,

@@ -4,7 +4,7 @@ import { startCrm } from '@footbridge/testkit/crm';
 import type { Crm, CrmSettings, SentWebhook, WebhookFields } from '@footbridge/testkit/crm';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
-import { tempDir, undoList } from '@footbridge/testkit/undo';
+import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 
 import { startBridge } from '../bridge.ts';
@@ -27,7 +27,7 @@ export class CrmWorld {
   /** The time of the service and of the CRM. */
   readonly clock: SkippingClock;
   readonly #env: Record<string, string>;
-  readonly #undo = undoList();
+  readonly #cleanup = createCleanup();
   #bridge: RunningBridge | undefined;
   #licenseKey: string | undefined;
 
@@ -35,7 +35,7 @@ export class CrmWorld {
     this.crm = crm;
     this.clock = clock;
     this.#env = env;
-    this.#undo.add(() => crm.stop());
+    this.#cleanup.add(() => crm.stop());
   }
 
   static async start(options: CrmWorldOptions = {}): Promise<CrmWorld> {
@@ -67,7 +67,7 @@ export class CrmWorld {
   }
 
   async #open(): Promise<void> {
-    const DATA_DIR = this.#env['DATA_DIR'] ?? (await tempDir(this.#undo));
+    const DATA_DIR = this.#env['DATA_DIR'] ?? (await tempDir(this.#cleanup));
     Object.assign(this.#env, { DATA_DIR });
     this.#bridge = await startBridge(this.#env, this.clock);
     this.crm.bridgeUrl = this.#bridge.url;
@@ -87,7 +87,7 @@ export class CrmWorld {
 
   async stop(): Promise<void> {
     await this.#close();
-    await this.#undo.run();
+    await this.#cleanup.run();
   }
 
   /** A service that stops sends its Macs away one by one, over seconds. */
@@ -126,7 +126,7 @@ export class CrmWorld {
       deviceId,
     });
     const mac = await connectMac(this.bridge.url, { token: deviceToken, seq });
-    this.#undo.add(() => mac.terminate());
+    this.#cleanup.add(() => mac.terminate());
     await mac.register(locationId);
     return mac;
   }

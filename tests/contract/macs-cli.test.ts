@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 
 import { activate, joinMac } from '@footbridge/testkit/mac';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, expect, it } from 'vitest';
 
 import { startMacHouse } from './mac-house.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const MAIN = new URL('../../packages/cli/src/main.ts', import.meta.url).pathname;
 
@@ -19,7 +19,7 @@ interface Ended {
 
 async function open() {
   const house = await startMacHouse();
-  undo.add(() => house.stop());
+  cleanup.add(() => house.stop());
   const env = {
     ...process.env,
     OPERATOR_TOKEN: 'none needed here',
@@ -73,7 +73,7 @@ it('M8 `footbridge device` lists, revokes and restores', async () => {
   const { house, footbridge } = await open();
   const { key } = await house.createLicense();
   const mac = await joinMac(house.url, { licenseKey: key, locationId: 'loc1', deviceId: 'mac-0001' });
-  undo.add(() => mac.terminate());
+  cleanup.add(() => mac.terminate());
   expect((await footbridge('device', 'list')).rows).toMatchObject([
     { deviceId: 'mac-0001', connected: true, locations: ['loc1'], status: 'active' },
   ]);
@@ -94,7 +94,7 @@ it('M8 `footbridge location` lists, assigns, disconnects and releases', async ()
     rows: [{ locationId: 'loc/1', licenseId: id, state: 'bound' }],
   });
   const mac = await joinMac(house.url, { licenseKey: key, locationId: 'loc/1' });
-  undo.add(() => mac.terminate());
+  cleanup.add(() => mac.terminate());
   expect((await footbridge('location', 'list')).rows).toMatchObject([{ connected: { name: 'Test Mac' } }]);
   expect(await footbridge('location', 'disconnect', 'loc/1')).toMatchObject({
     rows: [{ wasConnected: true }],

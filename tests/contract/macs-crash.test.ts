@@ -1,14 +1,14 @@
 import { activate } from '@footbridge/testkit/mac';
 import { startService } from '@footbridge/testkit/service';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, expect, it } from 'vitest';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 it('M7 a crash between counting the seats and taking one leaves it free', async () => {
   const service = await startService({ env: { FAILPOINTS: 'seat.afterCount:kill' } });
-  undo.add(() => service.stop());
+  cleanup.add(() => service.stop());
   const { key } = await service.license(1);
   await expect(activate(service.url, { licenseKey: key, deviceId: 'first-mac' })).rejects.toThrow();
   await service.restart({ FAILPOINTS: '' });

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { newRequestId } from '@footbridge/protocol/ids';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -12,12 +12,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { startMacHouse } from './mac-house.ts';
 import type { HouseOptions } from './mac-house.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 async function start(options?: HouseOptions) {
   const house = await startMacHouse(options);
-  undo.add(() => house.stop());
+  cleanup.add(() => house.stop());
   const license = await house.createLicense();
   const token = async () => {
     const { deviceToken } = await activate(house.url, { licenseKey: license.key });
@@ -25,7 +25,7 @@ async function start(options?: HouseOptions) {
   };
   const connect = async (more: { answerPings?: boolean } = {}) => {
     const mac = await connectMac(house.url, { token: await token(), ...more });
-    undo.add(() => mac.terminate());
+    cleanup.add(() => mac.terminate());
     return mac;
   };
   const join = async (locationId: string, more?: { answerPings?: boolean }) => {
@@ -400,7 +400,7 @@ async function rawSocket(url: string, token: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connectTcp(Number(port), hostname);
   socket.on('error', () => {});
-  undo.add(() => socket.destroy());
+  cleanup.add(() => socket.destroy());
   socket.write(
     `GET /mac/socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
       `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: footbridge.v1\r\nAuthorization: Bearer ${token}\r\n\r\n`,

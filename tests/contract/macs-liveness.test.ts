@@ -1,7 +1,7 @@
 import { collectGarbage } from '@footbridge/testkit/collect-garbage';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -9,17 +9,17 @@ import { FakeClock } from '../../packages/service/src/fake-clock.ts';
 import { startMacHouse } from './mac-house.ts';
 import type { HouseOptions, MacHouse } from './mac-house.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 async function start(options?: HouseOptions) {
   const house = await startMacHouse(options);
-  undo.add(() => house.stop());
+  cleanup.add(() => house.stop());
   const license = await house.createLicense();
   const connect = async (more: { answerPings?: boolean } = {}) => {
     const { deviceToken = '' } = await activate(house.url, { licenseKey: license.key });
     const mac = await connectMac(house.url, { token: deviceToken, ...more });
-    undo.add(() => mac.terminate());
+    cleanup.add(() => mac.terminate());
     return mac;
   };
   const join = async (locationId: string, more?: { answerPings?: boolean }) => {

@@ -1,20 +1,20 @@
 import { activate, joinMac } from '@footbridge/testkit/mac';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startMacHouse } from './mac-house.ts';
 import type { HouseOptions } from './mac-house.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 async function open(options?: HouseOptions) {
   const house = await startMacHouse(options);
-  undo.add(() => house.stop());
+  cleanup.add(() => house.stop());
   const join = async (licenseKey: string, locationId: string, deviceId?: string) => {
     const mac = await joinMac(house.url, { licenseKey, locationId, ...(deviceId && { deviceId }) });
-    undo.add(() => mac.terminate());
+    cleanup.add(() => mac.terminate());
     return mac;
   };
   return { house, join };

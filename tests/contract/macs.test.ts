@@ -2,7 +2,7 @@ import { connect as connectTcp } from 'node:net';
 
 import { activate, connectMac, UpgradeError } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -10,12 +10,12 @@ import { SkippingClock } from '../../packages/service/src/skipping-clock.ts';
 import { location, startMacHouse } from './mac-house.ts';
 import type { HouseOptions, MacHouse } from './mac-house.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 async function open(options?: HouseOptions): Promise<MacHouse> {
   const house = await startMacHouse(options);
-  undo.add(() => house.stop());
+  cleanup.add(() => house.stop());
   return house;
 }
 
@@ -29,7 +29,7 @@ async function tokenOf(house: MacHouse, licenseKey: string, deviceId?: string): 
 
 async function connect(house: MacHouse, token: string): Promise<Mac> {
   const mac = await connectMac(house.url, { token });
-  undo.add(() => mac.terminate());
+  cleanup.add(() => mac.terminate());
   return mac;
 }
 
@@ -544,7 +544,7 @@ async function upgrade(url: string, headers: Record<string, string>): Promise<st
     `GET /mac/socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
       `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${lines.join('')}\r\n`,
   );
-  undo.add(() => socket.destroy());
+  cleanup.add(() => socket.destroy());
   let answer = '';
   for await (const chunk of socket) {
     answer += String(chunk);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { startCrm } from '@footbridge/testkit/crm';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -14,9 +14,9 @@ import type { CrmWorldOptions } from './crm-world.ts';
 import { dumpFiles } from './dump-files.ts';
 
 let world: CrmWorld | undefined;
-const undo = undoList();
+const cleanup = createCleanup();
 afterEach(async () => {
-  await undo.run();
+  await cleanup.run();
   await world?.stop();
 });
 
@@ -329,20 +329,20 @@ describe('tokens', () => {
 describe.skipIf(!(await hasPostgres()))('over two processes', () => {
   it('O7 fifty callers at expiry make one refresh', async () => {
     const server = await startPostgres();
-    undo.add(() => server.stop());
+    cleanup.add(() => server.stop());
     const clock = new SkippingClock();
     const crm = await startCrm({
       settings: { rateLimit: null, expiresInSec: 600 },
       now: () => clock.now(),
     });
-    undo.add(() => crm.stop());
+    cleanup.add(() => crm.stop());
     const env = {
       ...crmEnv(crm),
       CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
       DATABASE_URL: await server.createDatabase(),
     };
     const bridges = [await startBridge(env, clock), await startBridge(env, clock)];
-    for (const bridge of bridges) undo.add(() => bridge.stop());
+    for (const bridge of bridges) cleanup.add(() => bridge.stop());
     const code = crm.install({ locationId: LOCATION });
     expect((await fetch(`${bridges[0]?.url ?? ''}${PATH}?code=${code}`)).status).toBe(200);
     await clock.skip(301_000);

@@ -1,10 +1,10 @@
 import { startForwardProxy } from '@footbridge/testkit/forward-proxy';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { CrmWorld, LOCATION, PHONE } from './crm-world.ts';
 
-const cleanup = undoList();
+const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 const AUTHORIZATION = `Basic ${Buffer.from('operator:canary-word').toString('base64')}`;

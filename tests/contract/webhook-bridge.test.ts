@@ -6,22 +6,22 @@ import { startCrm } from '@footbridge/testkit/crm';
 import { ed25519Key, fixedRsaKey, signBody, signedRequest } from '@footbridge/testkit/keys';
 import type { SigningKey } from '@footbridge/testkit/keys';
 import { activate, connectMac } from '@footbridge/testkit/mac';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 import { GOOD, LOCATION } from './webhook-world.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const key = ed25519Key('bridge');
 
 /** The whole service, as `npm start` composes it. */
 async function start(env: Record<string, string> = {}) {
   const bridge = await startBridge({ CRM_PUBLIC_KEY: key.publicKey, ...env });
-  undo.add(() => bridge.stop());
+  cleanup.add(() => bridge.stop());
   const operator = async (method: string, path: string, body?: object) => {
     const answer = await fetch(bridge.operatorUrl + path, {
       method,
@@ -40,7 +40,7 @@ async function start(env: Record<string, string> = {}) {
     const license = await operator('POST', '/operator/licenses', { label: 'test', maxSeats: 5 });
     const { deviceToken = '' } = await activate(bridge.url, { licenseKey: String(license.body['key']) });
     const mac = await connectMac(bridge.url, { token: deviceToken });
-    undo.add(() => mac.terminate());
+    cleanup.add(() => mac.terminate());
     await mac.register(locationId);
     return mac;
   };
@@ -84,7 +84,7 @@ describe('from the webhook to the Mac', () => {
 
   it('W7 a missing phone is asked of the CRM with the token of the location, and not without one', async () => {
     const crm = await startCrm();
-    undo.add(() => crm.stop());
+    cleanup.add(() => crm.stop());
     const contact = crm.addContact({ locationId: LOCATION, phone: '+14155550123' });
     const body = { ...GOOD, contactId: contact.id, phone: undefined };
 
@@ -157,7 +157,7 @@ describe('keys at run time', () => {
     expect(bridge.logs.join('')).not.toContain('no CRM key is trusted');
 
     const bare = await startBridge();
-    undo.add(() => bare.stop());
+    cleanup.add(() => bare.stop());
     expect(bare.logs.join('')).toContain('no CRM key is trusted');
     expect((await fetch(`${bare.url}/crm/webhook`, signedRequest(GOOD, key))).status).toBe(401);
   });

@@ -3,7 +3,7 @@ import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { Crm, CrmSettings } from '@footbridge/testkit/crm';
 import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
-import type { Undo } from '@footbridge/testkit/undo';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 import { startBridge } from '../bridge.ts';
 import { PatientMac } from './patient-mac.ts';
@@ -27,25 +27,25 @@ export interface CrashWorld extends Stage {
 
 /** The service as a process that dies at a failpoint, a CRM, and a Mac that keeps what was not acknowledged. */
 export async function startCrashWorld(
-  undo: Undo,
+  cleanup: Cleanup,
   settings: Partial<CrmSettings>,
   failpoints: string,
 ): Promise<CrashWorld> {
-  const { crm, env } = await openCrm(undo, settings);
+  const { crm, env } = await openCrm(cleanup, settings);
   const service = await startService({ env, readyWithin: 60_000 });
-  undo.add(() => service.stop());
+  cleanup.add(() => service.stop());
   await authorise(crm, service.url);
   const { key } = await service.license();
   if (failpoints !== '') await service.restart({ FAILPOINTS: failpoints });
   const operator = async (path: string) => (await service.operator('GET', path)).body;
-  return { service, ...(await setStage(undo, crm, service.url, key, operator)) };
+  return { service, ...(await setStage(cleanup, crm, service.url, key, operator)) };
 }
 
 /** The same with the service inside of the test, which stands still at a failpoint. */
-export async function startPausingWorld(undo: Undo, failpoints: string): Promise<Stage> {
-  const { crm, env } = await openCrm(undo, {});
+export async function startPausingWorld(cleanup: Cleanup, failpoints: string): Promise<Stage> {
+  const { crm, env } = await openCrm(cleanup, {});
   const bridge = await startBridge({ ...env, FAILPOINTS: failpoints });
-  undo.add(() => bridge.stop());
+  cleanup.add(() => bridge.stop());
   await authorise(crm, bridge.url);
   const ask = async (path: string, init: RequestInit = {}) => {
     const headers = { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' };
@@ -54,12 +54,12 @@ export async function startPausingWorld(undo: Undo, failpoints: string): Promise
   };
   const body = JSON.stringify({ label: 'test', maxSeats: 5 });
   const { key } = await ask('/operator/licenses', { method: 'POST', body });
-  return setStage(undo, crm, bridge.url, String(key), ask);
+  return setStage(cleanup, crm, bridge.url, String(key), ask);
 }
 
-async function openCrm(undo: Undo, settings: Partial<CrmSettings>) {
+async function openCrm(cleanup: Cleanup, settings: Partial<CrmSettings>) {
   const crm = await startCrm({ settings: { rateLimit: null, ...settings } });
-  undo.add(() => crm.stop());
+  cleanup.add(() => crm.stop());
   crm.addContact({ locationId: LOCATION, phone: PHONE });
   const env = {
     ...crmEnv(crm),
@@ -75,7 +75,7 @@ export async function authorise(crm: Crm, url: string): Promise<void> {
 }
 
 async function setStage(
-  undo: Undo,
+  cleanup: Cleanup,
   crm: Crm,
   url: string,
   licenseKey: string,
@@ -83,7 +83,7 @@ async function setStage(
 ): Promise<Stage> {
   crm.bridgeUrl = url;
   const mac = await PatientMac.start(url, licenseKey, LOCATION);
-  undo.add(() => mac.stop());
+  cleanup.add(() => mac.stop());
   const texts = () => crm.messages.map(({ message }) => message);
   const doubled = () => texts().length - new Set(texts()).size;
   const byChat = () => {

@@ -1,4 +1,4 @@
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
@@ -8,9 +8,9 @@ const POINTS = ['afterClaim', 'beforePost', 'afterCrmAccept', 'afterMark', 'befo
 const PAUSE_MS = 15_000;
 
 function cleared() {
-  const undo = undoList();
-  onTestFinished(() => undo.run());
-  return undo;
+  const cleanup = createCleanup();
+  onTestFinished(() => cleanup.run());
+  return cleanup;
 }
 
 describe('kill -9', () => {

@@ -1,7 +1,7 @@
 // Messages both ways while nodes, Redis, PostgreSQL and sockets break: node scripts/run.mjs tests/nodes/campaign.ts --messages 5000 --faults 150 [--seed 1] [--nodes 2] [--locations 8]
 import { parseArgs } from 'node:util';
 
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 
 import { createMonkey } from './faults.ts';
 import { openHouse } from './house.ts';
@@ -27,10 +27,10 @@ const MONKEYS = 2;
 
 export async function campaign(options: CampaignOptions): Promise<CampaignScore> {
   const { messages, faults, seed, nodes = 2, locations = 8 } = options;
-  const undo = undoList();
+  const cleanup = createCleanup();
   try {
     const env = { RATE_LIMIT_CRM_WEBHOOK: '1000000', RATE_LIMIT_MAC_SOCKET: '1000000' };
-    const house = await openHouse(undo, { nodes, env });
+    const house = await openHouse(cleanup, { nodes, env });
     house.crm.settings.honourIdempotencyKey = true;
     const struck: Record<string, number> = {};
     const history: string[] = [];
@@ -45,7 +45,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignScore>
     }));
     return { ...score, struck, history };
   } finally {
-    await undo.run();
+    await cleanup.run();
   }
 }
 

@@ -12,7 +12,7 @@ import { hasPostgres } from '@footbridge/testkit/servers/postgres';
 import { hasRedis } from '@footbridge/testkit/servers/redis';
 import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -44,7 +44,7 @@ const healed = (service: Service) =>
   until(async () => (await health(service)) === 200, { within: 60_000, every: 200, what: 'health' });
 
 describe('Redis away, one process: it has no use for Redis', () => {
-  const closing = undoList();
+  const closing = createCleanup();
   let [crm, service, mac]: [Crm?, Service?, Mac?] = [];
   const locationId = 'locAlone1';
   beforeAll(async () => {
@@ -106,7 +106,7 @@ describe('Redis away, one process: it has no use for Redis', () => {
 });
 
 describe.skipIf(!canRun)('two nodes', () => {
-  const closing = undoList();
+  const closing = createCleanup();
   let house: House;
   beforeAll(async () => {
     house = await openHouse(closing, { nodes: 2, env: { MAC_HEARTBEAT_SEC: '2' } });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 
 import { openHouse } from './house.ts';
 import type { House } from './house.ts';
@@ -20,16 +20,16 @@ const AT_ONCE = 20;
 
 /** For each Mac and each kill -9 of its node: the milliseconds until a webhook at another node is answered 200, the Mac reconnecting as it does. */
 export async function failover(options: FailoverOptions): Promise<number[]> {
-  const undo = undoList();
+  const cleanup = createCleanup();
   try {
     const env = {
       RATE_LIMIT_MAC_SOCKET: '1000000',
       RATE_LIMIT_ENROLMENT: '1000000',
       RATE_LIMIT_CRM_WEBHOOK: '1000000',
     };
-    return await measure(await openHouse(undo, { nodes: 3, env, faultProxies: false }), options);
+    return await measure(await openHouse(cleanup, { nodes: 3, env, faultProxies: false }), options);
   } finally {
-    await undo.run();
+    await cleanup.run();
   }
 }
 

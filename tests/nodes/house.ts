@@ -14,7 +14,7 @@ import { startRedis } from '@footbridge/testkit/servers/redis';
 import type { Redis } from '@footbridge/testkit/servers/redis';
 import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
-import type { Undo } from '@footbridge/testkit/undo';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 /** One process of the service, with a faulty line of its own to each server. */
 export interface Node {
@@ -63,13 +63,13 @@ const START_TRIES = 20;
 const START_AGAIN_MS = 500;
 
 export async function openHouse(
-  undo: Undo,
+  cleanup: Cleanup,
   { nodes: count, env = {}, skewSec = [], faultProxies = true }: HouseOptions,
 ): Promise<House> {
   const [crm, redis, postgres] = await Promise.all([startCrm(), startRedis(), startPostgres()]);
-  undo.add(() => crm.stop());
-  undo.add(() => redis.stop());
-  undo.add(() => postgres.stop());
+  cleanup.add(() => crm.stop());
+  cleanup.add(() => redis.stop());
+  cleanup.add(() => postgres.stop());
   crm.settings.rateLimit = null;
   const database = await postgres.createDatabase();
   const shared = {
@@ -86,7 +86,7 @@ export async function openHouse(
     const [toRedis, toPostgres] = await Promise.all(
       faultProxies ? [startFaultProxy({ to: redis.url }), startFaultProxy({ to: database })] : [],
     );
-    undo.add(() => Promise.all([toRedis?.stop(), toPostgres?.stop()]));
+    cleanup.add(() => Promise.all([toRedis?.stop(), toPostgres?.stop()]));
     const service = await startService({
       env: {
         ...shared,
@@ -96,7 +96,7 @@ export async function openHouse(
       },
       readyWithin: 60_000,
     });
-    undo.add(() => service.stop());
+    cleanup.add(() => service.stop());
     return {
       service,
       get redis() {

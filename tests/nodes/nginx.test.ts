@@ -4,7 +4,7 @@ import { hasNginx } from '@footbridge/testkit/servers/nginx';
 import type { Nginx } from '@footbridge/testkit/servers/nginx';
 import { hasPostgres } from '@footbridge/testkit/servers/postgres';
 import { hasRedis } from '@footbridge/testkit/servers/redis';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -15,7 +15,7 @@ import { ANSWERED, ROLLING_ENV, documentedNginx, restartAll, underLoad } from '.
 const canRun = (await hasNginx()) && (await hasRedis()) && (await hasPostgres());
 
 describe.skipIf(!canRun)("three nodes behind nginx, by the manual's config", { timeout: 300_000 }, () => {
-  const closing = undoList();
+  const closing = createCleanup();
   let house: House;
   let nginx: Nginx;
   beforeAll(async () => {

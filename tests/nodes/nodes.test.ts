@@ -5,7 +5,7 @@ import { ed25519Key, signedRequest } from '@footbridge/testkit/keys';
 import { joinMac } from '@footbridge/testkit/mac';
 import { hasPostgres } from '@footbridge/testkit/servers/postgres';
 import { hasRedis } from '@footbridge/testkit/servers/redis';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -16,14 +16,14 @@ import type { House } from './house.ts';
 const canRun = (await hasRedis()) && (await hasPostgres());
 
 describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
-  const closing = undoList();
-  const undo = undoList();
+  const closing = createCleanup();
+  const cleanup = createCleanup();
   let house: House;
   beforeAll(async () => {
     // Nothing between nodes may depend on their clocks.
     house = await openHouse(closing, { nodes: 4, faultProxies: false, skewSec: [0, 90, -90, 0] });
   }, 300_000);
-  afterEach(() => undo.run());
+  afterEach(() => cleanup.run());
   afterAll(async () => {
     const bugs = await house.bugs();
     await closing.run();
@@ -32,7 +32,7 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
 
   async function mac(index: number, locationId: string, deviceId?: string) {
     const joined = await house.mac(index, locationId, deviceId);
-    undo.add(() => joined.terminate());
+    cleanup.add(() => joined.terminate());
     return joined;
   }
 
@@ -74,7 +74,7 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     const license = await house.node(0).service.license(5);
     const location = await house.location();
     const there = await joinMac(house.node(1).service.url, { licenseKey: license.key, locationId: location });
-    undo.add(() => there.terminate());
+    cleanup.add(() => there.terminate());
     const path = `/operator/licenses/${license.id}`;
     expect((await house.node(0).service.operator('PATCH', path, { status: 'suspended' })).status).toBe(200);
     expect(await there.closed).toMatchObject({ code: CLOSE.suspended });
@@ -106,7 +106,7 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     const location = await house.location();
     const there = await mac(2, location);
     const agent = new Agent({ connections: 32 });
-    undo.add(() => agent.destroy());
+    cleanup.add(() => agent.destroy());
     const body = { locationId: location, contactId: 'c1', phone: '+15555550100', message: 'Hi' };
     const { headers, body: bytes } = signedRequest(body, house.crm.key);
     const statuses = await Promise.all(

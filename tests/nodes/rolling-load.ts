@@ -7,8 +7,8 @@ import { parseArgs } from 'node:util';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import { startNginx } from '@footbridge/testkit/servers/nginx';
 import type { Nginx } from '@footbridge/testkit/servers/nginx';
-import { undoList } from '@footbridge/testkit/undo';
-import type { Undo } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 
 import { openHouse } from './house.ts';
@@ -20,7 +20,7 @@ const RECONNECT_MS = 20;
 export const ANSWERED = ['200', '404', '503'];
 
 /** nginx with the block of docs/operate.md; only the addresses differ. */
-export async function documentedNginx(house: House, undo: Undo): Promise<Nginx> {
+export async function documentedNginx(house: House, cleanup: Cleanup): Promise<Nginx> {
   const manual = await readFile(new URL('../../docs/operate.md', import.meta.url), 'utf8');
   const [, block = ''] = /```nginx\n([\s\S]*?)```/.exec(manual) ?? [];
   if (!block.includes('listen 8080;') || !NODES.every((node) => block.includes(`server ${node}`)))
@@ -30,7 +30,7 @@ export async function documentedNginx(house: House, undo: Undo): Promise<Nginx> 
     block,
   );
   const nginx = await startNginx((address) => site.replace('listen 8080;', `listen ${address};`));
-  undo.add(() => nginx.stop());
+  cleanup.add(() => nginx.stop());
   return nginx;
 }
 
@@ -128,9 +128,9 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: { runs: { type: 'string', default: '20' }, rate: { type: 'string', default: '200' } },
   });
-  const undo = undoList();
-  const house = await openHouse(undo, { nodes: 3, faultProxies: false, env: ROLLING_ENV });
-  const nginx = await documentedNginx(house, undo);
+  const cleanup = createCleanup();
+  const house = await openHouse(cleanup, { nodes: 3, faultProxies: false, env: ROLLING_ENV });
+  const nginx = await documentedNginx(house, cleanup);
   let failed = 0;
   for (let run = 1; run <= Number(values.runs); run++) {
     const { results, frames } = await underLoad(house, nginx, Number(values.rate), () => restartAll(house));
@@ -140,7 +140,7 @@ if (import.meta.main) {
   }
   for (const line of nginx.errors.filter((one) => !one.includes('Connection refused')))
     process.stdout.write(`${line}\n`);
-  await undo.run();
+  await cleanup.run();
   process.stdout.write(`${failed} of ${values.runs} runs with a failed request\n`);
   process.exit(failed === 0 ? 0 : 1);
 }

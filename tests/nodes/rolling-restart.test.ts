@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { hasPostgres } from '@footbridge/testkit/servers/postgres';
 import { hasRedis } from '@footbridge/testkit/servers/redis';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -14,7 +14,7 @@ import { traffic } from './traffic.ts';
 const canRun = (await hasRedis()) && (await hasPostgres());
 
 describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
-  const closing = undoList();
+  const closing = createCleanup();
   let house: House;
   beforeAll(async () => {
     house = await openHouse(closing, {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import { hasPostgres } from '@footbridge/testkit/servers/postgres';
 import { hasRedis } from '@footbridge/testkit/servers/redis';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
@@ -13,14 +13,14 @@ import type { House } from './house.ts';
 const canRun = (await hasRedis()) && (await hasPostgres());
 
 describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 }, () => {
-  const closing = undoList();
-  const undo = undoList();
+  const closing = createCleanup();
+  const cleanup = createCleanup();
   let house: House;
   beforeAll(async () => {
     house = await openHouse(closing, { nodes: 2 });
   }, 300_000);
   afterEach(async () => {
-    await undo.run();
+    await cleanup.run();
     // The next test begins with both nodes connected to Redis again.
     for (const { service } of house.nodes)
       await until(async () => (await fetch(`${service.operatorUrl}/readyz`)).ok, {
@@ -37,7 +37,7 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
 
   async function mac(index: number, locationId: string, deviceId?: string) {
     const joined = await house.mac(index, locationId, deviceId);
-    undo.add(() => joined.terminate());
+    cleanup.add(() => joined.terminate());
     return joined;
   }
   const health = async (index: number) => (await fetch(`${house.node(index).service.url}/health`)).status;
@@ -71,7 +71,7 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
     const device = `mac-${randomUUID()}`;
     const cutOff = await mac(1, location, device);
     const gap = house.node(1).redis.add({ type: 'timeout' });
-    undo.add(() => gap.remove());
+    cleanup.add(() => gap.remove());
     // The node writes to no Mac, not even to its own: another Mac may own the location by now.
     expect((await house.webhook(1, location)).status).toBe(503);
     cutOff.received({ sender: '+15555550100', text: 'held', guid: randomUUID().toUpperCase() });
@@ -91,7 +91,7 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
     const location = await house.location();
     const old = await mac(1, location);
     const gap = house.node(1).redis.add({ type: 'timeout' });
-    undo.add(() => gap.remove());
+    cleanup.add(() => gap.remove());
     const young = await mac(0, location);
     const answers = await Promise.all([1, 1, 0, 0].map((index) => house.webhook(index, location)));
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 200, 200]);
@@ -108,7 +108,7 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
     await old.ack(seq, 60_000);
     // Nothing that Redis says reaches the node of the first Mac: neither the notice nor an answer.
     const deaf = house.node(1).redis.add({ type: 'timeout', direction: 'down' });
-    undo.add(() => deaf.remove());
+    cleanup.add(() => deaf.remove());
     const young = await mac(0, location);
     const next = young.received({ sender: '+15555550100', text: 'new 1', guid: randomUUID().toUpperCase() });
     await young.ack(next, 60_000);

@@ -1,11 +1,11 @@
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { always, serveFiles } from './file-server.ts';
 import { ANNA, BERT, person, PNG, runAgent, withFooter } from './running-agent.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const file = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
 const sticker = { bytes: file.base64, name: 'dot' };
@@ -17,8 +17,8 @@ describe.each([
   ['26.1', { emojiOut: true, stickers: true, emojiIn: true }],
 ] as const)('every capability on macOS %s', (macos, can) => {
   it(`M5 works from the CRM to people on macOS ${macos}`, async () => {
-    const { service, play, messages } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
-    const sounds = await serveFiles(undo, always(Buffer.from('sound'), 'audio/mp4'));
+    const { service, play, messages } = await runAgent(cleanup, { env: { FOOTBRIDGE_MACOS: macos } });
+    const sounds = await serveFiles(cleanup, always(Buffer.from('sound'), 'audio/mp4'));
     const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello' });
     const react = (reaction: object): string =>
       withFooter('', {
@@ -63,7 +63,7 @@ describe.each([
   });
 
   it(`M5 works from people to the CRM on macOS ${macos}`, async () => {
-    const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
+    const { service, play } = await runAgent(cleanup, { env: { FOOTBRIDGE_MACOS: macos } });
     const { guid: targetGuid } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     const received = async (verb: string, body: object, handle = ANNA): Promise<unknown> => {
@@ -105,8 +105,8 @@ describe.each([
 
 describe('hostile URLs', () => {
   it('T13 are not fetched from this machine or its network, and their messages are not sent', async () => {
-    const canary = await serveFiles(undo, always(PNG, 'image/png'));
-    const { service, messages } = await runAgent(undo, { env: { FOOTBRIDGE_ALLOW_LOOPBACK: 'false' } });
+    const canary = await serveFiles(cleanup, always(PNG, 'image/png'));
+    const { service, messages } = await runAgent(cleanup, { env: { FOOTBRIDGE_ALLOW_LOOPBACK: 'false' } });
     const urls = [
       `http://127.0.0.1:${canary.port}/a`,
       `https://127.0.0.1:${canary.port}/a`,

@@ -1,14 +1,14 @@
 import { CODES } from '@footbridge/protocol/codes';
 import type { MessageStatusFrame, SendFrame } from '@footbridge/protocol/frames';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { serveFiles } from './file-server.ts';
 import { ANNA, BERT, person, PNG, runAgent, withFooter } from './running-agent.ts';
 import type { RunningAgent } from './running-agent.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const sticker = { bytes: PNG.toString('base64') };
 
@@ -114,7 +114,7 @@ const CONDITIONS: Readonly<
     when: 'the url cannot be downloaded',
     make: async ({ react }) => {
       // An http server at an https URL: the TLS handshake fails.
-      const server = await serveFiles(undo, (_request, response) => response.end());
+      const server = await serveFiles(cleanup, (_request, response) => response.end());
       const url = `${server.url.replace('http:', 'https:')}/s.png`;
       return await react({ kind: 'sticker', action: 'add', sticker: { url } });
     },
@@ -157,7 +157,7 @@ describe('the codes of the contract', () => {
   });
 
   it.each(Object.entries(CONDITIONS))('M3 %s is reported', async (code, { when, make }) => {
-    const running = await runAgent(undo, { env: { FOOTBRIDGE_QUEUE_LIMIT: '3' } });
+    const running = await runAgent(cleanup, { env: { FOOTBRIDGE_QUEUE_LIMIT: '3' } });
     const { guid, chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });
     const send = async (frame: Partial<SendFrame>): Promise<MessageStatusFrame> =>
       await running.service.statusOf(running.service.send(frame).requestId);
@@ -171,7 +171,7 @@ describe('the codes of the contract', () => {
   });
 
   it.each(['animation', 'sticker'] as const)('M3 a %s needs both permissions', async (kind) => {
-    const running = await runAgent(undo);
+    const running = await runAgent(cleanup);
     const { chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });
     const footer =
       kind === 'animation' ? { animation: { effect: 'slam', kind: 'bubble' } } : { chat_id: chatId, sticker };
@@ -192,9 +192,9 @@ describe('the codes of the contract', () => {
   it.each(['text', 'attachment', 'animation', 'voice', 'reaction', 'sticker'] as const)(
     'M3 a fault of the simulator makes a %s fail with its code',
     async (job) => {
-      const running = await runAgent(undo);
+      const running = await runAgent(cleanup);
       const { guid, chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });
-      const server = await serveFiles(undo, (_request, response) => {
+      const server = await serveFiles(cleanup, (_request, response) => {
         response.writeHead(200, { 'content-type': 'audio/mp4' }).end('sound');
       });
       const attachments = [`${server.url}/a.m4a`];

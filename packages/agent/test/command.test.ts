@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { Agent } from '@footbridge/testkit/agent';
-import { tempDir, undoList } from '@footbridge/testkit/undo';
+import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { ScriptedService } from './scripted-service.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 /** Longer than any test: the job waits until the delay is changed. */
 const HELD_MS = 3_600_000;
@@ -30,13 +30,13 @@ function command(...args: string[]): Promise<{ code: number; out: string; err: s
 
 async function service(): Promise<ScriptedService> {
   const started = await new ScriptedService().start();
-  undo.add(() => started.stop());
+  cleanup.add(() => started.stop());
   return started;
 }
 
 const started = async (url: string, env: Record<string, string> = {}): Promise<Agent> => {
   const agent = new Agent({ url, license: 'KEY-1', location: 'location1', env });
-  undo.add(() => agent.stop().catch(() => {}));
+  cleanup.add(() => agent.stop().catch(() => {}));
   await agent.start();
   return agent;
 };
@@ -44,7 +44,7 @@ const started = async (url: string, env: Record<string, string> = {}): Promise<A
 describe('footbridge-agent', () => {
   it('M7 activate takes a seat and deactivate releases it', async () => {
     const { url, tokens, activated } = await service();
-    const dir = await tempDir(undo);
+    const dir = await tempDir(cleanup);
     const common = ['--url', url, '--data-dir', dir];
     const taken = await command(
       'activate',
@@ -64,7 +64,7 @@ describe('footbridge-agent', () => {
 
   it('M7 activate reports a failure by exit code and message', async () => {
     const scripted = await service();
-    const dir = await tempDir(undo);
+    const dir = await tempDir(cleanup);
     scripted.activations = [{ status: 409, body: { code: 'SEATS_EXHAUSTED', seats: { used: 3, max: 3 } } }];
     const full = await command('activate', '--url', scripted.url, '--data-dir', dir, '--license', 'KEY-1');
     expect(full).toMatchObject({ code: 4, err: expect.stringContaining('3 of 3') });
@@ -83,7 +83,7 @@ describe('footbridge-agent', () => {
   });
 
   it('run rejects missing settings, unknown commands and unknown options', async () => {
-    const dir = await tempDir(undo);
+    const dir = await tempDir(cleanup);
     expect(await command('run')).toMatchObject({ code: 3, err: expect.stringContaining('FOOTBRIDGE_URL') });
     const real = await command('run', '--url', 'http://127.0.0.1:1', '--location', 'L', '--data-dir', dir);
     expect(real).toMatchObject({ code: 3, err: expect.stringContaining('--simulate') });
@@ -155,7 +155,7 @@ describe('footbridge-agent', () => {
 
   it('doctor reports problems with their next steps', async () => {
     const scripted = await service();
-    const dir = await tempDir(undo);
+    const dir = await tempDir(cleanup);
     const args = ['doctor', '--url', scripted.url, '--location', 'L', '--data-dir', dir, '--simulate'];
     expect((await command(...args)).code).toBe(0);
     await command('activate', '--url', scripted.url, '--data-dir', dir, '--license', 'KEY-1');

@@ -1,15 +1,15 @@
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const file = { name: 'a.png', mime: 'image/png', base64: PNG.toString('base64') };
 
 async function control(): Promise<{ url: string } & Awaited<ReturnType<typeof runAgent>>> {
-  const running = await runAgent(undo);
+  const running = await runAgent(cleanup);
   const url = /"controlUrl":"([^"]+)"/.exec(running.logs.join('\n'))?.[1] ?? '';
   return { ...running, url };
 }

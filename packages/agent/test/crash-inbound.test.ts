@@ -1,17 +1,17 @@
 import { Agent } from '@footbridge/testkit/agent';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { crashingAgent, UNKNOWN } from './crashing-agent.ts';
 import { ANNA, PNG } from './running-agent.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 describe('kill -9 at a random moment', () => {
   it('M4 over five restarts sends nothing twice and passes on every inbound message once', async () => {
-    const { service, agent, again } = await crashingAgent(undo, 'nowhere:kill');
+    const { service, agent, again } = await crashingAgent(cleanup, 'nowhere:kill');
     const said: string[] = [];
     const sent: string[] = [];
     let current = agent;
@@ -57,7 +57,7 @@ describe('I6 kill -9 during an inbound message', () => {
   it.each(['inbound.held', 'inbound.before', 'inbound.after', 'frame.sent'])(
     'I6 at %s loses neither the message nor its order',
     async (failpoint) => {
-      const { service, agent, died, again } = await crashingAgent(undo, `${failpoint}:kill`);
+      const { service, agent, died, again } = await crashingAgent(cleanup, `${failpoint}:kill`);
       service.autoAck = false;
       const photo = { name: 'a.png', mime: 'image/png', base64: PNG.toString('base64') };
       const said = await agent.say(ANNA, { text: 'One', attachments: [photo] }).catch(() => undefined);
@@ -79,14 +79,14 @@ describe('I6 kill -9 during an inbound message', () => {
 
 describe('two agents in one data folder', () => {
   it('M2 cannot run: the second one exits with a message', async () => {
-    const { service, agent } = await crashingAgent(undo, 'nowhere:kill');
+    const { service, agent } = await crashingAgent(cleanup, 'nowhere:kill');
     const second = new Agent({
       url: service.url,
       license: 'KEY-1',
       location: 'location1',
       dataDir: agent.dataDir,
     });
-    undo.add(() => second.stop().catch(() => {}));
+    cleanup.add(() => second.stop().catch(() => {}));
     await second.start().catch(() => {});
     expect((await second.exited).code).toBe(3);
     expect(second.logs.some((line) => line.msg.includes('Another agent is running'))).toBe(true);

@@ -1,4 +1,4 @@
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -6,8 +6,8 @@ import { crashingAgent, textsOf, UNKNOWN } from './crashing-agent.ts';
 import { always, serveFiles } from './file-server.ts';
 import { PNG } from './running-agent.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 describe('M4 kill -9 during an outbound text', () => {
   // The failpoint, the status after the restart, and how often the person received the text.
@@ -25,7 +25,7 @@ describe('M4 kill -9 during an outbound text', () => {
   ] as const)(
     'M4 at %s reports %s after the restart, and a repeat does not send it again',
     async (failpoint, answer, received) => {
-      const { service, died, again } = await crashingAgent(undo, `${failpoint}:kill`);
+      const { service, died, again } = await crashingAgent(cleanup, `${failpoint}:kill`);
       service.autoAck = false;
       const frame = service.send({ message: 'Precious' });
       await died();
@@ -53,8 +53,8 @@ describe('M4 kill -9 during an outbound text', () => {
   );
 
   it('M4 between the two parts of a message sends only the second part after the restart', async () => {
-    const files = await serveFiles(undo, always(PNG, 'image/png'));
-    const { service, died, again } = await crashingAgent(undo, 'step.recorded:kill');
+    const files = await serveFiles(cleanup, always(PNG, 'image/png'));
+    const { service, died, again } = await crashingAgent(cleanup, 'step.recorded:kill');
     const { requestId } = service.send({ message: 'First half', attachments: [`${files.url}/second.png`] });
     await died();
     const agent = await again();
@@ -69,7 +69,7 @@ describe('M4 kill -9 during an outbound text', () => {
 
 describe('M4 kill -9 with a full queue', () => {
   it('M4 loses no queued job, sends nothing twice and keeps the order', async () => {
-    const { service, agent, again } = await crashingAgent(undo, 'nowhere:kill');
+    const { service, agent, again } = await crashingAgent(cleanup, 'nowhere:kill');
     await agent.change({ delayMs: 15 });
     const frames = Array.from({ length: 60 }, (_, index) => service.send({ message: `number ${index}` }));
     await until(() => service.statuses.length >= 10, { what: 'ten answers' });
@@ -90,7 +90,7 @@ describe('M4 kill -9 with a full queue', () => {
   });
 
   it('M4 and fifty repeats of one webhook send one text', async () => {
-    const { service, agent, again } = await crashingAgent(undo, 'step.sent:kill');
+    const { service, agent, again } = await crashingAgent(cleanup, 'step.sent:kill');
     const frame = { messageId: 'the-one', message: 'Once' };
     for (let index = 0; index < 10; index += 1) service.send(frame);
     await agent.exited;

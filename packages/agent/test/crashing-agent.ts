@@ -1,5 +1,5 @@
 import { Agent } from '@footbridge/testkit/agent';
-import type { Undo } from '@footbridge/testkit/undo';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { expect } from 'vitest';
 
 import { ScriptedService } from './scripted-service.ts';
@@ -14,13 +14,13 @@ export interface CrashingAgent {
 }
 
 /** Starts the agent as a process that is killed at the failpoint. */
-export async function crashingAgent(undo: Undo, failpoints: string): Promise<CrashingAgent> {
+export async function crashingAgent(cleanup: Cleanup, failpoints: string): Promise<CrashingAgent> {
   const service = await new ScriptedService().start();
-  undo.add(() => service.stop());
+  cleanup.add(() => service.stop());
   const options = { url: service.url, license: 'KEY-1', location: 'location1' };
   const env = { FOOTBRIDGE_ALLOW_LOOPBACK: 'true' };
   const agent = new Agent({ ...options, env: { ...env, FAILPOINTS: failpoints } });
-  undo.add(() => agent.stop());
+  cleanup.add(() => agent.stop());
   await agent.start();
   await service.registered();
   return {
@@ -31,7 +31,7 @@ export async function crashingAgent(undo: Undo, failpoints: string): Promise<Cra
     },
     again: async () => {
       const revived = new Agent({ ...options, env, dataDir: agent.dataDir });
-      undo.add(() => revived.stop());
+      cleanup.add(() => revived.stop());
       const before = service.registrations.length;
       await revived.start();
       await service.registered(before + 1);

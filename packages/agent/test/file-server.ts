@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { Undo } from '@footbridge/testkit/undo';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 /** A web server on loopback that records the paths of its requests. */
 export interface FileServer {
@@ -12,7 +12,7 @@ export interface FileServer {
 }
 
 export async function serveFiles(
-  undo: Undo,
+  cleanup: Cleanup,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   host = '127.0.0.1',
 ): Promise<FileServer> {
@@ -23,7 +23,7 @@ export async function serveFiles(
   });
   server.listen(0, host);
   await once(server, 'listening');
-  undo.add(async () => {
+  cleanup.add(async () => {
     server.close();
     server.closeAllConnections();
     await once(server, 'close');

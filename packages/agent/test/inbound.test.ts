@@ -3,21 +3,21 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { writeFooter } from '@footbridge/protocol/footer';
 import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { FakeClock } from './fake-clock.ts';
 import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
 
 describe('an inbound message', () => {
   it('I8 arrives with all its attachments', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { guid } = await play(person(ANNA, 'say'), {
       attachments: Array.from({ length: 25 }, () => picture),
     });
@@ -26,7 +26,7 @@ describe('an inbound message', () => {
   });
 
   it('I6 arrives once with all its fields', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const before = Date.now();
     const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello there' });
     const frame = await service.messageOf(guid);
@@ -49,13 +49,13 @@ describe('an inbound message', () => {
   });
 
   it.each(['SMS', 'RCS'] as const)('I1 arrives by %s', async (name) => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { guid } = await play(person(ANNA, 'say'), { text: 'Hi', service: name });
     expect((await service.messageOf(guid)).service).toBe(name);
   });
 
   it('I3 of a group names its sender and all recipients', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     const { guid } = await play(person(BERT, 'say'), { text: 'Hi all', chatId });
     expect(await service.messageOf(guid)).toMatchObject({
@@ -65,14 +65,14 @@ describe('an inbound message', () => {
   });
 
   it('I3 that is a reply names the message it replies to', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const first = await play(person(ANNA, 'say'), { text: 'One' });
     const { guid } = await play(person(ANNA, 'say'), { text: 'Two', replyTo: first.guid });
     expect((await service.messageOf(guid)).replyTo).toEqual({ guid: first.guid });
   });
 
   it('I3 with an effect names the effect and its kind', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { guid } = await play(person(ANNA, 'say'), { text: 'Boom', effect: 'slam' });
     const screen = await play(person(ANNA, 'say'), { text: 'Party', effect: 'confetti' });
     expect((await service.messageOf(guid)).animation).toEqual({ effect: 'slam', kind: 'bubble' });
@@ -80,7 +80,7 @@ describe('an inbound message', () => {
   });
 
   it('is not an echo of an outgoing message', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     await service.statusOf(service.send({ message: 'From the CRM' }).requestId);
     const { guid } = await play(person(ANNA, 'say'), { text: 'From Anna' });
     await service.messageOf(guid);
@@ -88,7 +88,7 @@ describe('an inbound message', () => {
   });
 
   it('is not repeated when it is edited or unsent', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const first = await play(person(ANNA, 'say'), { text: 'Helo' });
     const second = await play(person(ANNA, 'say'), { text: 'Oops' });
     await service.messageOf(second.guid);
@@ -100,7 +100,7 @@ describe('an inbound message', () => {
   });
 
   it('is not sent for a person who leaves a group', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     await play(person(BERT, 'leave'), { chatId });
     const { guid } = await play(person(ANNA, 'say'), { text: 'He left', chatId });
@@ -109,7 +109,7 @@ describe('an inbound message', () => {
   });
 
   it('I5 keeps its place within its chat', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     for (let index = 0; index < 40; index += 1) {
       await play(person(index % 2 === 0 ? ANNA : BERT, 'say'), { text: String(index) });
     }
@@ -123,7 +123,7 @@ describe('an inbound message', () => {
   });
 
   it('I6 is not repeated when a sync changes its row id', async () => {
-    const { service, play, config } = await runAgent(undo);
+    const { service, play, config } = await runAgent(cleanup);
     const { guid } = await play(person(ANNA, 'say'), { text: 'One' });
     await service.messageOf(guid);
     const store = new DatabaseSync(join(config.dataDir, 'simulated-messages', 'chat.db'));
@@ -139,7 +139,7 @@ describe('an inbound message', () => {
   });
 
   it('I6 is skipped when a sync adds it as history', async () => {
-    const { service, play, config } = await runAgent(undo);
+    const { service, play, config } = await runAgent(cleanup);
     const { guid } = await play(person(ANNA, 'say'), { text: 'One' });
     await service.messageOf(guid);
     const store = new DatabaseSync(join(config.dataDir, 'simulated-messages', 'chat.db'));
@@ -160,7 +160,7 @@ describe('an inbound message', () => {
 
   it('I6 is not missed when its row is joined to a chat later', async () => {
     const clock = new FakeClock();
-    const { service, play, config } = await runAgent(undo, { deps: { clock } });
+    const { service, play, config } = await runAgent(cleanup, { deps: { clock } });
     await service.messageOf((await play(person(ANNA, 'say'), { text: 'One' })).guid);
     const store = new DatabaseSync(join(config.dataDir, 'simulated-messages', 'chat.db'));
     const now = BigInt(clock.now() - Date.UTC(2001, 0, 1)) * 1_000_000n;
@@ -183,12 +183,12 @@ describe('an inbound message', () => {
   });
 
   it('I6 arrives after a restart', async () => {
-    const first = await runAgent(undo);
+    const first = await runAgent(cleanup);
     const { service, config } = first;
     const one = await first.play(person(ANNA, 'say'), { text: 'One' });
     await service.messageOf(one.guid);
     await first.agent.stop();
-    const second = await runAgent(undo, { service, dataDir: config.dataDir });
+    const second = await runAgent(cleanup, { service, dataDir: config.dataDir });
     const two = await second.play(person(ANNA, 'say'), { text: 'Two' });
     await service.messageOf(two.guid);
     expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Two']);
@@ -197,7 +197,7 @@ describe('an inbound message', () => {
 
 describe('an inbound attachment', () => {
   it('I8 is uploaded, and the frame has its URL', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { guid } = await play(person(ANNA, 'say'), {
       text: 'Look',
       attachments: [picture, { ...picture, name: 'Ünïcode näme.png' }],
@@ -213,7 +213,7 @@ describe('an inbound attachment', () => {
   });
 
   it('I8 of a voice message comes with its duration and MIME type', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const voice = { name: 'Audio Message.caf', mime: 'audio/x-caf', base64: 'Y2FmZg==', durationMs: 4200 };
     const { guid } = await play(person(ANNA, 'say'), { voice });
     expect(await service.messageOf(guid)).toMatchObject({
@@ -224,7 +224,7 @@ describe('an inbound attachment', () => {
   });
 
   it('I8 that is a sticker is distinguished from a picture', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { guid } = await play(person(ANNA, 'sticker'), { ...picture, name: 'poodle.png' });
     expect(await service.messageOf(guid)).toMatchObject({
       sticker: { guid: expect.any(String), mime_type: 'image/png', name: 'poodle.png' },
@@ -234,7 +234,7 @@ describe('an inbound attachment', () => {
 
   it('that is late delays its own chat only', async () => {
     const clock = new FakeClock();
-    const { service, play } = await runAgent(undo, { deps: { clock } });
+    const { service, play } = await runAgent(cleanup, { deps: { clock } });
     const late = await play(person(ANNA, 'say'), {
       text: 'Soon',
       attachments: [{ ...picture, delayMs: 2_500 }],
@@ -253,7 +253,7 @@ describe('an inbound attachment', () => {
 
   it('that never arrives is left out after a timeout', async () => {
     const clock = new FakeClock();
-    const { service, play } = await runAgent(undo, { deps: { clock } });
+    const { service, play } = await runAgent(cleanup, { deps: { clock } });
     const { guid } = await play(person(ANNA, 'say'), {
       text: 'Soon',
       attachments: [{ ...picture, delayMs: 3_600_000 }],
@@ -266,7 +266,7 @@ describe('an inbound attachment', () => {
   });
 
   it.each([413, 415])('that the service rejects with %s is left out', async (status) => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     service.assetRejections = [status];
     const { guid } = await play(person(ANNA, 'say'), { text: 'Two', attachments: [picture, picture] });
     expect(await service.messageOf(guid)).toMatchObject({
@@ -277,7 +277,7 @@ describe('an inbound attachment', () => {
   });
 
   it.each([500, 503, 429, 401])('is uploaded again after a %s', async (status) => {
-    const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_BACKOFF_CAP_SEC: '0.05' } });
+    const { service, play } = await runAgent(cleanup, { env: { FOOTBRIDGE_BACKOFF_CAP_SEC: '0.05' } });
     service.assetRejections = [status, status, status];
     const { guid } = await play(person(ANNA, 'say'), { text: 'Wait', attachments: [picture] });
     expect((await service.messageOf(guid)).attachments).toHaveLength(1);
@@ -285,7 +285,7 @@ describe('an inbound attachment', () => {
 
   it('of a message that was unsent meanwhile is not sent, and neither is the message', async () => {
     const clock = new FakeClock();
-    const { service, play } = await runAgent(undo, { deps: { clock } });
+    const { service, play } = await runAgent(cleanup, { deps: { clock } });
     const { guid } = await play(person(ANNA, 'say'), { attachments: [{ ...picture, delayMs: 2_000 }] });
     await play(person(ANNA, 'unsend'), { guid });
     const { guid: next } = await play(person(ANNA, 'say'), { text: 'Never mind' });
@@ -297,7 +297,7 @@ describe('an inbound attachment', () => {
 
 describe('an inbound reaction', () => {
   it.each(CLASSIC_TYPES)('F5 %s arrives with its target when it is added and removed', async (type) => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { guid: target } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
     for (const action of ['add', 'remove'] as const) {
       const { guid } = await play(person(ANNA, 'react'), {
@@ -320,7 +320,7 @@ describe('an inbound reaction', () => {
   });
 
   it.each(['15.6', '26.1'])('M5 with an emoji arrives as a reaction on macOS %s', async (macos) => {
-    const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
+    const { service, play } = await runAgent(cleanup, { env: { FOOTBRIDGE_MACOS: macos } });
     const { guid: targetGuid } = await service.statusOf(service.send({}).requestId);
     const { guid } = await play(person(ANNA, 'react'), {
       targetGuid,
@@ -336,7 +336,7 @@ describe('an inbound reaction', () => {
   });
 
   it.each(['12.7', '14.8'])('M5 with an emoji or a sticker arrives as text on macOS %s', async (macos) => {
-    const { service, play } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos } });
+    const { service, play } = await runAgent(cleanup, { env: { FOOTBRIDGE_MACOS: macos } });
     const { guid: targetGuid } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
     const emoji = await play(person(ANNA, 'react'), {
       targetGuid,
@@ -357,7 +357,7 @@ describe('an inbound reaction', () => {
   });
 
   it('F6 with a sticker arrives with the guid and the image of the sticker', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { guid: targetGuid } = await service.statusOf(service.send({}).requestId);
     const { guid } = await play(person(ANNA, 'react'), {
       targetGuid,
@@ -376,7 +376,7 @@ describe('an inbound reaction', () => {
   });
 
   it('F5 has a text in the language of its sender and a block that does not depend on it', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { guid: targetGuid } = await service.statusOf(service.send({ message: 'Nine?' }).requestId);
     const texts = new Map<string, string>();
     for (const locale of ['en', 'nl']) {
@@ -391,7 +391,7 @@ describe('an inbound reaction', () => {
   });
 
   it('F5 by SMS arrives as text', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { guid: targetGuid } = await service.statusOf(service.send({ channel: 'sms' }).requestId);
     const { guid } = await play(person(ANNA, 'react'), {
       targetGuid,
@@ -404,7 +404,7 @@ describe('an inbound reaction', () => {
   });
 
   it('F9 replaces the earlier one of the same person', async () => {
-    const { service, play, messages } = await runAgent(undo);
+    const { service, play, messages } = await runAgent(cleanup);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     const text = writeFooter('Nine?', { chat_id: chatId });
     const { guid: targetGuid } = await service.statusOf(service.send({ message: text }).requestId);

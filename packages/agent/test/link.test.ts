@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -9,12 +9,12 @@ import { FakeClock } from './fake-clock.ts';
 import { ANNA, person, runAgent } from './running-agent.ts';
 import { ScriptedService } from './scripted-service.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 describe('registration', () => {
   it('is the first frame and names location, agent and macOS version', async () => {
-    const { service, logs } = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: '15.6' } });
+    const { service, logs } = await runAgent(cleanup, { env: { FOOTBRIDGE_MACOS: '15.6' } });
     expect(service.registrations).toMatchObject([
       { locationId: 'location1', os: { name: 'macOS', version: '15.6' }, agent: { version: '0.1.0' } },
     ]);
@@ -23,10 +23,10 @@ describe('registration', () => {
   });
 
   it('M7 uses the license key once, keeps the device id and saves the token for its owner alone', async () => {
-    const first = await runAgent(undo);
+    const first = await runAgent(cleanup);
     const { service, config } = first;
     await first.agent.stop();
-    await runAgent(undo, { service, dataDir: config.dataDir });
+    await runAgent(cleanup, { service, dataDir: config.dataDir });
     expect(service.activated).toHaveLength(1);
     expect(service.activated[0]).toMatchObject({
       licenseKey: 'LICENSE-KEY',
@@ -40,19 +40,19 @@ describe('registration', () => {
   });
 
   it('M7 renews a rejected token once with the license key', async () => {
-    const { service, agent, config } = await runAgent(undo);
+    const { service, agent, config } = await runAgent(cleanup);
     await agent.stop();
     service.tokens.clear();
-    await runAgent(undo, { service, dataDir: config.dataDir });
+    await runAgent(cleanup, { service, dataDir: config.dataDir });
     expect(service.activated).toHaveLength(2);
     expect(service.activated[1]?.['deviceId']).toBe(service.activated[0]?.['deviceId']);
   });
 
   it('is given up when a new token is rejected too', async () => {
     const service = await new ScriptedService().start();
-    undo.add(() => service.stop());
+    cleanup.add(() => service.stop());
     service.upgradeRejections = [{ status: 401 }, { status: 401 }, { status: 401 }];
-    const { agent } = await runAgent(undo, { service, wait: false });
+    const { agent } = await runAgent(cleanup, { service, wait: false });
     expect(await agent.ended).toMatchObject({ state: 'away', code: 4503 });
     expect(service.activated).toHaveLength(2);
   });
@@ -63,22 +63,22 @@ describe('registration', () => {
     [409, 'SEATS_EXHAUSTED'],
   ])('M7 is given up when the activation fails with %s %s', async (status, code) => {
     const service = await new ScriptedService().start();
-    undo.add(() => service.stop());
+    cleanup.add(() => service.stop());
     service.activations = [{ status, body: { code, seats: { used: 2, max: 2 } } }];
-    const { agent } = await runAgent(undo, { service, wait: false });
+    const { agent } = await runAgent(cleanup, { service, wait: false });
     expect(await agent.ended).toMatchObject({ state: 'away', code });
     expect(service.activated).toHaveLength(1);
   });
 
   it('retries an activation that fails temporarily', async () => {
     const service = await new ScriptedService().start();
-    undo.add(() => service.stop());
+    cleanup.add(() => service.stop());
     service.activations = [
       { status: 503, body: {} },
       { status: 429, body: {} },
       { status: 201, body: {} },
     ];
-    await runAgent(undo, { service });
+    await runAgent(cleanup, { service });
     expect(service.activated).toHaveLength(3);
   });
 });
@@ -87,7 +87,7 @@ describe('the link', () => {
   it.each([[1001], [1006], [1011], [1012], [4008], [4013], [4029], [4000], [4499]])(
     'reconnects after close code %s',
     async (code) => {
-      const { service } = await runAgent(undo);
+      const { service } = await runAgent(cleanup);
       if (code === 1006) service.cut();
       else service.close(code, code === 4029 ? '0.05' : 'why');
       await service.registered(2);
@@ -101,7 +101,7 @@ describe('the link', () => {
     [4504, /another license/],
     [4777, /4777/],
   ])('M1 stays away after close code %s and logs the reason once', async (code, why) => {
-    const { service, agent, logs } = await runAgent(undo);
+    const { service, agent, logs } = await runAgent(cleanup);
     service.close(code, 'because');
     expect(await agent.ended).toMatchObject({ state: 'away', code });
     expect(service.registrations).toHaveLength(1);
@@ -112,7 +112,7 @@ describe('the link', () => {
 
   it('waits for the seconds in the close reason of a contended location', async () => {
     const clock = new FakeClock();
-    const { service, logs } = await runAgent(undo, { deps: { clock } });
+    const { service, logs } = await runAgent(cleanup, { deps: { clock } });
     service.close(4029, '90');
     await until(() => logs.some((line) => line.includes('"waitMs":90000')));
     await clock.advance(89_999);
@@ -123,7 +123,7 @@ describe('the link', () => {
 
   it('waits after a protocol violation', async () => {
     const clock = new FakeClock();
-    const { service, logs } = await runAgent(undo, { deps: { clock, link: { protocolWaitMs: 70_000 } } });
+    const { service, logs } = await runAgent(cleanup, { deps: { clock, link: { protocolWaitMs: 70_000 } } });
     service.close(4000, 'bad frame');
     await until(() => logs.some((line) => line.includes('"waitMs":70000')));
     await clock.advance(69_999);
@@ -134,9 +134,9 @@ describe('the link', () => {
 
   it.each([[429], [503], [500]])('reconnects after status %s at the upgrade', async (status) => {
     const service = await new ScriptedService().start();
-    undo.add(() => service.stop());
+    cleanup.add(() => service.stop());
     service.upgradeRejections = [{ status, headers: { 'Retry-After': '0' } }, { status }];
-    await runAgent(undo, { service });
+    await runAgent(cleanup, { service });
   });
 
   it.each([
@@ -144,16 +144,16 @@ describe('the link', () => {
     [426, 4500],
   ])('stays away after status %s at the upgrade', async (status, code) => {
     const service = await new ScriptedService().start();
-    undo.add(() => service.stop());
+    cleanup.add(() => service.stop());
     service.upgradeRejections = [{ status }];
-    const { agent } = await runAgent(undo, { service, wait: false });
+    const { agent } = await runAgent(cleanup, { service, wait: false });
     expect(await agent.ended).toMatchObject({ state: 'away', code });
   });
 
   it('reconnects after three missed pings', async () => {
     const clock = new FakeClock();
     const link = { heartbeatMs: 15_000, backoffBaseMs: 0 };
-    const { service } = await runAgent(undo, { deps: { clock, link } });
+    const { service } = await runAgent(cleanup, { deps: { clock, link } });
     for (let round = 0; round < 5; round += 1) {
       await service.settled();
       await clock.advance(44_999);
@@ -166,15 +166,15 @@ describe('the link', () => {
 
   it('reconnects when it is not registered in time', async () => {
     const service = await new ScriptedService().start();
-    undo.add(() => service.stop());
+    cleanup.add(() => service.stop());
     service.autoRegister = false;
-    await runAgent(undo, { service, wait: false, deps: { link: { heartbeatMs: 30 } } });
+    await runAgent(cleanup, { service, wait: false, deps: { link: { heartbeatMs: 30 } } });
     await service.registered(2);
   });
 
   it('reconnects at once after the Mac slept', async () => {
     const clock = new FakeClock();
-    const { service } = await runAgent(undo, { deps: { clock, link: { wakeCheckMs: 5_000 } } });
+    const { service } = await runAgent(cleanup, { deps: { clock, link: { wakeCheckMs: 5_000 } } });
     clock.sleepMac(3600_000);
     await clock.advance(5_000);
     await service.registered(2);
@@ -185,7 +185,7 @@ describe('the link', () => {
 
   it('does not mistake clock drift for sleep', async () => {
     const clock = new FakeClock();
-    const { service } = await runAgent(undo, { deps: { clock, link: { wakeCheckMs: 5_000 } } });
+    const { service } = await runAgent(cleanup, { deps: { clock, link: { wakeCheckMs: 5_000 } } });
     for (let check = 0; check < 8; check += 1) {
       clock.sleepMac(9_000);
       await clock.advance(5_000);
@@ -195,21 +195,21 @@ describe('the link', () => {
   });
 
   it('delivers messages that arrived while the service was down', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     const { port } = service;
     await service.stop();
     const { guid } = await play(person(ANNA, 'say'), { text: 'While you were away' });
     const back = new ScriptedService();
     for (const token of service.tokens) back.tokens.add(token);
     await back.start(port);
-    undo.add(() => back.stop());
+    cleanup.add(() => back.stop());
     expect((await back.messageOf(guid)).text).toBe('While you were away');
   });
 });
 
 describe('frames', () => {
   it('are sent again after a reconnect until they are acknowledged, oldest first', async () => {
-    const { service } = await runAgent(undo);
+    const { service } = await runAgent(cleanup);
     service.autoAck = false;
     const frames = ['a', 'b', 'c'].map((message) => service.send({ message }));
     await service.statusOf(frames[2]?.requestId ?? '');
@@ -229,10 +229,10 @@ describe('frames', () => {
 
   it('in flight never exceed the window', async () => {
     const service = await new ScriptedService().start();
-    undo.add(() => service.stop());
+    cleanup.add(() => service.stop());
     service.window = 4;
     service.autoAck = false;
-    const { logs } = await runAgent(undo, { service });
+    const { logs } = await runAgent(cleanup, { service });
     const frames = Array.from({ length: 12 }, () => service.send({}));
     await until(() => logs.filter((line) => line.includes('"msg":"job ended"')).length === frames.length);
     await service.settled();
@@ -246,7 +246,7 @@ describe('frames', () => {
   });
 
   it('that were rejected are kept and redelivered with a new seq', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     service.autoAck = false;
     const { guid } = await play(person(ANNA, 'say'), { text: 'Hello' });
     const { seq } = await service.messageOf(guid);
@@ -266,7 +266,7 @@ describe('frames', () => {
   });
 
   it('that are too large for the service are set aside, and the others are sent', async () => {
-    const { service, play, logs } = await runAgent(undo);
+    const { service, play, logs } = await runAgent(cleanup);
     service.autoAck = false;
     const big = await play(person(ANNA, 'say'), { text: 'x'.repeat(50_000) });
     await service.messageOf(big.guid);
@@ -282,7 +282,7 @@ describe('frames', () => {
   });
 
   it('carry a truncated text when it exceeds the limit', async () => {
-    const { service, play } = await runAgent(undo);
+    const { service, play } = await runAgent(cleanup);
     // Below the limit of characters, above that of bytes.
     const { guid } = await play(person(ANNA, 'say'), { text: '€'.repeat(99_000) });
     const { text } = await service.messageOf(guid);
@@ -291,7 +291,7 @@ describe('frames', () => {
   });
 
   it('from the service that are unknown or invalid are ignored', async () => {
-    const { service } = await runAgent(undo);
+    const { service } = await runAgent(cleanup);
     for (const text of [
       '{"type":"weather"}',
       'no json',

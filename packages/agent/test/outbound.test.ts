@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 
 import { writeFooter } from '@footbridge/protocol/footer';
 import type { SendFrame } from '@footbridge/protocol/frames';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { always, serveFiles } from './file-server.ts';
 import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 describe('an outbound text', () => {
   it('M3 is sent and reported as delivered with its guid', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const { requestId, messageId } = service.send({ message: 'Good morning' });
     const status = await service.statusOf(requestId);
     const [message] = await messages();
@@ -29,14 +29,14 @@ describe('an outbound text', () => {
   });
 
   it('is sent as SMS when the SMS path was called', async () => {
-    const { service, world } = await runAgent(undo);
+    const { service, world } = await runAgent(cleanup);
     await service.statusOf(service.send({ channel: 'sms' }).requestId);
     const { chats } = await world();
     expect(chats).toMatchObject([{ service: 'SMS', messages: [{ service: 'SMS', state: 'sent' }] }]);
   });
 
   it('F2 is sent without its footer', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const message = writeFooter('Only this', { service_name: 'iMessage', something: 'else' });
     await service.statusOf(service.send({ message }).requestId);
     expect((await messages()).map((sent) => sent.text)).toEqual(['Only this']);
@@ -47,7 +47,7 @@ describe('an outbound text', () => {
     ['no phone', { phone: '' }],
     ['an attachment that is not an http URL', { attachments: ['file:///etc/passwd'] }],
   ])('M3 with %s is reported as failed', async (_, fault) => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const { requestId, messageId } = service.send(fault as Partial<SendFrame>);
     expect(await service.statusOf(requestId)).toMatchObject({
       messageId,
@@ -58,7 +58,7 @@ describe('an outbound text', () => {
   });
 
   it('F4 with a malformed footer is not sent', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const broken = [
       'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1,\n-- end svc-metadata --',
       'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1}',
@@ -73,7 +73,7 @@ describe('an outbound text', () => {
   });
 
   it('F4 that consists of a footer only is not sent', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const message = writeFooter('  ', { is_group: false });
     const status = await service.statusOf(service.send({ message }).requestId);
     expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_FRAME' } });
@@ -81,7 +81,7 @@ describe('an outbound text', () => {
   });
 
   it('can be a reply, and is not sent when its target does not exist', async () => {
-    const { service, play, messages } = await runAgent(undo);
+    const { service, play, messages } = await runAgent(cleanup);
     const { guid } = await play(person(ANNA, 'say'), { text: 'Really?' });
     const reply = (target: string): string => writeFooter('Yes', { reply_to: { message_guid: target } });
     await service.statusOf(service.send({ message: reply(guid) }).requestId);
@@ -96,7 +96,7 @@ describe('an outbound text', () => {
 
 describe('the destination', () => {
   it('F3 is the group with the chat_id', async () => {
-    const { service, play, world } = await runAgent(undo);
+    const { service, play, world } = await runAgent(cleanup);
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     const message = writeFooter('All of you', { chat_id: chatId, is_group: true });
     await service.statusOf(service.send({ message }).requestId);
@@ -105,7 +105,7 @@ describe('the destination', () => {
   });
 
   it('F3 is the group with the recipients, in any order and notation, which is created once', async () => {
-    const { service, world } = await runAgent(undo);
+    const { service, world } = await runAgent(cleanup);
     const lists = [
       [ANNA, BERT],
       ['+1 (555) 010-0002', '+1 555 010 0001'],
@@ -123,7 +123,7 @@ describe('the destination', () => {
   });
 
   it('is the direct chat with the chat_id, even if the phone differs', async () => {
-    const { service, play, world } = await runAgent(undo);
+    const { service, play, world } = await runAgent(cleanup);
     const { chatId } = await play(person(BERT, 'say'), { text: 'Hello' });
     await service.statusOf(service.send({ message: writeFooter('Back', { chat_id: chatId }) }).requestId);
     expect((await world()).chats.map((chat) => chat.messages.map((message) => message.text))).toEqual([
@@ -132,7 +132,7 @@ describe('the destination', () => {
   });
 
   it('is never another person when the chat_id is unknown', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const status = await service.statusOf(
       service.send({ message: writeFooter('Hi', { chat_id: 99 }) }).requestId,
     );
@@ -143,8 +143,8 @@ describe('the destination', () => {
 
 describe('outbound attachments', () => {
   it('are sent unchanged after their text', async () => {
-    const { service, messages } = await runAgent(undo);
-    const files = await serveFiles(undo, always(PNG, 'image/png'));
+    const { service, messages } = await runAgent(cleanup);
+    const files = await serveFiles(cleanup, always(PNG, 'image/png'));
     const { requestId } = service.send({
       message: 'Look',
       attachments: [`${files.url}/one.png`, `${files.url}/two.png?size=big`],
@@ -161,15 +161,15 @@ describe('outbound attachments', () => {
   });
 
   it('are sent without a text', async () => {
-    const { service, messages } = await runAgent(undo);
-    const files = await serveFiles(undo, always(PNG, 'image/png'));
+    const { service, messages } = await runAgent(cleanup);
+    const files = await serveFiles(cleanup, always(PNG, 'image/png'));
     await service.statusOf(service.send({ message: null, attachments: [`${files.url}/a.png`] }).requestId);
     expect(await messages()).toMatchObject([{ text: '', attachments: [{ name: 'a.png' }] }]);
   });
 
   it('are all downloaded before anything is sent', async () => {
-    const { service, messages } = await runAgent(undo);
-    const files = await serveFiles(undo, (request, response) => {
+    const { service, messages } = await runAgent(cleanup);
+    const files = await serveFiles(cleanup, (request, response) => {
       response.writeHead(request.url === '/good.png' ? 200 : 404).end(PNG);
     });
     const attachments = [`${files.url}/good.png`, `${files.url}/gone.png`];
@@ -180,8 +180,8 @@ describe('outbound attachments', () => {
   });
 
   it('M4 that failed are sent by a second attempt, without the text that was sent before', async () => {
-    const { service, play, messages } = await runAgent(undo);
-    const files = await serveFiles(undo, always(PNG, 'image/png'));
+    const { service, play, messages } = await runAgent(cleanup);
+    const files = await serveFiles(cleanup, always(PNG, 'image/png'));
     await play('/world', { faults: [{ job: 'attachment', code: 'TIMEOUT', times: 1 }] });
     const frame = { messageId: 'half', message: 'Look', attachments: [`${files.url}/a.png`] };
     const first = await service.statusOf(service.send(frame).requestId);
@@ -197,8 +197,8 @@ describe('outbound attachments', () => {
 
 describe('an outbound voice message', () => {
   it('F3 is sent from the first attachment', async () => {
-    const { service, messages } = await runAgent(undo);
-    const files = await serveFiles(undo, always(Buffer.from('sound'), 'audio/mp4'));
+    const { service, messages } = await runAgent(cleanup);
+    const files = await serveFiles(cleanup, always(Buffer.from('sound'), 'audio/mp4'));
     const message = writeFooter('', { voice: { duration_ms: 2300, mime_type: 'audio/mp4' } });
     await service.statusOf(service.send({ message, attachments: [`${files.url}/hello.m4a`] }).requestId);
     expect(await messages()).toMatchObject([
@@ -207,8 +207,8 @@ describe('an outbound voice message', () => {
   });
 
   it('F7 without an audio attachment is rejected', async () => {
-    const { service, messages } = await runAgent(undo);
-    const files = await serveFiles(undo, always(PNG, 'image/png'));
+    const { service, messages } = await runAgent(cleanup);
+    const files = await serveFiles(cleanup, always(PNG, 'image/png'));
     const message = writeFooter('Hi', { voice: { duration_ms: 1 } });
     for (const attachments of [[], [`${files.url}/a.png`]]) {
       const status = await service.statusOf(service.send({ message, attachments }).requestId);
@@ -225,7 +225,7 @@ describe('an outbound effect', () => {
     ['confetti', 'screen', 'confetti'],
     ['CKHeartEffect', 'screen', 'love'],
   ] as const)('F3 %s is sent with its text', async (effect, kind, name) => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const message = writeFooter('Congratulations', { animation: { effect, kind } });
     expect(await service.statusOf(service.send({ message }).requestId)).toMatchObject({
       status: 'delivered',
@@ -234,7 +234,7 @@ describe('an outbound effect', () => {
   });
 
   it('that is not possible is rejected, and the text is not sent without it', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const cases = [
       [
         { message: writeFooter('Hi', { animation: { effect: 'earthquake', kind: 'screen' } }) },
@@ -256,7 +256,7 @@ describe('an outbound effect', () => {
 
 describe('a number that is not on iMessage', () => {
   it('M3 is reported as IMESSAGE_ERROR', async () => {
-    const { service, play, messages } = await runAgent(undo);
+    const { service, play, messages } = await runAgent(cleanup);
     await play(person(ANNA), { imessage: false });
     const status = await service.statusOf(service.send({}).requestId);
     expect(status).toMatchObject({ status: 'failed', error: { code: 'IMESSAGE_ERROR' } });
@@ -265,7 +265,7 @@ describe('a number that is not on iMessage', () => {
   });
 
   it('gets one SMS with SMS fallback', async () => {
-    const { service, play, world } = await runAgent(undo, { env: { FOOTBRIDGE_SMS_FALLBACK: 'true' } });
+    const { service, play, world } = await runAgent(cleanup, { env: { FOOTBRIDGE_SMS_FALLBACK: 'true' } });
     await play(person(ANNA), { imessage: false });
     expect(await service.statusOf(service.send({}).requestId)).toMatchObject({ status: 'delivered' });
     const states = (await world()).chats.map((chat) => [

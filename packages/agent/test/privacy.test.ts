@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { ANNA, person, PNG, runAgent, withFooter } from './running-agent.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const CANARY = 'canary7f3a';
 
 describe('private data', () => {
   it('text, phone, token, key and file name are never in the log', async () => {
-    const { service, play, logs, agent } = await runAgent(undo);
+    const { service, play, logs, agent } = await runAgent(cleanup);
     const said = await play(person(ANNA, 'say'), {
       text: `${CANARY} said`,
       attachments: [{ name: `${CANARY}.png`, mime: 'image/png', base64: PNG.toString('base64') }],
@@ -50,7 +50,7 @@ describe('private data', () => {
   });
 
   it('the text of a message is deleted from the journal when its job ends', async () => {
-    const { service, config, agent } = await runAgent(undo);
+    const { service, config, agent } = await runAgent(cleanup);
     await service.statusOf(service.send({ message: `${CANARY} text` }).requestId);
     await until(() => service.unacked.size === 0);
     await agent.stop();
@@ -60,7 +60,7 @@ describe('private data', () => {
   });
 
   it('the text is deleted from the write-ahead log while the agent runs', async () => {
-    const { service, config } = await runAgent(undo, { env: { FOOTBRIDGE_HEALTH_SEC: '0.1' } });
+    const { service, config } = await runAgent(cleanup, { env: { FOOTBRIDGE_HEALTH_SEC: '0.1' } });
     await service.statusOf(service.send({ message: `${CANARY} text` }).requestId);
     const files = () => readdirSync(config.dataDir).filter((name) => name.startsWith('journal.db'));
     const holdsText = () => files().some((name) => readFileSync(join(config.dataDir, name)).includes(CANARY));

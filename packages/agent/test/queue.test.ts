@@ -1,4 +1,4 @@
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -7,12 +7,12 @@ import { ANNA, person, runAgent, withFooter } from './running-agent.ts';
 /** Longer than any test: the job waits until the delay is changed. */
 const HELD_MS = 3_600_000;
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 describe('M2 the queue', () => {
   it('M2 keeps 500 of 600 requests in order and rejects the others as RATE_LIMITED', async () => {
-    const { service, play, world, messages } = await runAgent(undo);
+    const { service, play, world, messages } = await runAgent(cleanup);
     await play('/world', { delayMs: HELD_MS });
     const frames = Array.from({ length: 600 }, (_, index) => service.send({ message: `number ${index}` }));
     await until(() => service.statuses.length === 100, { what: '100 rejections' });
@@ -34,7 +34,7 @@ describe('M2 the queue', () => {
   });
 
   it('M2 accepts a repeat of a rejected request', async () => {
-    const { service, play, messages } = await runAgent(undo, { env: { FOOTBRIDGE_QUEUE_LIMIT: '1' } });
+    const { service, play, messages } = await runAgent(cleanup, { env: { FOOTBRIDGE_QUEUE_LIMIT: '1' } });
     await play('/world', { delayMs: HELD_MS });
     const first = service.send({ message: 'first' });
     const second = { messageId: 'second', message: 'second' };
@@ -46,7 +46,7 @@ describe('M2 the queue', () => {
   });
 
   it('M2 is one queue for all kinds of jobs', async () => {
-    const { service, play, world, messages } = await runAgent(undo);
+    const { service, play, world, messages } = await runAgent(cleanup);
     const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello' });
     await play('/world', { delayMs: HELD_MS });
     const reaction = { kind: 'classic', action: 'add', type: 'love', target_message_guid: guid };
@@ -67,7 +67,7 @@ describe('M2 the queue', () => {
 
 describe('M4 a messageId', () => {
   it('M4 repeated fifty times is one text and fifty statuses', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const frames = Array.from({ length: 50 }, () => service.send({ messageId: 'the-one', message: 'Once' }));
     for (const { requestId } of frames) {
       expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered', messageId: 'the-one' });
@@ -79,7 +79,7 @@ describe('M4 a messageId', () => {
   });
 
   it('M4 that is in the queue is not queued twice, and both requests get a status', async () => {
-    const { service, play, world, messages } = await runAgent(undo);
+    const { service, play, world, messages } = await runAgent(cleanup);
     await play('/world', { delayMs: HELD_MS });
     service.send({ message: 'before' });
     const first = service.send({ messageId: 'same', message: 'Hi' });
@@ -94,7 +94,7 @@ describe('M4 a messageId', () => {
   });
 
   it('M4 that failed is tried again', async () => {
-    const { service, play, messages } = await runAgent(undo);
+    const { service, play, messages } = await runAgent(cleanup);
     await play('/world', { faults: [{ job: 'text', code: 'TIMEOUT', times: 1 }] });
     const frame = { messageId: 'again', message: 'Hi' };
     expect((await service.statusOf(service.send(frame).requestId)).status).toBe('failed');
@@ -103,7 +103,7 @@ describe('M4 a messageId', () => {
   });
 
   it('M4 with another text, phone or file is rejected', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     await service.statusOf(service.send({ messageId: 'id', message: 'First' }).requestId);
     for (const other of [
       { message: 'Second' },
@@ -121,7 +121,7 @@ describe('M4 a messageId', () => {
   });
 
   it('M4 with an unknown outcome is never sent again', async () => {
-    const { service, play, messages } = await runAgent(undo);
+    const { service, play, messages } = await runAgent(cleanup);
     await play('/world', { faults: [{ job: 'text', code: 'OUTCOME_UNKNOWN', times: 1 }] });
     const frame = { messageId: 'unknown', message: 'Hi' };
     const first = await service.statusOf(service.send(frame).requestId);
@@ -132,7 +132,7 @@ describe('M4 a messageId', () => {
   });
 
   it('M4 that is null makes each request a separate message', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const frames = [1, 2].map(() => service.send({ messageId: null, message: 'Hi' }));
     for (const { requestId } of frames) {
       expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered', messageId: null });
@@ -141,7 +141,7 @@ describe('M4 a messageId', () => {
   });
 
   it('M4 that is null still deduplicates a repeated requestId', async () => {
-    const { service, messages } = await runAgent(undo);
+    const { service, messages } = await runAgent(cleanup);
     const frame = service.send({ messageId: null, message: 'Hi' });
     service.send(frame);
     await service.statusOf(frame.requestId);
@@ -151,11 +151,11 @@ describe('M4 a messageId', () => {
   });
 
   it('M4 is remembered over a restart', async () => {
-    const first = await runAgent(undo);
+    const first = await runAgent(cleanup);
     const { service, config } = first;
     await service.statusOf(service.send({ messageId: 'kept', message: 'Hi' }).requestId);
     await first.agent.stop();
-    const second = await runAgent(undo, { service, dataDir: config.dataDir });
+    const second = await runAgent(cleanup, { service, dataDir: config.dataDir });
     const again = service.send({ messageId: 'kept', message: 'Hi' });
     expect((await service.statusOf(again.requestId)).status).toBe('delivered');
     expect(await second.messages()).toHaveLength(1);

@@ -1,6 +1,6 @@
 import type { MessageStatusFrame } from '@footbridge/protocol/frames';
 import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import type { ReactionView } from '../src/ports/messages/simulation.ts';
@@ -8,8 +8,8 @@ import { always, serveFiles } from './file-server.ts';
 import { ANNA, BERT, person, PNG, runAgent, withFooter } from './running-agent.ts';
 import type { RunningAgent } from './running-agent.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 interface Scenario extends RunningAgent {
   readonly guid: string;
@@ -21,7 +21,7 @@ interface Scenario extends RunningAgent {
 
 /** Starts an agent with one inbound message to react to. */
 async function startScenario(macos = '26.1', env: Record<string, string> = {}): Promise<Scenario> {
-  const running = await runAgent(undo, { env: { FOOTBRIDGE_MACOS: macos, ...env } });
+  const running = await runAgent(cleanup, { env: { FOOTBRIDGE_MACOS: macos, ...env } });
   const { guid, chatId } = await running.play(person(ANNA, 'say'), { text: 'See you at nine' });
   return {
     ...running,
@@ -47,7 +47,7 @@ describe('F5 the classic Tapbacks', () => {
       expect(await reactions()).toEqual([{ from: 'me', kind: 'classic', type }]);
       expect(await react({ kind: 'classic', action: 'remove', type })).toMatchObject({ status: 'delivered' });
       expect(await reactions()).toEqual([]);
-      await undo.run();
+      await cleanup.run();
     }
   });
 
@@ -188,7 +188,7 @@ describe('F7 the fields of a reaction', () => {
 
 describe('F8 the image of a sticker', () => {
   it('F8 is taken from bytes, without a download, if there is a url too', async () => {
-    const canary = await serveFiles(undo, always(PNG, 'image/png'));
+    const canary = await serveFiles(cleanup, always(PNG, 'image/png'));
     const { react, reactions } = await startScenario();
     const url = `${canary.url.replace('http:', 'https:')}/s.png`;
     await react({ kind: 'sticker', action: 'add', sticker: { ...sticker, url } });
@@ -197,7 +197,7 @@ describe('F8 the image of a sticker', () => {
   });
 
   it('F8 is downloaded over https only', async () => {
-    const canary = await serveFiles(undo, always(PNG, 'image/png'));
+    const canary = await serveFiles(cleanup, always(PNG, 'image/png'));
     const { react } = await startScenario();
     const status = await react({ kind: 'sticker', action: 'add', sticker: { url: `${canary.url}/s.png` } });
     expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_KIND_FIELD_COMBO' } });

@@ -1,5 +1,5 @@
-import { tempDir } from '@footbridge/testkit/undo';
-import type { Undo } from '@footbridge/testkit/undo';
+import { tempDir } from '@footbridge/testkit/cleanup';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 import { startAgent } from '../src/agent.ts';
 import type { Agent, AgentDeps } from '../src/agent.ts';
@@ -33,10 +33,10 @@ export interface RunOptions {
   readonly wait?: boolean;
 }
 
-export async function runAgent(undo: Undo, options: RunOptions = {}): Promise<RunningAgent> {
+export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Promise<RunningAgent> {
   const service = options.service ?? (await new ScriptedService().start());
-  if (options.service === undefined) undo.add(() => service.stop());
-  const dataDir = options.dataDir ?? (await tempDir(undo));
+  if (options.service === undefined) cleanup.add(() => service.stop());
+  const dataDir = options.dataDir ?? (await tempDir(cleanup));
   const read = readConfig(
     {
       url: service.url,
@@ -57,7 +57,7 @@ export async function runAgent(undo: Undo, options: RunOptions = {}): Promise<Ru
     ...options.deps,
     link: { backoffBaseMs: 5, protocolWaitMs: 50, ...options.deps?.link },
   });
-  undo.add(() => agent.stop());
+  cleanup.add(() => agent.stop());
   const control = controlUrlOf(logs);
   const call = async (path: string, init: RequestInit): Promise<unknown> => {
     const response = await fetch(control + path, init);

@@ -5,7 +5,7 @@ import type { Crm } from '@footbridge/testkit/crm';
 import { crmEnv } from '@footbridge/testkit/crm-env';
 import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
@@ -13,8 +13,8 @@ import { always, serveFiles } from './file-server.ts';
 import { ANNA, BERT, PNG, withFooter } from './running-agent.ts';
 
 /** From a signed webhook through the real service and the real agent, and back to the CRM. */
-const undoAll = undoList();
-const undo = undoList();
+const undoAll = createCleanup();
+const cleanup = createCleanup();
 let crm: Crm;
 let service: Service;
 let license: string;
@@ -36,14 +36,14 @@ beforeAll(async () => {
   crm.bridgeUrl = service.url;
   license = (await service.license()).key;
 });
-afterEach(() => undo.run());
+afterEach(() => cleanup.run());
 afterAll(() => undoAll.run());
 
 /** Starts an agent for a new location. */
 async function agentFor(location: string, macos: string): Promise<Agent> {
   await fetch(`${service.url}/oauth/callback/crm?code=${crm.install({ locationId: location })}`);
   const agent = await startAgent({ url: service.url, license, location, macos, args: ['--allow-loopback'] });
-  undo.add(() => agent.stop());
+  cleanup.add(() => agent.stop());
   await agent.registered();
   return agent;
 }
@@ -70,7 +70,7 @@ describe('from the CRM to a person and back', () => {
   ])('M5 every capability works on macOS %s', async (macos, emoji, stickerReaction, sticker) => {
     const location = `tour${macos.replace('.', '')}`;
     const agent = await agentFor(location, macos);
-    const files = await serveFiles(undo, always(PNG, 'audio/mp4'));
+    const files = await serveFiles(cleanup, always(PNG, 'audio/mp4'));
     const attachments = [`${files.url}/a.m4a`];
     expect(await outcome(location, { message: 'Hello' })).toBe('delivered');
     const [chat] = (await agent.simulatorState()).chats;

@@ -8,7 +8,7 @@ import { remoteCrm } from '@footbridge/testkit/crm-remote';
 import type { RemoteCrm } from '@footbridge/testkit/crm-remote';
 import { Program } from '@footbridge/testkit/program';
 import { Service } from '@footbridge/testkit/service';
-import type { Undo } from '@footbridge/testkit/undo';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 import { WireLog } from './wire/exchange.ts';
 import type { Leg } from './wire/exchange.ts';
@@ -53,7 +53,7 @@ interface App {
  * Starts the demo through public interfaces only and reports each completed step. Independent steps run in parallel.
  * Every process is registered for cleanup before it starts, so that the start can be interrupted at any time.
  */
-export async function startDemo(ports: Ports, step: Step, undo: Undo): Promise<Demo> {
+export async function startDemo(ports: Ports, step: Step, cleanup: Cleanup): Promise<Demo> {
   const wire = new WireLog();
   const targets = { service: '', crm: '' };
 
@@ -63,20 +63,20 @@ export async function startDemo(ports: Ports, step: Step, undo: Undo): Promise<D
     () => targets.crm,
   );
   const front = recordHttp(wire, frontLeg, () => targets.service);
-  const crmUrl = await listen(back, ports.crm, undo);
-  const publicUrl = await listen(front, ports.service, undo);
+  const crmUrl = await listen(back, ports.crm, cleanup);
+  const publicUrl = await listen(front, ports.service, cleanup);
 
   const app = { clientId: `${randomBytes(12).toString('hex')}-footbrid`, clientSecret: randomUUID() };
   const service = new Service({ env: serviceSettings(app, publicUrl, crmUrl, ports.operator) });
-  undo.add(() => service.stop());
+  cleanup.add(() => service.stop());
   const starting = service.start();
   const [crm, { recordSocket }] = await Promise.all([
-    startCrm(app, publicUrl, undo),
+    startCrm(app, publicUrl, cleanup),
     import('./wire/record-socket.ts'),
     starting,
   ]);
   const socket = recordSocket(wire, () => targets.service);
-  undo.add(() => socket.close());
+  cleanup.add(() => socket.close());
   front.on('upgrade', (request, raw, head) => socket.handleUpgrade(request, raw, head));
   targets.crm = crm.url;
   targets.service = service.url;
@@ -97,7 +97,7 @@ export async function startDemo(ports: Ports, step: Step, undo: Undo): Promise<D
         ...settings,
       },
     });
-    undo.add(() => mac.stop());
+    cleanup.add(() => mac.stop());
     await mac.start();
     return mac;
   };
@@ -165,10 +165,10 @@ function serviceSettings(
 async function startCrm(
   { clientId, clientSecret }: App,
   bridgeUrl: string,
-  undo: Undo,
+  cleanup: Cleanup,
 ): Promise<{ url: string; remote: RemoteCrm; publicKey: string; code: string }> {
   const program = new Program('packages/testkit/src/crm-main.ts', undefined);
-  undo.add(() => program.stop());
+  cleanup.add(() => program.stop());
   program.launch(
     ['--bridge-url', bridgeUrl, '--client-id', clientId, '--client-secret', clientSecret],
     compileCache(),
@@ -188,13 +188,13 @@ function frontLeg(path: string): Leg | undefined {
 }
 
 /** Listens on the given port or the next free one. */
-export async function listen(server: Server, port: number, undo: Undo): Promise<string> {
+export async function listen(server: Server, port: number, cleanup: Cleanup): Promise<string> {
   const freePort = port === 0 ? 0 : await nextFree(port);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(freePort, '127.0.0.1', resolve);
   });
-  undo.add(() => {
+  cleanup.add(() => {
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   });

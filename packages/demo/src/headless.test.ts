@@ -6,15 +6,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-import { tempDir, undoList } from '@footbridge/testkit/undo';
-import type { Undo } from '@footbridge/testkit/undo';
+import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { SCENARIOS } from './scenarios.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 interface Run {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
@@ -25,7 +24,7 @@ interface Run {
 }
 
 /** Runs the demo in a separate process group, so that leftover processes can be found. */
-async function runDemo(cleanup: Undo, args = ['--headless', '--json']): Promise<Run> {
+async function runDemo(args = ['--headless', '--json']): Promise<Run> {
   const temp = await tempDir(cleanup);
   const child = spawn(
     process.execPath,
@@ -56,7 +55,7 @@ async function expectNothingLeft({ child, temp }: Run): Promise<void> {
 
 describe('demo --headless --json', { timeout: 300_000 }, () => {
   it('runs the conversation and all scenarios, prints JSON lines, and leaves nothing behind', async () => {
-    const run = await runDemo(undo);
+    const run = await runDemo();
     const { code, errors } = await run.ended;
     const events = run.lines.map((line): Record<string, unknown> => JSON.parse(line));
 
@@ -86,7 +85,7 @@ describe('demo --headless --json', { timeout: 300_000 }, () => {
     ['during the conversation', '"Mac (simulated)"'],
     ['during a scenario', '"mac-offline"'],
   ])('SIGINT %s leaves nothing behind', async (_when, after) => {
-    const run = await runDemo(undo);
+    const run = await runDemo();
     await until(() => run.lines.some((line) => line.includes(after)), { what: after, within: 120_000 });
     run.child.kill('SIGINT');
     expect(await run.ended).toEqual({ code: 0, errors: '' });
@@ -94,7 +93,7 @@ describe('demo --headless --json', { timeout: 300_000 }, () => {
   });
 
   it('kill -9 leaves nothing behind', async () => {
-    const run = await runDemo(undo);
+    const run = await runDemo();
     await until(() => run.lines.some((line) => line.includes('"Mac (simulated)"')), {
       what: 'the start of the Mac',
       within: 120_000,
@@ -105,7 +104,7 @@ describe('demo --headless --json', { timeout: 300_000 }, () => {
   });
 
   it('does not start with an unknown option', async () => {
-    const run = await runDemo(undo, ['--prot', '4700']);
+    const run = await runDemo(['--prot', '4700']);
     const { code, errors } = await run.ended;
     expect([code, run.lines]).toEqual([2, []]);
     expect(errors).toContain('npm run demo -- [--port 4640]');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 
 import { startCleanupProcess } from './cleanup-process.ts';
 import { readOptions } from './options.ts';
@@ -85,7 +85,7 @@ const folder = mkdtempSync(join(tmpdir(), 'footbridge-demo-'));
 process.env['TMPDIR'] = folder;
 startCleanupProcess(folder);
 
-const undo = undoList();
+const cleanup = createCleanup();
 let stopping: Promise<void> | undefined;
 
 function stop(code: number): void {
@@ -93,7 +93,7 @@ function stop(code: number): void {
 }
 
 async function shutDown(code: number): Promise<void> {
-  await undo.run().catch(() => undefined);
+  await cleanup.run().catch(() => undefined);
   // Registered last, so that it runs after the listener that kills the remaining processes.
   process.once('exit', () =>
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }),
@@ -118,7 +118,7 @@ async function run(): Promise<void> {
     const chosen = await ports();
     // Later modules are loaded while the programs start.
     const [demo, { runFirstConversation }, { startPage }, { preparePage }] = await Promise.all([
-      startDemo(chosen, step, undo),
+      startDemo(chosen, step, cleanup),
       import('./first-conversation.ts'),
       import('./page-server.ts'),
       import('./build-page.ts'),
@@ -128,7 +128,7 @@ async function run(): Promise<void> {
     // Not awaited: after a change, only the first request waits for the build.
     const page = preparePage();
     page.catch(fail);
-    const url = await startPage(demo, chosen.page, page, undo);
+    const url = await startPage(demo, chosen.page, page, cleanup);
     // Measured from the start of the process.
     const ms = Math.round(performance.now());
     print(

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
-import type { Undo } from '@footbridge/testkit/undo';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 import { actions } from './actions.ts';
 import { SCENARIOS } from './scenarios.ts';
@@ -31,12 +31,12 @@ export async function startPage(
   demo: Demo,
   port: number,
   page: BuiltPage | Promise<BuiltPage>,
-  undo: Undo,
+  cleanup: Cleanup,
 ): Promise<string> {
   const snapshots = new Snapshots(demo);
   const media = new MediaStore(join(demo.mac.dataDir, 'simulated-messages'));
   const runAction = actions(demo, media, () => url);
-  undo.add(() => snapshots.stop());
+  cleanup.add(() => snapshots.stop());
 
   const server = createServer((request, response) => {
     response.setHeader('Content-Security-Policy', policy(demo.publicUrl));
@@ -79,7 +79,7 @@ export async function startPage(
     }
   }
 
-  const url = await listen(server, port, undo);
+  const url = await listen(server, port, cleanup);
   return url;
 }
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 
 import { findChromium, hasChromium } from '@footbridge/testkit/servers/chromium';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -71,8 +71,8 @@ async function openTapbacks(page: Page, more: string): Promise<void> {
   await pane(page, 'phone').getByRole('button', { name: more, exact: true }).click();
 }
 
-const suiteCleanup = undoList();
-const undo = undoList();
+const suiteCleanup = createCleanup();
+const cleanup = createCleanup();
 let built: BuiltPage;
 let demo: Demo;
 let browser: Browser;
@@ -95,7 +95,7 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_0
     pageUrl = await startPage(demo, 0, built, suiteCleanup);
   }, 300_000);
   afterAll(() => suiteCleanup.run());
-  afterEach(() => undo.run());
+  afterEach(() => cleanup.run());
 
   it('weighs at most 80 KB gzipped', () => {
     const bytes = [...built.files]
@@ -130,8 +130,8 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_0
   });
 
   it('reports that the demo has stopped, and reconnects after a restart', async () => {
-    const server = undoList();
-    undo.add(() => server.run());
+    const server = createCleanup();
+    cleanup.add(() => server.run());
     const url = await startPage(demo, 0, built, server);
     const { page, phone } = await open({ url });
     await bubble(phone, 'Perfect, see you at five!').waitFor(WITHIN);
@@ -369,7 +369,7 @@ interface OpenPage {
 /** Opens the page in a new browser context. Errors and warnings in the console, such as CSP violations, fail the test. */
 async function open(
   options: { width?: number; height?: number; theme?: 'light' | 'dark'; tour?: boolean; url?: string } = {},
-  atEnd: (cleanup: () => Promise<void>) => void = (cleanup) => undo.add(cleanup),
+  atEnd: (task: () => Promise<void>) => void = (task) => cleanup.add(task),
 ): Promise<OpenPage> {
   const { width = 1440, height = 900, theme = 'light', tour = false, url = pageUrl } = options;
   const context: BrowserContext = await browser.newContext({

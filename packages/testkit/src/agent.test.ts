@@ -3,16 +3,16 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { startAgent } from './agent.ts';
 import type { Agent } from './agent.ts';
 import { freePort } from './ports.ts';
-import { undoList } from './undo.ts';
+import { createCleanup } from './cleanup.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 /** Starts an agent without a service: it keeps reconnecting, and its simulated Messages works. */
 async function startOfflineAgent(macos = '26.1'): Promise<Agent> {
   const url = `http://127.0.0.1:${await freePort()}`;
   const agent = await startAgent({ url, license: 'FB-TEST-LICENSE', location: 'LocA', macos });
-  undo.add(() => agent.stop());
+  cleanup.add(() => agent.stop());
   return agent;
 }
 

@@ -1,15 +1,15 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Child } from './child.ts';
-import { undoList } from './undo.ts';
+import { createCleanup } from './cleanup.ts';
 import { until } from './until.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 function node(script: string): Child {
   const child = new Child(process.execPath, ['-e', script]);
-  undo.add(() => child.end('SIGKILL'));
+  cleanup.add(() => child.end('SIGKILL'));
   return child;
 }
 

@@ -4,22 +4,22 @@ import { Child } from './child.ts';
 import { remoteCrm } from './crm-remote.ts';
 import type { RemoteCrm } from './crm-remote.ts';
 import { freePort } from './ports.ts';
-import { undoList } from './undo.ts';
+import { createCleanup } from './cleanup.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 let url = '';
 let crm: RemoteCrm;
 
 beforeEach(async () => {
   const main = fileURLToPath(new URL('crm-main.ts', import.meta.url));
   const child = new Child(process.execPath, [main, '--port', '0', '--control-port', '0']);
-  undo.add(async () => expect(await child.end()).toEqual({ code: 0, signal: null }));
+  cleanup.add(async () => expect(await child.end()).toEqual({ code: 0, signal: null }));
   const ready = await child.line((line): Record<string, string> => JSON.parse(line), 60_000, 'ready');
   expect(ready).toMatchObject({ msg: 'crm ready', publicKey: expect.stringContaining('PUBLIC KEY') });
   url = ready['url'] ?? '';
   crm = remoteCrm(ready['controlUrl'] ?? '');
 });
-afterEach(() => undo.run());
+afterEach(() => cleanup.run());
 
 it('controls a CRM in another process', async () => {
   const { access_token } = await crm.token({ locationId: 'LocA' });

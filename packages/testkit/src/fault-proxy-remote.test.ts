@@ -4,10 +4,10 @@ import { afterEach, expect, it } from 'vitest';
 import { Child } from './child.ts';
 import { remoteFaults } from './fault-proxy-remote.ts';
 import { closeHttp, listen } from './loopback.ts';
-import { undoList } from './undo.ts';
+import { createCleanup } from './cleanup.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const MAIN = fileURLToPath(new URL('fault-proxy-main.ts', import.meta.url));
 
@@ -19,9 +19,9 @@ interface Ready {
 it('runs as a process with named links and is controlled through its control port', async () => {
   const server = createServer((_, response) => response.end('done'));
   const port = await listen(server);
-  undo.add(() => closeHttp(server));
+  cleanup.add(() => closeHttp(server));
   const child = new Child(process.execPath, [MAIN, '--link', `web=127.0.0.1:${port}`, '--seed', '5']);
-  undo.add(() => child.end('SIGKILL'));
+  cleanup.add(() => child.end('SIGKILL'));
   const ready = await child.line((line): Ready => JSON.parse(line), 60_000, 'ready');
   const faults = remoteFaults(ready.controlUrl);
   const get = () => fetch(`http://${ready.links['web']}/`, { headers: { Connection: 'close' } });

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startFaultProxy } from './fault-proxy.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { closeHttp, listen } from './loopback.ts';
-import { undoList } from './undo.ts';
+import { createCleanup } from './cleanup.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 /** Polls with a generous timeout, because the machine may be under load. */
 const soon = <T>(poll: () => T | Promise<T>) => expect.poll(poll, { timeout: 20_000, interval: 5 });
@@ -34,7 +34,7 @@ describe('over TCP', () => {
     });
     const port = await listen(server);
     proxy = await startFaultProxy({ to: `127.0.0.1:${port}` });
-    undo.add(async () => {
+    cleanup.add(async () => {
       await proxy.stop();
       for (const peer of peers) peer.destroy();
       await new Promise((resolve) => server.close(resolve));
@@ -46,7 +46,7 @@ describe('over TCP', () => {
     socket.on('data', (data) => (socket.got += data.toString()));
     socket.on('error', (error: NodeJS.ErrnoException) => Object.assign(socket, { ended: error.code }));
     socket.on('end', () => Object.assign(socket, { ended: 'FIN' }));
-    undo.add(() => socket.destroy());
+    cleanup.add(() => socket.destroy());
     await once(socket, 'connect');
     return socket;
   }
@@ -166,7 +166,7 @@ describe('over TCP', () => {
   it('affects random connections, the same ones for the same seed, up to a maximum number', async () => {
     const resets = async (seed: number) => {
       const seeded = await startFaultProxy({ to: proxy.address, seed });
-      undo.add(() => seeded.stop());
+      cleanup.add(() => seeded.stop());
       seeded.add({ type: 'reset_peer', probability: 0.5 });
       let pattern = '';
       for (let i = 0; i < 12; i++) pattern += (await isReset(seeded)) ? 'x' : '-';
@@ -209,7 +209,7 @@ describe('over TCP', () => {
 
   it('resets a client if the server is not running', async () => {
     const unconnected = await startFaultProxy({ to: '127.0.0.1:9' });
-    undo.add(() => unconnected.stop());
+    cleanup.add(() => unconnected.stop());
     const socket = connect(unconnected.port, '127.0.0.1');
     const [error] = await once(socket, 'error').catch((reason: unknown) => [reason]);
     expect(error).toMatchObject({ code: 'ECONNRESET' });
@@ -247,7 +247,7 @@ describe('over HTTP', () => {
     proxy = await startFaultProxy({ to: url });
     expect(proxy.url(`${url}/a?b=1`)).toBe(`http://${proxy.address}/a?b=1`);
     expect(proxy.url(url)).toBe(`http://${proxy.address}`);
-    undo.add(async () => {
+    cleanup.add(async () => {
       await proxy.stop();
       await closeHttp(server);
     });

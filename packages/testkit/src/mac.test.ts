@@ -5,11 +5,11 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { closeHttp, listen } from './loopback.ts';
 import { activate, connectMac, joinMac, SocketClosedError, UpgradeError } from './mac.ts';
-import { undoList } from './undo.ts';
+import { createCleanup } from './cleanup.ts';
 import { until } from './until.ts';
 
 /** A minimal service, scripted by the tests. */
-const undo = undoList();
+const cleanup = createCleanup();
 let url = '';
 let seen: Record<string, unknown>[] = [];
 let onFrame: (frame: Record<string, unknown>, socket: WebSocket) => void;
@@ -54,13 +54,13 @@ beforeEach(async () => {
       });
     });
   });
-  undo.add(async () => {
+  cleanup.add(async () => {
     for (const socket of sockets) socket.terminate();
     await closeHttp(http);
   });
   url = `http://127.0.0.1:${await listen(http)}`;
 });
-afterEach(() => undo.run());
+afterEach(() => cleanup.run());
 
 const say = (socket: WebSocket | undefined, frame: object) => socket?.send(JSON.stringify(frame));
 const SEND = {

@@ -1,17 +1,17 @@
 import { createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { freePort, portOf } from './ports.ts';
-import { undoList } from './undo.ts';
+import { createCleanup } from './cleanup.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 it('freePort returns different ports that are free', async () => {
   const ports = await Promise.all([freePort(), freePort(), freePort({ below: 32_768 })]);
   expect(new Set(ports).size).toBe(3);
   for (const port of ports) {
     const server = createServer().listen(port, '127.0.0.1');
-    undo.add(() => server.close());
+    cleanup.add(() => server.close());
     await new Promise((resolve) => server.once('listening', resolve));
     expect(portOf(server)).toBe(port);
   }

@@ -2,18 +2,18 @@ import { afterEach, expect, it } from 'vitest';
 import { startCrm } from './crm.ts';
 import { joinMac } from './mac.ts';
 import { startService } from './service.ts';
-import { undoList } from './undo.ts';
+import { createCleanup } from './cleanup.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 it('the example in the README works: from the CRM through the service to a Mac', async () => {
   const crm = await startCrm();
-  undo.add(() => crm.stop());
+  cleanup.add(() => crm.stop());
   const service = await startService({ env: { CRM_HOSTNAME: crm.url, CRM_PUBLIC_KEY: crm.key.publicKey } });
-  undo.add(() => service.stop());
+  cleanup.add(() => service.stop());
   const mac = await joinMac(service.url, { licenseKey: (await service.license()).key, locationId: 'LocA' });
-  undo.add(() => mac.terminate());
+  cleanup.add(() => mac.terminate());
 
   crm.bridgeUrl = service.url;
   const sent = await crm.sendWebhook({ locationId: 'LocA', phone: '+15550001111', message: 'hello' });

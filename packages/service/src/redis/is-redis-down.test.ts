@@ -1,12 +1,12 @@
 import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { isRedisDown } from './is-redis-down.ts';
 
 describe.skipIf(!(await hasRedis()))('isRedisDown', () => {
-  const cleanup = undoList();
+  const cleanup = createCleanup();
   afterEach(() => cleanup.run());
 
   async function start() {

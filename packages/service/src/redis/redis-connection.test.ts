@@ -1,6 +1,6 @@
 import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -11,7 +11,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const SCRIPT = loadScript(new URL('../ports/switchboard/scripts/owner.lua', import.meta.url));
 
 describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
-  const cleanup = undoList();
+  const cleanup = createCleanup();
   afterEach(() => cleanup.run());
 
   async function start(silentMs?: number) {

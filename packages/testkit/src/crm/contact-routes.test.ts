@@ -2,21 +2,21 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCrm } from '../crm.ts';
 import type { Crm } from '../crm.ts';
 import { responseProblems, requestProblems } from '../openapi.ts';
-import { undoList } from '../undo.ts';
+import { createCleanup } from '../cleanup.ts';
 import { request } from './test-client.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 let crm: Crm;
 let token = '';
 
 beforeEach(async () => {
   crm = await startCrm();
-  undo.add(() => crm.stop());
+  cleanup.add(() => crm.stop());
   token = crm.token('LocA').access_token;
 });
 afterEach(async () => {
   expect(crm.calls.flatMap(requestProblems)).toEqual([]);
-  await undo.run();
+  await cleanup.run();
 });
 
 const duplicate = (query: string) =>

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCrm } from '../crm.ts';
 import type { Contact, Crm } from '../crm.ts';
 import { responseProblems, requestProblems } from '../openapi.ts';
-import { undoList } from '../undo.ts';
+import { createCleanup } from '../cleanup.ts';
 import { request } from './test-client.ts';
 import type { RequestOptions } from './test-client.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 let crm: Crm;
 let token = '';
 let contact: Contact;
@@ -15,11 +15,11 @@ let clock = 0;
 beforeEach(async () => {
   clock = Date.now();
   crm = await startCrm({ now: () => clock });
-  undo.add(() => crm.stop());
+  cleanup.add(() => crm.stop());
   token = crm.token('LocA').access_token;
   contact = crm.addContact({ locationId: 'LocA', phone: '+15550001111' });
 });
-afterEach(() => undo.run());
+afterEach(() => cleanup.run());
 
 const inbound = (body: object, more: RequestOptions = {}) =>
   request(crm, 'POST /conversations/messages/inbound', { token, body, ...more });

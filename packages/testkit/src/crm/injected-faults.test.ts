@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCrm } from '../crm.ts';
 import type { Crm, Fault } from '../crm.ts';
-import { undoList } from '../undo.ts';
+import { createCleanup } from '../cleanup.ts';
 import { until } from '../until.ts';
 import { request } from './test-client.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 let crm: Crm;
 let token = '';
 let contactId = '';
 
 beforeEach(async () => {
   crm = await startCrm();
-  undo.add(() => crm.stop());
+  cleanup.add(() => crm.stop());
   token = crm.token('LocA').access_token;
   contactId = crm.addContact({ locationId: 'LocA' }).id;
 });
-afterEach(() => undo.run());
+afterEach(() => cleanup.run());
 
 const inbound = (signal?: AbortSignal) =>
   fetch(`${crm.url}/conversations/messages/inbound`, {

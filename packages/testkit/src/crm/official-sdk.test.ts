@@ -4,10 +4,10 @@ import { startCrm } from '../crm.ts';
 import type { Crm } from '../crm.ts';
 import { ed25519Key, fixedRsaKey, signBody } from '../keys.ts';
 import { requestProblems } from '../openapi.ts';
-import { undoList } from '../undo.ts';
+import { createCleanup } from '../cleanup.ts';
 
 /** Runs HighLevel's own SDK against the simulated CRM. */
-const undo = undoList();
+const cleanup = createCleanup();
 let crm: Crm;
 let sdk: HighLevel;
 let sessions: MemorySessionStorage;
@@ -15,7 +15,7 @@ const LOCATION = { headers: { locationId: 'LocA' } };
 
 beforeEach(async () => {
   crm = await startCrm();
-  undo.add(() => crm.stop());
+  cleanup.add(() => crm.stop());
   sessions = new MemorySessionStorage();
   sdk = new HighLevel({
     clientId: crm.settings.clientId,
@@ -26,7 +26,7 @@ beforeEach(async () => {
   });
   sdk.getHttpClient().defaults.baseURL = crm.url;
 });
-afterEach(() => undo.run());
+afterEach(() => cleanup.run());
 
 async function signIn(): Promise<void> {
   const answer = await exchange(crm.install({ locationId: 'LocA' }));

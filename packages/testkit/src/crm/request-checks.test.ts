@@ -2,19 +2,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startCrm } from '../crm.ts';
 import type { Crm } from '../crm.ts';
 import { responseProblems } from '../openapi.ts';
-import { undoList } from '../undo.ts';
+import { createCleanup } from '../cleanup.ts';
 import { request } from './test-client.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 let crm: Crm;
 let clock = 0;
 
 beforeEach(async () => {
   clock = Date.now();
   crm = await startCrm({ now: () => clock });
-  undo.add(() => crm.stop());
+  cleanup.add(() => crm.stop());
 });
-afterEach(() => undo.run());
+afterEach(() => cleanup.run());
 
 const SEARCH = 'GET /contacts/search/duplicate?locationId=LocA&number=%2B15550001111';
 

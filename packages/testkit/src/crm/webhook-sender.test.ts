@@ -6,7 +6,7 @@ import type { Crm } from '../crm.ts';
 import { fixedRsaKey } from '../keys.ts';
 import { closeHttp, listen } from '../loopback.ts';
 import { freePort } from '../ports.ts';
-import { undoList } from '../undo.ts';
+import { createCleanup } from '../cleanup.ts';
 
 interface Arrived {
   path: string | undefined;
@@ -14,7 +14,7 @@ interface Arrived {
   body: Buffer;
 }
 
-const undo = undoList();
+const cleanup = createCleanup();
 let crm: Crm;
 let arrived: Arrived[] = [];
 let answers: number[] = [];
@@ -32,11 +32,11 @@ beforeEach(async () => {
         .end('{"status":"success"}');
     });
   });
-  undo.add(() => closeHttp(bridge));
+  cleanup.add(() => closeHttp(bridge));
   crm = await startCrm({ bridgeUrl: `http://127.0.0.1:${await listen(bridge)}` });
-  undo.add(() => crm.stop());
+  cleanup.add(() => crm.stop());
 });
-afterEach(() => undo.run());
+afterEach(() => cleanup.run());
 
 it('signs exactly the bytes it sends and records the response', async () => {
   const sent = await crm.sendWebhook({ locationId: 'LocA', phone: '+15550001111', message: 'héllo' });

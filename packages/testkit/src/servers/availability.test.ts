@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { undoList } from '../undo.ts';
+import { createCleanup } from '../cleanup.ts';
 import { available } from './availability.ts';
 import { shareFindings } from './findings.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 const missing = {
   name: 'flux-capacitor',
   find: () => Promise.reject(new Error('the PATH has none; Debian packages: no apt-get on this machine')),
@@ -12,10 +12,10 @@ const missing = {
 
 beforeEach(async () => {
   vi.stubEnv('FOOTBRIDGE_FINDINGS', undefined);
-  undo.add(await shareFindings([missing]));
+  cleanup.add(await shareFindings([missing]));
 });
 afterEach(async () => {
-  await undo.run();
+  await cleanup.run();
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });

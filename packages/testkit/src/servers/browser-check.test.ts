@@ -3,18 +3,18 @@ import { join } from 'node:path';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { tempDir, undoList } from '../undo.ts';
+import { tempDir, createCleanup } from '../cleanup.ts';
 import { until } from '../until.ts';
 import { checkBrowser } from './browser-check.ts';
 import { CHROMIUM, hasChromium } from './chromium.ts';
 import type { Program } from './debian-program.ts';
 import { findOnce } from './findings.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 async function script(interpreter: string, text: string): Promise<Program> {
-  const path = join(await tempDir(undo), 'browser');
+  const path = join(await tempDir(cleanup), 'browser');
   await writeFile(path, `#!${interpreter}\n${text}`, { mode: 0o755 });
   return { path, env: {} };
 }
@@ -48,7 +48,7 @@ describe('a browser that does not start', () => {
   });
 
   it('is rejected when there is no such file', async () => {
-    const path = join(await tempDir(undo), 'nothing');
+    const path = join(await tempDir(cleanup), 'nothing');
     await expect(checkBrowser({ path, env: {} })).rejects.toThrow(
       /^does not start: .*executable doesn't exist/,
     );
@@ -92,7 +92,7 @@ describe.skipIf(!(await hasChromium()))('a browser that starts', () => {
 
   it.runIf(process.platform === 'linux')('is rejected when it has no font to draw text with', async () => {
     const { path, env } = await findOnce(CHROMIUM);
-    const withoutFonts = { ...env, FONTCONFIG_SYSROOT: await tempDir(undo) };
+    const withoutFonts = { ...env, FONTCONFIG_SYSROOT: await tempDir(cleanup) };
     await expect(checkBrowser({ path, env: withoutFonts })).rejects.toThrow(
       /^starts, but fails: no font on this machine$/,
     );

@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { tempDir, undoList } from '../undo.ts';
+import { tempDir, createCleanup } from '../cleanup.ts';
 import { cached } from './cache.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 afterEach(async () => {
-  await undo.run();
+  await cleanup.run();
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });
@@ -17,14 +17,14 @@ const fillWith = (text: string) => (dir: string) => writeFile(join(dir, 'file'),
 
 describe('the cache of programs', () => {
   it('is filled once', async () => {
-    const folder = await tempDir(undo);
+    const folder = await tempDir(cleanup);
     const first = await cached('thing', fillWith('first'), folder);
     expect(await cached('thing', fillWith('second'), folder)).toBe(first);
     expect(await readFile(join(first, 'file'), 'utf8')).toBe('first');
   });
 
   it('keeps one of two that are filled at once, and nothing else', async () => {
-    const folder = await tempDir(undo);
+    const folder = await tempDir(cleanup);
     const [a, b] = await Promise.all([
       cached('thing', fillWith('whole'), folder),
       cached('thing', fillWith('whole'), folder),
@@ -35,7 +35,7 @@ describe('the cache of programs', () => {
   });
 
   it('keeps nothing of a fill that failed', async () => {
-    const folder = await tempDir(undo);
+    const folder = await tempDir(cleanup);
     const fill = async (dir: string) => {
       await fillWith('half')(dir);
       throw new Error('disk full');
@@ -45,14 +45,14 @@ describe('the cache of programs', () => {
   });
 
   it('lies in XDG_CACHE_HOME', async () => {
-    const home = await tempDir(undo);
+    const home = await tempDir(cleanup);
     vi.stubEnv('XDG_CACHE_HOME', join(home, 'cache'));
     expect(await cached('thing', fillWith(''))).toBe(join(home, 'cache/footbridge/thing'));
   });
 
   describe('of a user without a home', () => {
     async function temporaryDirectory(): Promise<string> {
-      const dir = await tempDir(undo);
+      const dir = await tempDir(cleanup);
       await writeFile(join(dir, 'not-a-folder'), '');
       vi.stubEnv('XDG_CACHE_HOME', join(dir, 'not-a-folder'));
       vi.stubEnv('TMPDIR', dir);

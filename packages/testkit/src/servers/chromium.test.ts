@@ -7,15 +7,15 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { closeHttp, listen } from '../loopback.ts';
-import { tempDir, undoList } from '../undo.ts';
+import { tempDir, createCleanup } from '../cleanup.ts';
 import { CHROMIUM, findChromium, hasChromium, launchOptions } from './chromium.ts';
 import { findOnce } from './findings.ts';
 
-const suite = undoList();
-const undo = undoList();
+const suite = createCleanup();
+const cleanup = createCleanup();
 afterAll(() => suite.run());
 afterEach(async () => {
-  await undo.run();
+  await cleanup.run();
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });
@@ -32,13 +32,13 @@ describe.skipIf(!(await hasChromium()))('Chromium for tests', { timeout: 60_000 
       response.setHeader('Content-Type', 'text/html; charset=utf-8');
       response.end(html);
     });
-    undo.add(() => closeHttp(pages));
+    cleanup.add(() => closeHttp(pages));
     return listen(pages);
   }
 
   async function open(url: string) {
     const context = await browser.newContext();
-    undo.add(() => context.close());
+    cleanup.add(() => context.close());
     const page = await context.newPage();
     await page.goto(url);
     return page;
@@ -74,7 +74,7 @@ describe.skipIf(!(await hasChromium()))('Chromium for tests', { timeout: 60_000 
 
   it('is taken from the next source when the one at CHROMIUM_PATH does not work', async () => {
     const { path, env } = await findOnce(CHROMIUM);
-    const dir = await tempDir(undo);
+    const dir = await tempDir(cleanup);
     const exports = Object.entries(env).map(([name, value]) => `export ${name}='${value}'\n`);
     const script = `#!/bin/sh\n${exports.join('')}exec '${path}' "$@"\n`;
     await writeFile(join(dir, 'chromium'), script, { mode: 0o755 });
@@ -94,7 +94,7 @@ describe.skipIf(!(await hasChromium()))('Chromium for tests', { timeout: 60_000 
 describe.runIf(process.platform === 'linux')('the sandbox of Chromium', () => {
   /** On a machine whose `unshare` ends like this. */
   async function isUsed(uid: number, code: number): Promise<boolean | undefined> {
-    const dir = await tempDir(undo);
+    const dir = await tempDir(cleanup);
     await writeFile(join(dir, 'unshare'), `#!/bin/sh\nexit ${code}\n`, { mode: 0o755 });
     vi.stubEnv('PATH', dir);
     vi.spyOn(process, 'getuid').mockReturnValue(uid);

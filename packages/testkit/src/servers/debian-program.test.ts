@@ -3,12 +3,12 @@ import { join } from 'node:path';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { tempDir, undoList } from '../undo.ts';
+import { tempDir, createCleanup } from '../cleanup.ts';
 import { unpackProgram } from './debian-program.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 afterEach(async () => {
-  await undo.run();
+  await cleanup.run();
   vi.unstubAllEnvs();
 });
 
@@ -40,7 +40,7 @@ const FAKES: Record<string, string> = {
 };
 
 async function debian(env: Record<string, string> = {}) {
-  const dir = await tempDir(undo);
+  const dir = await tempDir(cleanup);
   await mkdir(join(dir, 'bin'));
   for (const [name, script] of Object.entries(FAKES)) {
     const file = join(dir, 'bin', name);
@@ -98,7 +98,7 @@ describe('a program from Debian packages', () => {
   });
 
   it('fails on a machine without apt', async () => {
-    const cache = await tempDir(undo);
+    const cache = await tempDir(cleanup);
     vi.stubEnv('PATH', cache);
     await expect(unpackProgram(LAMP, cache)).rejects.toThrow(/^no apt-cache on this machine$/);
   });

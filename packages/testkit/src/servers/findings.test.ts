@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Child } from '../child.ts';
-import { undoList } from '../undo.ts';
+import { createCleanup } from '../cleanup.ts';
 import { ask, findOnce, shareFindings } from './findings.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 beforeEach(() => void vi.stubEnv('FOOTBRIDGE_FINDINGS', undefined));
 afterEach(async () => {
-  await undo.run();
+  await cleanup.run();
   vi.unstubAllEnvs();
 });
 
@@ -25,7 +25,7 @@ const counting = (name: string) => {
 describe('findings of a test run', () => {
   it('are searched for once, for this process and those it starts', async () => {
     const shared = counting('shared');
-    undo.add(await shareFindings([shared]));
+    cleanup.add(await shareFindings([shared]));
     const findings = join(import.meta.dirname, 'findings.ts');
     const script = `
       const { findOnce } = await import(${JSON.stringify(findings)});
@@ -41,13 +41,13 @@ describe('findings of a test run', () => {
 
   it('start no search before the first test file asks', async () => {
     const idle = counting('idle');
-    undo.add(await shareFindings([idle]));
+    cleanup.add(await shareFindings([idle]));
     expect(idle.searches).toBe(0);
   });
 
   it('mark one asker of a missing server as the first', async () => {
     const missing = { name: 'missing', find: () => Promise.reject(new Error('has none')) };
-    undo.add(await shareFindings([missing]));
+    cleanup.add(await shareFindings([missing]));
     const answers = await Promise.all([ask(missing), ask(missing), ask(missing)]);
     expect(answers.filter((answer) => 'isFirst' in answer && answer.isFirst)).toHaveLength(1);
     await expect(findOnce(missing)).rejects.toThrow('No missing: has none');
@@ -60,13 +60,13 @@ describe('findings of a test run', () => {
       { search: 1 },
     ]);
     const unshared = counting('unshared');
-    undo.add(await shareFindings([]));
+    cleanup.add(await shareFindings([]));
     expect(await findOnce(unshared)).toMatchObject({ search: 1 });
   });
 
   it('belong to the outer run when runs are nested', async () => {
     const outer = counting('nested');
-    undo.add(await shareFindings([outer]));
+    cleanup.add(await shareFindings([outer]));
     const endInner = await shareFindings([counting('nested')]);
     await endInner();
     expect(await findOnce(outer)).toMatchObject({ search: 1 });

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { tempDir, undoList } from '../undo.ts';
+import { tempDir, createCleanup } from '../cleanup.ts';
 import { hasNginx, NGINX, startNginx } from './nginx.ts';
 
-const undo = undoList();
+const cleanup = createCleanup();
 afterEach(async () => {
-  await undo.run();
+  await cleanup.run();
   vi.unstubAllEnvs();
 });
 
 describe.skipIf(!(await hasNginx()))('nginx for tests', () => {
   it('serves the site it is given', async () => {
     const nginx = await startNginx((address) => `server { listen ${address}; return 200 "it is me"; }`);
-    undo.add(() => nginx.stop());
+    cleanup.add(() => nginx.stop());
     expect(await (await fetch(nginx.url)).text()).toBe('it is me');
     expect(nginx.errors).toEqual([]);
   });
@@ -26,7 +26,7 @@ describe.skipIf(!(await hasNginx()))('nginx for tests', () => {
 });
 
 it('an nginx that does not start is one line of reasons where there is no other', async () => {
-  const dir = await tempDir(undo);
+  const dir = await tempDir(cleanup);
   const path = join(dir, 'nginx');
   await writeFile(path, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
   vi.stubEnv('PATH', dir);

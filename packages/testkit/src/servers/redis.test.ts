@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { freePort } from '../ports.ts';
-import { tempDir, undoList } from '../undo.ts';
+import { tempDir, createCleanup } from '../cleanup.ts';
 import { hasRedis, REDIS, startRedis } from './redis.ts';
 import type { Redis } from './redis.ts';
 
@@ -60,16 +60,16 @@ describe.skipIf(!canRun)('Redis for tests', () => {
 });
 
 describe('a redis-server on the PATH that does not start', () => {
-  const undo = undoList();
+  const cleanup = createCleanup();
   afterEach(async () => {
-    await undo.run();
+    await cleanup.run();
     vi.unstubAllEnvs();
     vi.restoreAllMocks();
   });
 
   /** A machine with nothing but this server. */
   async function machine(): Promise<string> {
-    const dir = await tempDir(undo);
+    const dir = await tempDir(cleanup);
     const path = join(dir, 'redis-server');
     await writeFile(path, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
     vi.stubEnv('PATH', dir);
@@ -80,7 +80,7 @@ describe('a redis-server on the PATH that does not start', () => {
 
   it.skipIf(!canRun)('is passed over for the one at REDIS_URL, in one line', async () => {
     const redis = await startRedis();
-    undo.add(() => redis.stop());
+    cleanup.add(() => redis.stop());
     const path = await machine();
     const url = `${redis.url.replace('//', '//user:secret@')}/0`;
     vi.stubEnv('REDIS_URL', url);

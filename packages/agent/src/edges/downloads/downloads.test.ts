@@ -2,14 +2,14 @@ import { readFile, readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 
-import { tempDir, undoList } from '@footbridge/testkit/undo';
+import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { serveFiles } from '../../../test/file-server.ts';
 import { createDownloads } from './downloads.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const LIMITS = { maxBytes: 1000, timeoutMs: 60_000 };
 const open = createDownloads({ allowLoopback: true });
@@ -23,7 +23,7 @@ async function canary(host = '127.0.0.1', wanted = 0): Promise<{ port: number; c
   });
   server.listen(wanted, host);
   await once(server, 'listening');
-  undo.add(async () => {
+  cleanup.add(async () => {
     server.close();
     await once(server, 'close');
   });
@@ -36,8 +36,8 @@ async function canary(host = '127.0.0.1', wanted = 0): Promise<{ port: number; c
 
 describe('a download', () => {
   it('is saved with its bytes, name and MIME type', async () => {
-    const folder = await tempDir(undo);
-    const files = await serveFiles(undo, (_request, response) => {
+    const folder = await tempDir(cleanup);
+    const files = await serveFiles(cleanup, (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('hello');
     });
     const downloaded = await open.fetch(`${files.url}/a.txt`, folder, LIMITS);
@@ -46,8 +46,8 @@ describe('a download', () => {
   });
 
   it('follows at most three redirects', async () => {
-    const folder = await tempDir(undo);
-    const files = await serveFiles(undo, (request, response) => {
+    const folder = await tempDir(cleanup);
+    const files = await serveFiles(cleanup, (request, response) => {
       const left = Number(request.url?.slice(1));
       if (left === 0) response.end('there');
       else response.writeHead(302, { location: `/${left - 1}` }).end();
@@ -57,8 +57,8 @@ describe('a download', () => {
   });
 
   it('stops at the size limit, with and without Content-Length, and leaves no file', async () => {
-    const folder = await tempDir(undo);
-    const files = await serveFiles(undo, (request, response) => {
+    const folder = await tempDir(cleanup);
+    const files = await serveFiles(cleanup, (request, response) => {
       if (request.url === '/declared') response.writeHead(200, { 'content-length': 5000 });
       response.end(Buffer.alloc(5000));
     });
@@ -72,8 +72,8 @@ describe('a download', () => {
   });
 
   it('stops at the time limit, also when bytes trickle', async () => {
-    const folder = await tempDir(undo);
-    const files = await serveFiles(undo, (request, response) => {
+    const folder = await tempDir(cleanup);
+    const files = await serveFiles(cleanup, (request, response) => {
       if (request.url === '/mute') return;
       const timer = setInterval(() => response.write('.'), 20);
       response.on('close', () => clearInterval(timer));
@@ -88,15 +88,15 @@ describe('a download', () => {
   });
 
   it.each([204, 404, 500, 304])('status %s fails unless it is 2xx', async (status) => {
-    const folder = await tempDir(undo);
-    const files = await serveFiles(undo, (_request, response) => void response.writeHead(status).end());
+    const folder = await tempDir(cleanup);
+    const files = await serveFiles(cleanup, (_request, response) => void response.writeHead(status).end());
     const downloaded = await open.fetch(`${files.url}/x`, folder, LIMITS);
     expect(downloaded.ok).toBe(status === 204);
   });
 
   it('rejects a compressed response, which could expand to gigabytes', async () => {
-    const folder = await tempDir(undo);
-    const files = await serveFiles(undo, (_request, response) => {
+    const folder = await tempDir(cleanup);
+    const files = await serveFiles(cleanup, (_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
     });
     expect(await open.fetch(`${files.url}/x`, folder, LIMITS)).toMatchObject({ ok: false, reason: 'failed' });
@@ -107,7 +107,7 @@ describe('T13 a private address is never connected to', () => {
   const closed = createDownloads({ allowLoopback: false });
 
   it('by its number, in any notation', async () => {
-    const folder = await tempDir(undo);
+    const folder = await tempDir(cleanup);
     const four = await canary();
     const spellings = [
       '127.0.0.1',
@@ -138,7 +138,7 @@ describe('T13 a private address is never connected to', () => {
   });
 
   it('by a name that resolves to it, alone or among public addresses', async () => {
-    const folder = await tempDir(undo);
+    const folder = await tempDir(cleanup);
     const watch = await canary();
     for (const addresses of [
       ['127.0.0.1'],
@@ -158,8 +158,8 @@ describe('T13 a private address is never connected to', () => {
   });
 
   it('by DNS rebinding: the name is resolved once', async () => {
-    const folder = await tempDir(undo);
-    const checked = await serveFiles(undo, (_request, response) => void response.end('checked'));
+    const folder = await tempDir(cleanup);
+    const checked = await serveFiles(cleanup, (_request, response) => void response.end('checked'));
     const trap = await canary('127.0.0.2', checked.port);
     const answers = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2']];
     let lookups = 0;
@@ -178,8 +178,8 @@ describe('T13 a private address is never connected to', () => {
   });
 
   it('by a second lookup: the connection goes to the address that was checked', async () => {
-    const folder = await tempDir(undo);
-    const files = await serveFiles(undo, (_request, response) => void response.end('checked'));
+    const folder = await tempDir(cleanup);
+    const files = await serveFiles(cleanup, (_request, response) => void response.end('checked'));
     const downloads = createDownloads({ allowLoopback: true, resolve: () => Promise.resolve(['127.0.0.1']) });
     // This name does not resolve: only the pinned address can have answered.
     const url = `http://no-such-host.invalid:${files.port}/a.txt`;
@@ -187,7 +187,7 @@ describe('T13 a private address is never connected to', () => {
   });
 
   it('by a redirect', async () => {
-    const folder = await tempDir(undo);
+    const folder = await tempDir(cleanup);
     const watch = await canary('127.0.0.2');
     const private4 = ['10.0.0.1', '192.168.1.1', '169.254.169.254', '[fd00::1]', '[::ffff:10.0.0.1]'];
     const targets = [
@@ -198,7 +198,7 @@ describe('T13 a private address is never connected to', () => {
       `https://user:secret@127.0.0.2:${watch.port}/`,
       'gopher://127.0.0.1:6379/_FLUSHALL',
     ];
-    const files = await serveFiles(undo, (request, response) => {
+    const files = await serveFiles(cleanup, (request, response) => {
       response.writeHead(302, { location: targets[Number(request.url?.slice(1))] }).end();
     });
     for (const [index, target] of targets.entries()) {
@@ -209,7 +209,7 @@ describe('T13 a private address is never connected to', () => {
   });
 
   it('when only loopback is allowed, and http is used only for loopback', async () => {
-    const folder = await tempDir(undo);
+    const folder = await tempDir(cleanup);
     for (const url of [
       'http://8.8.8.8/x',
       'https://10.0.0.1/x',

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
 import { listen } from '@footbridge/testkit/loopback';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
@@ -10,7 +10,7 @@ import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
 import type { HttpRequest } from './transport.ts';
 
-const cleanup = undoList();
+const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 interface Received {

@@ -2,13 +2,13 @@ import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
 import { listen } from '@footbridge/testkit/loopback';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
 
-const cleanup = undoList();
+const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 /** A server that sends the next of `responses` for each request, `step` bytes at a time, and the transport that calls it. */

@@ -5,14 +5,14 @@ import { createServer, getCACertificates, setDefaultCACertificates } from 'node:
 import { certificateFor } from '@footbridge/testkit/certificate';
 import { startForwardProxy } from '@footbridge/testkit/forward-proxy';
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
 import type { HttpRequest } from './transport.ts';
 
-const cleanup = undoList();
+const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 /** Only the proxy knows that this name means 127.0.0.1. */

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 
 import { certificateFor } from '@footbridge/testkit/certificate';
 import { listen } from '@footbridge/testkit/loopback';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
@@ -13,7 +13,7 @@ import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
 import type { HttpRequest } from './transport.ts';
 
-const cleanup = undoList();
+const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -14,7 +14,7 @@ import { createTransport } from './transport.ts';
 import type { HttpRequest } from './transport.ts';
 
 const TIMEOUT_MS = 20_000;
-const cleanup = undoList();
+const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 async function serve(handler: (request: IncomingMessage, response: ServerResponse) => void, connections = 8) {

@@ -12,7 +12,7 @@ import { sniff } from '@footbridge/media/sniff';
 import { fixture } from '@footbridge/media/testing/images';
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { findChromium, hasChromium } from '@footbridge/testkit/servers/chromium';
-import { tempDir, undoList } from '@footbridge/testkit/undo';
+import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -61,8 +61,8 @@ interface Served {
 }
 
 describe.skipIf(!(await hasChromium()))('stored files in a browser', () => {
-  const suite = undoList();
-  const undo = undoList();
+  const suite = createCleanup();
+  const cleanup = createCleanup();
   const files = new Map<string, Served>();
   let converter: Converter;
   let browser: Browser;
@@ -90,13 +90,13 @@ describe.skipIf(!(await hasChromium()))('stored files in a browser', () => {
 
   beforeEach(async () => {
     const context = await browser.newContext();
-    undo.add(() => context.close());
+    cleanup.add(() => context.close());
     page = await context.newPage();
     said = [];
     context.on('console', (message) => said.push(message.text()));
     files.clear();
   });
-  afterEach(() => undo.run());
+  afterEach(() => cleanup.run());
 
   const store = (bytes: Buffer, name: string, type: string = sniff(bytes), unsafeType?: string): string => {
     const address = `/assets/${files.size}/${encodeURIComponent(safeFileName(name, type))}`;

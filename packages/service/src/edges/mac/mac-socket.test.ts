@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -12,14 +12,14 @@ import { createSocketServer } from './mac-socket.ts';
 import type { MacSocket } from './mac-socket.ts';
 
 describe('text frames to a Mac', () => {
-  const undo = undoList();
+  const cleanup = createCleanup();
   let here: MacSocket;
   let there: WebSocket;
 
   beforeAll(async () => {
     const sockets = createSocketServer();
     const server = createServer().listen(0, '127.0.0.1');
-    undo.add(() => new Promise((resolve) => server.close(resolve)));
+    cleanup.add(() => new Promise((resolve) => server.close(resolve)));
     await once(server, 'listening');
     const bound = new Promise<MacSocket>((resolve) => {
       server.on('upgrade', (request, stream, head) =>
@@ -32,10 +32,10 @@ describe('text frames to a Mac', () => {
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     there = new WebSocket(`ws://127.0.0.1:${port}`, SUBPROTOCOL);
-    undo.add(() => there.terminate());
+    cleanup.add(() => there.terminate());
     [here] = await Promise.all([bound, once(there, 'open')]);
   });
-  afterAll(() => undo.run());
+  afterAll(() => cleanup.run());
 
   async function passed(text: string): Promise<unknown> {
     const next = once(there, 'message');

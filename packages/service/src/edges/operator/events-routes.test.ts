@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -11,8 +11,8 @@ import { RecentEvents } from '../../ports/journal/recent-events.ts';
 import { renderError } from '../http/render-error.ts';
 import { eventsRoutes } from './events-routes.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 const ENTRY = {
   id: 'r1',
@@ -29,14 +29,14 @@ async function start() {
   const feed = new RecentEvents('boot');
   feed.addEntry(ENTRY);
   const app = fastify();
-  undo.add(() => app.close());
+  cleanup.add(() => app.close());
   app.setErrorHandler(renderError(createLogger('silent')));
   eventsRoutes({ feed, clock })(app);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
 
   async function listen(lastId?: string) {
     const stop = new AbortController();
-    undo.add(() => stop.abort());
+    cleanup.add(() => stop.abort());
     const answer = await fetch(`${url}/operator/events`, {
       signal: stop.signal,
       ...(lastId !== undefined && { headers: { 'Last-Event-ID': lastId } }),
@@ -107,7 +107,7 @@ describe('GET /operator/events', () => {
     const good = await listen();
     const { port } = new URL(url);
     const slow = connect(Number(port), '127.0.0.1');
-    undo.add(() => slow.destroy());
+    cleanup.add(() => slow.destroy());
     slow.write('GET /operator/events HTTP/1.1\r\nHost: x\r\n\r\n');
     await new Promise((resolve) => slow.once('readable', resolve));
     const closed = new Promise((resolve) => slow.once('close', resolve));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -12,19 +12,19 @@ import { openDatabase } from '../../sql/open-database.ts';
 import { renderError } from '../http/render-error.ts';
 import { grantsRoutes } from './grants-routes.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 async function start(keys: Buffer[] = [randomBytes(32)]) {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
-  undo.add(() => database.close());
+  cleanup.add(() => database.close());
   const clock = new FakeClock();
   const grants =
     keys.length === 0 ? undefined : createSqlGrants({ database, clock, vault: createVault(keys) });
   const announced: string[] = [];
   const audited: string[] = [];
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
-  undo.add(() => app.close());
+  cleanup.add(() => app.close());
   app.setErrorHandler(renderError(createLogger('silent')));
   grantsRoutes({
     grants,

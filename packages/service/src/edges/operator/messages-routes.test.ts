@@ -1,5 +1,5 @@
 import { newRequestId } from '@footbridge/protocol/ids';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -12,19 +12,19 @@ import { openDatabase } from '../../sql/open-database.ts';
 import { renderError } from '../http/render-error.ts';
 import { messagesRoutes } from './messages-routes.ts';
 
-const undo = undoList();
-afterEach(() => undo.run());
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
 
 async function start(redelivered: 'written' | 'not_connected' = 'written') {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
-  undo.add(() => database.close());
+  cleanup.add(() => database.close());
   const clock = new FakeClock();
   const journal = createSqlJournal({ database, clock, log: createLogger('silent') });
-  undo.add(() => journal.close());
+  cleanup.add(() => journal.close());
   const asked: [string, number][] = [];
   const audit: AuditRecord[] = [];
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
-  undo.add(() => app.close());
+  cleanup.add(() => app.close());
   app.setErrorHandler(renderError(createLogger('silent')));
   messagesRoutes({
     journal,

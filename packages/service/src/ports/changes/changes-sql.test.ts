@@ -1,6 +1,6 @@
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import type { Postgres } from '@footbridge/testkit/servers/postgres';
-import { undoList } from '@footbridge/testkit/undo';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { systemClock } from '../../clock.ts';
@@ -47,7 +47,7 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
 });
 
 describe('the SQL changes', () => {
-  const cleanup = undoList();
+  const cleanup = createCleanup();
   afterEach(() => cleanup.run());
 
   async function start() {

@@ -3,24 +3,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The cleanup functions of a test. */
-export interface Undo {
-  add(undo: () => unknown): void;
+export interface Cleanup {
+  add(task: () => unknown): void;
   /** Runs the functions, newest first, even if some of them fail, and removes them. Rejects with their errors. */
   run(): Promise<void>;
 }
 
-/** `const undo = undoList(); afterEach(() => undo.run());` */
-export function undoList(): Undo {
-  const steps: (() => unknown)[] = [];
+/** `const cleanup = createCleanup(); afterEach(() => cleanup.run());` */
+export function createCleanup(): Cleanup {
+  const tasks: (() => unknown)[] = [];
   return {
-    add(undo) {
-      steps.push(undo);
+    add(task) {
+      tasks.push(task);
     },
     async run() {
       const errors: unknown[] = [];
-      for (let step = steps.pop(); step; step = steps.pop()) {
+      for (let task = tasks.pop(); task; task = tasks.pop()) {
         try {
-          await step();
+          await task();
         } catch (error) {
           errors.push(error);
         }
@@ -32,9 +32,9 @@ export function undoList(): Undo {
 }
 
 /** Creates a temporary directory for one test. */
-export async function tempDir(undo: Undo): Promise<string> {
+export async function tempDir(cleanup: Cleanup): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-'));
   // A process that is being killed may still write here.
-  undo.add(() => rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
+  cleanup.add(() => rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   return dir;
 }
