@@ -36,7 +36,11 @@ function vitest(place: Place, { name, args }: Stage): Promise<boolean> {
 
 async function succeeds({ root, node }: Place, args: string[]): Promise<boolean> {
   const child = spawn(node, args, { cwd: root, stdio: 'inherit', env: withNodeFirst(node) });
-  const stop = (signal: NodeJS.Signals) => child.kill(signal);
+  // Without an exit here, the next stage would start.
+  const stop = () => {
+    child.kill('SIGTERM');
+    child.once('exit', () => process.exit(143));
+  };
   process.once('SIGTERM', stop);
   const [code] = await once(child, 'exit');
   process.removeListener('SIGTERM', stop);
