@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
 import { decodeFileName } from '@footbridge/media/file-name';
+import { parseBearerToken } from '@footbridge/protocol/bearer-token';
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
@@ -124,7 +125,7 @@ async function boundLocation(
   request: FastifyRequest,
   { deviceAuth, switchboard, owns }: AssetUploadDeps,
 ): Promise<string> {
-  const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  const token = parseBearerToken(request.headers.authorization) ?? '';
   const device = await deviceAuth.authenticate(token);
   if (device === undefined || device.status === 'inactive' || device.status === 'replaced')
     throw new RequestError(

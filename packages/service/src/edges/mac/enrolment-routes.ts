@@ -1,3 +1,4 @@
+import { parseBearerToken } from '@footbridge/protocol/bearer-token';
 import type { EnrolmentCode } from '@footbridge/protocol/codes';
 import type { FastifyInstance } from 'fastify';
 
@@ -49,7 +50,7 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
     app.post('/mac/deactivate', { bodyLimit: BODY_LIMIT }, async (request, reply) => {
       const key = addressKey(request.ip);
       await limit(key);
-      const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
+      const token = parseBearerToken(request.headers.authorization) ?? '';
       if (await enrolment.deactivate(token)) return reply.code(204).send();
       await limits.take(WRONG, key);
       throw rejection(

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
+import { parseBearerToken } from '@footbridge/protocol/bearer-token';
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
 import type { EnrolmentCode } from '@footbridge/protocol/codes';
@@ -141,7 +142,7 @@ class Gateway implements MacGateway, SessionHost {
     const { limits, deviceAuth, addressKey } = this.#deps;
     const verdict = await limits.take(this.#attempts, addressKey(address));
     if (!verdict.allowed) return this.#deps.rejectUpgrade(socket, tooMany(verdict.resetSec));
-    const [, token = ''] = /^Bearer ([\w-]+)$/i.exec(request.headers.authorization ?? '') ?? [];
+    const token = parseBearerToken(request.headers.authorization) ?? '';
     const device = await deviceAuth.authenticate(token);
     if (device?.status === 'suspended')
       return this.#deps.rejectUpgrade(

@@ -1,3 +1,5 @@
+import { messageKind } from '@footbridge/protocol/message-kind';
+import type { MessageKind } from '@footbridge/protocol/message-kind';
 import { carriesFooter, writeFooter } from '@footbridge/protocol/footer';
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import type { Metadata } from '@footbridge/protocol/metadata';
@@ -8,7 +10,7 @@ export function composeMessage(
   footerOnPlainText: boolean,
   notes: readonly string[] = [],
 ): string {
-  const plain = kindOf(frame) === 'text' || kindOf(frame) === 'attachment';
+  const plain = ['text', 'attachment'].includes(kindOf(frame));
   // A customer's text must never pass for our footer, so a text that looks like one gets a real one after it.
   if (plain && !footerOnPlainText && notes.length === 0 && !carriesFooter(frame.text)) return frame.text;
   return writeFooter(frame.text, {
@@ -17,15 +19,9 @@ export function composeMessage(
   });
 }
 
-/** For the journal. */
-export function kindOf(frame: MessageReceivedFrame): string {
-  if (frame.reaction) return 'reaction';
-  if (frame.sticker) return 'sticker';
-  if (frame.voice) return 'voice';
-  if (frame.animation) return 'animation';
-  if (frame.chat.isGroup) return 'group';
-  if (frame.replyTo) return 'reply';
-  return frame.attachments.length > 0 ? 'attachment' : 'text';
+/** The kind for the journal. */
+export function kindOf(frame: MessageReceivedFrame): MessageKind {
+  return messageKind(metadataOf(frame), frame.attachments.length > 0);
 }
 
 function metadataOf(frame: MessageReceivedFrame): Metadata {

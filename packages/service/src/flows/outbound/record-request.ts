@@ -1,5 +1,7 @@
 import { parseFooter } from '@footbridge/protocol/footer';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { maskHandle } from '@footbridge/protocol/mask-handle';
+import { messageKind } from '@footbridge/protocol/message-kind';
 
 import type { TrustedKey } from '../../ports/keys/keys.ts';
 import type { Journal, JournalEntry, StepDetail } from '../../ports/journal/journal.ts';
@@ -49,7 +51,7 @@ function entryOf({ request, fields }: Received, locationId: LocationId, phone: s
     locationId,
     messageId: fields.messageId ?? null,
     kind: kindOf(fields),
-    phoneMasked: phone === null ? null : masked(phone),
+    phoneMasked: phone === null ? null : maskHandle(phone),
     length: fields.message?.length ?? 0,
   };
 }
@@ -77,20 +79,9 @@ function printable(text: string): string {
     .toWellFormed();
 }
 
-/** Keeps enough digits to recognise a known number, and too few to call an unknown one. */
-function masked(phone: string): string {
-  return phone.startsWith('+') ? `${phone.slice(0, 2)}•••${phone.slice(-4)}` : `•••${phone.slice(-2)}`;
-}
-
 function kindOf({ message, attachments }: Fields): string {
   const metadata = message !== undefined && mayCarryFooter(message) ? parseFooter(message).metadata : null;
-  if (metadata?.reaction !== undefined) return 'reaction';
-  if (metadata?.sticker !== undefined) return 'sticker';
-  if (metadata?.voice !== undefined) return 'voice';
-  if (metadata?.animation !== undefined) return 'animation';
-  if (metadata?.reply_to !== undefined) return 'reply';
-  if (metadata?.is_group === true) return 'group';
-  return attachments === undefined ? 'text' : 'attachment';
+  return messageKind(metadata ?? {}, attachments !== undefined);
 }
 
 /** A longer message is rejected anyway, so its footer is not parsed. */
