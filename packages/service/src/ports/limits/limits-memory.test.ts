@@ -32,3 +32,11 @@ it('evicts by the start of the current window, not by the first use of the key',
   expect(limits.peek(limit, 'a')).toMatchObject({ allowed: false });
   expect(limits.peek(limit, 'b')).toMatchObject({ allowed: true });
 });
+
+it('L2 reports the whole window at its start, whatever the fraction of the clock', () => {
+  const limit = { name: 'test', max: 10, windowSec: 60 };
+  for (let n = 0; n < 1000; n++) {
+    const limits = createMemoryLimits({ monotonic: () => n * 7.123_456_789 });
+    expect(limits.take(limit, 'key').resetSec).toBe(60);
+  }
+});

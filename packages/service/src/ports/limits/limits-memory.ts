@@ -78,6 +78,7 @@ function verdict(limit: Limit, count: number, allowed: boolean, leftMs: number):
     allowed,
     limit: limit.max,
     remaining: Math.max(0, limit.max - count),
-    resetSec: Math.max(1, Math.ceil(leftMs / 1000)),
+    // Rounded first: the difference of two monotonic times may exceed the window by a fraction of a microsecond.
+    resetSec: Math.max(1, Math.ceil(Math.round(leftMs) / 1000)),
   };
 }

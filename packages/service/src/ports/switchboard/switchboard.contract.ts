@@ -294,8 +294,11 @@ class Model {
   async #disconnect(node: Switchboard, location: LocationId): Promise<void> {
     const owner = this.#owner.get(location);
     await node.disconnect(location);
-    if (owner !== undefined) this.#expectDisconnect(owner.mac, 'closed');
     this.#owner.delete(location);
+    if (owner === undefined) return;
+    this.#expectDisconnect(owner.mac, 'closed');
+    // A bind on the owner's node could overtake the notice and report `displaced` instead.
+    await this.#settled(owner.mac);
   }
 
   // Only the node that holds a connection releases its lease.
