@@ -34,6 +34,7 @@ const MOST_UNDER_WAY = 300;
 /** After the last trouble: former owners may be waited for, and a displaced Mac has to wait for its turn. */
 const QUIET_MS = 150_000;
 const RECALL_MS = 2000;
+const ARRIVAL_MS = 15_000;
 
 /** Sends messages both ways during the faults, until all are delivered. Each location has two Macs, one of which is wanted. */
 export async function traffic(
@@ -91,6 +92,16 @@ export async function traffic(
     lateAt = performance.now() + QUIET_MS;
   }
 
+  /** The frames of the last webhooks may still be on their sockets. A lost one never arrives, so the wait is bounded. */
+  async function receiveFrames(all: readonly Sent[]): Promise<void> {
+    const end = performance.now() + ARRIVAL_MS;
+    const isMissing = () => {
+      const received = new Set(macs.flatMap(({ heard }) => heard.map(({ requestId }) => requestId)));
+      return all.some(({ attempts }) => !received.has(attempts.at(-1)?.requestId ?? ''));
+    };
+    while (performance.now() < end && isMissing()) await sleep(50);
+  }
+
   /** A displaced Mac that still has something to tell comes back once the other one has nothing left. */
   async function emptyOutboxes(): Promise<void> {
     let recallAt = 0;
@@ -110,6 +121,7 @@ export async function traffic(
     ...Array.from({ length: trouble.atOnce }, () => makeTrouble()),
   ]);
   const all = await Promise.all(sent);
+  await receiveFrames(all);
   await emptyOutboxes();
   for (const mac of macs) mac.stop();
   await Promise.all(lives);
