@@ -9,8 +9,9 @@ export const GROUPS = {
     'packages/demo/src/headless.test.ts',
     'packages/demo/src/page.test.ts',
   ],
-  /** Kill processes or open a browser: left out of a quick run. */
+  /** Kill processes, open a browser or fuzz the decoders: left out of a quick run. */
   disruptive: [
+    'packages/media/src/convert/hostile.test.ts',
     'packages/agent/test/crash-*.test.ts',
     'packages/service/src/edges/http/assets-in-browser.test.ts',
     'packages/testkit/src/servers/chromium.test.ts',
