@@ -1,0 +1,32 @@
+import { parseArgs } from 'node:util';
+
+import { createControl } from './control.ts';
+import { closeHttp, listen } from './loopback.ts';
+import { MACOS_VERSIONS } from './macos/chat-db.ts';
+import { MessagesApp } from './macos/messages-app.ts';
+import { operationsOf } from './macos/operations.ts';
+
+/** `node macos-main.ts --home FOLDER [--macos 26] [--control-port N]`. Prints one JSON line when it is ready. */
+const { values } = parseArgs({
+  options: {
+    home: { type: 'string' },
+    macos: { type: 'string', default: '26' },
+    'control-port': { type: 'string', default: '0' },
+  },
+});
+const macos = MACOS_VERSIONS.find((version) => version === Number(values.macos));
+if (values.home === undefined || macos === undefined) {
+  process.stderr.write(`--home is required, --macos is one of ${MACOS_VERSIONS.join(', ')}\n`);
+  process.exit(2);
+}
+const app = new MessagesApp(values.home, macos);
+const control = createControl(operationsOf(app));
+const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
+process.stdout.write(`${JSON.stringify({ msg: 'messages ready', controlUrl, path: app.store.path })}\n`);
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    app.close();
+    void closeHttp(control);
+  });
+}

@@ -1,0 +1,49 @@
+import { remote } from './control.ts';
+import type { Remote } from './control.ts';
+import type { MacosVersion } from './macos/chat-db.ts';
+import type { MessagesOperations } from './macos/operations.ts';
+import { Program, started } from './program.ts';
+
+export interface SimulatedMacosOptions {
+  /** The home directory of the Mac's owner. Default: a temporary one, which `stop` removes. */
+  home?: string;
+  macos?: MacosVersion;
+}
+
+/**
+ * Starts a process that writes `~/Library/Messages/chat.db` with the schema of a macOS version, in the order and with the delays
+ * of Messages. Nothing in it knows the agent.
+ */
+export async function startSimulatedMacos(options: SimulatedMacosOptions = {}): Promise<SimulatedMacos> {
+  const macos = new SimulatedMacos(options);
+  return started(macos, () => macos.start());
+}
+
+export class SimulatedMacos extends Program {
+  /** The path of `chat.db`. */
+  storePath = '';
+  #messages: Remote<MessagesOperations> | undefined;
+  readonly #macos: MacosVersion;
+
+  constructor({ home, macos = 26 }: SimulatedMacosOptions) {
+    super('packages/testkit/src/macos-main.ts', home);
+    this.#macos = macos;
+  }
+
+  get home(): string {
+    return this.dataDir;
+  }
+
+  get messages(): Remote<MessagesOperations> {
+    if (this.#messages === undefined) throw new Error('Messages was not started.');
+    return this.#messages;
+  }
+
+  /** After `halt` or `kill9`. */
+  async start(): Promise<void> {
+    this.launch(['--home', this.home, '--macos', String(this.#macos)], {});
+    const ready = await this.logged('messages ready');
+    this.storePath = String(ready['path']);
+    this.#messages = remote<MessagesOperations>(String(ready['controlUrl']));
+  }
+}
