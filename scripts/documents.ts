@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CODES } from '@footbridge/protocol/codes';
 import type { Channel } from '@footbridge/protocol/codes';
 
-import { configurationPage, envExample } from '../packages/service/src/config/documents.ts';
+import { configurationPage, envExample } from '@footbridge/service/config/documents';
 import { operatePage } from './log-events.ts';
 import { clausesJson } from './numbered-rules.ts';
 import { noticesPage } from './third-party-notices.ts';

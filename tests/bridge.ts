@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { createBridge } from '../packages/service/src/bridge/bridge.ts';
-import type { Bridge } from '../packages/service/src/bridge/bridge.ts';
-import { systemClock } from '../packages/service/src/clock.ts';
-import type { Clock } from '../packages/service/src/clock.ts';
-import { loadConfig } from '../packages/service/src/config/config.ts';
-import { createLogger } from '../packages/service/src/log.ts';
+import { createBridge } from '@footbridge/service/bridge/bridge';
+import type { Bridge } from '@footbridge/service/bridge/bridge';
+import { systemClock } from '@footbridge/service/clock';
+import type { Clock } from '@footbridge/service/clock';
+import { loadConfig } from '@footbridge/service/config/config';
+import { createLogger } from '@footbridge/service/log';
 
 export interface RunningBridge extends Bridge {
   /** Every log line so far. */

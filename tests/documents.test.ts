@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { codeEntry } from '@footbridge/protocol/codes';
 import { describe, expect, it } from 'vitest';
 
-import { SETTINGS } from '../packages/service/src/config/settings.ts';
+import { SETTINGS } from '@footbridge/service/config/settings';
 import { staleDocuments } from '../scripts/documents.ts';
 import { clausesNotBuilt, CONTRACT, rulesOf, THREATS, unknownNumbersIn } from '../scripts/numbered-rules.ts';
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
-import { systemClock } from '../../packages/service/src/clock.ts';
-import { createSqlGuids } from '../../packages/service/src/ports/guids/guids-sql.ts';
-import { openDatabase } from '../../packages/service/src/sql/open-database.ts';
+import { systemClock } from '@footbridge/service/clock';
+import { createSqlGuids } from '@footbridge/service/ports/guids/guids-sql';
+import { openDatabase } from '@footbridge/service/sql/open-database';
 
 const MESSAGES = 6400;
 

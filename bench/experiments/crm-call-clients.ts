@@ -12,8 +12,8 @@ import { create } from 'axios';
 import { Agent, Pool, fetch as undiciFetch, request } from 'undici';
 import type { Dispatcher } from 'undici';
 
-import { systemClock } from '../../packages/service/src/clock.ts';
-import { createTransport } from '../../packages/service/src/edges/crm/transport.ts';
+import { systemClock } from '@footbridge/service/clock';
+import { createTransport } from '@footbridge/service/edges/crm/transport';
 import { findPinning } from '../measure/pinning.ts';
 import { ratios, spread } from '../measure/statistics.ts';
 import { HttpMessages } from '../environment/http-messages.ts';

@@ -9,8 +9,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { SUBPROTOCOL } from '@footbridge/protocol/frames';
 import { WebSocket } from 'ws';
 
-import { createSocketServer } from '../../packages/service/src/edges/mac/mac-socket.ts';
-import type { MacSocket } from '../../packages/service/src/edges/mac/mac-socket.ts';
+import { createSocketServer } from '@footbridge/service/edges/mac/mac-socket';
+import type { MacSocket } from '@footbridge/service/edges/mac/mac-socket';
 import { spread } from '../measure/statistics.ts';
 
 const MACS = 100;

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import process from 'node:process';
 
-import { systemClock } from '../../packages/service/src/clock.ts';
-import type { Clock } from '../../packages/service/src/clock.ts';
+import { systemClock } from '@footbridge/service/clock';
+import type { Clock } from '@footbridge/service/clock';
 
 export interface ProcessReport {
   readonly rss: number;

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
-import { createBridge } from '../../packages/service/src/bridge/bridge.ts';
-import type { Bridge } from '../../packages/service/src/bridge/bridge.ts';
-import { loadConfig } from '../../packages/service/src/config/config.ts';
-import { createLogger } from '../../packages/service/src/log.ts';
+import { createBridge } from '@footbridge/service/bridge/bridge';
+import type { Bridge } from '@footbridge/service/bridge/bridge';
+import { loadConfig } from '@footbridge/service/config/config';
+import { createLogger } from '@footbridge/service/log';
 import { serveReports } from './process-report.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));

@@ -8,14 +8,14 @@ import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { renderError } from '../../packages/service/src/edges/http/render-error.ts';
-import { keyRoutes } from '../../packages/service/src/edges/operator/keys-routes.ts';
-import { requireOperator } from '../../packages/service/src/edges/operator/operator-auth.ts';
-import { systemClock } from '../../packages/service/src/clock.ts';
-import { createLogger } from '../../packages/service/src/log.ts';
-import { openCrmKeys } from '../../packages/service/src/ports/keys/keys-sql.ts';
-import { createMemoryLimits } from '../../packages/service/src/ports/limits/limits-memory.ts';
-import { openDatabase } from '../../packages/service/src/sql/open-database.ts';
+import { renderError } from '@footbridge/service/edges/http/render-error';
+import { keyRoutes } from '@footbridge/service/edges/operator/keys-routes';
+import { requireOperator } from '@footbridge/service/edges/operator/operator-auth';
+import { systemClock } from '@footbridge/service/clock';
+import { createLogger } from '@footbridge/service/log';
+import { openCrmKeys } from '@footbridge/service/ports/keys/keys-sql';
+import { createMemoryLimits } from '@footbridge/service/ports/limits/limits-memory';
+import { openDatabase } from '@footbridge/service/sql/open-database';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

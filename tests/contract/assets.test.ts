@@ -9,8 +9,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 import type { RunningBridge } from '../bridge.ts';
-import { SkippingClock } from '../../packages/service/src/skipping-clock.ts';
-import type { Clock } from '../../packages/service/src/clock.ts';
+import { SkippingClock } from '@footbridge/service/skipping-clock';
+import type { Clock } from '@footbridge/service/clock';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

@@ -9,7 +9,7 @@ import { until } from '@footbridge/testkit/until';
 
 import { startBridge } from '../bridge.ts';
 import type { RunningBridge } from '../bridge.ts';
-import { SkippingClock } from '../../packages/service/src/skipping-clock.ts';
+import { SkippingClock } from '@footbridge/service/skipping-clock';
 
 export const LOCATION = 'locAAAAAAAAAAAAAAAA1';
 export const PHONE = '+14155550100';

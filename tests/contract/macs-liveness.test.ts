@@ -7,7 +7,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../packages/service/src/fake-clock.ts';
+import { FakeClock } from '@footbridge/service/fake-clock';
 import { startMacHouse } from './mac-house.ts';
 import type { HouseOptions, MacHouse } from './mac-house.ts';
 

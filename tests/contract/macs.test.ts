@@ -6,7 +6,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { SkippingClock } from '../../packages/service/src/skipping-clock.ts';
+import { SkippingClock } from '@footbridge/service/skipping-clock';
 import { location, startMacHouse } from './mac-house.ts';
 import type { HouseOptions, MacHouse } from './mac-house.ts';
 

@@ -7,7 +7,7 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
-import { SkippingClock } from '../../packages/service/src/skipping-clock.ts';
+import { SkippingClock } from '@footbridge/service/skipping-clock';
 import { CrmWorld, LOCATION, PHONE } from './crm-world.ts';
 import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { CrmWorldOptions } from './crm-world.ts';

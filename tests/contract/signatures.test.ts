@@ -7,7 +7,7 @@ import type { SigningKey } from '@footbridge/testkit/keys';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { PRESET_NAMES, presetKey } from '../../packages/service/src/ports/keys/presets.ts';
+import { PRESET_NAMES, presetKey } from '@footbridge/service/ports/keys/presets';
 import { GOOD, LOCATION, startWorld } from './webhook-world.ts';
 import type { World } from './webhook-world.ts';
 

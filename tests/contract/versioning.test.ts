@@ -4,8 +4,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { EngineError } from '../../packages/service/src/errors.ts';
-import { openApiDocument } from '../../packages/service/src/openapi/openapi-document.ts';
+import { EngineError } from '@footbridge/service/errors';
+import { openApiDocument } from '@footbridge/service/openapi/openapi-document';
 import { startBridge } from '../bridge.ts';
 import { GOOD, startWorld } from './webhook-world.ts';
 import type { Answer, World } from './webhook-world.ts';

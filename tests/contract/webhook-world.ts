@@ -7,19 +7,19 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import { ed25519Key, signedRequest } from '@footbridge/testkit/keys';
 import type { SigningKey } from '@footbridge/testkit/keys';
 
-import { createHardenedServer } from '../../packages/service/src/edges/http/hardened-server.ts';
-import { webhookRoute } from '../../packages/service/src/edges/http/webhook-route.ts';
-import { FakeClock } from '../../packages/service/src/fake-clock.ts';
-import { receiveWebhook } from '../../packages/service/src/flows/outbound/receive-webhook.ts';
-import type { OutboundDeps } from '../../packages/service/src/flows/outbound/receive-webhook.ts';
-import { createLogger } from '../../packages/service/src/log.ts';
-import type { JournalEntry, Recorded, StepName } from '../../packages/service/src/ports/journal/journal.ts';
-import { openKeyRing } from '../../packages/service/src/ports/keys/key-ring.ts';
-import { openCrmKeys } from '../../packages/service/src/ports/keys/keys-sql.ts';
-import type { KeyInput } from '../../packages/service/src/ports/keys/keys.ts';
-import { createMemoryLimits } from '../../packages/service/src/ports/limits/limits-memory.ts';
-import { createMemorySwitchboard } from '../../packages/service/src/ports/switchboard/switchboard-memory.ts';
-import { openDatabase } from '../../packages/service/src/sql/open-database.ts';
+import { createHardenedServer } from '@footbridge/service/edges/http/hardened-server';
+import { webhookRoute } from '@footbridge/service/edges/http/webhook-route';
+import { FakeClock } from '@footbridge/service/fake-clock';
+import { receiveWebhook } from '@footbridge/service/flows/outbound/receive-webhook';
+import type { OutboundDeps } from '@footbridge/service/flows/outbound/receive-webhook';
+import { createLogger } from '@footbridge/service/log';
+import type { JournalEntry, Recorded, StepName } from '@footbridge/service/ports/journal/journal';
+import { openKeyRing } from '@footbridge/service/ports/keys/key-ring';
+import { openCrmKeys } from '@footbridge/service/ports/keys/keys-sql';
+import type { KeyInput } from '@footbridge/service/ports/keys/keys';
+import { createMemoryLimits } from '@footbridge/service/ports/limits/limits-memory';
+import { createMemorySwitchboard } from '@footbridge/service/ports/switchboard/switchboard-memory';
+import { openDatabase } from '@footbridge/service/sql/open-database';
 
 export type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 
-import { EngineError } from '../../packages/service/src/errors.ts';
+import { EngineError } from '@footbridge/service/errors';
 import { signBody } from '@footbridge/testkit/keys';
 import { until } from '@footbridge/testkit/until';
 import { ANY_CHARACTER } from '@footbridge/testkit/any-character';

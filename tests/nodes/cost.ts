@@ -7,15 +7,11 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import { startRedis } from '@footbridge/testkit/servers/redis';
 import { createClient } from '@redis/client';
 
-import { systemClock } from '../../packages/service/src/clock.ts';
-import type {
-  Lease,
-  MacConnection,
-  Switchboard,
-} from '../../packages/service/src/ports/switchboard/switchboard.ts';
-import { createMemorySwitchboard } from '../../packages/service/src/ports/switchboard/switchboard-memory.ts';
-import { createRedisSwitchboard } from '../../packages/service/src/ports/switchboard/switchboard-redis.ts';
-import { openRedis } from '../../packages/service/src/redis/open-redis.ts';
+import { systemClock } from '@footbridge/service/clock';
+import type { Lease, MacConnection, Switchboard } from '@footbridge/service/ports/switchboard/switchboard';
+import { createMemorySwitchboard } from '@footbridge/service/ports/switchboard/switchboard-memory';
+import { createRedisSwitchboard } from '@footbridge/service/ports/switchboard/switchboard-redis';
+import { openRedis } from '@footbridge/service/redis/open-redis';
 
 const { values } = parseArgs({
   options: {

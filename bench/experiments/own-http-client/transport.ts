@@ -1,4 +1,4 @@
-import type { Clock } from '../../../packages/service/src/clock.ts';
+import type { Clock } from '@footbridge/service/clock';
 import { Connection } from './connection.ts';
 import type { ConnectionOwner, Destination } from './connection.ts';
 import { Exchange, headOf } from './exchange.ts';
