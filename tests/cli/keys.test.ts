@@ -177,5 +177,10 @@ describe('footbridge keys test', () => {
     expect((await cli(args, { input: '{\n  "locationId": "loc1"\n}' })).lines).toMatchObject([
       { ok: false, step: 'body', hint: expect.stringContaining('re-serialised') },
     ]);
+    await cli(['keys', 'disable', 'Acme']);
+    expect(await cli(args, { input: body })).toMatchObject({
+      code: 4,
+      lines: [{ ok: false, step: 'enabled', key: 'Acme', reason: expect.stringContaining('disabled') }],
+    });
   });
 });

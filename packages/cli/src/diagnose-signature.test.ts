@@ -4,10 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { diagnoseSignature } from './diagnose-signature.ts';
 
 const key = ed25519Key('diagnose');
-const known = [
-  { label: 'Acme', scheme: 'Ed25519', publicKey: key.publicKey },
-  { label: 'Old', scheme: 'RSA-SHA256', publicKey: fixedRsaKey().publicKey },
-];
+const acme = { label: 'Acme', scheme: 'Ed25519', publicKey: key.publicKey };
+const old = { label: 'Old', scheme: 'RSA-SHA256', publicKey: fixedRsaKey().publicKey };
+const known = [acme, old];
 const value = { locationId: 'loc1', message: 'Hé / 1', n: [1, { z: 1, a: 2 }] };
 const text = JSON.stringify(value);
 const diagnose = (sent: string, signature: string) => diagnoseSignature(Buffer.from(sent), signature, known);
@@ -24,6 +23,40 @@ describe('a valid signature', () => {
       ok: true,
       key: 'Old',
       signatureBytes: 256,
+    });
+  });
+});
+
+describe('a valid signature that the service rejects', () => {
+  const signature = signBody(text, key);
+  const diagnoseWith = (more: object) =>
+    diagnoseSignature(Buffer.from(text), signature, [{ ...acme, ...more }, old]);
+
+  it('S6 fails when its key is disabled', () => {
+    expect(diagnoseWith({ enabled: false })).toMatchObject({
+      ok: false,
+      step: 'enabled',
+      key: 'Acme',
+      reason: 'the signature is right, but its key is disabled',
+      hint: expect.stringContaining('keys enable'),
+    });
+    expect(diagnoseWith({ enabled: true })).toMatchObject({ ok: true });
+  });
+
+  it('S7 fails when its key is limited to other locations', () => {
+    expect(diagnoseWith({ locations: ['loc2'] })).toMatchObject({ ok: false, step: 'location', key: 'Acme' });
+    expect(diagnoseWith({ locations: ['loc1'] })).toMatchObject({ ok: true });
+    expect(diagnoseWith({ locations: null })).toMatchObject({ ok: true });
+  });
+
+  it('S6 passes when the same key is registered a second time and enabled', () => {
+    const keys = [
+      { ...acme, enabled: false },
+      { ...acme, label: 'Acme, again' },
+    ];
+    expect(diagnoseSignature(Buffer.from(text), signature, keys)).toMatchObject({
+      ok: true,
+      key: 'Acme, again',
     });
   });
 });

@@ -8,10 +8,14 @@ export interface CandidateKey {
   readonly scheme: string;
   /** PEM. */
   readonly publicKey: string;
+  /** The service ignores a disabled key. */
+  readonly enabled?: boolean;
+  /** The locations that the key is limited to. */
+  readonly locations?: readonly string[] | null;
 }
 
 /** The steps of the verification, in order. */
-export type Step = 'header' | 'base64' | 'length' | 'key' | 'body' | 'verified';
+export type Step = 'header' | 'base64' | 'length' | 'key' | 'body' | 'enabled' | 'location' | 'verified';
 
 export interface Diagnosis {
   readonly ok: boolean;
@@ -43,10 +47,12 @@ export function diagnoseSignature(body: Buffer, signature: string, keys: readonl
   const bytes = decodeBase64(signature);
   if (bytes === undefined) return fail('base64', 'the signature is not strict base64', base64Hint(signature));
 
-  const candidates = keys.map(({ label, scheme, publicKey }) => ({
-    label,
-    scheme,
-    key: createPublicKey(publicKey),
+  const locationId = locationOf(body);
+  const candidates = keys.map((candidate) => ({
+    label: candidate.label,
+    scheme: candidate.scheme,
+    key: createPublicKey(candidate.publicKey),
+    rejection: rejectionOf(candidate, locationId),
   }));
   const sameLength = candidates.filter(({ key }) => signatureBytes(key) === bytes.length);
   const details = { ...facts, signatureBytes: bytes.length };
@@ -60,14 +66,19 @@ export function diagnoseSignature(body: Buffer, signature: string, keys: readonl
       ...details,
     };
 
-  const signerOf = (content: Buffer) =>
-    sameLength.find(({ key, scheme }) => verifies(key, scheme, content, bytes));
-  const signer = signerOf(body);
+  const signersOf = (content: Buffer) =>
+    sameLength.filter(({ key, scheme }) => verifies(key, scheme, content, bytes));
+  const signers = signersOf(body);
+  const signer = signers.find(({ rejection }) => rejection === undefined) ?? signers[0];
+  if (signer?.rejection !== undefined) {
+    const { step, reason, hint } = signer.rejection;
+    return { ...fail(step, reason, hint), key: signer.label, ...details };
+  }
   if (signer !== undefined)
     return { ok: true, step: 'verified', reason: 'the signature is valid', key: signer.label, ...details };
 
   for (const { description, content } of originalCandidates(body)) {
-    const original = signerOf(content);
+    const [original] = signersOf(content);
     if (original !== undefined)
       return {
         ...fail('body', 'the body was changed after it was signed', `the signature matches ${description}`),
@@ -83,6 +94,30 @@ export function diagnoseSignature(body: Buffer, signature: string, keys: readonl
     ),
     ...details,
   };
+}
+
+/** Returns why the service responds 401 although the signature is right. */
+function rejectionOf(
+  { label, enabled = true, locations }: CandidateKey,
+  locationId: string | undefined,
+): { step: Step; reason: string; hint: string } | undefined {
+  if (!enabled)
+    return {
+      step: 'enabled',
+      reason: 'the signature is right, but its key is disabled',
+      hint: `the service responds 401; to accept the key: footbridge keys enable ${JSON.stringify(label)}`,
+    };
+  if (!locations || (locationId !== undefined && locations.includes(locationId))) return undefined;
+  return {
+    step: 'location',
+    reason: "the signature is right, but its key is limited to other locations than the body's locationId",
+    hint: 'the service responds 401; sign with a key for this location, or add the key again with it',
+  };
+}
+
+function locationOf(body: Buffer): string | undefined {
+  const locationId: unknown = Reflect.get(parsed(body.toString('utf8')) ?? {}, 'locationId');
+  return typeof locationId === 'string' ? locationId : undefined;
 }
 
 function signatureBytes(key: KeyObject): number {
