@@ -1,4 +1,7 @@
+import { createRequire } from 'node:module';
+
 import { createBridge } from './bridge/bridge.ts';
+import { textInsteadOfStart } from './config/command-line.ts';
 import { loadConfig } from './config/config.ts';
 import type { LoadedConfig } from './config/config.ts';
 import { StartError } from './errors.ts';
@@ -15,6 +18,18 @@ function fail(error: unknown): never {
   throw error;
 }
 
+function readArguments(): void {
+  const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+  try {
+    const text = textInsteadOfStart(process.argv.slice(2), version);
+    if (text === undefined) return;
+    process.stdout.write(text);
+    process.exit(0);
+  } catch (error) {
+    fail(error);
+  }
+}
+
 function configure(): LoadedConfig {
   try {
     process.loadEnvFile();
@@ -28,6 +43,7 @@ function configure(): LoadedConfig {
   }
 }
 
+readArguments();
 const { config, warnings, summary } = configure();
 const log = createLogger(config.logLevel);
 log.info({ event: 'service.starting', settings: summary }, 'starting');
