@@ -12,23 +12,28 @@ const installed = mkdtempSync(join(tmpdir(), 'footbridge-pack-'));
 afterAll(() => rmSync(installed, { recursive: true }));
 
 /** Puts the packed program where npm would, with its dependencies beside it. */
-async function install(name: string): Promise<{ folder: string; bin: string }> {
+async function install(name: string): Promise<{ folder: string; bin: string; dependencies: string[] }> {
   const folder = join(installed, 'node_modules/@footbridge', name);
   await packProgram(name, folder);
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  for (const dependency of Object.keys(manifest.dependencies)) {
+  const dependencies = Object.keys(manifest.dependencies);
+  for (const dependency of dependencies) {
     const link = join(installed, 'node_modules', dependency);
     mkdirSync(dirname(link), { recursive: true });
     rmSync(link, { force: true });
     symlinkSync(join(ROOT, 'node_modules', dependency), link);
   }
   const [path] = Object.values<string>(manifest.bin);
-  return { folder, bin: join(folder, path ?? '') };
+  return { folder, bin: join(folder, path ?? ''), dependencies };
 }
 
-describe.each(['agent', 'cli'])('the packed %s', (name) => {
-  it('runs outside the repository', async () => {
-    const { folder, bin } = await install(name);
+describe.each([
+  ['agent', ['commander', 'fast-png', 'pino', 'undici', 'ws']],
+  ['cli', ['commander']],
+])('the packed %s', (name, needed) => {
+  it('runs outside the repository, with the dependencies that it imports and no others', async () => {
+    const { folder, bin, dependencies } = await install(name);
+    expect(dependencies.toSorted()).toEqual(needed);
     const env = { PATH: process.env['PATH'], HOME: installed };
     const run = (...args: string[]) =>
       spawnSync(process.execPath, [bin, ...args], { cwd: installed, env, encoding: 'utf8' });

@@ -11,6 +11,7 @@ const PACKAGES = join(ROOT, 'packages');
 const OWN = '@footbridge/';
 const isOwn = (dependency: string): boolean => dependency.startsWith(OWN);
 const IS_TEST = /\.(?:test|contract|bench)\.ts$/;
+const IMPORT = /\b(?:from|import)[\s(]*(['"])([^'"]+)\1/g;
 const OWN_IMPORT = /(['"])@footbridge\/([^/'"]+)\/([^'"]+?)(?:\.js)?\1/g;
 
 interface Manifest {
@@ -34,9 +35,16 @@ export async function packProgram(name: string, folder: string): Promise<void> {
     await mkdir(dirname(copy), { recursive: true });
     await cp(file, copy);
   }
-  for await (const file of glob('**/*.{js,mjs}', { cwd: folder })) await relink(folder, file);
+  const files = new Map<string, string>();
+  for await (const file of glob('**/*.{js,mjs}', { cwd: folder }))
+    files.set(file.replaceAll('\\', '/'), await relink(folder, file));
+  const { used, dependencies } = follow(files, [`${name}/src/main.js`, ...binsOf(name, manifests).values()]);
+  for (const file of files.keys()) if (!used.has(file)) await rm(join(folder, file));
   await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
-  await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest(name, manifests), null, 2)}\n`);
+  await writeFile(
+    join(folder, 'package.json'),
+    `${JSON.stringify(manifest(name, manifests, dependencies), null, 2)}\n`,
+  );
 }
 
 /** The package and all packages of ours that it depends on. */
@@ -72,36 +80,58 @@ function compile(files: readonly string[], folder: string): void {
   if (status !== 0) throw new Error(`The program could not be compiled:\n${stdout}`);
 }
 
-/** Imports of our packages become relative, and the bin starts the compiled program. */
-async function relink(folder: string, file: string): Promise<void> {
+/** Returns the files that the entries import, directly or through others, and the packages that those files import. */
+function follow(
+  files: ReadonlyMap<string, string>,
+  entries: readonly string[],
+): { used: Set<string>; dependencies: Set<string> } {
+  const used = new Set(entries);
+  const dependencies = new Set<string>();
+  for (const file of used)
+    for (const [, , target = ''] of (files.get(file) ?? '').matchAll(IMPORT)) {
+      if (target.startsWith('.')) used.add(posix.join(posix.dirname(file), target));
+      else dependencies.add(/^(?:@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? target);
+    }
+  return { used, dependencies };
+}
+
+/** Makes imports of our packages relative, and the bin start the compiled program. Returns the code. */
+async function relink(folder: string, file: string): Promise<string> {
   const path = join(folder, file);
   const code = await readFile(path, 'utf8');
   const from = posix.dirname(file.replaceAll('\\', '/'));
-  await writeFile(
-    path,
-    code
-      .replaceAll(OWN_IMPORT, (_all, quote: string, name: string, module: string) => {
-        const target = posix.relative(from, `${name}/src/${module}.js`);
-        return `${quote}${target.startsWith('.') ? target : `./${target}`}${quote}`;
-      })
-      .replace("'../src/main.ts'", "'../src/main.js'"),
-  );
+  const relinked = code
+    .replaceAll(OWN_IMPORT, (_all, quote: string, name: string, module: string) => {
+      const target = posix.relative(from, `${name}/src/${module}.js`);
+      return `${quote}${target.startsWith('.') ? target : `./${target}`}${quote}`;
+    })
+    .replace("'../src/main.ts'", "'../src/main.js'");
+  await writeFile(path, relinked);
+  return relinked;
 }
 
-function manifest(name: string, manifests: ReadonlyMap<string, Manifest>): object {
+/** The commands of the program, each with its file in the folder. */
+function binsOf(name: string, manifests: ReadonlyMap<string, Manifest>): Map<string, string> {
+  const bin = manifests.get(name)?.bin;
+  if (bin === undefined) throw new Error(`packages/${name} has no bin`);
+  return new Map(Object.entries(bin).map(([command, path]) => [command, posix.join(name, path)]));
+}
+
+function manifest(
+  name: string,
+  manifests: ReadonlyMap<string, Manifest>,
+  imported: ReadonlySet<string>,
+): object {
   const program = manifests.get(name);
-  if (program?.bin === undefined) throw new Error(`packages/${name} has no bin`);
-  const { version, license, type } = program;
-  const bin = Object.entries(program.bin).map(([command, path]) => [command, posix.join(name, path)]);
   const dependencies = [...manifests.values()]
     .flatMap((own) => Object.entries(own.dependencies))
-    .filter(([dependency]) => !isOwn(dependency));
+    .filter(([dependency]) => imported.has(dependency));
   return {
-    name: program.name,
-    version,
-    license,
-    type,
-    bin: Object.fromEntries(bin),
+    name: program?.name,
+    version: program?.version,
+    license: program?.license,
+    type: program?.type,
+    bin: Object.fromEntries(binsOf(name, manifests)),
     engines: manifests.get('runtime')?.engines,
     dependencies: Object.fromEntries(dependencies),
   };
