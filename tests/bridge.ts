@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { systemClock } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import { createLog } from '@footbridge/runtime/log';
 import { createBridge } from '@footbridge/service/bridge/bridge';
 import type { Bridge } from '@footbridge/service/bridge/bridge';
-import { systemClock } from '@footbridge/service/clock';
-import type { Clock } from '@footbridge/service/clock';
 import { loadConfig } from '@footbridge/service/config/config';
-import { createLogger } from '@footbridge/service/log';
 
 export interface RunningBridge extends Bridge {
   /** Every log line so far. */
@@ -31,7 +31,7 @@ export async function startBridge(
     DRAIN_GRACE_SEC: '0',
     ...env,
   });
-  const log = createLogger('debug', { write: (line) => void logs.push(line) });
+  const log = createLog('debug', { destination: { write: (line) => void logs.push(line) } });
   const bridge = await createBridge(config, { log, clock });
   return {
     ...bridge,

@@ -7,12 +7,12 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** Third-party packages that each package needs at run time. A new one is a decision: add it here with the change that needs it. */
 const RUNTIME: Record<string, readonly string[]> = {
-  agent: ['commander', 'fast-png', 'pino', 'undici', 'ws'],
+  agent: ['commander', 'fast-png', 'undici', 'ws'],
   cli: ['commander'],
   kit: [],
   media: ['@audio/decode-amr', 'gifenc', 'opus-decoder', 'wasm-media-encoders'],
   protocol: [],
-  runtime: [],
+  runtime: ['pino'],
   service: [
     '@prometheus-io/client',
     '@redis/client',
@@ -20,7 +20,6 @@ const RUNTIME: Record<string, readonly string[]> = {
     'kysely',
     'libphonenumber-js',
     'pg',
-    'pino',
     's3mini',
     'sodium-native',
     'undici',

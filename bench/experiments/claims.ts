@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
-import { systemClock } from '@footbridge/service/clock';
+import { systemClock } from '@footbridge/runtime/clock';
 import { createSqlGuids } from '@footbridge/service/ports/guids/guids-sql';
 import { openDatabase } from '@footbridge/service/sql/open-database';
 

@@ -8,11 +8,11 @@ import process from 'node:process';
 import { connect as connectTls, setDefaultCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 
+import { systemClock } from '@footbridge/runtime/clock';
 import { create } from 'axios';
 import { Agent, Pool, fetch as undiciFetch, request } from 'undici';
 import type { Dispatcher } from 'undici';
 
-import { systemClock } from '@footbridge/service/clock';
 import { createTransport } from '@footbridge/service/edges/crm/transport';
 import { findPinning } from '../measure/pinning.ts';
 import { ratios, spread } from '../measure/statistics.ts';

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import process from 'node:process';
 
-import { systemClock } from '@footbridge/service/clock';
-import type { Clock } from '@footbridge/service/clock';
+import { sleepWith, systemClock } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
 
 export interface ProcessReport {
   readonly rss: number;
@@ -46,16 +46,13 @@ export function serveReports(stop: () => unknown): { clock: Clock } {
   });
 
   // Measures the CPU time of each timer callback, because wall-clock time is unreliable on a shared machine.
-  const clock: Clock = {
-    now: () => systemClock.now(),
-    monotonic: () => systemClock.monotonic(),
-    after: (ms, task) =>
-      systemClock.after(ms, () => {
-        const before = process.threadCpuUsage();
-        task();
-        const { user, system } = process.threadCpuUsage(before);
-        longestTimer = Math.max(longestTimer, (user + system) / 1000);
-      }),
-  };
+  const after: Clock['after'] = (ms, task) =>
+    systemClock.after(ms, () => {
+      const before = process.threadCpuUsage();
+      task();
+      const { user, system } = process.threadCpuUsage(before);
+      longestTimer = Math.max(longestTimer, (user + system) / 1000);
+    });
+  const clock: Clock = { ...systemClock, after, sleep: (ms, signal) => sleepWith(after, ms, signal) };
   return { clock };
 }

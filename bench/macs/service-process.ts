@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
+import { createLog } from '@footbridge/runtime/log';
 import { createBridge } from '@footbridge/service/bridge/bridge';
 import type { Bridge } from '@footbridge/service/bridge/bridge';
 import { loadConfig } from '@footbridge/service/config/config';
-import { createLogger } from '@footbridge/service/log';
 import { serveReports } from './process-report.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 const { config } = loadConfig({ ...process.env, DATA_DIR: folder });
-const log = createLogger(config.logLevel, { write: (line) => void process.stderr.write(line) });
+const log = createLog(config.logLevel, { destination: { write: (line) => void process.stderr.write(line) } });
 let bridge: Bridge | undefined;
 const { clock } = serveReports(async () => {
   await bridge?.close();

@@ -8,34 +8,19 @@ export interface Part {
   readonly separate?: RegExp;
 }
 
-const FOUNDATION = [
-  'errors',
-  'log',
-  'clock',
-  'lifecycle',
-  'failpoint',
-  'metrics',
-  'recent-cache',
-  'serial-by-key',
-  'sodium',
-];
+const FOUNDATION = ['errors', 'metrics', 'recent-cache', 'sodium'];
 
 const SERVICE: readonly Part[] = [
-  { name: 'main', files: /^main\.ts$/, mayImport: ['bridge', 'config', 'log', 'errors'] },
+  { name: 'main', files: /^main\.ts$/, mayImport: ['bridge', 'config', 'errors'] },
   { name: 'bridge', files: /^bridge\//, mayImport: ['*'] },
   { name: 'config', files: /^config\//, mayImport: ['errors'] },
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
-  { name: 'log', files: /^log\.ts$/, mayImport: [] },
-  { name: 'clock', files: /^((fake|skipping)-)?clock\.ts$/, mayImport: [] },
-  { name: 'lifecycle', files: /^lifecycle\.ts$/, mayImport: [] },
-  { name: 'failpoint', files: /^failpoint\.ts$/, mayImport: [] },
   { name: 'metrics', files: /^(metrics|tallies)\.ts$/, mayImport: ['metrics'] },
   { name: 'recent-cache', files: /^recent-cache\.ts$/, mayImport: [] },
-  { name: 'serial-by-key', files: /^serial-by-key\.ts$/, mayImport: [] },
   { name: 'sodium', files: /^sodium(-native\.d)?\.ts$/, mayImport: [] },
   { name: 'operator-token', files: /^operator-token\.ts$/, mayImport: ['errors'] },
   { name: 'sql', files: /^sql\//, mayImport: ['errors'] },
-  { name: 'redis', files: /^redis\//, mayImport: ['errors', 'log'] },
+  { name: 'redis', files: /^redis\//, mayImport: ['errors'] },
   { name: 'documents', files: /^(openapi|asyncapi)\//, mayImport: [] },
   {
     name: 'edges',
@@ -58,46 +43,40 @@ const SERVICE: readonly Part[] = [
   { name: 'ports', files: /^ports\//, mayImport: FOUNDATION, separate: /^ports\/([^/]+)\// },
 ];
 
-const AGENT_FOUNDATION = ['errors', 'log', 'clock', 'lifecycle', 'failpoint'];
-
 const AGENT: readonly Part[] = [
   { name: 'main', files: /^main\.ts$/, mayImport: ['commands', 'config', 'errors'] },
   {
     name: 'commands',
     files: /^commands\//,
-    mayImport: ['agent', 'config', 'edges', 'flows', 'ports', ...AGENT_FOUNDATION],
+    mayImport: ['agent', 'config', 'edges', 'flows', 'ports', 'errors'],
   },
   {
     name: 'agent',
     files: /^agent\.ts$/,
-    mayImport: ['config', 'edges', 'flows', 'ports', 'engines', ...AGENT_FOUNDATION],
+    mayImport: ['config', 'edges', 'flows', 'ports', 'engines', 'errors'],
   },
   { name: 'config', files: /^config\//, mayImport: ['errors'] },
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
-  { name: 'log', files: /^log\.ts$/, mayImport: [] },
-  { name: 'clock', files: /^clock\.ts$/, mayImport: [] },
-  { name: 'lifecycle', files: /^lifecycle\.ts$/, mayImport: [] },
-  { name: 'failpoint', files: /^failpoint\.ts$/, mayImport: [] },
   {
     name: 'edges',
     files: /^edges\//,
-    mayImport: ['flows', 'ports', 'config', ...AGENT_FOUNDATION],
+    mayImport: ['flows', 'ports', 'config', 'errors'],
     // An edge is a folder or a single file.
     separate: /^edges\/([^/.]+)/,
   },
   {
     name: 'flows',
     files: /^flows\//,
-    mayImport: ['ports', ...AGENT_FOUNDATION],
+    mayImport: ['ports', 'errors'],
     separate: /^flows\/([^/]+)\//,
   },
   {
     name: 'engines',
     files: /^ports\/[^/]+\/(?:[a-z0-9-]+-)?(?:sqlite|simulated|chat-db)(?:-[a-z-]+)?\.ts$/,
-    mayImport: ['ports', ...AGENT_FOUNDATION],
+    mayImport: ['ports', 'errors'],
     separate: /^ports\/([^/]+)\//,
   },
-  { name: 'ports', files: /^ports\//, mayImport: AGENT_FOUNDATION, separate: /^ports\/([^/]+)\// },
+  { name: 'ports', files: /^ports\//, mayImport: ['errors'], separate: /^ports\/([^/]+)\// },
 ];
 
 /** The packages that are divided into parts. */
@@ -111,10 +90,10 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   runtime: [],
   media: ['protocol'],
-  service: ['protocol', 'media'],
+  service: ['protocol', 'runtime', 'media'],
   agent: ['protocol', 'runtime'],
   kit: ['protocol'],
   cli: ['protocol', 'kit', 'runtime'],
-  testkit: ['protocol', 'kit'],
+  testkit: ['protocol', 'runtime', 'kit'],
   demo: ['protocol', 'kit', 'testkit'],
 };

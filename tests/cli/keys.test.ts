@@ -3,6 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
+import { systemClock } from '@footbridge/runtime/clock';
+import { createLog } from '@footbridge/runtime/log';
 import { ed25519Key, signBody } from '@footbridge/testkit/keys';
 import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import fastify from 'fastify';
@@ -11,8 +13,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { renderError } from '@footbridge/service/edges/http/render-error';
 import { keyRoutes } from '@footbridge/service/edges/operator/keys-routes';
 import { requireOperator } from '@footbridge/service/edges/operator/operator-auth';
-import { systemClock } from '@footbridge/service/clock';
-import { createLogger } from '@footbridge/service/log';
 import { openCrmKeys } from '@footbridge/service/ports/keys/keys-sql';
 import { createMemoryLimits } from '@footbridge/service/ports/limits/limits-memory';
 import { openDatabase } from '@footbridge/service/sql/open-database';
@@ -37,7 +37,7 @@ async function start() {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
   const app = fastify();
-  app.setErrorHandler(renderError(createLogger('silent')));
+  app.setErrorHandler(renderError(createLog('silent')));
   requireOperator(TOKEN, createMemoryLimits(systemClock))(app);
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.now()),

@@ -2,15 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 
+import type { Clock } from '@footbridge/runtime/clock';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 import type { RunningBridge } from '../bridge.ts';
-import { SkippingClock } from '@footbridge/service/skipping-clock';
-import type { Clock } from '@footbridge/service/clock';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

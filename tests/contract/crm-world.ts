@@ -5,11 +5,11 @@ import type { Crm, CrmSettings, SentWebhook, WebhookFields } from '@footbridge/t
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
 import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
+import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 
 import { startBridge } from '../bridge.ts';
 import type { RunningBridge } from '../bridge.ts';
-import { SkippingClock } from '@footbridge/service/skipping-clock';
 
 export const LOCATION = 'locAAAAAAAAAAAAAAAA1';
 export const PHONE = '+14155550100';

@@ -7,8 +7,10 @@ import type {
   SendFrame,
 } from '@footbridge/protocol/frames';
 
-import { systemClock } from '@footbridge/service/clock';
-import type { Clock } from '@footbridge/service/clock';
+import { systemClock } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import { createLog } from '@footbridge/runtime/log';
+import type { Log } from '@footbridge/runtime/log';
 import { addressKey } from '@footbridge/service/edges/http/client-address';
 import { rejectUpgrade } from '@footbridge/service/edges/http/reject-upgrade';
 import { startListener } from '@footbridge/service/edges/http/listener';
@@ -25,8 +27,6 @@ import { LicenseAdmin } from '@footbridge/service/flows/enrol/manage-licenses';
 import { Overview } from '@footbridge/service/flows/enrol/overview';
 import type { GrantState } from '@footbridge/service/flows/enrol/overview';
 import { DeviceAuth } from '@footbridge/service/flows/enrol/authenticate-device';
-import { createLogger } from '@footbridge/service/log';
-import type { Logger } from '@footbridge/service/log';
 import { createSqlAudit } from '@footbridge/service/ports/audit/audit-sql';
 import { createMemoryChanges } from '@footbridge/service/ports/changes/changes-memory';
 import { createSqlChanges } from '@footbridge/service/ports/changes/changes-sql';
@@ -44,7 +44,7 @@ export interface HouseOptions {
   readonly attemptsPerMinute?: number;
   readonly maxSessions?: number;
   readonly clock?: Clock;
-  readonly log?: Logger;
+  readonly log?: Log;
   /** Given: changes are polled from it, as several nodes on one database do. */
   readonly database?: OpenDatabase;
   readonly switchboard?: Switchboard;
@@ -53,7 +53,7 @@ export interface HouseOptions {
 
 /** Everything a Mac meets, on a port of its own; the CRM side is a list of what would have been delivered. */
 export async function startMacHouse(options: HouseOptions = {}) {
-  const { clock = systemClock, log = createLogger('silent') } = options;
+  const { clock = systemClock, log = createLog('silent') } = options;
   const database = options.database ?? (await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {}));
   const licenses = createSqlLicenses({ database, clock });
   const audit = createSqlAudit({ db: database.db, clock });

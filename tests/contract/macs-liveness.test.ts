@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { collectGarbage } from '@footbridge/testkit/collect-garbage';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '@footbridge/service/fake-clock';
 import { startMacHouse } from './mac-house.ts';
 import type { HouseOptions, MacHouse } from './mac-house.ts';
 

@@ -3,10 +3,10 @@ import { connect as connectTcp } from 'node:net';
 import { activate, connectMac, UpgradeError } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { SkippingClock } from '@footbridge/service/skipping-clock';
 import { location, startMacHouse } from './mac-house.ts';
 import type { HouseOptions, MacHouse } from './mac-house.ts';
 

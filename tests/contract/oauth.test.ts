@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { startCrm } from '@footbridge/testkit/crm';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
-import { SkippingClock } from '@footbridge/service/skipping-clock';
 import { CrmWorld, LOCATION, PHONE } from './crm-world.ts';
 import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { CrmWorldOptions } from './crm-world.ts';

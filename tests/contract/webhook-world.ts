@@ -4,15 +4,15 @@ import type { AddressInfo, Socket } from 'node:net';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { asLocationId } from '@footbridge/protocol/ids';
+import { createLog } from '@footbridge/runtime/log';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { ed25519Key, signedRequest } from '@footbridge/testkit/keys';
 import type { SigningKey } from '@footbridge/testkit/keys';
 
 import { createHardenedServer } from '@footbridge/service/edges/http/hardened-server';
 import { webhookRoute } from '@footbridge/service/edges/http/webhook-route';
-import { FakeClock } from '@footbridge/service/fake-clock';
 import { receiveWebhook } from '@footbridge/service/flows/outbound/receive-webhook';
 import type { OutboundDeps } from '@footbridge/service/flows/outbound/receive-webhook';
-import { createLogger } from '@footbridge/service/log';
 import type { JournalEntry, Recorded, StepName } from '@footbridge/service/ports/journal/journal';
 import { openKeyRing } from '@footbridge/service/ports/keys/key-ring';
 import { openCrmKeys } from '@footbridge/service/ports/keys/keys-sql';
@@ -75,7 +75,7 @@ export async function startWorld(
 ) {
   const clock = new FakeClock(Date.now());
   const logs: string[] = [];
-  const log = createLogger('debug', { write: (line) => void logs.push(line) });
+  const log = createLog('debug', { destination: { write: (line) => void logs.push(line) } });
   const key = ed25519Key('contract');
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   const keys = openCrmKeys(database.db, () => clock.now());

@@ -4,10 +4,10 @@ import { parseArgs } from 'node:util';
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { systemClock } from '@footbridge/runtime/clock';
 import { startRedis } from '@footbridge/testkit/servers/redis';
 import { createClient } from '@redis/client';
 
-import { systemClock } from '@footbridge/service/clock';
 import type { Lease, MacConnection, Switchboard } from '@footbridge/service/ports/switchboard/switchboard';
 import { createMemorySwitchboard } from '@footbridge/service/ports/switchboard/switchboard-memory';
 import { createRedisSwitchboard } from '@footbridge/service/ports/switchboard/switchboard-redis';

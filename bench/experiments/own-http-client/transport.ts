@@ -1,4 +1,5 @@
-import type { Clock } from '@footbridge/service/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import { Connection } from './connection.ts';
 import type { ConnectionOwner, Destination } from './connection.ts';
 import { Exchange, headOf } from './exchange.ts';

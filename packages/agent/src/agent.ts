@@ -4,9 +4,13 @@ import { join } from 'node:path';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { asDeviceId } from '@footbridge/protocol/ids';
+import { createSystemClock } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import { noFailpoints } from '@footbridge/runtime/failpoints';
+import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
+import { Lifecycle } from '@footbridge/runtime/lifecycle';
+import type { Log } from '@footbridge/runtime/log';
 
-import { systemClock } from './clock.ts';
-import type { Clock } from './clock.ts';
 import type { AgentConfig } from './config/config.ts';
 import { AGENT_VERSION } from './config/version.ts';
 import { openControlPort } from './edges/control-port/control-port.ts';
@@ -19,8 +23,6 @@ import { createUploads } from './edges/uploads.ts';
 import { WebSocketSession } from './edges/websocket-session.ts';
 import type { SessionSettings } from './edges/websocket-session.ts';
 import { NoEngineError } from './errors.ts';
-import { noFailpoints } from './failpoint.ts';
-import type { Failpoint } from './failpoint.ts';
 import { Receiver } from './flows/inbound/receive-messages.ts';
 import { readLinkState, recordLinkState } from './flows/link/link-state.ts';
 import type { LinkState } from './flows/link/link-state.ts';
@@ -32,8 +34,6 @@ import type { Outcome } from './flows/outbound/outcome.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
 import { Queue } from './flows/outbound/queue.ts';
 import { stepsOf } from './flows/outbound/steps.ts';
-import { Lifecycle } from './lifecycle.ts';
-import type { Log } from './log.ts';
 import { openJournal } from './ports/journal/journal-sqlite.ts';
 import type { Job, Journal } from './ports/journal/journal.ts';
 import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
@@ -47,7 +47,7 @@ const PRUNE_INTERVAL_MS = 3600_000;
 export interface AgentDeps {
   readonly log: Log;
   readonly clock?: Clock;
-  readonly failpoint?: Failpoint;
+  readonly failpoint?: BlockingFailpoint;
   readonly downloads?: Downloads;
   readonly link?: Partial<LinkSettings & SessionSettings>;
 }
@@ -61,15 +61,16 @@ export interface Agent {
 /** Builds and starts the agent. Rejects with a ConfigurationError when it cannot start as configured. */
 export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
   if (!config.simulate) throw new NoEngineError();
-  const { log, clock = systemClock, failpoint = noFailpoints } = deps;
-  const life = new Lifecycle();
+  const { log, clock = createSystemClock({ keepAlive: true }), failpoint = noFailpoints } = deps;
+  const failures: unknown[] = [];
+  const life = new Lifecycle((_part, error) => failures.push(error));
   try {
     makeDataDir(config.dataDir);
-    life.add(lockDataDir(config.dataDir));
+    life.add('data folder', lockDataDir(config.dataDir));
     // A process that died during a job leaves its files here.
     rmSync(scratchDir(config), { recursive: true, force: true });
     const journal = openAgentJournal(config.dataDir);
-    life.add(() => journal.close());
+    life.add('journal', () => journal.close());
     journal.prune(clock.now() - RETENTION_MS);
     const messages = new SimulatedMessages({
       dir: join(config.dataDir, 'simulated-messages'),
@@ -78,7 +79,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       clock,
     });
     messages.change({ permissions: { automation: config.uiAutomation } });
-    life.add(() => messages.close());
+    life.add('messages', () => messages.close());
 
     const enrolment = await createEnrolment(config, log);
     const settings = linkSettings(config, deps.link);
@@ -148,23 +149,33 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       },
       log,
     );
-    life.add(() => control.close());
+    life.add('control port', () => control.close());
     log.info({ event: 'agent.simulator_ready', controlUrl: control.url }, 'simulator ready');
 
     queue.start();
     receiver.start();
     const ended = link.run();
     // The link closes after the queue and the receiver, so that the status of the last job is still sent.
-    life.add(async () => {
+    life.add('link', async () => {
       link.stop();
       await ended;
     });
-    life.add(() => queue.stop());
-    life.add(() => receiver.stop());
-    life.add(every(config.healthMs, log, () => logHealth(journal, link, queue, receiver, log)));
-    life.add(every(config.healthMs, log, () => journal.walCheckpoint()));
-    life.add(every(PRUNE_INTERVAL_MS, log, () => journal.prune(clock.now() - RETENTION_MS)));
-    return { ended, stop: () => life.close() };
+    life.add('queue', () => queue.stop());
+    life.add('receiver', () => receiver.stop());
+    const health = () => logHealth(journal, link, queue, receiver, log);
+    life.add('health', every(config.healthMs, log, health));
+    life.add(
+      'checkpoints',
+      every(config.healthMs, log, () => journal.walCheckpoint()),
+    );
+    const prune = () => journal.prune(clock.now() - RETENTION_MS);
+    life.add('pruning', every(PRUNE_INTERVAL_MS, log, prune));
+    const stop = async () => {
+      await life.close();
+      if (failures.length > 0)
+        throw new AggregateError(failures, 'Some parts of the agent did not close cleanly');
+    };
+    return { ended, stop };
   } catch (error) {
     await life.close();
     throw error;
@@ -202,7 +213,7 @@ function jobPerformer(
     messages: Messages;
     log: Log;
     clock: Clock;
-    failpoint: Failpoint;
+    failpoint: BlockingFailpoint;
     downloads: Downloads | undefined;
   },
 ): (job: Job, frame: SendFrame) => Promise<Outcome> {

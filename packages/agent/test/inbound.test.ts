@@ -4,10 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { writeFooter } from '@footbridge/protocol/footer';
 import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from './fake-clock.ts';
 import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
 
 const cleanup = createCleanup();
@@ -159,7 +159,7 @@ describe('an inbound message', () => {
   });
 
   it('I6 is not missed when its row is joined to a chat later', async () => {
-    const clock = new FakeClock();
+    const clock = new FakeClock(Date.now());
     const { service, play, config } = await runAgent(cleanup, { deps: { clock } });
     await service.messageOf((await play(person(ANNA, 'say'), { text: 'One' })).guid);
     const store = new DatabaseSync(join(config.dataDir, 'simulated-messages', 'chat.db'));
@@ -234,7 +234,7 @@ describe('an inbound attachment', () => {
   });
 
   it('that is late delays its own chat only', async () => {
-    const clock = new FakeClock();
+    const clock = new FakeClock(Date.now());
     const { service, play } = await runAgent(cleanup, { deps: { clock } });
     const late = await play(person(ANNA, 'say'), {
       text: 'Soon',
@@ -253,7 +253,7 @@ describe('an inbound attachment', () => {
   });
 
   it('that never arrives is left out after a timeout', async () => {
-    const clock = new FakeClock();
+    const clock = new FakeClock(Date.now());
     const { service, play } = await runAgent(cleanup, { deps: { clock } });
     const { guid } = await play(person(ANNA, 'say'), {
       text: 'Soon',
@@ -285,7 +285,7 @@ describe('an inbound attachment', () => {
   });
 
   it('of a message that was unsent meanwhile is not sent, and neither is the message', async () => {
-    const clock = new FakeClock();
+    const clock = new FakeClock(Date.now());
     const { service, play } = await runAgent(cleanup, { deps: { clock } });
     const { guid } = await play(person(ANNA, 'say'), { attachments: [{ ...picture, delayMs: 2_000 }] });
     await play(person(ANNA, 'unsend'), { guid });

@@ -2,10 +2,10 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from './fake-clock.ts';
 import { ANNA, person, runAgent } from './running-agent.ts';
 import { ScriptedService } from './scripted-service.ts';
 
@@ -111,7 +111,7 @@ describe('the link', () => {
   });
 
   it('waits for the seconds in the close reason of a contended location', async () => {
-    const clock = new FakeClock();
+    const clock = new FakeClock(Date.now());
     const { service, logs } = await runAgent(cleanup, { deps: { clock } });
     service.close(4029, '90');
     await until(() => logs.some((line) => line.includes('"waitMs":90000')));
@@ -122,7 +122,7 @@ describe('the link', () => {
   });
 
   it('waits after a protocol violation', async () => {
-    const clock = new FakeClock();
+    const clock = new FakeClock(Date.now());
     const { service, logs } = await runAgent(cleanup, { deps: { clock, link: { protocolWaitMs: 70_000 } } });
     service.close(4000, 'bad frame');
     await until(() => logs.some((line) => line.includes('"waitMs":70000')));
@@ -151,7 +151,7 @@ describe('the link', () => {
   });
 
   it('reconnects after three missed pings', async () => {
-    const clock = new FakeClock();
+    const clock = new FakeClock(Date.now());
     const link = { heartbeatMs: 15_000, backoffBaseMs: 0 };
     const { service } = await runAgent(cleanup, { deps: { clock, link } });
     for (let round = 0; round < 5; round += 1) {
@@ -173,9 +173,9 @@ describe('the link', () => {
   });
 
   it('reconnects at once after the Mac slept', async () => {
-    const clock = new FakeClock();
+    const clock = new FakeClock(Date.now());
     const { service } = await runAgent(cleanup, { deps: { clock, link: { wakeCheckMs: 5_000 } } });
-    clock.sleepMac(3600_000);
+    clock.advanceWallClock(3600_000);
     await clock.advance(5_000);
     await service.registered(2);
     await clock.advance(40_000);
@@ -184,10 +184,10 @@ describe('the link', () => {
   });
 
   it('does not mistake clock drift for sleep', async () => {
-    const clock = new FakeClock();
+    const clock = new FakeClock(Date.now());
     const { service } = await runAgent(cleanup, { deps: { clock, link: { wakeCheckMs: 5_000 } } });
     for (let check = 0; check < 8; check += 1) {
-      clock.sleepMac(9_000);
+      clock.advanceWallClock(9_000);
       await clock.advance(5_000);
     }
     await service.settled();

@@ -1,3 +1,4 @@
+import { createLog } from '@footbridge/runtime/log';
 import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 
@@ -5,7 +6,6 @@ import { startAgent } from '../src/agent.ts';
 import type { Agent, AgentDeps } from '../src/agent.ts';
 import { readConfig } from '../src/config/config.ts';
 import type { AgentConfig } from '../src/config/config.ts';
-import { createLog } from '../src/log.ts';
 import type { MessageView, SimulationView } from '../src/ports/messages/simulation.ts';
 import { ScriptedService } from './scripted-service.ts';
 
@@ -51,7 +51,7 @@ export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Prom
   if (!read.ok) throw new Error(read.problems.join('; '));
   const before = service.registrations.length;
   const logs: string[] = [];
-  const log = createLog('debug', { write: (line) => void logs.push(line) });
+  const log = createLog('debug', { destination: { write: (line) => void logs.push(line) } });
   const agent = await startAgent(read.value, {
     log,
     ...options.deps,

@@ -1,11 +1,12 @@
 import { createRequire } from 'node:module';
 
+import { createLog } from '@footbridge/runtime/log';
+
 import { createBridge } from './bridge/bridge.ts';
 import { textInsteadOfStart } from './config/command-line.ts';
 import { loadConfig } from './config/config.ts';
 import type { LoadedConfig } from './config/config.ts';
 import { StartError } from './errors.ts';
-import { createLogger } from './log.ts';
 
 const STOP_TIMED_OUT = 75;
 const BUG = 70;
@@ -45,7 +46,7 @@ function configure(): LoadedConfig {
 
 readArguments();
 const { config, warnings, summary } = configure();
-const log = createLogger(config.logLevel);
+const log = createLog(config.logLevel);
 log.info({ event: 'service.starting', settings: summary }, 'starting');
 for (const warning of warnings) log.warn({ event: 'service.setting_warning' }, warning);
 

@@ -1,7 +1,8 @@
+import { createLog } from '@footbridge/runtime/log';
+
 import { createEnrolment } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { EXIT } from './exit-codes.ts';
-import { createLog } from '../log.ts';
 import type { Output } from './output.ts';
 
 /** Takes a seat of the license for this Mac and saves the token. */

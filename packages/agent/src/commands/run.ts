@@ -1,18 +1,19 @@
+import { createBlockingFailpoints } from '@footbridge/runtime/failpoints';
+import { createLog } from '@footbridge/runtime/log';
+
 import { startAgent } from '../agent.ts';
 import { summary } from '../config/config.ts';
 import type { AgentConfig } from '../config/config.ts';
 import { EXIT, exitCodeWhenAway } from './exit-codes.ts';
-import { createFailpoints } from '../failpoint.ts';
-import { createLog } from '../log.ts';
 import { AGENT_VERSION } from '../config/version.ts';
 
 const STOP_TIMEOUT_MS = 15_000;
 
 /** Runs the agent until a signal arrives or it must not reconnect, and returns the exit code. */
 export async function run(config: AgentConfig, failpoints: string | undefined): Promise<number> {
-  const log = createLog(config.logLevel);
+  const log = createLog(config.logLevel, { service: 'footbridge-agent', sync: true });
   log.info({ event: 'agent.starting', version: AGENT_VERSION, settings: summary(config) }, 'starting');
-  const agent = await startAgent(config, { log, failpoint: createFailpoints(failpoints) });
+  const agent = await startAgent(config, { log, failpoint: createBlockingFailpoints(failpoints) });
   const signals = firstSignal();
   const end = await Promise.race([agent.ended, signals.received]);
   signals.exitOnNext();

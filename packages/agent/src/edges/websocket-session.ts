@@ -1,12 +1,12 @@
 import { MAX_FRAME_BYTES, parseServiceFrame, SUBPROTOCOL, writeFrame } from '@footbridge/protocol/frames';
 import type { RegisterFrame, RequestNames, ServiceFrame } from '@footbridge/protocol/frames';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
 import { WebSocket } from 'ws';
 
-import type { Clock } from '../clock.ts';
 import type { SessionEnd } from '../flows/link/after-close.ts';
 import type { Session, SessionHandlers } from '../flows/link/session.ts';
-import type { Log } from '../log.ts';
 
 export interface WebSocketSessionDeps {
   /** Base address of the service, http or https. */

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 
-import { sleep, systemClock } from '../clock.ts';
-import type { Clock } from '../clock.ts';
+import { systemClock } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import { createFailpoints } from '@footbridge/runtime/failpoints';
+import { Lifecycle } from '@footbridge/runtime/lifecycle';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Config } from '../config/config.ts';
 import { trusts } from '../edges/http/client-address.ts';
 import { deprecatedRoutes } from '../edges/http/deprecated-routes.ts';
@@ -14,10 +18,7 @@ import { webhookRoute } from '../edges/http/webhook-route.ts';
 import { keyRoutes } from '../edges/operator/keys-routes.ts';
 import { requireOperator } from '../edges/operator/operator-auth.ts';
 import { probeRoutes } from '../edges/operator/probe-routes.ts';
-import { createFailpoint } from '../failpoint.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
-import { Lifecycle } from '../lifecycle.ts';
-import type { Logger } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
 import { operatorToken } from '../operator-token.ts';
 import { asyncApiDocument } from '../asyncapi/asyncapi-document.ts';
@@ -47,7 +48,7 @@ export interface Bridge {
 }
 
 export interface Overrides {
-  readonly log: Logger;
+  readonly log: Log;
   readonly clock?: Clock;
 }
 
@@ -74,7 +75,7 @@ export async function createBridge(config: Config, { log, clock = systemClock }:
 /** Opens the parts in order of dependency. They close in reverse: listeners, Macs, calls in flight, switchboard, Redis, SQL. */
 async function compose(context: BridgeContext): Promise<Bridge> {
   const { config, log, clock, life, metrics } = context;
-  const failpoint = createFailpoint(config.failpoints);
+  const failpoint = createFailpoints(config.failpoints);
   const token = operatorToken(config.operatorToken, config.dataDir);
   if (token.made)
     log.info({ event: 'operator.token_created', file: 'DATA_DIR/operator-token' }, 'operator token created');
@@ -197,7 +198,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   life.add('public listener', () => publicListener.close(requests));
   life.add('Macs', async () => {
     // Meanwhile a load balancer sees that /readyz fails, and stops sending requests here.
-    await Promise.all([macs.drain(MACS_DRAIN_MS), noticeMs > 0 && sleep(clock, noticeMs)]);
+    await Promise.all([macs.drain(MACS_DRAIN_MS), noticeMs > 0 && clock.sleep(noticeMs)]);
   });
 
   operatorListener = await startListener(

@@ -1,3 +1,5 @@
+import type { Log } from '@footbridge/runtime/log';
+
 import type { BridgeContext } from './context.ts';
 import type { Changes } from '../ports/changes/changes.ts';
 import { createMemoryChanges } from '../ports/changes/changes-memory.ts';
@@ -6,7 +8,6 @@ import type { Limits } from '../ports/limits/limits.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
 import type { Switchboard } from '../ports/switchboard/switchboard.ts';
 import { createMemorySwitchboard } from '../ports/switchboard/switchboard-memory.ts';
-import type { Logger } from '../log.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
 import { sharedSecret } from '../sql/shared-secret.ts';
 
@@ -61,7 +62,7 @@ async function severalNodes(
 }
 
 /** Returns a secret that all nodes know: one stored in the shared PostgreSQL, else the URL of their Redis with its password. */
-async function commonSecret(redisUrl: string, { engine, db }: OpenDatabase, log: Logger): Promise<string> {
+async function commonSecret(redisUrl: string, { engine, db }: OpenDatabase, log: Log): Promise<string> {
   if (engine === 'postgres') return sharedSecret(db, 'node');
   log.warn(
     { event: 'service.redis_without_postgres' },

@@ -1,3 +1,4 @@
+import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { FastifyInstance } from 'fastify';
 
 import type { BridgeContext } from './context.ts';
@@ -15,7 +16,6 @@ import type { GatewayDeps } from '../edges/mac/mac-gateway.ts';
 import { eventsRoutes } from '../edges/operator/events-routes.ts';
 import { grantsRoutes } from '../edges/operator/grants-routes.ts';
 import { messagesRoutes } from '../edges/operator/messages-routes.ts';
-import type { Failpoint } from '../failpoint.ts';
 import { createPrepareAttachments } from '../flows/assets/prepare-attachments.ts';
 import { createLookUpPhone } from '../flows/contacts/look-up-phone.ts';
 import type { OverviewDeps } from '../flows/enrol/overview.ts';

@@ -1,13 +1,14 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Lifecycle } from '@footbridge/runtime/lifecycle';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Config } from '../config/config.ts';
-import type { Lifecycle } from '../lifecycle.ts';
-import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 
 /** Everything that the parts of the composition share. Only this folder sees all of it: a part receives what it uses. */
 export interface BridgeContext {
   readonly config: Config;
-  readonly log: Logger;
+  readonly log: Log;
   readonly clock: Clock;
   readonly life: Lifecycle;
   readonly metrics: Metrics;

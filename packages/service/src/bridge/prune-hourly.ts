@@ -1,5 +1,6 @@
+import { every } from '@footbridge/runtime/clock';
+
 import type { BridgeContext } from './context.ts';
-import { every } from '../clock.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,3 +1,5 @@
+import { FAILPOINT_RULE, isFailpointList } from '@footbridge/runtime/failpoints';
+
 /**
  * Every setting of the service. Parsing, `.env.example`, `docs/configuration.md` and `footbridge config` use this table.
  */
@@ -130,6 +132,8 @@ const databaseUrl = (value: string) =>
   /^(postgres(ql)?:\/\/|sqlite:|file:)/.test(value)
     ? value
     : fail('must start with postgres://, or with sqlite: and a file name');
+
+const failpoints = (value: string) => (isFailpointList(value) ? value : fail(FAILPOINT_RULE));
 
 const define = <T>(
   group: string,
@@ -542,7 +546,7 @@ export const SETTINGS = {
     'Process',
     'FAILPOINTS',
     undefined,
-    text,
+    failpoints,
     'For crash tests only: points at which the process exits, pauses or throws.',
   ),
 } as const;

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
+import type { Log } from '@footbridge/runtime/log';
+
 import { EngineError, StartError } from '../errors.ts';
-import type { Logger } from '../log.ts';
 import { isRedisDown } from './is-redis-down.ts';
 import { RedisConnection, SILENT_MS } from './redis-connection.ts';
 
@@ -43,7 +44,7 @@ export interface Redis {
 const TIMEOUT_MS = 1000;
 
 /** Two connections: one for commands, one for subscriptions. Both reconnect by themselves; commands fail at once while Redis is unavailable. */
-export async function openRedis(url: string, log: Logger, silentMs = SILENT_MS): Promise<Redis> {
+export async function openRedis(url: string, log: Log, silentMs = SILENT_MS): Promise<Redis> {
   const listeners: (() => void)[] = [];
   const onReconnect = () => {
     for (const listener of listeners) listener();

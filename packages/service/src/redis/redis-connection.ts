@@ -1,6 +1,5 @@
+import type { Log } from '@footbridge/runtime/log';
 import { createClient } from '@redis/client';
-
-import type { Logger } from '../log.ts';
 
 type Client = ReturnType<typeof newClient>;
 
@@ -18,7 +17,7 @@ const MAX_RECONNECT_MS = 1000;
 export class RedisConnection {
   readonly #name: string;
   readonly #url: string;
-  readonly #log: Logger;
+  readonly #log: Log;
   readonly #silentMs: number;
   readonly #onReconnect: () => void;
   readonly #subscriptions: { channel: string; listener: (message: Buffer) => void }[] = [];
@@ -32,7 +31,7 @@ export class RedisConnection {
   #endedHealthy = false;
   #closed = false;
 
-  constructor(name: string, url: string, log: Logger, silentMs: number, onReconnect: () => void) {
+  constructor(name: string, url: string, log: Log, silentMs: number, onReconnect: () => void) {
     this.#name = name;
     this.#url = url;
     this.#log = log;

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-import type { Log } from '../../log.ts';
+import type { Log } from '@footbridge/runtime/log';
+
 import { SimulationError } from '../../ports/messages/simulation.ts';
 import type { Simulation } from '../../ports/messages/simulation.ts';
 import { handleCall } from './calls.ts';

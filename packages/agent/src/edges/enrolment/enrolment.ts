@@ -3,9 +3,9 @@ import { rm } from 'node:fs/promises';
 
 import type { DeviceId } from '@footbridge/protocol/ids';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
+import type { Log } from '@footbridge/runtime/log';
 import { request } from 'undici';
 
-import type { Log } from '../../log.ts';
 import { readObject } from './read-object.ts';
 import { readToken, saveToken, tokenPath } from './token-file.ts';
 

@@ -1,10 +1,11 @@
-import type { Clock } from '../../clock.ts';
-import type { Failpoint } from '../../failpoint.ts';
-import type { Log } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
+import { SerialByKey } from '@footbridge/runtime/serial-by-key';
+
 import type { Journal, PendingRow } from '../../ports/journal/journal.ts';
 import type { LocalFile, Messages, StoredRow } from '../../ports/messages/messages.ts';
 import { buildReceivedFrame, isReportable } from './build-received-frame.ts';
-import { SerialByKey } from './serial-by-key.ts';
 
 export type UploadResult =
   | { readonly ok: true; readonly url: string }
@@ -35,7 +36,7 @@ export interface ReceiverDeps {
   readonly uploads: Uploads;
   readonly clock: Clock;
   readonly log: Log;
-  readonly failpoint: Failpoint;
+  readonly failpoint: BlockingFailpoint;
   readonly settings: ReceiverSettings;
   /** Called when there are new frames in the outbox. */
   readonly onFrames: () => void;
@@ -53,7 +54,7 @@ const MAX_RETRIES = 20;
 export class Receiver {
   readonly #deps: ReceiverDeps;
   readonly #stopping = new AbortController();
-  readonly #byChat = new SerialByKey<number>();
+  readonly #byChat = new SerialByKey<PendingRow, void, number>();
   #unwatch: () => void = () => {};
   #running: Promise<void> | undefined;
   #changed = new AbortController();
@@ -155,14 +156,13 @@ export class Receiver {
   #schedule(pending: PendingRow, chatId?: number): void {
     const { messages, log } = this.#deps;
     const chat = chatId ?? messages.store.row(pending.rowid)?.chatId ?? 0;
-    this.#byChat.run(
-      chat,
-      () => this.#deliverWithRetries(pending),
-      (error) =>
+    void this.#byChat.add(chat, pending, () =>
+      this.#deliverWithRetries(pending).catch((error) =>
         log.error(
           { event: 'inbound.postponed', err: error, guid: pending.guid },
           'inbound message not saved, postponed to the next start',
         ),
+      ),
     );
   }
 

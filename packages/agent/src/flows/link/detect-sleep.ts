@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
 
 /**
  * Calls `onWake` after the Mac slept: the wall clock advanced while the monotonic clock did not. Setting the clock looks

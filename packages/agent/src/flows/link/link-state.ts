@@ -1,5 +1,6 @@
-import type { Clock } from '../../clock.ts';
-import type { Log } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Journal } from '../../ports/journal/journal.ts';
 
 export type LinkState =

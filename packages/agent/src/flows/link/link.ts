@@ -1,8 +1,8 @@
 import type { RegisteredFrame } from '@footbridge/protocol/frames';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
 
-import type { Clock } from '../../clock.ts';
-import type { Failpoint } from '../../failpoint.ts';
-import type { Log } from '../../log.ts';
 import type { Outbox } from '../../ports/journal/journal.ts';
 import { afterClose, backoffMs, JITTER_ATTEMPT } from './after-close.ts';
 import type { NextAction } from './after-close.ts';
@@ -46,7 +46,7 @@ export interface LinkDeps extends Pick<SessionHandlers, 'onSend' | 'onInvalidSen
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly log: Log;
-  readonly failpoint: Failpoint;
+  readonly failpoint: BlockingFailpoint;
   readonly random: () => number;
   readonly settings: LinkSettings;
   readonly onState: (state: LinkState) => void;

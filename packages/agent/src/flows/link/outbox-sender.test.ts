@@ -1,8 +1,8 @@
+import { systemClock } from '@footbridge/runtime/clock';
+import { noFailpoints } from '@footbridge/runtime/failpoints';
+import { createLog } from '@footbridge/runtime/log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
-import { noFailpoints } from '../../failpoint.ts';
-import { silentLog } from '../../log.ts';
 import { openJournal } from '../../ports/journal/journal-sqlite.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import { OutboxSender } from './outbox-sender.ts';
@@ -19,7 +19,7 @@ beforeEach(() => {
   sender = new OutboxSender({
     outbox: journal.outbox,
     clock: systemClock,
-    log: silentLog,
+    log: createLog('silent'),
     failpoint: noFailpoints,
     session: { isOpen: () => isOpen, send: (text) => void sent.push(Number(JSON.parse(text).seq)) },
   });

@@ -1,9 +1,9 @@
 import { MAX_FRAME_BYTES, parseMacFrame } from '@footbridge/protocol/frames';
 import type { AckFrame } from '@footbridge/protocol/frames';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
 
-import type { Clock } from '../../clock.ts';
-import type { Failpoint } from '../../failpoint.ts';
-import type { Log } from '../../log.ts';
 import type { Outbox } from '../../ports/journal/journal.ts';
 import type { Session } from './session.ts';
 
@@ -11,7 +11,7 @@ export interface OutboxSenderDeps {
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly log: Log;
-  readonly failpoint: Failpoint;
+  readonly failpoint: BlockingFailpoint;
   readonly session: Pick<Session, 'isOpen' | 'send'>;
 }
 

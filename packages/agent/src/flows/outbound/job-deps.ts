@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import type { LocalFile, Messages } from '../../ports/messages/messages.ts';
 import type { Steps } from './steps.ts';
 

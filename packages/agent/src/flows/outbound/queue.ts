@@ -1,8 +1,8 @@
 import type { RequestNames, SendFrame } from '@footbridge/protocol/frames';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
 
-import type { Clock } from '../../clock.ts';
-import type { Failpoint } from '../../failpoint.ts';
-import type { Log } from '../../log.ts';
 import type { Job, JobResult, Journal } from '../../ports/journal/journal.ts';
 import { acceptRequest, rejectInvalid } from './accept-request.ts';
 import type { Outcome } from './outcome.ts';
@@ -24,7 +24,7 @@ export interface QueueDeps {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: Log;
-  readonly failpoint: Failpoint;
+  readonly failpoint: BlockingFailpoint;
   /** Maximum number of pending jobs, including the one in progress (M2). */
   readonly limit: number;
   /** Pause between two jobs: Apple may flag accounts that send too fast as spam. */

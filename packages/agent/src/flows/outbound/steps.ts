@@ -1,6 +1,7 @@
-import type { Clock } from '../../clock.ts';
-import type { Failpoint } from '../../failpoint.ts';
-import type { Log } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Jobs } from '../../ports/journal/journal.ts';
 import type { MessageStore, SendResult } from '../../ports/messages/messages.ts';
 
@@ -15,7 +16,7 @@ export interface StepsDeps {
   readonly store: MessageStore;
   readonly clock: Clock;
   readonly log: Log;
-  readonly failpoint: Failpoint;
+  readonly failpoint: BlockingFailpoint;
   readonly timeoutMs: number;
 }
 

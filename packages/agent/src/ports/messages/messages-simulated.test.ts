@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { systemClock } from '@footbridge/runtime/clock';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
 import { SimulatedMessages } from './messages-simulated.ts';
 import { messagesContract } from './messages.contract.ts';
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 
 import { codeEntry } from '@footbridge/protocol/codes';
 import type { StatusCode } from '@footbridge/protocol/codes';
+import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Clock } from '../../clock.ts';
 import type {
   Destination,
   Environment,

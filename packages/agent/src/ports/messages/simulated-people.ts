@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import { findEffect } from './effects.ts';
 import type { ServiceName, StoredRow } from './messages.ts';
 import type { NewAttachment, SimulatedStore } from './simulated-store.ts';

@@ -1,6 +1,6 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import { createLookUpPhone } from '../../flows/contacts/look-up-phone.ts';
 import { succeeded } from '../../ports/crm/attempt.ts';
 import { createContactCalls } from './contact-calls.ts';

@@ -1,6 +1,6 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import type { Bearer, NoBearer } from '../../flows/oauth/tokens.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';

@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import type { Bearer, BearerKind, Tokens } from '../../flows/oauth/tokens.ts';
 import { CANCELLED, failed } from '../../ports/crm/attempt.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';

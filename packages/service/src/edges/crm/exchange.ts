@@ -1,6 +1,5 @@
+import type { Clock } from '@footbridge/runtime/clock';
 import type { Dispatcher } from 'undici';
-
-import type { Clock } from '../../clock.ts';
 
 export interface HttpResponse {
   readonly status: number;

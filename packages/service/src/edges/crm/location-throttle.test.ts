@@ -1,7 +1,7 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import { LocationThrottle, LocationThrottles } from './location-throttle.ts';
 
 function openCircuit(throttle: LocationThrottle): void {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
 
 const WINDOW_MS = 10_000;
 const FAILURES_TO_OPEN = 20;

@@ -1,12 +1,12 @@
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
+import { systemClock } from '@footbridge/runtime/clock';
 import { listen } from '@footbridge/testkit/loopback';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
 import type { HttpRequest } from './transport.ts';
 

@@ -1,11 +1,11 @@
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
+import { systemClock } from '@footbridge/runtime/clock';
 import { listen } from '@footbridge/testkit/loopback';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
 
 const cleanup = createCleanup();

@@ -2,13 +2,13 @@ import { createServer as createHttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 
+import { systemClock } from '@footbridge/runtime/clock';
 import { certificateFor } from '@footbridge/testkit/certificate';
 import { startForwardProxy } from '@footbridge/testkit/forward-proxy';
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
 import type { HttpRequest } from './transport.ts';
 

@@ -3,13 +3,13 @@ import type { Server } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 
+import { systemClock } from '@footbridge/runtime/clock';
 import { certificateFor } from '@footbridge/testkit/certificate';
 import { listen } from '@footbridge/testkit/loopback';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
 import type { HttpRequest } from './transport.ts';
 

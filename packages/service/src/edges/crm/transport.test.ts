@@ -4,12 +4,12 @@ import { createServer as createTcpServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
+import { systemClock } from '@footbridge/runtime/clock';
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
 import { createTransport } from './transport.ts';
 import type { HttpRequest } from './transport.ts';
 

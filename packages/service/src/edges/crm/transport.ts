@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import type { ProxyConfig } from '../../config/config.ts';
 import { Exchange } from './exchange.ts';
 import type { HttpResponse, NoResponse } from './exchange.ts';

@@ -1,6 +1,6 @@
+import type { Clock } from '@footbridge/runtime/clock';
 import type { FastifyInstance } from 'fastify';
 
-import type { Clock } from '../../clock.ts';
 import { RequestError } from '../../errors.ts';
 import { asAssetId } from '../../ports/assets/assets.ts';
 import type { Assets } from '../../ports/assets/assets.ts';

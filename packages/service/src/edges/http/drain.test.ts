@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
+import { createLog } from '@footbridge/runtime/log';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { createLogger } from '../../log.ts';
 import { startListener } from './listener.ts';
 import type { Listener } from './listener.ts';
 
@@ -31,7 +31,7 @@ describe('a listener that drains', () => {
     listener = await startListener(
       {
         name: 'test',
-        log: createLogger('silent'),
+        log: createLog('silent'),
         trusted: () => false,
         routes: [
           (app) => {

@@ -4,11 +4,11 @@ import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 
 import { newRequestId } from '@footbridge/protocol/ids';
+import type { Log } from '@footbridge/runtime/log';
 import fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 
 import { RequestError, StartError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
 import { clientAddress } from './client-address.ts';
 import type { Trusts } from './client-address.ts';
 import { Connections } from './connections.ts';
@@ -22,7 +22,7 @@ export type UpgradeRoute = (request: IncomingMessage, socket: Duplex, head: Buff
 
 export interface ListenerOptions {
   readonly name: string;
-  readonly log: Logger;
+  readonly log: Log;
   readonly trusted: Trusts;
   readonly hardening?: Hardening;
   readonly raw?: RawRoute;

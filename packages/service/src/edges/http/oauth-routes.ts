@@ -1,9 +1,9 @@
+import type { Log } from '@footbridge/runtime/log';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import type { OAuthConfig } from '../../config/config.ts';
 import { RequestError } from '../../errors.ts';
 import type { InstallOutcome } from '../../flows/oauth/install-app.ts';
-import type { Logger } from '../../log.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { addressKey } from './client-address.ts';
@@ -14,7 +14,7 @@ export interface OAuthRoutesDeps {
   readonly install: (code: string) => Promise<InstallOutcome>;
   readonly limits: Limits;
   readonly perMinute: number;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 const PATH = '/oauth/callback/crm';

@@ -1,11 +1,11 @@
+import type { Log } from '@footbridge/runtime/log';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 
 import { EngineError, RequestError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
 import { errorResponse } from './error-response.ts';
 
 /** Fastify's error handler: logs failures of the service and sends every error through `errorResponse`. */
-export function renderError(log: Logger) {
+export function renderError(log: Log) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const known = classify(error);
     if (known.status >= 500)

@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import { decodeFileName } from '@footbridge/media/file-name';
 import { parseBearerToken } from '@footbridge/protocol/bearer-token';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import { every } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
 import { RequestError } from '../../errors.ts';
 import { MAX_UPLOAD_BYTES } from '../../flows/assets/take-upload.ts';
 import type { Upload, UploadOutcome } from '../../flows/assets/take-upload.ts';

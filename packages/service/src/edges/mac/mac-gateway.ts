@@ -6,9 +6,9 @@ import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
 import type { EnrolmentCode } from '@footbridge/protocol/codes';
 import { SUBPROTOCOL } from '@footbridge/protocol/frames';
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
 
-import { every, sleep } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
 import { RequestError } from '../../errors.ts';
 import type { RequestErrorOptions } from '../../errors.ts';
 import type { LocationClaims } from '../../flows/enrol/claim-location.ts';
@@ -212,12 +212,12 @@ class Gateway implements MacGateway, SessionHost {
     const perStep = Math.max(1, Math.ceil((sessions.length * DRAIN_STEP_MS) / (ms * DRAIN_SHARE)));
     while (sessions.length > 0) {
       for (const session of sessions.splice(0, perStep)) session.leave(...SHUTTING_DOWN);
-      await sleep(clock, DRAIN_STEP_MS);
+      await clock.sleep(DRAIN_STEP_MS);
     }
     while (this.sessions > 0 && clock.monotonic() < deadline - HANDSHAKES_MS)
-      await sleep(clock, DRAIN_STEP_MS);
+      await clock.sleep(DRAIN_STEP_MS);
     for (const session of this.#wheel) session.end(...SHUTTING_DOWN);
-    while (this.#closingSockets.size > 0 && clock.monotonic() < deadline) await sleep(clock, DRAIN_STEP_MS);
+    while (this.#closingSockets.size > 0 && clock.monotonic() < deadline) await clock.sleep(DRAIN_STEP_MS);
   }
 
   async close(): Promise<void> {
@@ -244,7 +244,7 @@ class Gateway implements MacGateway, SessionHost {
   /** A location may have a new owner; `*` means any location. */
   async #checkOwners(subject: string): Promise<void> {
     // Caches of owners are invalidated in the same tick, so the check runs in the next one.
-    await sleep(this.#deps.clock, 0);
+    await this.#deps.clock.sleep(0);
     const sessions = [...this.#wheel].filter(
       ({ locationId }) => locationId !== undefined && (subject === '*' || subject === locationId),
     );

@@ -13,9 +13,9 @@ import type {
 } from '@footbridge/protocol/frames';
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Log } from '@footbridge/runtime/log';
 
 import type { DeviceIdentity, AuthStatus } from '../../flows/enrol/authenticate-device.ts';
-import type { Logger } from '../../log.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { ClaimOutcome } from '../../ports/licenses/licenses.ts';
 import type {
@@ -80,7 +80,7 @@ export interface SessionDeps {
   readonly statuses: Statuses;
   readonly journal: Pick<Journal, 'step'>;
   readonly events: MacEvents;
-  readonly log: Logger;
+  readonly log: Log;
   readonly host: SessionHost;
 }
 

@@ -1,6 +1,6 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import { PacedClosing } from './paced-closing.ts';
 
 function sockets(count: number) {

@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 
+import { createLog } from '@footbridge/runtime/log';
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
-import { createLogger } from '../../log.ts';
 import { RecentEvents } from '../../ports/journal/recent-events.ts';
 import { renderError } from '../http/render-error.ts';
 import { eventsRoutes } from './events-routes.ts';
@@ -30,7 +30,7 @@ async function start() {
   feed.addEntry(ENTRY);
   const app = fastify();
   cleanup.add(() => app.close());
-  app.setErrorHandler(renderError(createLogger('silent')));
+  app.setErrorHandler(renderError(createLog('silent')));
   eventsRoutes({ feed, clock })(app);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
 import type { FastifyInstance } from 'fastify';
 
-import { every } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
 import type { JournalEvent, JournalFeed } from '../../ports/journal/journal.ts';
 import { isoTime, refused } from './operator-request.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
+import { createLog } from '@footbridge/runtime/log';
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
-import { createLogger } from '../../log.ts';
 import { createSqlGrants } from '../../ports/grants/grants-sql.ts';
 import { createVault } from '../../ports/grants/vault.ts';
 import { openDatabase } from '../../sql/open-database.ts';
@@ -25,7 +25,7 @@ async function start(keys: Buffer[] = [randomBytes(32)]) {
   const audited: string[] = [];
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
   cleanup.add(() => app.close());
-  app.setErrorHandler(renderError(createLogger('silent')));
+  app.setErrorHandler(renderError(createLog('silent')));
   grantsRoutes({
     grants,
     changes: { announce: async (_topic, subject) => void announced.push(subject) },

@@ -1,8 +1,8 @@
+import { createLog } from '@footbridge/runtime/log';
 import { ed25519Key, fixedRsaKey } from '@footbridge/testkit/keys';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { createLogger } from '../../log.ts';
 import { openCrmKeys } from '../../ports/keys/keys-sql.ts';
 import { settingsKeys } from '../../ports/keys/settings-keys.ts';
 import { openDatabase } from '../../sql/open-database.ts';
@@ -24,7 +24,7 @@ async function start() {
     keysFile: undefined,
   });
   const app = fastify();
-  app.setErrorHandler(renderError(createLogger('silent')));
+  app.setErrorHandler(renderError(createLog('silent')));
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.UTC(2026, 0, 1)),
     fixed,

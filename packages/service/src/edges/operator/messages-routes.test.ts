@@ -1,10 +1,10 @@
 import { newRequestId } from '@footbridge/protocol/ids';
+import { createLog } from '@footbridge/runtime/log';
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
-import { createLogger } from '../../log.ts';
 import type { AuditRecord } from '../../ports/audit/audit.ts';
 import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
 import type { JournalEntry } from '../../ports/journal/journal.ts';
@@ -19,13 +19,13 @@ async function start(redelivered: 'written' | 'not_connected' = 'written') {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
   const clock = new FakeClock();
-  const journal = createSqlJournal({ database, clock, log: createLogger('silent') });
+  const journal = createSqlJournal({ database, clock, log: createLog('silent') });
   cleanup.add(() => journal.close());
   const asked: [string, number][] = [];
   const audit: AuditRecord[] = [];
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
   cleanup.add(() => app.close());
-  app.setErrorHandler(renderError(createLogger('silent')));
+  app.setErrorHandler(renderError(createLog('silent')));
   messagesRoutes({
     journal,
     redeliver: async (locationId, seq) => {

@@ -1,5 +1,6 @@
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
 import { asAssetId } from '../../ports/assets/assets.ts';
 import type { Assets } from '../../ports/assets/assets.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
@@ -27,7 +28,7 @@ export interface PrepareDeps {
   /** Undefined unless CRM_UPLOAD_ATTACHMENTS is true. */
   readonly storage: CrmStorage | undefined;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 export interface Message {

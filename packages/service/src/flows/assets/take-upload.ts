@@ -3,9 +3,9 @@ import { HeadRecorder } from '@footbridge/media/head-recorder';
 import { mediaType } from '@footbridge/media/media-types';
 import type { MediaTypeName } from '@footbridge/media/media-types';
 import { sniff } from '@footbridge/media/sniff';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
 
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
 import type { AssetId, Assets } from '../../ports/assets/assets.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
 import { Quotas } from './quotas.ts';
@@ -31,7 +31,7 @@ export interface UploadDeps {
   readonly index: AssetIndex;
   readonly converter: AssetConverter;
   readonly clock: Pick<Clock, 'now'>;
-  readonly log: Logger;
+  readonly log: Log;
   /** The public address of the service. */
   readonly baseUrl: () => string;
   readonly quotaBytes: number;

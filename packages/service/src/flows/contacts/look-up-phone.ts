@@ -1,6 +1,6 @@
 import { usableMessageId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Clock } from '../../clock.ts';
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
 import { retry } from '../../ports/crm/retry.ts';
 import { once } from '../../ports/crm/retry-policies.ts';

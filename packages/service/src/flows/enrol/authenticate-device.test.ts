@@ -1,7 +1,7 @@
+import { createLog } from '@footbridge/runtime/log';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
-import { createLogger } from '../../log.ts';
 import type { Topic } from '../../ports/changes/changes.ts';
 import type { Standing } from '../../ports/licenses/licenses.ts';
 import { hashSecret, newDeviceToken } from '../../ports/licenses/secret-hash.ts';
@@ -72,7 +72,7 @@ describe('DeviceAuth', () => {
         return () => listeners.delete(topic);
       },
     };
-    deviceAuth = new DeviceAuth({ licenses: store, changes, clock, log: createLogger('silent') });
+    deviceAuth = new DeviceAuth({ licenses: store, changes, clock, log: createLog('silent') });
   });
   afterEach(() => deviceAuth.close());
 

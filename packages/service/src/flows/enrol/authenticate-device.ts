@@ -1,6 +1,7 @@
-import { every, sleep } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Licenses, Standing } from '../../ports/licenses/licenses.ts';
 import { hashSecret, isDeviceToken, sameHash } from '../../ports/licenses/secret-hash.ts';
@@ -41,7 +42,7 @@ export interface DeviceAuthDeps {
   readonly licenses: Pick<Licenses, 'standingsByToken' | 'standingsByRow'>;
   readonly changes: Pick<Changes, 'listen'>;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /** A disconnected device stays cached this long, so that mass reconnects need no queries. */
@@ -54,7 +55,7 @@ const RETRY_MS = 1000;
 export class DeviceAuth {
   readonly #licenses: DeviceAuthDeps['licenses'];
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: Log;
   /** By token hash. Only valid tokens are cached, so that invalid ones cannot fill the memory. */
   readonly #cache = new Map<string, CachedDevice>();
   readonly #byToken: Batcher<string, Standing>;
@@ -207,7 +208,7 @@ export class DeviceAuth {
     while (this.#unchecked.size > 0 && !this.#closed.signal.aborted) {
       const batch = this.#unchecked.values().take(MAX_BATCH).toArray();
       if (await this.#check(batch)) await nextTurn();
-      else await sleep(this.#clock, RETRY_MS, this.#closed.signal);
+      else await this.#clock.sleep(RETRY_MS, this.#closed.signal);
     }
   }
 

@@ -1,7 +1,7 @@
+import { createLog } from '@footbridge/runtime/log';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
-import { createLogger } from '../../log.ts';
 import { LastSeen } from './last-seen.ts';
 
 function open() {
@@ -20,7 +20,7 @@ function open() {
       },
     },
     clock,
-    log: createLogger('silent'),
+    log: createLog('silent'),
   });
   return { clock, seen, versions, state, lastSeen };
 }

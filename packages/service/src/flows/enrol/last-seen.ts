@@ -1,6 +1,7 @@
-import { every } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Licenses } from '../../ports/licenses/licenses.ts';
 import { batches, nextTurn } from './batcher.ts';
 
@@ -9,14 +10,14 @@ const FLUSH_MS = 30_000;
 export interface LastSeenDeps {
   readonly licenses: Pick<Licenses, 'recordLastSeen' | 'updateVersions'>;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /** Writes when devices were connected last, in the background and in batches. */
 export class LastSeen {
   readonly #licenses: LastSeenDeps['licenses'];
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: Log;
   readonly #stop: () => void;
   #rows = new Set<string>();
   #flushing: Promise<void> = Promise.resolve();

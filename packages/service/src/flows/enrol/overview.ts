@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import type { Device, License, Licenses, Location } from '../../ports/licenses/licenses.ts';
 import type { LocationState } from '../../ports/licenses/transitions.ts';
 import type { BoundMac, Switchboard } from '../../ports/switchboard/switchboard.ts';

@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import { succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import { RecentCache } from '../../recent-cache.ts';

@@ -1,12 +1,12 @@
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
-import { FakeClock } from '../../fake-clock.ts';
 import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
 import { createSqlGuids } from '../../ports/guids/guids-sql.ts';

@@ -1,17 +1,16 @@
 import type { InboundCode } from '@footbridge/protocol/codes';
 import type { AckOutcome, MessageReceivedFrame } from '@footbridge/protocol/frames';
 import { maskHandle } from '@footbridge/protocol/mask-handle';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
+import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
-import { sleep } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
-import type { Failpoint } from '../../failpoint.ts';
-import type { Logger } from '../../log.ts';
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { Guids } from '../../ports/guids/guids.ts';
 import type { Journal, JournalReader } from '../../ports/journal/journal.ts';
 import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
-import { SerialByKey } from '../../serial-by-key.ts';
 import { composeMessage, kindOf } from './compose-message.ts';
 import { ContactBook } from './contact-book.ts';
 import type { ContactCalls, InboundCalls } from './crm-calls.ts';
@@ -40,7 +39,7 @@ export interface InboundDeps extends LeaseChecks {
     readonly onUncertain: 'retry' | 'park';
   };
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
   readonly failpoint: Failpoint | undefined;
   /** Whether another node may still be completing what it began while it held the location. */
   readonly otherNodes: boolean;
@@ -298,7 +297,7 @@ class InboundDeliveries implements Inbound {
           { event: 'inbound.mark_failed', id: job.id, attempts, err: error },
           'inbound message not marked, store unavailable',
         );
-        if (attempts < MAX_MARK_ATTEMPTS) await sleep(this.#deps.clock, STORE_RETRY_MS);
+        if (attempts < MAX_MARK_ATTEMPTS) await this.#deps.clock.sleep(STORE_RETRY_MS);
       }
     }
   }

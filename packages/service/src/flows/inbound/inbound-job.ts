@@ -2,10 +2,9 @@ import * as crypto from 'node:crypto';
 
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import { newRequestId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
 
-import { sleep } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
 import { Cancellation } from '../../ports/crm/cancellation.ts';
 import { retry } from '../../ports/crm/retry.ts';
@@ -24,7 +23,7 @@ const MAX_NOTED_FAILURES = 8;
 export interface InboundJobDeps extends LeaseChecks {
   readonly journal: Pick<Journal, 'step'>;
   readonly clock: Clock;
-  readonly log: Pick<Logger, 'info'>;
+  readonly log: Pick<Log, 'info'>;
 }
 
 /** One message on its way from a Mac to the CRM. */
@@ -65,7 +64,7 @@ export class InboundJob {
 
   /** Resolves early when the job is cancelled. */
   pause(ms: number): Promise<void> {
-    return sleep(this.#deps.clock, ms, this.#cancellation.signal);
+    return this.#deps.clock.sleep(ms, this.#cancellation.signal);
   }
 
   /** Repeats one CRM call as long as the CRM may accept it later and the lease is current. */

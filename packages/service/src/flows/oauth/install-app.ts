@@ -1,6 +1,6 @@
-import { sleep } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
 import { fixedDelay } from '../../ports/crm/retry-policies.ts';
 import { retry } from '../../ports/crm/retry.ts';
 import type { Grants } from '../../ports/grants/grants.ts';
@@ -24,7 +24,7 @@ export interface InstallDeps {
   readonly grants: Grants;
   readonly endpoint: TokenEndpoint;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
   readonly announce: (ownerId: string) => Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
         'company authorised the app',
       ),
     );
-    await Promise.race([all, sleep(clock, RESPOND_WITHIN_MS)]);
+    await Promise.race([all, clock.sleep(RESPOND_WITHIN_MS)]);
     return {
       kind: 'company',
       companyId,

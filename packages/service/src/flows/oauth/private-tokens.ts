@@ -1,4 +1,5 @@
-import type { Logger } from '../../log.ts';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Grants } from '../../ports/grants/grants.ts';
 
 export interface PrivateTokenDeps {
@@ -9,7 +10,7 @@ export interface PrivateTokenDeps {
   /** Tokens the operator set per location; undefined without an encryption key. */
   readonly grants: Pick<Grants, 'privateToken'> | undefined;
   readonly knownLocations: () => Promise<number>;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /** The private integration token of a location (O10): set by the operator, else from the settings, else the single one. */

@@ -1,7 +1,7 @@
-import { sleep } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
-import type { Failpoint } from '../../failpoint.ts';
-import type { Logger } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Grant, GrantKind, Grants, NewGrant } from '../../ports/grants/grants.ts';
 import type { IssuedTokens, TokenEndpoint } from './token-endpoint.ts';
 
@@ -17,7 +17,7 @@ export interface RefreshDeps {
   readonly grants: Grants;
   readonly endpoint: TokenEndpoint;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
   readonly failpoint: Failpoint | undefined;
   readonly announce: (ownerId: string) => Promise<void>;
   readonly closed: () => boolean;
@@ -128,7 +128,7 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
 
   async function saveUntilSaved(grant: NewGrant): Promise<void> {
     while (!deps.closed()) {
-      await sleep(clock, SAVE_RETRY_MS);
+      await clock.sleep(SAVE_RETRY_MS);
       try {
         await grants.store(grant);
         await deps.announce(grant.ownerId);

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
-import { FakeClock } from '../../fake-clock.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
 import { createSqlGrants } from '../../ports/grants/grants-sql.ts';

@@ -1,7 +1,8 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
+
 import { EngineError } from '../../errors.ts';
-import type { Failpoint } from '../../failpoint.ts';
-import type { Logger } from '../../log.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Grant, Grants, GrantView } from '../../ports/grants/grants.ts';
 import { createInstallApp } from './install-app.ts';
@@ -32,7 +33,7 @@ export interface TokensDeps {
   readonly privateToken: ((locationId: string) => Promise<string | undefined>) | undefined;
   readonly changes: Pick<Changes, 'announce' | 'listen'>;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
   readonly failpoint: Failpoint | undefined;
   readonly refreshed?: NonNullable<RefreshDeps['refreshed']>;
 }

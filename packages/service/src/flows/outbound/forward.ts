@@ -1,8 +1,8 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
 import { Rejection } from './rejection.ts';
 
 export interface Forwarding {
@@ -12,7 +12,7 @@ export interface Forwarding {
 
 export interface ForwardDeps {
   readonly forwarding: Forwarding;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /** W16, W18. Nothing is queued, and nothing goes to another Mac. */

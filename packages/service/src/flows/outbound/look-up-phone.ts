@@ -1,7 +1,6 @@
 import type { LocationId } from '@footbridge/protocol/ids';
-
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
 
 export interface Contacts {
   /** Resolves with the phone that the CRM has for a contact. Makes no call without a token for the location (W7). */
@@ -13,7 +12,7 @@ export interface Contacts {
 export interface LookUpDeps {
   readonly contacts: Pick<Contacts, 'lookUp'>;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /** How long a webhook waits for the CRM. */

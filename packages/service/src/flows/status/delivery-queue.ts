@@ -1,7 +1,8 @@
-import type { Failpoint } from '../../failpoint.ts';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
+import { SerialByKey } from '@footbridge/runtime/serial-by-key';
+
 import { CANCELLED } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
-import { SerialByKey } from '../../serial-by-key.ts';
 import type { StatusDelivery } from './status-delivery.ts';
 
 /**

@@ -1,12 +1,13 @@
 import type { MessageStatusFrame } from '@footbridge/protocol/frames';
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { sleepWith } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
 import { collectGarbage } from '@footbridge/testkit/collect-garbage';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Clock } from '../../clock.ts';
-import { FakeClock } from '../../fake-clock.ts';
 import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
 import type { StepName, SentStatuses } from '../../ports/journal/journal.ts';
@@ -486,14 +487,16 @@ describe('in any order of events', () => {
             if (fault === 0) return OK;
             return failed(fault === 3 ? 'not_yet' : 'timeout', { inDoubt: fault !== 3 });
           };
+          const after: Clock['after'] = (_ms, task) => {
+            let isCancelled = false;
+            void scheduler.schedule(Promise.resolve(), 'a wait ends').then(() => isCancelled || task());
+            return () => (isCancelled = true);
+          };
           const clock: Clock = {
             now: () => 0,
             monotonic: () => 0,
-            after(_ms, task) {
-              let isCancelled = false;
-              void scheduler.schedule(Promise.resolve(), 'a wait ends').then(() => isCancelled || task());
-              return () => (isCancelled = true);
-            },
+            after,
+            sleep: (ms, signal) => sleepWith(after, ms, signal),
           };
           const { reports } = setUp(put, { clock });
           const acks = messages.flatMap(({ reports: said }, index) => {

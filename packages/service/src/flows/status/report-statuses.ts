@@ -1,10 +1,9 @@
 import type { AckOutcome, MessageStatusFrame } from '@footbridge/protocol/frames';
 import { requestTime, usableMessageId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
 
-import { sleep } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
-import type { Failpoint } from '../../failpoint.ts';
-import type { Logger } from '../../log.ts';
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { Journal, JournalReader, SentStatuses } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
@@ -22,7 +21,7 @@ export interface StatusReportsDeps extends StatusDeliveryDeps {
   /** What earlier runs and other nodes told the CRM. */
   readonly past: Pick<JournalReader, 'sentStatuses'>;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
   readonly failpoint: Failpoint | undefined;
   /** Whether other nodes may own a location before or after this one; then only its owner may call the CRM. */
   readonly otherNodes: boolean;
@@ -223,7 +222,7 @@ class QueuedReports implements StatusReports {
       clock.now() - (madeAt ?? 0) < MAX_PENDING_MS
     ) {
       const since = this.#leaseSince.get(lease) ?? clock.monotonic();
-      await sleep(clock, Math.max(0, since + settleMs - clock.monotonic()));
+      await clock.sleep(Math.max(0, since + settleMs - clock.monotonic()));
     }
     this.#requests.set(frame.requestId, request);
     return request;

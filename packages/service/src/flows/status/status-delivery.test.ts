@@ -1,8 +1,8 @@
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';

@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
 import { Cancellation } from '../../ports/crm/cancellation.ts';
 import { retry } from '../../ports/crm/retry.ts';

@@ -1,6 +1,6 @@
+import type { Clock } from '@footbridge/runtime/clock';
 import type { Selectable } from 'kysely';
 
-import type { Clock } from '../../clock.ts';
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type { AssetIndex, AssetRecord } from './asset-index.ts';

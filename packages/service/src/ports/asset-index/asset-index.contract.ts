@@ -1,6 +1,6 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import type { AssetIndex, AssetRecord } from './asset-index.ts';
 
 export interface AssetIndexEngine {

@@ -1,6 +1,6 @@
 import { newRequestId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Clock } from '../../clock.ts';
 import { EngineError } from '../../errors.ts';
 import type { Database } from '../../sql/open-database.ts';
 import type { Audit, AuditDetail, AuditEntry, AuditRecord } from './audit.ts';

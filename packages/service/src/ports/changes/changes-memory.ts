@@ -1,9 +1,10 @@
-import type { Logger } from '../../log.ts';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Changes, Topic } from './changes.ts';
 import { Listeners } from './listeners.ts';
 
 /** The engine for a single node: all listeners live in this process. */
-export function createMemoryChanges(log: Logger): Changes {
+export function createMemoryChanges(log: Log): Changes {
   const listeners = new Listeners(log);
   return {
     async announce(topic: Topic, subject: string) {

@@ -1,17 +1,17 @@
+import { systemClock } from '@footbridge/runtime/clock';
+import { createLog } from '@footbridge/runtime/log';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import type { Postgres } from '@footbridge/testkit/servers/postgres';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
-import { FakeClock } from '../../fake-clock.ts';
-import { createLogger } from '../../log.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlChanges } from './changes-sql.ts';
 import { changesContract } from './changes.contract.ts';
 
-const log = createLogger('silent');
+const log = createLog('silent');
 const openMemory = () => openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
 
 async function engineOn(databases: readonly OpenDatabase[]) {

@@ -1,6 +1,7 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
 import { EngineError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
 import type { Database } from '../../sql/open-database.ts';
 import type { Changes, Topic } from './changes.ts';
 import { Listeners, TOPICS } from './listeners.ts';
@@ -14,7 +15,7 @@ const PRUNE_INTERVAL_MS = 600_000;
 export interface SqlChangesDeps {
   readonly db: Database;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
   readonly pollMs?: number;
 }
 
@@ -28,7 +29,7 @@ export async function createSqlChanges(deps: SqlChangesDeps): Promise<Changes> {
 class SqlChanges implements Changes {
   readonly #db: Database;
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: Log;
   readonly #pollMs: number;
   readonly #listeners: Listeners;
   /** The ids handled recently and when, oldest first. All ids up to `#floor` are handled. */

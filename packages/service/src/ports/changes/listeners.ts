@@ -1,4 +1,5 @@
-import type { Logger } from '../../log.ts';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Topic } from './changes.ts';
 
 export const TOPICS: readonly Topic[] = ['keys', 'license', 'device', 'location', 'grant'];
@@ -6,9 +7,9 @@ export const TOPICS: readonly Topic[] = ['keys', 'license', 'device', 'location'
 /** The listeners of this node, by topic. */
 export class Listeners {
   readonly #byTopic = new Map<Topic, Set<(subject: string) => void>>();
-  readonly #log: Logger;
+  readonly #log: Log;
 
-  constructor(log: Logger) {
+  constructor(log: Log) {
     this.#log = log;
   }
 

@@ -1,6 +1,6 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import { CANCELLED, failed, succeeded } from './attempt.ts';
 import type { Attempt, FailedAttempt } from './attempt.ts';
 import { backoff, fixedDelay, isStuck, once } from './retry-policies.ts';

@@ -1,5 +1,5 @@
-import { sleep } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import { CANCELLED } from './attempt.ts';
 import type { Attempt, FailedAttempt } from './attempt.ts';
 
@@ -48,7 +48,7 @@ export async function retry<T>(options: RetryOptions<T>): Promise<Attempt<T>> {
       // Read here only: the signal may be created on demand.
       const { signal } = options;
       if (signal?.aborted) return CANCELLED;
-      await sleep(clock, delayMs, signal);
+      await clock.sleep(delayMs, signal);
     }
     previous = result;
   }

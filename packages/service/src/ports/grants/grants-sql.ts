@@ -1,7 +1,7 @@
+import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 import type { Selectable, Transaction } from 'kysely';
 
-import type { Clock } from '../../clock.ts';
 import { EngineError } from '../../errors.ts';
 import type { Database, OpenDatabase } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';

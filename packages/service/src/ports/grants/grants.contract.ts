@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlGrants } from './grants-sql.ts';
 import type { Grants } from './grants.ts';

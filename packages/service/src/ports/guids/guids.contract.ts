@@ -1,7 +1,7 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
-import { FakeClock } from '../../fake-clock.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlGuids } from './guids-sql.ts';
 import type { Guids } from './guids.ts';

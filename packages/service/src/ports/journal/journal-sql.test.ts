@@ -1,8 +1,8 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
-import { FakeClock } from '../../fake-clock.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import { createSqlJournal } from './journal-sql.ts';
 import { journalContract } from './journal.contract.ts';

@@ -1,8 +1,8 @@
 import { newRequestId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
 
-import type { Clock } from '../../clock.ts';
 import { EngineError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import type {
   Journal,
@@ -30,7 +30,7 @@ export interface SqlJournal extends Journal, JournalReader, JournalFeed {
 export interface SqlJournalDeps {
   readonly database: Pick<OpenDatabase, 'db'>;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
   readonly flushMs?: number;
 }
 
@@ -46,7 +46,7 @@ export function createSqlJournal(deps: SqlJournalDeps): SqlJournal {
 
 class WriteBehindJournal implements SqlJournal {
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: Log;
   readonly #flushMs: number;
   readonly #write: WriteBatch;
   readonly #reader: ReturnType<typeof createReader>;

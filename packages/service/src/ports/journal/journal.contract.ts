@@ -1,8 +1,8 @@
 import { newRequestId } from '@footbridge/protocol/ids';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlJournal } from './journal-sql.ts';
 import type { SqlJournal } from './journal-sql.ts';

@@ -1,16 +1,16 @@
 import { sign } from 'node:crypto';
 
+import { createLog } from '@footbridge/runtime/log';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { ed25519Key, fixedRsaKey } from '@footbridge/testkit/keys';
 import type { SigningKey } from '@footbridge/testkit/keys';
 import { describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
-import { createLogger } from '../../log.ts';
 import { checkKey } from './check-key.ts';
 import { openKeyRing } from './key-ring.ts';
 import type { KeyRecord } from './keys.ts';
 
-const silent = createLogger('silent');
+const silent = createLog('silent');
 
 function record(id: string, key: SigningKey, more: Partial<KeyRecord> = {}): KeyRecord {
   const checked = checkKey({ label: id, scheme: key.scheme, header: key.header, publicKey: key.publicKey });

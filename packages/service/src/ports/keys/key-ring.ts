@@ -1,5 +1,6 @@
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { CrmKeys, KeyRecord, KeyRing, TrustedKey } from './keys.ts';
 import { trustedKey } from './trusted-key.ts';
 
@@ -8,7 +9,7 @@ export interface KeyRingDeps {
   /** Keys of the settings, always in use. */
   readonly fixed: readonly KeyRecord[];
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 export interface LoadedKeyRing extends KeyRing {
@@ -76,7 +77,7 @@ export async function openKeyRing(deps: KeyRingDeps): Promise<LoadedKeyRing> {
 
 const NONE: readonly TrustedKey[] = [];
 
-function usable(record: KeyRecord, log: Logger): TrustedKey[] {
+function usable(record: KeyRecord, log: Log): TrustedKey[] {
   try {
     return [trustedKey(record)];
   } catch (error) {

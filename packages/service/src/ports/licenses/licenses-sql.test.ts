@@ -1,9 +1,9 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import type { Postgres } from '@footbridge/testkit/servers/postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
-import { FakeClock } from '../../fake-clock.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlLicenses } from './licenses-sql.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Transaction } from 'kysely';
 
-import type { Clock } from '../../clock.ts';
 import { EngineError } from '../../errors.ts';
-import type { Failpoint } from '../../failpoint.ts';
 import type { Database, OpenDatabase } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 

@@ -1,6 +1,6 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import { createMemoryLimits } from './limits-memory.ts';
 import { limitsContract } from './limits.contract.ts';
 

@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import type { Limit, Limits, Verdict } from './limits.ts';
 
 interface Window {

@@ -1,13 +1,13 @@
 import { newRequestId } from '@footbridge/protocol/ids';
+import { systemClock } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import { ageKeys } from '@footbridge/testkit/age-keys';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
 import { until } from '@footbridge/testkit/until';
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
-import { FakeClock } from '../../fake-clock.ts';
-import { ageKeys } from '../../redis/age-keys.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import { createMemoryLimits } from './limits-memory.ts';

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
 import { loadScript } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import type { Limit, Limits, Verdict } from './limits.ts';
@@ -16,7 +17,7 @@ export interface RedisLimitsDeps {
   /** Counts on this node while Redis is unavailable (L6). */
   readonly fallback: Limits;
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /** Exact over all nodes, by Redis's clock. While Redis is unavailable, each node counts for itself. */

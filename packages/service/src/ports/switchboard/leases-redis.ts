@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Clock } from '../../clock.ts';
 import { EngineError } from '../../errors.ts';
 import { loadScript } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';

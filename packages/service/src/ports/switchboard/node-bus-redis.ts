@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../log.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
 import type { Redis } from '../../redis/open-redis.ts';
 import { createBusCipher } from './bus.ts';
 import type { BusCipher, BusMessage, DisconnectNotice, WriteRequest, WriteResult } from './bus.ts';
@@ -24,7 +25,7 @@ export interface NodeBusDeps {
   readonly nodeSecret: string;
   readonly node: string;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
   readonly handler: BusHandler;
 }
 
@@ -37,7 +38,7 @@ export class NodeBus {
   readonly #cipher: BusCipher;
   readonly #node: string;
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: Log;
   readonly #handler: BusHandler;
   readonly #writes = new Map<string, (result: WriteResult) => void>();
   readonly #lists = new Map<string, (macs: BoundMac[]) => void>();

@@ -1,7 +1,7 @@
 import { asLocationId } from '@footbridge/protocol/ids';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../fake-clock.ts';
 import { createMemorySwitchboard } from './switchboard-memory.ts';
 import { switchboardContract } from './switchboard.contract.ts';
 import type { DisconnectReason, MacConnection } from './switchboard.ts';

@@ -1,6 +1,6 @@
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Clock } from '../../clock.ts';
 import { EngineError } from '../../errors.ts';
 import { CONTENTION, contendedWaitSec } from './switchboard.ts';
 import type {

@@ -1,16 +1,16 @@
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { SendFrame } from '@footbridge/protocol/frames';
+import type { Clock } from '@footbridge/runtime/clock';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
+import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Clock } from '../../clock.ts';
 import { EngineError } from '../../errors.ts';
-import { FakeClock } from '../../fake-clock.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
-import { SkippingClock } from '../../skipping-clock.ts';
 import type { DisconnectReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
 import { WRITE_TIMEOUT_MS, createRedisSwitchboard } from './switchboard-redis.ts';
 

@@ -1,9 +1,9 @@
 import { newRequestId } from '@footbridge/protocol/ids';
+import { systemClock } from '@footbridge/runtime/clock';
+import { ageKeys } from '@footbridge/testkit/age-keys';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
 import { afterAll, beforeAll, describe } from 'vitest';
 
-import { systemClock } from '../../clock.ts';
-import { ageKeys } from '../../redis/age-keys.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import { switchboardContract } from './switchboard.contract.ts';
 import { createRedisSwitchboard } from './switchboard-redis.ts';

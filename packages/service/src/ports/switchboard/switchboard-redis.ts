@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
 import type { LocationId } from '@footbridge/protocol/ids';
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
 
-import { every, sleep } from '../../clock.ts';
-import type { Clock } from '../../clock.ts';
 import { EngineError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import type { DisconnectNotice, WriteRequest, WriteResult } from './bus.ts';
 import { LEASE_TTL_MS, REDIS_TIMEOUT_MS, RedisLeases, SHARDS, shardOf } from './leases-redis.ts';
@@ -48,7 +48,7 @@ export interface RedisSwitchboardDeps {
   readonly redis: Redis;
   readonly nodeSecret: string;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
   readonly node?: string;
   readonly contention?: Contention;
 }
@@ -78,7 +78,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   readonly #leases: RedisLeases;
   readonly #bus: NodeBus;
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: Log;
   readonly #node: string;
   readonly #held = new Map<LocationId, HeldLease>();
   readonly #shards: readonly Set<HeldLease>[] = Array.from({ length: SHARDS }, () => new Set<HeldLease>());
@@ -149,7 +149,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
         if (await this.#redis.isDown()) return this.#sendWithoutRedis(locationId, frame);
         // This node may be partitioned, and another Mac may own the location by now.
         if (isOver(pauseMs + REDIS_TIMEOUT_MS)) throw new EngineError('redis', UNAVAILABLE);
-        await sleep(this.#clock, pauseMs);
+        await this.#clock.sleep(pauseMs);
         continue;
       }
       if (owner === undefined) {
@@ -168,7 +168,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       if (result === 'overloaded') return 'not_connected';
       if (result === 'unproven') {
         if (isOver(RETRY_PAUSE_MS)) throw new EngineError('redis', LEASES_LOST);
-        await sleep(this.#clock, RETRY_PAUSE_MS);
+        await this.#clock.sleep(RETRY_PAUSE_MS);
         pauseMs = RETRY_PAUSE_MS;
         continue;
       }
@@ -176,7 +176,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       const isOrphan = result === 'stale' && before?.sessionId === owner.sessionId;
       if (isOrphan || isOver(pauseMs)) return 'not_connected';
       before = owner;
-      await sleep(this.#clock, pauseMs);
+      await this.#clock.sleep(pauseMs);
     }
   }
 
@@ -190,7 +190,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       if (held === undefined) return false;
       const unprovenMs = held.provenAt - this.#clock.monotonic();
       if (unprovenMs > 0) {
-        await sleep(this.#clock, unprovenMs);
+        await this.#clock.sleep(unprovenMs);
         continue;
       }
       const owner = await this.#freshOwner(lease.locationId);
@@ -430,7 +430,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       // Sockets may be read before the tick that detects the stall.
       const isStalled = this.#clock.monotonic() - this.#tickedAt > STALL_MS;
       if ((!isStalled && this.#stalledAt < sentAt) || this.#closed) return owner;
-      await sleep(this.#clock, 1);
+      await this.#clock.sleep(1);
     }
   }
 

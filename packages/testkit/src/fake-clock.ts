@@ -1,4 +1,5 @@
-import type { Clock } from './clock.ts';
+import { sleepWith } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
 
 /** A clock that moves only when told to. Due tasks run in order of their time while it advances. */
 export class FakeClock implements Clock {
@@ -22,6 +23,15 @@ export class FakeClock implements Clock {
     const task = { at: this.#elapsed + Math.max(0, ms), run };
     this.#tasks.add(task);
     return () => this.#tasks.delete(task);
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return sleepWith((delay, run) => this.after(delay, run), ms, signal);
+  }
+
+  /** Moves the wall clock only, as when the machine sleeps. */
+  advanceWallClock(ms: number): void {
+    this.#now += ms;
   }
 
   /** Moves time forward and lets pending promises settle after every task. */

@@ -1,4 +1,5 @@
-import type { Clock } from './clock.ts';
+import { sleepWith } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
 
 interface Task {
   readonly at: number;
@@ -6,7 +7,7 @@ interface Task {
   timer: NodeJS.Timeout;
 }
 
-/** The machine's time, of which a test may skip a part: pauses end at once, everything else takes as long as it takes. */
+/** The clock of the machine, of which a test may skip a part: pauses end at once, other work takes its time. */
 export class SkippingClock implements Clock {
   readonly #tasks = new Set<Task>();
   #skipped = 0;
@@ -37,7 +38,11 @@ export class SkippingClock implements Clock {
     return cancel;
   }
 
-  /** What is due in that time happens now, in order. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return sleepWith((delay, run) => this.after(delay, run), ms, signal);
+  }
+
+  /** Runs what is due within `ms` now, in order. */
   async skip(ms: number): Promise<void> {
     const end = this.monotonic() + ms;
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
@@ -50,7 +55,7 @@ export class SkippingClock implements Clock {
     this.#rearm();
   }
 
-  /** Time passes as if the process stood still: what was due happens afterwards. */
+  /** Advances as if the process had been suspended: what became due runs afterwards. */
   freeze(ms: number): void {
     this.#moveTo(this.monotonic() + ms);
     this.#rearm();

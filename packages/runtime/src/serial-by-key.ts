@@ -5,12 +5,12 @@ export interface UnfinishedTask<Item, Result> {
 }
 
 /** Runs the tasks of one key one after another, in the order they were added; tasks of different keys run side by side. */
-export class SerialByKey<Item, Result> {
+export class SerialByKey<Item, Result = void, Key = string> {
   readonly #unfinished = new Map<Item, Promise<Result>>();
-  readonly #newest = new Map<string, Item>();
+  readonly #newest = new Map<Key, Item>();
 
   /** The item of the last task added under `key` that has not finished. */
-  newest(key: string): Item | undefined {
+  newest(key: Key): Item | undefined {
     return this.#newest.get(key);
   }
 
@@ -18,8 +18,13 @@ export class SerialByKey<Item, Result> {
     return Array.from(this.#unfinished, ([item, done]) => ({ item, done }));
   }
 
+  /** Resolves when the tasks that were added before the call have finished, also those that failed. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#unfinished.values());
+  }
+
   /** `item` names the task and is added once. `task` receives the result of the task before it, if there is one. */
-  add(key: string, item: Item, task: (before: Result | undefined) => Promise<Result>): Promise<Result> {
+  add(key: Key, item: Item, task: (before: Result | undefined) => Promise<Result>): Promise<Result> {
     const before = this.#newest.get(key);
     const done = this.#run(key, item, before && this.#unfinished.get(before), task);
     this.#newest.set(key, item);
@@ -28,7 +33,7 @@ export class SerialByKey<Item, Result> {
   }
 
   async #run(
-    key: string,
+    key: Key,
     item: Item,
     before: Promise<Result> | undefined,
     task: (before: Result | undefined) => Promise<Result>,

@@ -1,11 +1,16 @@
 import { expect, it } from 'vitest';
 
-import { EngineError } from './errors.ts';
-import { createLogger } from './log.ts';
+import { createLog } from './log.ts';
+import type { Log, LogOptions } from './log.ts';
 
-function lines(): { log: ReturnType<typeof createLogger>; read: () => Record<string, unknown>[] } {
+class StoreError extends Error {
+  override readonly name = 'StoreError';
+}
+
+function lines(options: LogOptions = {}): { log: Log; read: () => Record<string, unknown>[] } {
   const written: string[] = [];
-  const log = createLogger('info', { write: (line) => void written.push(line) });
+  const destination = { write: (line: string) => void written.push(line) };
+  const log = createLog('info', { ...options, destination });
   return { log, read: () => written.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
 
@@ -15,6 +20,13 @@ it('writes one JSON object a line, with a time and a level in words', () => {
   expect(read()).toEqual([
     { level: 'info', time: expect.any(String), event: 'test.hello', requestId: 'r1', msg: 'hello' },
   ]);
+});
+
+it('names the program in every line when it has a name', () => {
+  const { log, read } = lines({ service: 'footbridge-agent' });
+  log.debug({ event: 'test.hidden' }, 'below the level');
+  log.info({ event: 'test.hello' }, 'hello');
+  expect(read()).toMatchObject([{ service: 'footbridge-agent', event: 'test.hello' }]);
 });
 
 it('hides what should never have been passed', () => {
@@ -34,10 +46,10 @@ it('hides what should never have been passed', () => {
 it('describes an error and its causes, without a stack where a code says what happened', () => {
   const { log, read } = lines();
   const inner = Object.assign(new Error('inner'), { code: 'ECONNREFUSED' });
-  log.error({ event: 'test.failed', err: new EngineError('redis', 'outer', inner) }, 'failed');
+  log.error({ event: 'test.failed', err: new StoreError('outer', { cause: inner }) }, 'failed');
   const [{ err }] = read() as [{ err: object }];
   expect(err).toEqual({
-    name: 'EngineError',
+    name: 'StoreError',
     message: 'outer',
     cause: { name: 'Error', message: 'inner', code: 'ECONNREFUSED' },
   });

@@ -17,7 +17,7 @@ for _, key in ipairs(KEYS) do
   end
 end`;
 
-/** For tests: makes all keys that match the pattern older, since Redis's clock cannot be set. */
+/** Makes all keys that match the pattern older, since the clock of Redis cannot be set. */
 export async function ageKeys(url: string, pattern: string, ms: number): Promise<void> {
   const client = createClient({ url });
   await client.connect();

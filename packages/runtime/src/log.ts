@@ -9,7 +9,7 @@ export interface LogFields {
 
 type Write = (fields: LogFields, message: string) => void;
 
-export interface Logger {
+export interface Log {
   readonly debug: Write;
   readonly info: Write;
   readonly warn: Write;
@@ -33,17 +33,28 @@ const REDACTED = [
   'recipients',
 ];
 
-export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
+export interface LogOptions {
+  /** Written to every line as `service`. */
+  readonly service?: string;
+  /** Writes each line before the call returns. Otherwise lines are written in the background. */
+  readonly sync?: boolean;
+  /** Receives the lines instead of standard output. */
+  readonly destination?: { write(line: string): void };
+}
+
+/** Returns a log that writes one JSON object per line. */
+export function createLog(level: string, options: LogOptions = {}): Log {
+  const { service, sync = false, destination = pino.destination({ sync, minLength: 0 }) } = options;
   return pino(
     {
       level,
-      base: null,
+      base: service === undefined ? null : { service },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' },
       serializers: { err: describeError },
     },
-    destination ?? pino.destination({ sync: false, minLength: 0 }),
+    destination,
   );
 }
 

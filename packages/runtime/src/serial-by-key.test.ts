@@ -34,3 +34,16 @@ it('a task that fails is finished', async () => {
   expect(tasks.unfinished).toEqual([]);
   expect(await tasks.add('a', 'a2', (before) => Promise.resolve(String(before)))).toBe('undefined');
 });
+
+it('is idle when every task added so far has finished, also one that failed', async () => {
+  const tasks = new SerialByKey<string, void, number>();
+  const end = Promise.withResolvers<void>();
+  const ran: string[] = [];
+  void tasks.add(1, 'first', () => end.promise.then(() => void ran.push('first')));
+  const failed = expect(tasks.add(2, 'second', () => Promise.reject(new Error('broken')))).rejects.toThrow();
+  const idle = tasks.idle().then(() => ran.push('idle'));
+  await tick();
+  end.resolve();
+  await Promise.all([idle, failed]);
+  expect(ran).toEqual(['first', 'idle']);
+});

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 
-import { every, sleep } from './clock.ts';
 import { FakeClock } from './fake-clock.ts';
 
 it('a fake clock runs what is due, in order of time', async () => {
@@ -16,21 +15,17 @@ it('a fake clock runs what is due, in order of time', async () => {
   expect(seen).toEqual([100, 300]);
 });
 
-it('sleep ends early when its signal aborts', async () => {
+it('a sleep on a fake clock ends early when its signal aborts', async () => {
   const clock = new FakeClock();
   const abort = new AbortController();
-  const slept = sleep(clock, 1000, abort.signal);
+  const slept = clock.sleep(1000, abort.signal);
   abort.abort();
   await slept;
   expect(clock.monotonic()).toBe(0);
 });
 
-it('every repeats until it is stopped', async () => {
-  const clock = new FakeClock();
-  let runs = 0;
-  const stop = every(clock, 100, () => runs++);
-  await clock.advance(350);
-  stop();
-  await clock.advance(500);
-  expect(runs).toBe(3);
+it('the wall clock moves alone when the machine sleeps', () => {
+  const clock = new FakeClock(1000);
+  clock.advanceWallClock(500);
+  expect([clock.now(), clock.monotonic()]).toEqual([1500, 0]);
 });

@@ -1,0 +1,33 @@
+type Stop = () => void | Promise<void>;
+
+/** Stops what was started, newest first, each once. A failure does not keep the others from being stopped. */
+export class Lifecycle {
+  readonly #started: { readonly name: string; readonly stop: Stop }[] = [];
+  readonly #onError: (name: string, error: unknown) => void;
+  #closing: Promise<void> | undefined;
+
+  constructor(onError: (name: string, error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  /** Registers how to stop a part that was just started. */
+  add(name: string, stop: Stop): void {
+    this.#started.push({ name, stop });
+  }
+
+  /** Idempotent: all callers wait for the same end. Never rejects. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (let next = this.#started.pop(); next !== undefined; next = this.#started.pop()) {
+      try {
+        await next.stop();
+      } catch (error) {
+        this.#onError(next.name, error);
+      }
+    }
+  }
+}
