@@ -7,7 +7,7 @@ export const GROUPS = {
     'tests/nodes/*.test.ts',
     'tests/crashes/*.test.ts',
     'packages/demo/src/headless.test.ts',
-    'packages/demo/src/page.test.ts',
+    'packages/demo/src/page*.test.ts',
   ],
   /** Kill processes, open a browser or fuzz the decoders: left out of a quick run. */
   disruptive: [

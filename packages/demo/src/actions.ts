@@ -2,7 +2,8 @@ import { makeFooter, makeReaction } from '@footbridge/kit';
 import type { Metadata, ReactionRequest } from '@footbridge/kit';
 import type { ReactionContent } from '@footbridge/testkit/agent';
 
-import { SCENARIOS } from './scenarios.ts';
+import { scenariosNamed } from './scenario-runner.ts';
+import type { ScenarioRunner } from './scenario-runner.ts';
 import { isFile } from './media-store.ts';
 import type { MediaStore } from './media-store.ts';
 import { CONTACT, CUSTOMER, FRIEND, LOCATION } from './demo.ts';
@@ -16,11 +17,11 @@ type Input = Record<string, unknown>;
  */
 export function actions(
   demo: Demo,
+  runner: ScenarioRunner,
   media: MediaStore,
   pageUrl: () => string,
 ): (name: string, input: Input) => Promise<unknown> {
   const { mac, crm } = demo;
-  let isRunning = false;
 
   const webhook = (message: string, attachments: string[] = []) =>
     crm.sendWebhook({
@@ -55,18 +56,10 @@ export function actions(
     },
     /** The agent reacts to a message. The kit writes the footer and throws for a reaction that the Mac would reject. */
     tapback: (reaction) => webhook(makeReaction(reaction as unknown as ReactionRequest)),
-    async break({ id }) {
-      const scenario = SCENARIOS.find((candidate) => candidate.id === id);
-      if (scenario === undefined) throw new Error('Unknown scenario.');
-      if (isRunning) throw new Error('A scenario is already running. Wait until it has finished.');
-      isRunning = true;
-      try {
-        return await scenario.run(demo);
-      } finally {
-        isRunning = false;
-        await crm.clearFaults();
-      }
-    },
+    /** Runs one scenario, or all of them without an id. The event `scenarios` reports the progress. */
+    break: ({ id }) => runner.run(scenariosNamed(id)),
+    /** Changes how the CRM treats a repeated request. */
+    crm: ({ honoursIdempotencyKey }) => runner.honourIdempotencyKey(honoursIdempotencyKey === true),
   };
 
   return (name, input) => {

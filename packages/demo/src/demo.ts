@@ -18,6 +18,8 @@ export const LOCATION = 'locDEMO1';
 export const CONTACT = 'contactAnna';
 export const CUSTOMER = '+15555550100';
 export const FRIEND = '+15555550123';
+/** How the CRM treats a repeated request at the start. The page has a switch for it. */
+export const CRM_HONOURS_IDEMPOTENCY_KEY = true;
 
 /** The running demo: the service, the agent with simulated Messages, the simulated CRM, and a recording proxy between them. */
 export interface Demo {
@@ -175,7 +177,7 @@ async function startCrm(
   );
   const ready = await program.logged('crm ready');
   const remote = remoteCrm(String(ready['controlUrl']));
-  await remote.set({ honourIdempotencyKey: true });
+  await remote.set({ honourIdempotencyKey: CRM_HONOURS_IDEMPOTENCY_KEY });
   await remote.addContact({ locationId: LOCATION, id: CONTACT, phone: CUSTOMER, firstName: 'Anna' });
   const code = await remote.install({ locationId: LOCATION });
   return { url: String(ready['url']), remote, publicKey: String(ready['publicKey']), code };

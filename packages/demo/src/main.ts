@@ -56,23 +56,19 @@ async function ports(): Promise<{ service: number; operator: number; crm: number
 }
 
 async function runScenarios(demo: Demo): Promise<boolean> {
-  const { SCENARIOS } = await import('./scenarios.ts');
+  const [{ ScenarioRunner }, { SCENARIOS }] = await Promise.all([
+    import('./scenario-runner.ts'),
+    import('./scenarios.ts'),
+  ]);
   let ok = true;
-  for (const scenario of SCENARIOS) {
-    const { id, title, promise } = scenario;
-    const scenarioStarted = performance.now();
-    const outcome = await scenario.run(demo).catch((error: unknown) => ({
-      held: false,
-      result: error instanceof Error ? error.message : String(error),
-    }));
-    await demo.crm.clearFaults();
-    ok &&= outcome.held;
-    const ms = Math.round(performance.now() - scenarioStarted);
+  const runner = new ScenarioRunner(demo, () => undefined);
+  await runner.run(SCENARIOS, ({ id, title, promise }, { held, result, ms }) => {
+    ok &&= held;
     print(
-      { break: id, title, promise, ...outcome, ms },
-      `  ${outcome.held ? styleText('green', '✔') : styleText('red', '✖')} ${title.padEnd(24)} ${outcome.result}`,
+      { break: id, title, promise, held, result, ms },
+      `  ${held ? styleText('green', '✔') : styleText('red', '✖')} ${title.padEnd(24)} ${result}`,
     );
-  }
+  });
   print(
     { done: true, ok, ms: Math.round(performance.now() - started) },
     ok ? '\nEvery guarantee held.' : '\nA guarantee did not hold.',

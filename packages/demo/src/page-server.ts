@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 import { actions } from './actions.ts';
+import { ScenarioRunner } from './scenario-runner.ts';
 import { SCENARIOS } from './scenarios.ts';
 import type { BuiltPage } from './build-page.ts';
 import { MediaStore } from './media-store.ts';
@@ -35,7 +36,8 @@ export async function startPage(
 ): Promise<string> {
   const snapshots = new Snapshots(demo);
   const media = new MediaStore(join(demo.mac.dataDir, 'simulated-messages'));
-  const runAction = actions(demo, media, () => url);
+  const runner = new ScenarioRunner(demo, (state) => snapshots.update('scenarios', state));
+  const runAction = actions(demo, runner, media, () => url);
   cleanup.add(() => snapshots.stop());
 
   const server = createServer((request, response) => {

@@ -1,33 +1,40 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 
-import { findChromium, hasChromium } from '@footbridge/testkit/servers/chromium';
 import { createCleanup } from '@footbridge/testkit/cleanup';
-import { chromium } from 'playwright-core';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import { hasChromium } from '@footbridge/testkit/servers/chromium';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { SCENARIOS } from './scenarios.ts';
-import { buildPage } from './build-page.ts';
-import type { BuiltPage } from './build-page.ts';
 import { startPage } from './page-server.ts';
-import { runFirstConversation } from './first-conversation.ts';
-import { startDemo } from './demo.ts';
-import type { Demo } from './demo.ts';
+import { SCENARIOS } from './scenarios.ts';
+import {
+  bubble,
+  choose,
+  focused,
+  goTo,
+  hasLoaded,
+  pane,
+  react,
+  reactionOn,
+  startTestPage,
+  tabTo,
+  type,
+  violationsIn,
+  WITHIN,
+} from './test-page.ts';
+import type { OpenOptions, TestPage } from './test-page.ts';
 
 const ARTEFACTS = join(import.meta.dirname, '../../../artefacts');
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const THEMES = ['light', 'dark'] as const;
 const SIZES = [
   [360, 740],
   [768, 1024],
   [1440, 900],
 ] as const;
-const WITHIN = { timeout: 60_000 };
 
 /** The states of the page that are checked for accessibility, and how a user reaches each of them. */
 const STATES: readonly { name: string; part: string; show: (page: Page) => Promise<void> }[] = [
@@ -73,32 +80,20 @@ async function openTapbacks(page: Page, more: string): Promise<void> {
 
 const suiteCleanup = createCleanup();
 const cleanup = createCleanup();
-let built: BuiltPage;
-let demo: Demo;
-let browser: Browser;
-let pageUrl = '';
+let test: TestPage;
+
+const open = (options: OpenOptions = {}, atEnd = (task: () => Promise<void>) => cleanup.add(task)) =>
+  test.open(options, atEnd);
 
 describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_000 }, () => {
   beforeAll(async () => {
-    const ignoreStep = () => undefined;
-    const [page, started, launched] = await Promise.all([
-      buildPage(),
-      startDemo({ service: 0, operator: 0, crm: 0 }, ignoreStep, suiteCleanup),
-      findChromium().then((found) => chromium.launch(found)),
-      mkdir(ARTEFACTS, { recursive: true }),
-    ]);
-    built = page;
-    demo = started;
-    browser = launched;
-    suiteCleanup.add(() => launched.close());
-    await runFirstConversation(demo, ignoreStep);
-    pageUrl = await startPage(demo, 0, built, suiteCleanup);
+    [test] = await Promise.all([startTestPage(suiteCleanup), mkdir(ARTEFACTS, { recursive: true })]);
   }, 300_000);
   afterAll(() => suiteCleanup.run());
   afterEach(() => cleanup.run());
 
   it('weighs at most 80 KB gzipped', () => {
-    const bytes = [...built.files]
+    const bytes = [...test.built.files]
       .filter(([path]) => path !== '/')
       .reduce((sum, [, { body }]) => sum + gzipSync(body).length, 0);
     expect(bytes).toBeLessThanOrEqual(80 * 1024);
@@ -132,13 +127,13 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_0
   it('reports that the demo has stopped, and reconnects after a restart', async () => {
     const server = createCleanup();
     cleanup.add(() => server.run());
-    const url = await startPage(demo, 0, built, server);
+    const url = await startPage(test.demo, 0, test.built, server);
     const { page, phone } = await open({ url });
     await bubble(phone, 'Perfect, see you at five!').waitFor(WITHIN);
 
     await server.run();
     await page.getByRole('alert').getByText('The demo has stopped').waitFor(WITHIN);
-    expect(await startPage(demo, Number(new URL(url).port), built, server)).toBe(url);
+    expect(await startPage(test.demo, Number(new URL(url).port), test.built, server)).toBe(url);
     await page
       .getByRole('alert')
       .getByText('The demo has stopped')
@@ -358,102 +353,6 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_0
     await page.screenshot({ path: join(ARTEFACTS, 'demo-all-scenarios-passed.png') });
   }, 300_000);
 });
-
-interface OpenPage {
-  readonly page: Page;
-  readonly phone: Locator;
-  readonly wire: Locator;
-  readonly inbox: Locator;
-}
-
-/** Opens the page in a new browser context. Errors and warnings in the console, such as CSP violations, fail the test. */
-async function open(
-  options: { width?: number; height?: number; theme?: 'light' | 'dark'; tour?: boolean; url?: string } = {},
-  atEnd: (task: () => Promise<void>) => void = (task) => cleanup.add(task),
-): Promise<OpenPage> {
-  const { width = 1440, height = 900, theme = 'light', tour = false, url = pageUrl } = options;
-  const context: BrowserContext = await browser.newContext({
-    viewport: { width, height },
-    colorScheme: theme,
-    reducedMotion: 'reduce',
-    permissions: ['clipboard-read', 'clipboard-write'],
-  });
-  atEnd(() => context.close());
-  if (!tour) await context.addInitScript("localStorage.setItem('footbridge-tour', 'seen')");
-  const page = await context.newPage();
-  const problems: string[] = [];
-  page.on('console', (message) => {
-    const isProblem = message.type() === 'error' || message.type() === 'warning';
-    // A test with its own server stops it, so network errors are expected there.
-    const isExpected = url !== pageUrl && message.text().includes('net::ERR_');
-    if (isProblem && !isExpected) problems.push(message.text());
-  });
-  page.on('pageerror', (error) => problems.push(String(error)));
-  atEnd(async () => expect(problems).toEqual([]));
-  await page.goto(url);
-  return { page, phone: pane(page, 'phone'), wire: pane(page, 'wire'), inbox: pane(page, 'inbox') };
-}
-
-/** Selects the tab of a pane on small screens. */
-async function goTo(page: Page, tab: string): Promise<void> {
-  const button = page.getByRole('navigation').getByRole('button', { name: tab });
-  if (await button.isVisible()) await button.click();
-}
-
-const pane = (page: Page, name: string): Locator => page.locator(`.pane-${name}`);
-const bubble = (side: Locator, text: string): Locator => side.getByRole('article').filter({ hasText: text });
-const reactionOn = (side: Locator, text: string, reaction: string): Locator =>
-  bubble(side, text).getByRole('listitem').filter({ hasText: reaction });
-
-async function type(side: Locator, text: string): Promise<void> {
-  const input = side.getByRole('textbox', { name: /^(Text|Reply) as/ });
-  await input.fill(text);
-  await input.press('Enter');
-  await bubble(side, text).waitFor(WITHIN);
-}
-
-async function react(side: Locator, text: string, reaction: string): Promise<void> {
-  await bubble(side, text).and(side.locator('[aria-keyshortcuts]')).waitFor(WITHIN);
-  await bubble(side, text).focus();
-  await side.page().keyboard.press('t');
-  await side.getByRole('button', { name: reaction, exact: true }).click();
-}
-
-async function choose(side: Locator, menu: string, choice: string): Promise<void> {
-  await side.getByRole('button', { name: menu }).click();
-  await side.getByRole('menuitem', { name: choice }).click();
-}
-
-/** Waits until an image has loaded. */
-async function hasLoaded(picture: Locator): Promise<void> {
-  await picture.waitFor(WITHIN);
-  await expect
-    .poll(() => picture.evaluate((image: object) => Number(Reflect.get(image, 'naturalWidth'))), WITHIN)
-    .toBeGreaterThan(0);
-}
-
-const focused = async (page: Page): Promise<string> =>
-  String(await page.evaluate("document.activeElement?.ariaLabel ?? document.activeElement?.innerText ?? ''"));
-
-const MAX_TABS = 60;
-
-async function tabTo(page: Page, name: string | RegExp): Promise<void> {
-  for (let step = 0; step < MAX_TABS; step++) {
-    await page.keyboard.press('Tab');
-    const now = await focused(page);
-    if (typeof name === 'string' ? now.trim() === name : name.test(now)) return;
-  }
-  throw new Error(`${String(name)} cannot be reached with Tab`);
-}
-
-async function violationsIn(page: Page, part = 'html'): Promise<unknown[]> {
-  if ((await page.evaluate("typeof axe === 'undefined'")) === true)
-    await page.evaluate(await readFile(AXE, 'utf8'));
-  const violations = await page.evaluate(
-    `axe.run('${part}', { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.length, ...nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + ' ' + failureSummary)]))`,
-  );
-  return Array.isArray(violations) ? violations : [violations];
-}
 
 /** Lets the shell parse the command and sends the request without curl, which may not be installed. */
 async function runCurl(command: string): Promise<Response> {

@@ -27,7 +27,7 @@ export interface Scenario {
   run(demo: Demo): Promise<Outcome>;
 }
 
-interface Outcome {
+export interface Outcome {
   readonly held: boolean;
   readonly result: string;
 }
@@ -100,7 +100,7 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'crm-answer-lost',
     title: 'CRM response lost',
     promise:
-      'The CRM stores the message, but its response is lost. Footbridge retries with the same key. The CRM has it once.',
+      'The CRM stores the message, but its response is lost. Footbridge does not add it a second time: the CRM has it once.',
     async run(demo) {
       await demo.crm.injectFault({ match: 'inbound', times: 1, how: 'dropAnswer' });
       return deliveredOnce(demo, unique('The response was lost'));

@@ -8,11 +8,13 @@ import type { Demo } from './demo.ts';
 const POLL_MS = 500;
 const DEBOUNCE_MS = 20;
 
-/** Streams the state of the page as server-sent events: `wire` for each entry, `phone` and `inbox` when they change. */
+type StateName = 'phone' | 'inbox' | 'scenarios';
+
+/** Streams the state of the page as server-sent events: `wire` for each entry, `phone`, `inbox` and `scenarios` when they change. */
 export class Snapshots {
   readonly #demo: Demo;
   readonly #clients = new Set<ServerResponse>();
-  readonly #latest = new Map<'phone' | 'inbox', string>();
+  readonly #latest = new Map<StateName, string>();
   readonly #unsubscribe: () => void;
   readonly #timer: NodeJS.Timeout;
   #isStale = false;
@@ -45,6 +47,14 @@ export class Snapshots {
     response.on('close', () => this.#clients.delete(response));
   }
 
+  /** Sends a state to every page, unless it is the same as before. */
+  update(name: StateName, state: unknown): void {
+    const data = JSON.stringify(state);
+    if (this.#latest.get(name) === data) return;
+    this.#latest.set(name, data);
+    this.#push(name, data);
+  }
+
   stop(): void {
     clearInterval(this.#timer);
     this.#unsubscribe();
@@ -70,14 +80,8 @@ export class Snapshots {
         ([messages, statuses, webhooks]) => ({ messages, statuses, webhooks }),
       ),
     ]);
-    if (phone.status === 'fulfilled') this.#update('phone', JSON.stringify(phone.value));
-    if (inbox.status === 'fulfilled') this.#update('inbox', JSON.stringify(inbox.value));
-  }
-
-  #update(name: 'phone' | 'inbox', data: string): void {
-    if (this.#latest.get(name) === data) return;
-    this.#latest.set(name, data);
-    this.#push(name, data);
+    if (phone.status === 'fulfilled') this.update('phone', phone.value);
+    if (inbox.status === 'fulfilled') this.update('inbox', inbox.value);
   }
 
   #push(name: string, data: string): void {

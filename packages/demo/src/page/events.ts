@@ -1,11 +1,12 @@
 import { computed, signal } from '@preact/signals';
 
-import type { About, Exchange, Inbox, Phone } from './types.ts';
+import type { About, Exchange, Inbox, Phone, ScenarioState } from './types.ts';
 
 /** The state of the page as received from the server. */
 export const about = signal<About | undefined>(undefined);
 export const phone = signal<Phone | undefined>(undefined);
 export const inbox = signal<Inbox>({ messages: [], statuses: [], webhooks: [] });
+export const scenarioState = signal<ScenarioState | undefined>(undefined);
 export const isLive = signal(false);
 
 const MAX_ROWS = 400;
@@ -22,6 +23,7 @@ export function startListening(): void {
   source.addEventListener('wire', ({ data }) => addEntry(JSON.parse(data)));
   source.addEventListener('phone', ({ data }) => (phone.value = JSON.parse(data)));
   source.addEventListener('inbox', ({ data }) => (inbox.value = JSON.parse(data)));
+  source.addEventListener('scenarios', ({ data }) => (scenarioState.value = JSON.parse(data)));
 }
 
 /** On every connection the server sends the complete state, so the page starts over. */

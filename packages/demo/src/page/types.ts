@@ -1,6 +1,7 @@
+import type { ScenarioResult, ScenarioState } from '../scenario-runner.ts';
 import type { Exchange, HttpExchange, Leg } from '../wire/exchange.ts';
 
-export type { Exchange, HttpExchange, Leg };
+export type { Exchange, HttpExchange, Leg, ScenarioResult, ScenarioState };
 
 /** `GET /about` */
 export interface About {

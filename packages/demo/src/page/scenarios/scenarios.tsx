@@ -1,8 +1,8 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 import { moveInside } from '../chat/move-inside.ts';
 import { Icon } from '../icons.tsx';
-import { chosen, results, runAll, runScenario, running, scenarios, summary } from './running.ts';
+import { chosen, resultOf, runAll, runScenario, running, scenarios, summary } from './running.ts';
 
 /** The failure scenarios, each with its guarantee and its result. */
 export function ScenariosPane() {
@@ -44,9 +44,9 @@ export function ScenariosPane() {
               onClick={() => void runScenario(scenario.id)}
             >
               <Icon name="bolt" />
-              {running.value === scenario.id
+              {running.value?.id === scenario.id
                 ? 'Running…'
-                : results.value.has(scenario.id)
+                : resultOf(scenario.id) !== undefined
                   ? 'Run again'
                   : 'Break it'}
             </button>
@@ -70,14 +70,14 @@ function onKeyDown(event: KeyboardEvent): void {
 }
 
 function stateOf(id: string): string {
-  if (running.value === id) return 'is-running';
-  const result = results.value.get(id);
+  if (running.value?.id === id) return 'is-running';
+  const result = resultOf(id);
   return result === undefined ? '' : result.held ? 'is-held' : 'is-broken';
 }
 
 function ResultIcon({ id }: { id: string }) {
-  if (running.value === id) return <span class="spinner" aria-hidden="true" />;
-  const result = results.value.get(id);
+  if (running.value?.id === id) return <span class="spinner" aria-hidden="true" />;
+  const result = resultOf(id);
   if (result === undefined) return <span class="switch-dot" aria-hidden="true" />;
   return (
     <>
@@ -88,8 +88,8 @@ function ResultIcon({ id }: { id: string }) {
 }
 
 function ResultLine({ id }: { id: string }) {
-  const result = results.value.get(id);
-  if (running.value === id) return <Elapsed />;
+  const result = resultOf(id);
+  if (running.value?.id === id) return <Elapsed since={running.value.startedAt} />;
   if (result === undefined)
     return <span class="breaks-waiting">Click “Break it” and watch the other panes.</span>;
   return (
@@ -104,18 +104,17 @@ function ResultLine({ id }: { id: string }) {
 }
 
 /** The seconds are hidden from screen readers, which announce only the start and the result. */
-function Elapsed() {
-  const started = useRef(performance.now());
-  const [seconds, setSeconds] = useState(0);
+function Elapsed({ since }: { since: number }) {
+  const [now, setNow] = useState(Date.now());
   useEffect(() => {
-    const timer = setInterval(() => setSeconds((performance.now() - started.current) / 1000), 100);
+    const timer = setInterval(() => setNow(Date.now()), 100);
     return () => clearInterval(timer);
   }, []);
   return (
     <span class="breaks-verdict is-running">
       <span class="spinner" aria-hidden="true" />
       <span>
-        Running <span aria-hidden="true">{seconds.toFixed(1)} s</span>
+        Running <span aria-hidden="true">{(Math.max(0, now - since) / 1000).toFixed(1)} s</span>
       </span>
     </span>
   );

@@ -1,6 +1,6 @@
 import { computed } from '@preact/signals';
 
-import { summary } from '../scenarios/running.ts';
+import { runs } from '../scenarios/running.ts';
 import { inbox, phone, sentGuids } from '../events.ts';
 import { isRaw } from '../inbox/inbox.tsx';
 import { opened } from '../wire/wire.tsx';
@@ -62,6 +62,6 @@ export const STEPS: readonly Step[] = [
     title: 'Now break it',
     text: 'Thirteen failures that happen in production, each with the guarantee that must hold. Try “Kill the service”: it really runs kill -9.',
     pane: 'breaks',
-    count: () => summary.value.run,
+    count: () => runs.value,
   },
 ];
