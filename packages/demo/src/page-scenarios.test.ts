@@ -1,7 +1,9 @@
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { hasChromium } from '@footbridge/testkit/servers/chromium';
+import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
+import { CRM_HONOURS_IDEMPOTENCY_KEY } from './demo.ts';
 import { startTestPage, WITHIN } from './test-page.ts';
 import type { OpenOptions, TestPage } from './test-page.ts';
 
@@ -27,6 +29,24 @@ describe.skipIf(!(await hasChromium()))('the scenarios on the page', { timeout: 
     for (const { breaks } of [first, second]) {
       await breaks.getByRole('button', { name: 'passed: CRM slow on pending' }).waitFor(WITHIN);
       expect(await breaks.locator('.is-broken').count()).toBe(0);
+    }
+  });
+
+  it('switches whether the CRM honours the Idempotency-Key, in every open page', async () => {
+    const [first, second] = [await open(), await open()];
+    const toggle = (page: typeof first) =>
+      page.breaks.getByRole('switch', { name: 'CRM honours Idempotency-Key', checked: honours });
+    const isHonoured = async () => (await test.demo.crm.state()).settings.honourIdempotencyKey;
+
+    let honours = CRM_HONOURS_IDEMPOTENCY_KEY;
+    await toggle(second).waitFor(WITHIN);
+    expect(await isHonoured()).toBe(honours);
+    for (const _press of ['other', 'back']) {
+      await toggle(first).press('Space');
+      honours = !honours;
+      await toggle(first).waitFor(WITHIN);
+      await toggle(second).waitFor(WITHIN);
+      await until(async () => (await isHonoured()) === honours, { what: 'the switched CRM' });
     }
   });
 });

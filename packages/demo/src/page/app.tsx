@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 
 import { Announcer } from './announcer.tsx';
 import { notice } from './post-action.ts';
+import { IdempotencySwitch } from './scenarios/idempotency-switch.tsx';
 import { ScenariosPane } from './scenarios/scenarios.tsx';
 import { isLive } from './events.ts';
 import { Icon } from './icons.tsx';
@@ -92,7 +93,7 @@ export function App() {
         <Pane name="inbox">
           <InboxPane />
         </Pane>
-        <Pane name="breaks">
+        <Pane name="breaks" aside={<IdempotencySwitch />}>
           <ScenariosPane />
         </Pane>
       </main>
@@ -124,7 +125,14 @@ export function App() {
   );
 }
 
-function Pane({ name, children }: { name: PaneName; children: ComponentChildren }) {
+interface PaneProps {
+  readonly name: PaneName;
+  /** At the end of the header. */
+  readonly aside?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+function Pane({ name, aside, children }: PaneProps) {
   const pane = PANES.find((candidate) => candidate.name === name);
   const isShown = shownPane.value === name;
   return (
@@ -132,6 +140,7 @@ function Pane({ name, children }: { name: PaneName; children: ComponentChildren 
       <header class="pane-head">
         <h2 id={`pane-${name}`}>{pane?.title}</h2>
         <p>{pane?.subtitle}</p>
+        {aside}
       </header>
       {children}
     </section>
