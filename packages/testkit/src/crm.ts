@@ -50,6 +50,7 @@ const DEFAULTS: CrmSettings = {
   statusWindowMs: 0,
   strictMessages: false,
   honourIdempotencyKey: false,
+  readLagMs: 0,
   rateLimit: { max: 100, intervalMs: 10_000, daily: 200_000 },
   allowDuplicates: false,
   provider: { kind: 'default' },

@@ -4,15 +4,18 @@ import formats from 'ajv-formats';
 import { ROUTES } from './crm/routes.ts';
 import type { Call, Route } from './crm/types.ts';
 
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: Content;
+  readonly responses: Record<string, Content>;
+}
+
 interface Content {
   readonly content?: Record<string, { readonly schema: { readonly $ref: string } }>;
 }
 
 interface Document {
-  readonly paths: Record<
-    string,
-    Record<string, { requestBody?: Content; responses: Record<string, Content> }>
-  >;
+  readonly paths: Record<string, Record<string, Operation>>;
   readonly components: { readonly schemas: Record<string, Record<string, unknown>> };
 }
 
@@ -32,11 +35,21 @@ const documents = FILES.map((file) => {
   return { file, document };
 });
 
-/** Validates the body of a recorded call against HighLevel's OpenAPI documents. Undocumented fields are problems. */
+/** Validates the query and body of a recorded call against HighLevel's OpenAPI documents. Undocumented fields are problems. */
 export function requestProblems(call: Call): string[] {
   if (call.route === undefined) return [`${call.method} ${call.path}: no documented operation`];
   const { file, operation } = documented(call.route);
-  return problems(`request of ${call.route}`, file, operation.requestBody, call.body);
+  return [
+    ...queryProblems(call, operation),
+    ...problems(`request of ${call.route}`, file, operation.requestBody, call.body),
+  ];
+}
+
+function queryProblems({ route, query }: Call, { parameters = [] }: Operation): string[] {
+  const known = new Set(parameters.filter(({ in: place }) => place === 'query').map(({ name }) => name));
+  return Object.keys(query)
+    .filter((name) => !known.has(name))
+    .map((name) => `request of ${route}: query has an undocumented ${name}`);
 }
 
 /** Validates a response against the documents. A 201 is checked against the documented 200 if there is no 201. */
@@ -87,6 +100,14 @@ function correct({ components: { schemas } }: Document): void {
       locationId: { type: 'string' },
     });
   }
+  // HighLevel wraps the list of messages into an object of the same name.
+  const list = schemas['GetMessagesByConversationResponseDto'];
+  if (list)
+    schemas['GetMessagesByConversationResponseDto'] = {
+      type: 'object',
+      properties: { messages: list },
+      required: ['messages'],
+    };
   // HighLevel neither requires attachmentUrls in the request nor returns them for uploaded files.
   if (schemas['UploadFilesDto']) schemas['UploadFilesDto']['required'] = ['locationId'];
 }

@@ -3,7 +3,7 @@ import type { CrmResponse } from './responses.ts';
 import { sameEmail, samePhone } from './contact-store.ts';
 import { compact, fieldsOf, textOf, textsOf } from './values.ts';
 import type { Contact, NewContact } from './types.ts';
-import type { Handler } from './state.ts';
+import type { CrmState, Handler } from './state.ts';
 
 export const contact: Handler = (state, { call, identity }) => {
   const id = call.params['contactId'] ?? '';
@@ -22,7 +22,7 @@ export const duplicate: Handler = (state, { call, identity }) => {
   const found = number?.startsWith(' ')
     ? undefined
     : state.contacts.find(locationId, { phone: number, email });
-  return ok({ contact: found ? toBody(found) : null });
+  return ok({ contact: found && isVisible(state, found) ? toBody(found) : null });
 };
 
 export const search: Handler = (state, { body, identity }) => {
@@ -85,6 +85,11 @@ function newContact(body: unknown): NewContact | CrmResponse {
     source: textOf(fields['source']),
     tags: fields['tags'] === undefined ? undefined : textsOf(fields['tags']),
   });
+}
+
+/** The index of the search lags behind the contacts. */
+function isVisible(state: CrmState, { dateAdded }: Contact): boolean {
+  return Date.parse(dateAdded) <= state.now() - state.settings.readLagMs;
 }
 
 function toBody(stored: Contact) {

@@ -44,14 +44,14 @@ describe('an inbound message', () => {
     expect(responseProblems('inbound', answer.status, answer.body)).toEqual([]);
     expect(crm.calls.flatMap(requestProblems)).toEqual([]);
     const [stored] = crm.messages;
-    expect(stored).toMatchObject({ ...body, direction: 'outbound', idempotencyKey: 'k1' });
+    expect(stored).toMatchObject({ ...body, direction: 'inbound', idempotencyKey: 'k1' });
     expect(answer.body).toMatchObject({
       messageId: stored?.messageId,
       conversationId: stored?.conversationId,
     });
-    const next = await inbound({ ...body, direction: 'inbound' });
+    const next = await inbound({ ...body, direction: 'outbound' });
     expect(next.body['conversationId']).toBe(stored?.conversationId);
-    expect(crm.messages[1]?.direction).toBe('inbound');
+    expect(crm.messages[1]?.direction).toBe('outbound');
   });
 
   it('is rejected without a contact of the location', async () => {

@@ -131,7 +131,8 @@ function storeInbound(
     type,
     message,
     attachments,
-    direction: textOf(fields['direction']) ?? 'outbound',
+    // HighLevel logs a message as outbound only when `direction` says so, contrary to the documented default.
+    direction: textOf(fields['direction']) ?? 'inbound',
     altId: textOf(fields['altId']),
     idempotencyKey,
     at: state.now(),

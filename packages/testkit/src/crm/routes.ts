@@ -1,4 +1,5 @@
 import * as contacts from './contact-routes.ts';
+import * as reads from './conversation-reads.ts';
 import * as conversations from './conversation-routes.ts';
 import type { Access } from './request-checks.ts';
 import * as oauth from './oauth-routes.ts';
@@ -68,6 +69,20 @@ export const ROUTES: readonly RouteEntry[] = [
     path: '/contacts/:contactId',
     access: { for: LOCATION, scope: 'contacts.readonly' },
     handle: contacts.contact,
+  },
+  {
+    name: 'conversations',
+    method: 'GET',
+    path: '/conversations/search',
+    access: { for: LOCATION, scope: 'conversations.readonly' },
+    handle: reads.conversations,
+  },
+  {
+    name: 'messages',
+    method: 'GET',
+    path: '/conversations/:conversationId/messages',
+    access: { for: LOCATION, scope: 'conversations/message.readonly' },
+    handle: reads.messages,
   },
   {
     name: 'inbound',

@@ -46,7 +46,8 @@ export function createCrmServer(state: CrmState, faults: InjectedFaults): Server
     if (odd.answerDelayMs) await sleep(odd.answerDelayMs);
     call.status = result.status;
     call.answeredAt = state.now();
-    await writeResponse(response, result, odd.slowBodyMs ?? 0);
+    const headers = { Date: new Date(state.now()).toUTCString(), ...result.headers };
+    await writeResponse(response, { ...result, headers }, odd.slowBodyMs ?? 0);
   }
 
   function recordCall(request: IncomingMessage): { call: Call; entry: RouteEntry | undefined } {

@@ -9,6 +9,8 @@ export type Route =
   | 'search'
   | 'createContact'
   | 'upsert'
+  | 'conversations'
+  | 'messages'
   | 'inbound'
   | 'status'
   | 'upload';
@@ -25,6 +27,8 @@ export interface CrmSettings {
   strictMessages: boolean;
   /** HighLevel ignores `Idempotency-Key`; some tests need a CRM that honours it. */
   honourIdempotencyKey: boolean;
+  /** How long a new message or contact stays invisible to reads and searches. */
+  readLagMs: number;
   /** Per location; `null` disables limits. */
   rateLimit: { max: number; intervalMs: number; daily: number } | null;
   allowDuplicates: boolean;
