@@ -68,12 +68,14 @@ export interface Schema {
   inbound_guids: {
     location_id: string;
     guid: string;
-    state: 'sending' | 'sent' | 'rejected';
+    state: 'sending' | 'sent' | 'rejected' | 'released';
     /** The process that claimed the message. A claim of a process that ended is uncertain. */
     owner: string;
     epoch: number;
+    /** 1: an attempt may have reached the CRM, since its response was lost or its process ended. */
     uncertain: number;
     crm_message_id: string | null;
+    /** The time of the claim: no attempt that may have reached the CRM was made earlier. */
     created_at: number;
     updated_at: number;
   };

@@ -245,7 +245,9 @@ describe('an inbound message', () => {
         away-- > 0 ? Promise.reject(new EngineError('sql', 'away')) : guids.claim(key, epoch),
       takeOver: (...args) => guids.takeOver(...args),
       sent: () => Promise.reject(new EngineError('sql', 'away')),
-      rejected: (key) => guids.rejected(key),
+      rejected: (...args) => guids.rejected(...args),
+      released: (...args) => guids.released(...args),
+      recorded: (...args) => guids.recorded(...args),
       prune: (ms) => guids.prune(ms),
       close: () => guids.close(),
     });

@@ -277,7 +277,7 @@ class InboundDeliveries implements Inbound {
   async #reject(job: InboundJob, code: InboundCode, reason: string): Promise<AckOutcome> {
     const { guids, journal, log, count } = this.#deps;
     const { locationId, frame } = job;
-    await this.#mark(job, () => guids.rejected({ locationId, guid: frame.guid }));
+    await this.#mark(job, () => guids.rejected({ locationId, guid: frame.guid }, false));
     journal.step(job.id, 'parked', { state: 'undeliverable', code, detail: { reason, seq: frame.seq } });
     log.warn(
       { event: 'inbound.parked', id: job.id, locationId, code, reason },

@@ -22,16 +22,14 @@ interface PendingClaim extends GuidKey {
 }
 
 interface PendingMark extends GuidKey {
-  readonly state: 'sent' | 'rejected';
-  readonly crmMessageId: string | null;
+  readonly crmMessageId: string;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
 type Queries = Database | Transaction<Schema>;
 
-const CLAIMED: GuidClaim = { kind: 'claimed', isNew: true, uncertain: false };
-const CLAIMED_AGAIN = { kind: 'claimed', isNew: false, uncertain: false } as const;
+const CLAIMED = { kind: 'claimed', isNew: true, uncertain: false, isRedelivery: false } as const;
 const PRUNE_BATCH = 5000;
 /**
  * A commit costs more than its rows. The more claims the last commit contained, the longer the next claims are collected; a single
@@ -77,11 +75,31 @@ class BatchedGuids implements Guids {
   }
 
   sent(key: GuidKey, crmMessageId: string): Promise<void> {
-    return this.#mark(key, 'sent', crmMessageId);
+    return new Promise((resolve, reject) => {
+      this.#marks.push({ ...key, crmMessageId, resolve, reject });
+      this.#flushAt(performance.now() + MARK_DELAY_MS);
+    });
   }
 
-  rejected(key: GuidKey): Promise<void> {
-    return this.#mark(key, 'rejected', null);
+  rejected(key: GuidKey, uncertain: boolean): Promise<void> {
+    return this.#end(key, { state: 'rejected', uncertain: uncertain ? 1 : 0 });
+  }
+
+  released(key: GuidKey, uncertain: boolean): Promise<void> {
+    return this.#end(key, { state: 'released', uncertain: uncertain ? 1 : 0 });
+  }
+
+  recorded(locationId: string, crmMessageIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return guarded(async () => {
+      if (crmMessageIds.length === 0) return new Set();
+      const rows = await this.#db
+        .selectFrom('inbound_guids')
+        .select('crm_message_id')
+        .where('location_id', '=', locationId)
+        .where('crm_message_id', 'in', crmMessageIds)
+        .execute();
+      return new Set(rows.map((row) => row.crm_message_id ?? ''));
+    });
   }
 
   takeOver({ locationId, guid }: GuidKey, epoch: number, owner: string): Promise<boolean> {
@@ -118,10 +136,20 @@ class BatchedGuids implements Guids {
     });
   }
 
-  #mark({ locationId, guid }: GuidKey, state: PendingMark['state'], crmMessageId: string | null) {
-    return new Promise<void>((resolve, reject) => {
-      this.#marks.push({ locationId, guid, state, crmMessageId, resolve, reject });
-      this.#flushAt(performance.now() + MARK_DELAY_MS);
+  /** Only the owner ends a claim: another process may have taken it over. */
+  #end(
+    { locationId, guid }: GuidKey,
+    change: { readonly state: 'rejected' | 'released'; readonly uncertain: 0 | 1 },
+  ): Promise<void> {
+    return guarded(async () => {
+      await this.#db
+        .updateTable('inbound_guids')
+        .set(change)
+        .where('location_id', '=', locationId)
+        .where('guid', '=', guid)
+        .where('state', '=', 'sending')
+        .where('owner', '=', this.#owner)
+        .execute();
     });
   }
 
@@ -159,19 +187,21 @@ class BatchedGuids implements Guids {
 
   async #run(claims: PendingClaim[], marks: PendingMark[]): Promise<void> {
     try {
-      const allNew = await guarded(() => this.#write(claims, marks));
+      const now = this.#clock.now();
+      const allNew = await guarded(() => this.#write(claims, marks, now));
       for (const mark of marks) mark.resolve();
       // The engine returns how many rows are new, not which: unless all are, each one is looked up.
-      for (const claim of claims) claim.resolve(allNew ? CLAIMED : this.#lookUp(claim));
+      for (const claim of claims)
+        claim.resolve(allNew ? { ...CLAIMED, claimedAt: now } : this.#lookUp(claim));
     } catch (error) {
       for (const pending of [...marks, ...claims]) pending.reject(error);
     }
   }
 
-  #write(claims: readonly PendingClaim[], marks: readonly PendingMark[]): Promise<boolean> {
+  #write(claims: readonly PendingClaim[], marks: readonly PendingMark[], now: number): Promise<boolean> {
     return claims.length + marks.length === 1
-      ? this.#writeIn(this.#db, claims, marks)
-      : this.#db.transaction().execute((trx) => this.#writeIn(trx, claims, marks));
+      ? this.#writeIn(this.#db, claims, marks, now)
+      : this.#db.transaction().execute((trx) => this.#writeIn(trx, claims, marks, now));
   }
 
   /** Resolves with whether every claim is new. */
@@ -179,8 +209,8 @@ class BatchedGuids implements Guids {
     queries: Queries,
     claims: readonly PendingClaim[],
     marks: readonly PendingMark[],
+    now: number,
   ): Promise<boolean> {
-    const now = this.#clock.now();
     let isNew = 0n;
     for (const { query, batch } of this.#inserts(claims)) {
       const parameters: unknown[] = [];
@@ -191,8 +221,7 @@ class BatchedGuids implements Guids {
     }
     for (const { query, batch } of this.#updates(marks)) {
       const parameters: unknown[] = [];
-      for (const { locationId, guid, state, crmMessageId } of batch)
-        parameters.push(locationId, guid, state, crmMessageId);
+      for (const { locationId, guid, crmMessageId } of batch) parameters.push(locationId, guid, crmMessageId);
       await queries.executeQuery({ ...query, parameters });
     }
     return Number(isNew) === claims.length;
@@ -203,7 +232,7 @@ class BatchedGuids implements Guids {
     const row = await guarded(() =>
       this.#db
         .selectFrom('inbound_guids')
-        .select(['state', 'owner', 'uncertain'])
+        .select(['state', 'owner', 'uncertain', 'created_at'])
         .where('location_id', '=', locationId)
         .where('guid', '=', guid)
         .executeTakeFirst(),
@@ -211,24 +240,32 @@ class BatchedGuids implements Guids {
     // Pruned between the two queries.
     if (row === undefined) return this.claim({ locationId, guid }, epoch);
     if (row.state === 'sent') return { kind: 'sent' };
-    if (row.state === 'sending')
-      return row.owner === this.#owner
-        ? { ...CLAIMED_AGAIN, uncertain: row.uncertain === 1 }
-        : { kind: 'held', owner: row.owner };
-    return this.#claimRejected({ locationId, guid }, epoch);
+    if (row.state !== 'sending') return this.#claimEnded({ locationId, guid }, epoch, row);
+    const claimedAt = row.created_at;
+    return row.owner === this.#owner
+      ? { ...CLAIMED, isNew: false, uncertain: row.uncertain === 1, claimedAt }
+      : { kind: 'held', owner: row.owner, claimedAt };
   }
 
-  async #claimRejected(key: GuidKey, epoch: number): Promise<GuidClaim> {
+  async #claimEnded(
+    key: GuidKey,
+    epoch: number,
+    row: Pick<Schema['inbound_guids'], 'state' | 'uncertain' | 'created_at'>,
+  ): Promise<GuidClaim> {
+    const now = this.#clock.now();
+    const uncertain = row.uncertain === 1;
+    const claimedAt = uncertain ? row.created_at : now;
     const { numUpdatedRows } = await guarded(() =>
       this.#db
         .updateTable('inbound_guids')
-        .set({ state: 'sending', owner: this.#owner, epoch, uncertain: 0, updated_at: this.#clock.now() })
+        .set({ state: 'sending', owner: this.#owner, epoch, created_at: claimedAt, updated_at: now })
         .where('location_id', '=', key.locationId)
         .where('guid', '=', key.guid)
-        .where('state', '=', 'rejected')
+        .where('state', '=', row.state)
         .executeTakeFirst(),
     );
-    return numUpdatedRows > 0n ? CLAIMED_AGAIN : this.claim(key, epoch);
+    if (numUpdatedRows === 0n) return this.claim(key, epoch);
+    return { ...CLAIMED, isNew: false, uncertain, isRedelivery: row.state === 'rejected', claimedAt };
   }
 }
 
@@ -242,8 +279,8 @@ function insertQuery(db: Database, count: number): CompiledQuery {
 
 // `updated_at` stays unchanged: updating its index would double the cost of a mark.
 function updateQuery(db: Database, count: number): CompiledQuery {
-  const rows = sql.join(Array.from({ length: count }, () => sql`(${''}, ${''}, ${''}, ${''})`));
-  return sql`update inbound_guids set state = v.column3, crm_message_id = v.column4
+  const rows = sql.join(Array.from({ length: count }, () => sql`(${''}, ${''}, ${''})`));
+  return sql`update inbound_guids set state = 'sent', crm_message_id = v.column3
     from (values ${rows}) as v
     where inbound_guids.location_id = v.column1 and inbound_guids.guid = v.column2`.compile(db);
 }

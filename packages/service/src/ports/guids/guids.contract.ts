@@ -8,8 +8,9 @@ import type { Guids } from './guids.ts';
 
 const DAY = 86_400_000;
 const KEY = { locationId: 'loc', guid: 'guid-1' };
-const NEW = { kind: 'claimed', isNew: true, uncertain: false };
-const AGAIN = { kind: 'claimed', isNew: false, uncertain: false };
+const START = new FakeClock().now();
+const NEW = { kind: 'claimed', isNew: true, uncertain: false, isRedelivery: false, claimedAt: START };
+const AGAIN = { ...NEW, isNew: false };
 
 export function guidsContract(name: string, open: () => Promise<OpenDatabase>): void {
   describe(`guids: ${name}`, () => {
@@ -28,7 +29,7 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
 
     it('I6 lets one process claim a message, and returns its state to the next', async () => {
       expect(await guids.claim(KEY, 1)).toEqual(NEW);
-      expect(await other.claim(KEY, 2)).toEqual({ kind: 'held', owner: 'process-1' });
+      expect(await other.claim(KEY, 2)).toEqual({ kind: 'held', owner: 'process-1', claimedAt: START });
       await guids.sent(KEY, 'crm-1');
       expect(await guids.claim(KEY, 1)).toEqual({ kind: 'sent' });
       expect(await other.claim(KEY, 2)).toEqual({ kind: 'sent' });
@@ -42,6 +43,7 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       expect(await guids.claim({ ...KEY, locationId: 'loc2' }, 1)).toEqual({
         kind: 'held',
         owner: 'process-2',
+        claimedAt: START,
       });
     });
 
@@ -62,6 +64,15 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       expect(await winner.claim(KEY, 2)).toEqual({ ...AGAIN, uncertain: true });
     });
 
+    it('I9 returns the time of the first claim with an uncertain one', async () => {
+      await guids.claim(KEY, 1);
+      await clock.advance(5000);
+      expect(await other.claim(KEY, 2)).toEqual({ kind: 'held', owner: 'process-1', claimedAt: START });
+      await other.takeOver(KEY, 2, 'process-1');
+      await other.released(KEY, true);
+      expect(await guids.claim(KEY, 3)).toEqual({ ...AGAIN, uncertain: true });
+    });
+
     it('I6 does not hand over a claim that its owner finished', async () => {
       await guids.claim(KEY, 1);
       await guids.sent(KEY, 'crm-1');
@@ -70,9 +81,47 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
 
     it('I6 lets any process claim a rejected message again', async () => {
       await guids.claim(KEY, 1);
-      await guids.rejected(KEY);
-      expect(await other.claim(KEY, 2)).toEqual(AGAIN);
-      expect(await guids.claim(KEY, 3)).toEqual({ kind: 'held', owner: 'process-2' });
+      await guids.rejected(KEY, false);
+      await clock.advance(5000);
+      const claimedAt = START + 5000;
+      expect(await other.claim(KEY, 2)).toEqual({ ...AGAIN, isRedelivery: true, claimedAt });
+      expect(await guids.claim(KEY, 3)).toEqual({ kind: 'held', owner: 'process-2', claimedAt });
+    });
+
+    it('I9 remembers that a rejected message may have reached the CRM', async () => {
+      await guids.claim(KEY, 1);
+      await guids.rejected(KEY, true);
+      await clock.advance(5000);
+      expect(await other.claim(KEY, 2)).toEqual({ ...AGAIN, uncertain: true, isRedelivery: true });
+    });
+
+    it('I9 lets any process claim a released message at once', async () => {
+      await guids.claim(KEY, 1);
+      await guids.released(KEY, false);
+      await clock.advance(5000);
+      expect(await other.claim(KEY, 2)).toEqual({ ...AGAIN, claimedAt: START + 5000 });
+    });
+
+    it('I9 does not release a claim that another process took over', async () => {
+      await guids.claim(KEY, 1);
+      await other.takeOver(KEY, 2, 'process-1');
+      await guids.released(KEY, false);
+      expect(await guids.claim(KEY, 1)).toMatchObject({ kind: 'held', owner: 'process-2' });
+      await other.sent(KEY, 'crm-1');
+      await other.rejected(KEY, false);
+      expect(await guids.claim(KEY, 1)).toEqual({ kind: 'sent' });
+    });
+
+    it("I9 finds the CRM's ids that are recorded for the location", async () => {
+      for (const [index, locationId] of ['loc', 'loc', 'loc2'].entries()) {
+        const key = { locationId, guid: `g${index}` };
+        await guids.claim(key, 1);
+        await guids.sent(key, `crm-${index}`);
+      }
+      expect(await guids.recorded('loc', ['crm-0', 'crm-1', 'crm-2', 'crm-3'])).toEqual(
+        new Set(['crm-0', 'crm-1']),
+      );
+      expect(await guids.recorded('loc', [])).toEqual(new Set());
     });
 
     it('I6 resolves 150 simultaneous calls individually', async () => {
@@ -105,7 +154,7 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       await clock.advance(31 * DAY);
       await guids.claim({ ...KEY, guid: 'recent' }, 1);
       expect(await guids.prune(30 * DAY)).toBe(1);
-      expect(await guids.claim(KEY, 1)).toEqual(NEW);
+      expect(await guids.claim(KEY, 1)).toEqual({ ...NEW, claimedAt: START + 31 * DAY });
       expect(await other.claim({ ...KEY, guid: 'recent' }, 1)).toMatchObject({ kind: 'held' });
     });
 

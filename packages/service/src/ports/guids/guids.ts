@@ -1,11 +1,23 @@
 /** The result of a claim. */
 export type GuidClaim =
-  /** This process delivers the message. `isNew`: never claimed before. `uncertain`: an earlier attempt may have reached the CRM. */
-  | { readonly kind: 'claimed'; readonly isNew: boolean; readonly uncertain: boolean }
+  | ClaimedGuid
   /** The CRM has the message. */
   | { readonly kind: 'sent' }
-  /** Another process claimed the message and has not finished. */
-  | { readonly kind: 'held'; readonly owner: string };
+  /** Another process claimed the message at `claimedAt` and has not finished. */
+  | { readonly kind: 'held'; readonly owner: string; readonly claimedAt: number };
+
+/** This process delivers the message. */
+export interface ClaimedGuid {
+  readonly kind: 'claimed';
+  /** Never claimed before. */
+  readonly isNew: boolean;
+  /** An earlier attempt may have reached the CRM. */
+  readonly uncertain: boolean;
+  /** The message was rejected, and the Mac sent it again. */
+  readonly isRedelivery: boolean;
+  /** No attempt that may have reached the CRM was made earlier, by the clock of the process that claimed it. */
+  readonly claimedAt: number;
+}
 
 export interface GuidKey {
   readonly locationId: string;
@@ -13,23 +25,27 @@ export interface GuidKey {
 }
 
 /**
- * Deduplicates inbound messages (I6): `(location, guid) → sending | sent | rejected`, claimed before the CRM is called and marked
- * afterwards.
+ * Deduplicates inbound messages (I6): `(location, guid) → sending | sent | rejected | released`, claimed before the CRM is called and
+ * marked afterwards.
  *
- * - Of simultaneous claims by several processes, exactly one process gets `claimed`. A process can claim its own message again,
- *   and any process can claim a rejected one.
- * - `takeOver` claims a message whose owner has ended and flags it as uncertain. Resolves with false when the owner finished it or
- *   another process was faster.
+ * - Of simultaneous claims by several processes, exactly one process gets `claimed`. A process can claim its own message again, and any
+ *   process can claim a rejected or released one.
+ * - `takeOver` claims a message whose owner has ended: it is uncertain. Resolves with false when the owner finished it or another
+ *   process was faster.
  * - A claim that has resolved survives a crash of this process.
- * - Claims of one turn of the event loop, and the marks of the last few milliseconds, share one transaction.
+ * - Claims of one turn of the event loop, and the `sent` marks of the last few milliseconds, share one transaction.
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Guids {
   claim(key: GuidKey, epoch: number): Promise<GuidClaim>;
   takeOver(key: GuidKey, epoch: number, owner: string): Promise<boolean>;
   sent(key: GuidKey, crmMessageId: string): Promise<void>;
-  /** The CRM rejected the message permanently. It can be claimed again when the Mac sends it again. */
-  rejected(key: GuidKey): Promise<void>;
+  /** The Mac keeps the message until it is told to send it again. `uncertain`: an attempt may have reached the CRM. */
+  rejected(key: GuidKey, uncertain: boolean): Promise<void>;
+  /** This process no longer delivers the message, and the Mac sends it again. `uncertain`: an attempt may have reached the CRM. */
+  released(key: GuidKey, uncertain: boolean): Promise<void>;
+  /** Resolves with those of the CRM's message ids that are recorded as sent: each accounts for one message (I9). */
+  recorded(locationId: string, crmMessageIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Deletes messages that were not changed for that long. Resolves with their number. */
   prune(olderThanMs: number): Promise<number>;
   /** Resolves when all pending calls are settled. */
