@@ -83,7 +83,16 @@ const AGENT: readonly Part[] = [
 export const LAYERS: Readonly<Record<string, readonly Part[]>> = { service: SERVICE, agent: AGENT };
 
 /** The packages whose files must not import each other in a cycle, not even for types. */
-export const ACYCLIC: readonly string[] = ['protocol', 'runtime', 'media', 'agent', 'kit', 'cli', 'demo'];
+export const ACYCLIC: readonly string[] = [
+  'protocol',
+  'runtime',
+  'media',
+  'agent',
+  'kit',
+  'cli',
+  'demo',
+  'mac-launcher',
+];
 
 /** The workspace packages that each package may import. `service`, `agent` and `cli` communicate only over the network. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -93,6 +102,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   service: ['protocol', 'runtime', 'media'],
   agent: ['protocol', 'runtime'],
   kit: ['protocol'],
+  'mac-launcher': [],
   cli: ['protocol', 'kit', 'runtime'],
   testkit: ['protocol', 'runtime', 'kit'],
   demo: ['protocol', 'kit', 'testkit'],
