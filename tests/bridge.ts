@@ -19,7 +19,7 @@ export interface RunningBridge extends Bridge {
 /** The whole service in this process, on free ports and a fresh folder, configured by environment names. */
 export async function startBridge(
   env: Record<string, string> = {},
-  clock: Clock = systemClock,
+  { clock = systemClock }: { clock?: Clock | undefined } = {},
 ): Promise<RunningBridge> {
   const dataDir = mkdtempSync(join(tmpdir(), 'footbridge-'));
   const logs: string[] = [];

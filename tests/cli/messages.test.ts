@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { CrmWorld, LOCATION, PHONE } from '../contract/crm-world.ts';
+import { TestBridge, LOCATION, PHONE } from '../contract/test-bridge.ts';
 
 const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
 
-let world: CrmWorld | undefined;
+let world: TestBridge | undefined;
 const children: { kill(): unknown }[] = [];
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill();
@@ -65,7 +65,7 @@ describe('footbridge explain', () => {
 
 describe('footbridge show and tail', () => {
   it('show the trail of a message, and what passes', async () => {
-    world = await CrmWorld.start();
+    world = await TestBridge.start();
     const mac = await world.mac();
     const live = run(['tail', '--since', '1h', '--status', 'failed']);
     const { answer } = await world.webhook({ messageId: 'm1', message: 'canary text' });
@@ -127,14 +127,14 @@ describe('footbridge show and tail', () => {
   });
 
   it('say when there is no such message', async () => {
-    world = await CrmWorld.start({ oauth: 'off' });
+    world = await TestBridge.start({ oauth: 'off' });
     expect(await run(['show', 'nothing']).ended).toBe(5);
   });
 });
 
 describe('footbridge redeliver', () => {
   it('I2 has the Mac send again what it was told to keep', async () => {
-    world = await CrmWorld.start({ env: { CRM_CREATE_CONTACTS: 'false' } });
+    world = await TestBridge.start({ env: { CRM_CREATE_CONTACTS: 'false' } });
     const mac = await world.mac();
     const message = { sender: '+14155550177', text: 'Hi', guid: 'guid-unknown' };
     const seq = mac.received(message);

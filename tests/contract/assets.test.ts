@@ -29,7 +29,7 @@ interface House {
 }
 
 async function house(env: Record<string, string> = {}, clock?: Clock): Promise<House> {
-  const bridge = await startBridge(env, clock);
+  const bridge = await startBridge(env, { clock });
   cleanup.add(() => bridge.stop());
   const headers = { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' };
   const made = await fetch(`${bridge.operatorUrl}/operator/licenses`, {

@@ -4,15 +4,15 @@ import { requestProblems } from '@footbridge/testkit/openapi';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { CrmWorld, LOCATION, PHONE } from './crm-world.ts';
-import type { CrmWorldOptions } from './crm-world.ts';
+import { TestBridge, LOCATION, PHONE } from './test-bridge.ts';
+import type { TestBridgeOptions } from './test-bridge.ts';
 import { dumpFiles } from './dump-files.ts';
 
-let world: CrmWorld | undefined;
+let world: TestBridge | undefined;
 afterEach(() => world?.stop());
 
-async function start(options?: CrmWorldOptions) {
-  world = await CrmWorld.start(options);
+async function start(options?: TestBridgeOptions) {
+  world = await TestBridge.start(options);
   const contact = world.crm.addContact({ locationId: LOCATION, phone: PHONE });
   return { here: world, crm: world.crm, contact, mac: await world.mac() };
 }

@@ -8,20 +8,20 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
-import { CrmWorld, LOCATION, PHONE } from './crm-world.ts';
+import { TestBridge, LOCATION, PHONE } from './test-bridge.ts';
 import { crmEnv } from '@footbridge/testkit/crm-env';
-import type { CrmWorldOptions } from './crm-world.ts';
+import type { TestBridgeOptions } from './test-bridge.ts';
 import { dumpFiles } from './dump-files.ts';
 
-let world: CrmWorld | undefined;
+let world: TestBridge | undefined;
 const cleanup = createCleanup();
 afterEach(async () => {
   await cleanup.run();
   await world?.stop();
 });
 
-async function start(options?: CrmWorldOptions): Promise<CrmWorld> {
-  world = await CrmWorld.start({ oauth: 'unauthorised', ...options });
+async function start(options?: TestBridgeOptions): Promise<TestBridge> {
+  world = await TestBridge.start({ oauth: 'unauthorised', ...options });
   return world;
 }
 
@@ -35,7 +35,7 @@ const json = (body: unknown) => ({
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify(body),
 });
-const call = async (here: CrmWorld, path = PATH, init?: RequestInit) => {
+const call = async (here: TestBridge, path = PATH, init?: RequestInit) => {
   const answer = await fetch(here.bridge.url + path, init);
   const text = await answer.text();
   return { status: answer.status, headers: answer.headers, text, body: () => JSON.parse(text) as object };
@@ -341,7 +341,7 @@ describe.skipIf(!(await hasPostgres()))('over two processes', () => {
       CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
       DATABASE_URL: await server.createDatabase(),
     };
-    const bridges = [await startBridge(env, clock), await startBridge(env, clock)];
+    const bridges = [await startBridge(env, { clock }), await startBridge(env, { clock })];
     for (const bridge of bridges) cleanup.add(() => bridge.stop());
     const code = crm.install({ locationId: LOCATION });
     expect((await fetch(`${bridges[0]?.url ?? ''}${PATH}?code=${code}`)).status).toBe(200);

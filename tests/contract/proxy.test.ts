@@ -2,7 +2,7 @@ import { startForwardProxy } from '@footbridge/testkit/forward-proxy';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { CrmWorld, LOCATION, PHONE } from './crm-world.ts';
+import { TestBridge, LOCATION, PHONE } from './test-bridge.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -13,7 +13,7 @@ const AUTHORIZATION = `Basic ${Buffer.from('operator:canary-word').toString('bas
 async function startBehindProxy(authorization: string) {
   const proxy = await startForwardProxy(authorization);
   cleanup.add(() => proxy.stop());
-  const world = await CrmWorld.start();
+  const world = await TestBridge.start();
   cleanup.add(() => world.stop());
   const contact = world.crm.addContact({ locationId: LOCATION, phone: PHONE });
   await world.restart({

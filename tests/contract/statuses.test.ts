@@ -2,19 +2,19 @@ import { requestProblems } from '@footbridge/testkit/openapi';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { CrmWorld, LOCATION } from './crm-world.ts';
-import type { CrmWorldOptions } from './crm-world.ts';
+import { TestBridge, LOCATION } from './test-bridge.ts';
+import type { TestBridgeOptions } from './test-bridge.ts';
 
-let world: CrmWorld | undefined;
+let world: TestBridge | undefined;
 afterEach(() => world?.stop());
 
-async function start(options?: CrmWorldOptions): Promise<CrmWorld> {
-  world = await CrmWorld.start(options);
+async function start(options?: TestBridgeOptions): Promise<TestBridge> {
+  world = await TestBridge.start(options);
   return world;
 }
 
 /** One message on its way: the CRM sent it, the Mac has it. */
-async function sent(here: CrmWorld, mac: Awaited<ReturnType<CrmWorld['mac']>>, messageId: string) {
+async function sent(here: TestBridge, mac: Awaited<ReturnType<TestBridge['mac']>>, messageId: string) {
   const { status, answer } = await here.webhook({ messageId });
   expect(status).toBe(200);
   const { requestId } = answer as { requestId: string };

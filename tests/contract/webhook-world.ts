@@ -108,6 +108,7 @@ export async function startWorld(
     },
     clock,
     log,
+    failpoint: undefined,
     settings: { ...SETTINGS, ...settings },
     ...replaced,
   });

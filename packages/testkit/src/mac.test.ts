@@ -181,4 +181,16 @@ describe('a session', () => {
     mac.terminate();
     expect(await closed).toBe(1006);
   });
+
+  it('roundTrip resolves once the frames before it have arrived, and rejects when the socket is closed', async () => {
+    const mac = await joinMac(url, { licenseKey: 'good', locationId: 'LocA' });
+    const [socket] = sockets;
+    for (let seq = 1; seq <= 3; seq++) say(socket, { type: 'ack', seq, outcome: 'delivered' });
+    await mac.roundTrip();
+    expect(mac.frames).toHaveLength(4);
+    socket?.pause();
+    const pending = mac.roundTrip();
+    mac.terminate();
+    await expect(pending).rejects.toThrow('waiting for a pong');
+  });
 });

@@ -244,6 +244,23 @@ export class Mac {
     this.sendRaw(JSON.stringify(frame));
   }
 
+  /** Pings the service. Resolves at the pong: every frame that the service wrote before it has arrived. */
+  async roundTrip(): Promise<void> {
+    const payload = randomUUID();
+    await new Promise<void>((resolve, reject) => {
+      const settle = (done: () => void) => {
+        this.#socket.off('pong', pong).off('close', closed);
+        done();
+      };
+      const pong = (data: Buffer) => {
+        if (data.toString() === payload) settle(resolve);
+      };
+      const closed = () => settle(() => reject(new Error('The socket was closed while waiting for a pong.')));
+      this.#socket.on('pong', pong).on('close', closed);
+      this.#socket.ping(payload);
+    });
+  }
+
   /** Sends a string as a text frame and bytes as a binary frame. */
   sendRaw(data: string | Uint8Array): void {
     this.#socket.send(data, { binary: typeof data !== 'string' });

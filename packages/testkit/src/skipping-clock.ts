@@ -4,20 +4,28 @@ import type { Clock } from '@footbridge/runtime/clock';
 interface Task {
   readonly at: number;
   readonly run: () => void;
-  timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout | undefined;
 }
 
-/** The clock of the machine, of which a test may skip a part: pauses end at once, other work takes its time. */
+/**
+ * The clock of the machine, of which a test may skip a part: pauses end at once, other work takes its time. With `stopped`, no
+ * time passes except what is skipped.
+ */
 export class SkippingClock implements Clock {
   readonly #tasks = new Set<Task>();
+  readonly #stoppedAt: { readonly now: number; readonly monotonic: number } | undefined;
   #skipped = 0;
 
+  constructor({ stopped = false } = {}) {
+    this.#stoppedAt = stopped ? { now: Date.now(), monotonic: performance.now() } : undefined;
+  }
+
   now(): number {
-    return Date.now() + Math.round(this.#skipped);
+    return (this.#stoppedAt?.now ?? Date.now()) + Math.round(this.#skipped);
   }
 
   monotonic(): number {
-    return performance.now() + this.#skipped;
+    return (this.#stoppedAt?.monotonic ?? performance.now()) + this.#skipped;
   }
 
   after(ms: number, run: () => void): () => void {
@@ -28,7 +36,7 @@ export class SkippingClock implements Clock {
     const task: Task = {
       at: this.monotonic() + Math.max(0, ms),
       run: finish,
-      timer: setTimeout(finish, ms).unref(),
+      timer: this.#startTimer(finish, ms),
     };
     const cancel = () => {
       clearTimeout(task.timer);
@@ -83,8 +91,13 @@ export class SkippingClock implements Clock {
   #rearm(): void {
     for (const task of this.#tasks) {
       clearTimeout(task.timer);
-      task.timer = setTimeout(task.run, Math.max(0, task.at - this.monotonic())).unref();
+      task.timer = this.#startTimer(task.run, Math.max(0, task.at - this.monotonic()));
     }
+  }
+
+  #startTimer(run: () => void, ms: number): NodeJS.Timeout | undefined {
+    // A stopped clock still runs what is due already.
+    return this.#stoppedAt !== undefined && ms > 0 ? undefined : setTimeout(run, ms).unref();
   }
 }
 

@@ -153,6 +153,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     journal,
     clock,
     log,
+    failpoint,
     settings: config.limits,
   });
 

@@ -1,5 +1,6 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../errors.ts';
@@ -13,15 +14,17 @@ export interface Forwarding {
 export interface ForwardDeps {
   readonly forwarding: Forwarding;
   readonly log: Log;
+  readonly failpoint: Failpoint | undefined;
 }
 
 /** W16, W18. Nothing is queued, and nothing goes to another Mac. */
 export async function forward(
   locationId: LocationId,
   frame: SendFrame,
-  { forwarding, log }: ForwardDeps,
+  { forwarding, log, failpoint }: ForwardDeps,
 ): Promise<Rejection | undefined> {
   try {
+    if (failpoint !== undefined) await failOnRequest(failpoint);
     const outcome = await forwarding.send(locationId, frame);
     return outcome === 'written' ? undefined : notConnected(locationId);
   } catch (error) {
@@ -33,6 +36,16 @@ export async function forward(
     return new Rejection('SERVICE_UNAVAILABLE', {
       message: 'The service cannot reach its Macs at the moment. Send the same request again.',
     });
+  }
+}
+
+/** Tests make the forward fail here: unexpectedly, or like an engine that is down. */
+async function failOnRequest(failpoint: Failpoint): Promise<void> {
+  await failpoint('outbound.beforeForward');
+  try {
+    await failpoint('outbound.switchboard');
+  } catch (error) {
+    throw new EngineError('switchboard', 'the switchboard is down', error);
   }
 }
 
