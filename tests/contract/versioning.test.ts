@@ -2,13 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { EngineError } from '@footbridge/service/errors';
 import { openApiDocument } from '@footbridge/service/openapi/openapi-document';
-import { startBridge } from '../bridge.ts';
-import { GOOD, startWorld } from './webhook-world.ts';
-import type { Answer, World } from './webhook-world.ts';
+
+import { GOOD as GOOD_HERE, bridgesWithMac } from './test-bridge.ts';
+import type { Answer } from './test-bridge.ts';
+
+const start = bridgesWithMac();
 
 /** Recorded with the last release. `RECORD_GOLDEN=1` records them again; use it only for new bodies. */
 const GOLDEN = new URL('../../packages/service/src/openapi/golden/answers.json', import.meta.url);
@@ -19,15 +20,14 @@ interface Recorded {
   readonly body: unknown;
 }
 
-const undo: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0)) await step();
-});
+/** The locations of the recorded answers. */
+const LOCATION = 'locA1';
+const GOOD = { ...GOOD_HERE, locationId: LOCATION };
 
-async function world(...settings: Parameters<typeof startWorld>): Promise<World> {
-  const started = await startWorld(...settings);
-  undo.push(() => started.stop());
-  return started;
+async function startWithMac(env?: Record<string, string>) {
+  const bridge = await start(env && { env });
+  await bridge.mac(LOCATION);
+  return bridge;
 }
 
 const recorded = (
@@ -44,13 +44,10 @@ const recorded = (
 
 /** Every way in which the webhook answers, produced by a running one. */
 async function webhookAnswers(): Promise<Record<string, Recorded>> {
-  const usual = await world();
-  const tight = await world({ webhookPerMinute: 1 });
-  const away = await world(
-    {},
-    { forwarding: { send: () => Promise.reject(new EngineError('redis', 'away')) } },
-  );
-  const broken = await world({}, { forwarding: { send: () => Promise.reject(new Error('broken')) } });
+  const usual = await startWithMac();
+  const tight = await startWithMac({ RATE_LIMIT_CRM_WEBHOOK: '1' });
+  const down = await startWithMac({ FAILPOINTS: 'outbound.switchboard:throw' });
+  const broken = await startWithMac({ FAILPOINTS: 'outbound.beforeForward:throw' });
   await tight.post(GOOD);
   const typed = (type: string) => ({ headers: { 'Content-Type': type } });
   const answers: Record<string, Answer> = {
@@ -70,7 +67,7 @@ async function webhookAnswers(): Promise<Record<string, Recorded>> {
     LOCATION_NOT_CONNECTED: await usual.post({ ...GOOD, locationId: 'locB2' }),
     METHOD_NOT_ALLOWED: await usual.fetch({ method: 'GET' }),
     TOO_MANY_REQUESTS: await tight.post(GOOD),
-    SERVICE_UNAVAILABLE: await away.post(GOOD),
+    SERVICE_UNAVAILABLE: await down.post(GOOD),
     INTERNAL_ERROR: await broken.post(GOOD),
   };
   return Object.fromEntries(
@@ -79,8 +76,7 @@ async function webhookAnswers(): Promise<Record<string, Recorded>> {
 }
 
 async function otherAnswers(): Promise<Record<string, Recorded>> {
-  const bridge = await startBridge({ RATE_LIMIT_HEALTH_PROBE: '1' });
-  undo.push(() => bridge.stop());
+  const bridge = await start({ env: { RATE_LIMIT_HEALTH_PROBE: '1' } });
   const ask = async (path: string, init: RequestInit = {}): Promise<Recorded> => {
     const response = await fetch(bridge.url + path, init);
     const text = await response.text();
