@@ -1,60 +1,31 @@
-import { readFileSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 
-import { startCrm } from '@footbridge/testkit/crm';
-import { ed25519Key, fixedRsaKey, signBody, signedRequest } from '@footbridge/testkit/keys';
-import type { SigningKey } from '@footbridge/testkit/keys';
-import { activate, connectMac } from '@footbridge/testkit/mac';
 import { createCleanup } from '@footbridge/testkit/cleanup';
-import { until } from '@footbridge/testkit/until';
+import { ed25519Key, fixedRsaKey, signBody } from '@footbridge/testkit/keys';
+import type { SigningKey } from '@footbridge/testkit/keys';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { startBridge } from '../bridge.ts';
-import { GOOD, LOCATION } from './webhook-world.ts';
+import { dumpFiles } from './dump-files.ts';
+import { GOOD, LOCATION, TestBridge } from './test-bridge.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-const key = ed25519Key('bridge');
-
-/** The whole service, as `npm start` composes it. */
-async function start(env: Record<string, string> = {}) {
-  const bridge = await startBridge({ CRM_PUBLIC_KEY: key.publicKey, ...env });
+/** A bridge with the default limits. */
+async function start(env: Record<string, string> = {}): Promise<TestBridge> {
+  const bridge = await TestBridge.start({ oauth: 'off', env: { RATE_LIMIT_CRM_WEBHOOK: '60', ...env } });
   cleanup.add(() => bridge.stop());
-  const operator = async (method: string, path: string, body?: object) => {
-    const answer = await fetch(bridge.operatorUrl + path, {
-      method,
-      headers: {
-        Authorization: `Bearer ${bridge.operatorToken}`,
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
-  };
-  const post = (body: unknown, by: SigningKey = key, headers: Record<string, string> = {}) =>
-    fetch(`${bridge.url}/crm/webhook`, signedRequest(body, by, { headers }));
-  const bind = async (locationId: string) => {
-    const license = await operator('POST', '/operator/licenses', { label: 'test', maxSeats: 5 });
-    const { deviceToken = '' } = await activate(bridge.url, { licenseKey: String(license.body['key']) });
-    const mac = await connectMac(bridge.url, { token: deviceToken });
-    cleanup.add(() => mac.terminate());
-    await mac.register(locationId);
-    return mac;
-  };
-  return { ...bridge, operator, post, bind };
+  return bridge;
 }
 
 describe('from the webhook to the Mac', () => {
   it('W2 a signed message reaches the socket of its Mac', async () => {
     const bridge = await start();
     expect((await bridge.post(GOOD)).status).toBe(404);
-    const mac = await bridge.bind(LOCATION);
+    const mac = await bridge.mac(LOCATION);
     const answer = await bridge.post(GOOD);
     expect(answer.status).toBe(200);
-    const { requestId } = (await answer.json()) as { requestId: string };
+    const requestId = answer.json?.['requestId'];
     expect(await mac.nextFrame('send')).toEqual({
       type: 'send',
       requestId,
@@ -69,36 +40,25 @@ describe('from the webhook to the Mac', () => {
 
   it('W10 the operator finds the message, its key and its user in the journal', async () => {
     const bridge = await start();
-    await bridge.bind(LOCATION);
-    const { requestId } = (await (await bridge.post({ ...GOOD, userId: 'user-7' })).json()) as {
-      requestId: string;
-    };
-    const trail = await until(async () => {
-      const { status, body } = await bridge.operator('GET', `/operator/messages/${requestId}`);
-      return status === 200 && JSON.stringify(body).includes('written') ? body : undefined;
-    });
+    await bridge.mac(LOCATION);
+    const { json } = await bridge.post({ ...GOOD, userId: 'user-7' });
+    const trail = await bridge.journalled(json?.['requestId'], 'written');
     expect(JSON.stringify(trail)).toContain('user-7');
     expect(JSON.stringify(trail)).toContain('CRM_PUBLIC_KEY');
     expect(JSON.stringify(trail)).not.toMatch(/Hello|4155550100/);
   });
 
   it('W7 a missing phone is asked of the CRM with the token of the location, and not without one', async () => {
-    const crm = await startCrm();
-    cleanup.add(() => crm.stop());
-    const contact = crm.addContact({ locationId: LOCATION, phone: '+14155550123' });
-    const body = { ...GOOD, contactId: contact.id, phone: undefined };
+    const bridge = await start();
+    const { id: contactId } = bridge.crm.addContact({ locationId: LOCATION, phone: '+14155550123' });
+    const body = { ...GOOD, contactId, phone: undefined };
+    await bridge.mac();
+    expect((await bridge.post(body)).status).toBe(400);
+    expect(bridge.crm.callsTo('contact')).toEqual([]);
 
-    const without = await start({ CRM_HOSTNAME: crm.url });
-    await without.bind(LOCATION);
-    expect((await without.post(body)).status).toBe(400);
-    expect(crm.callsTo('contact')).toEqual([]);
-
-    const withToken = await start({
-      CRM_HOSTNAME: crm.url,
-      CRM_PIT_TOKENS: JSON.stringify({ [LOCATION]: crm.pit(LOCATION) }),
-    });
-    const mac = await withToken.bind(LOCATION);
-    expect((await withToken.post(body)).status).toBe(200);
+    await bridge.restart({ CRM_PIT_TOKENS: JSON.stringify({ [LOCATION]: bridge.crm.pit(LOCATION) }) });
+    const mac = await bridge.mac();
+    expect((await bridge.post(body)).status).toBe(200);
     expect((await mac.nextFrame('send')).phone).toBe('+14155550123');
   });
 });
@@ -108,7 +68,7 @@ describe('keys at run time', () => {
 
   it('S6 what the operator adds, disables and removes counts at once', async () => {
     const bridge = await start();
-    const status = async () => (await bridge.post(GOOD, acme)).status;
+    const status = async () => (await bridge.post(GOOD, { key: acme })).status;
     expect(await status()).toBe(401);
     const { scheme, header, publicKey } = acme;
     const added = await bridge.operator('POST', '/operator/keys', {
@@ -153,34 +113,25 @@ describe('keys at run time', () => {
   it('S5 keys come from the settings too, and the start says when there are none', async () => {
     const legacy = fixedRsaKey();
     const bridge = await start({ CRM_LEGACY_PUBLIC_KEY: legacy.publicKey });
-    expect((await bridge.post(GOOD, legacy)).status).toBe(404);
-    expect(bridge.logs.join('')).not.toContain('no CRM key is trusted');
+    expect((await bridge.post(GOOD, { key: legacy })).status).toBe(404);
+    expect(bridge.log).not.toContain('no CRM key is trusted');
 
-    const bare = await startBridge();
-    cleanup.add(() => bare.stop());
-    expect(bare.logs.join('')).toContain('no CRM key is trusted');
-    expect((await fetch(`${bare.url}/crm/webhook`, signedRequest(GOOD, key))).status).toBe(401);
+    const bare = await start({ CRM_PUBLIC_KEY: '' });
+    expect(bare.log).toContain('no CRM key is trusted');
+    expect((await bare.post(GOOD)).status).toBe(401);
   });
 
   it('S8 a signature of 1 MB is refused, and no 5xx', async () => {
     const bridge = await start();
-    const { port } = new URL(bridge.url);
-    const answer = await new Promise<string>((resolve) => {
-      const socket = connect(Number(port), '127.0.0.1', () => {
-        socket.write(
-          `POST /crm/webhook HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-CRM-Signature: ${'A'.repeat(1_000_000)}\r\nContent-Length: 2\r\n\r\n{}`,
-        );
-      });
-      let text = '';
-      socket.setEncoding('latin1').on('data', (part: string) => (text += part));
-      socket.on('error', () => resolve(text)).on('close', () => resolve(text));
-    });
+    const answer = await bridge.raw(
+      `POST /crm/webhook HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-CRM-Signature: ${'A'.repeat(1_000_000)}\r\nContent-Length: 2\r\n\r\n{}`,
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
   });
 });
 
 describe('limits', () => {
-  it('L1 60 a minute by default, with every limit told', async () => {
+  it('L1 60 a minute by default, then 429', async () => {
     const bridge = await start();
     const statuses: number[] = [];
     for (let n = 0; n < 61; n++) statuses.push((await bridge.post(GOOD)).status);
@@ -200,8 +151,8 @@ describe('limits', () => {
 
   it('L7 X-Forwarded-For counts only through TRUST_PROXY', async () => {
     const odd = { ...GOOD, locationId: 'not-a-plain-id' };
-    const from = async (bridge: Awaited<ReturnType<typeof start>>, address: string) =>
-      (await bridge.post(odd, key, { 'X-Forwarded-For': address })).status;
+    const from = async (bridge: TestBridge, address: string) =>
+      (await bridge.post(odd, { headers: { 'X-Forwarded-For': address } })).status;
     const plain = await start({ RATE_LIMIT_CRM_WEBHOOK: '1' });
     expect([await from(plain, '1.1.1.1'), await from(plain, '2.2.2.2')]).toEqual([404, 429]);
     const behind = await start({ RATE_LIMIT_CRM_WEBHOOK: '1', TRUST_PROXY: 'loopback' });
@@ -216,7 +167,7 @@ describe('limits', () => {
 describe('what stays behind', () => {
   it('W15 no canary in logs, metrics or files', async () => {
     const bridge = await start();
-    const mac = await bridge.bind(LOCATION);
+    const mac = await bridge.mac(LOCATION);
     const canary = 'CaNaRy9d1e';
     const phone = '+14155550177';
     const bodies: unknown[] = [
@@ -229,23 +180,16 @@ describe('what stays behind', () => {
       `{"message":"${canary}`,
     ];
     for (const body of bodies) {
-      const text = typeof body === 'string' ? body : JSON.stringify(body);
-      await (await bridge.post(body)).text();
-      await fetch(`${bridge.url}/crm/webhook`, {
-        method: 'POST',
-        body: text,
-        headers: { 'Content-Type': 'application/json', 'X-CRM-Signature': canary },
-      });
+      await bridge.post(body);
+      await bridge.post(body, { signature: canary });
     }
     await mac.nextFrame('send');
-    const metrics = await (await fetch(`${bridge.operatorUrl}/metrics`)).text();
+    const metrics = await (await fetch(`${bridge.bridge.operatorUrl}/metrics`)).text();
     expect(metrics).toContain('footbridge_webhook_requests_total');
     await bridge.close();
-    const files = readdirSync(bridge.dataDir, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
-    expect(files.length).toBeGreaterThan(0);
-    for (const kept of [bridge.logs.join('\n'), metrics, ...files]) {
+    const files = await dumpFiles(bridge.dataDir);
+    expect(files).not.toBe('');
+    for (const kept of [bridge.log, metrics, files]) {
       expect(kept).not.toContain(canary);
       expect(kept).not.toContain('4155550177');
     }
@@ -257,7 +201,7 @@ describe('what stays behind', () => {
     const { port } = new URL(bridge.url);
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), '127.0.0.1');
-      const head = `POST /crm/webhook HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nX-CRM-Signature: ${signBody(body, key)}\r\nContent-Length: ${body.length}\r\n\r\n`;
+      const head = `POST /crm/webhook HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nX-CRM-Signature: ${signBody(body, bridge.crm.key)}\r\nContent-Length: ${body.length}\r\n\r\n`;
       const pieces = [
         head.slice(0, 40),
         head.slice(40),
