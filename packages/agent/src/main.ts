@@ -1,3 +1,4 @@
+import type { Setting } from '@footbridge/runtime/settings';
 import { Command, CommanderError } from 'commander';
 
 import { activate, deactivate } from './commands/activate.ts';
@@ -10,7 +11,7 @@ import { status } from './commands/status.ts';
 import { readConfig, readSettings } from './config/config.ts';
 import type { ReadResult, Settings } from './config/config.ts';
 import { SETTINGS } from './config/settings.ts';
-import type { Setting, SettingName } from './config/settings.ts';
+import type { SettingName } from './config/settings.ts';
 import { AGENT_VERSION } from './config/version.ts';
 import { ConfigurationError } from './errors.ts';
 
@@ -91,9 +92,9 @@ function command(definition: {
 }): void {
   const built = program.command(definition.name).description(definition.about).option('--json', 'print JSON');
   for (const name of definition.settings) {
-    const { flag, env, about, fallback }: Setting<unknown> = SETTINGS[name];
+    const { flag, name: variable, about, fallback }: Setting = SETTINGS[name];
     const preset = fallback === undefined || fallback === 'false' ? '' : `, default ${fallback}`;
-    if (flag !== undefined) built.option(flag, `${about} (${env}${preset})`);
+    if (flag !== undefined) built.option(flag, `${about} (${variable}${preset})`);
   }
   built.addHelpText(
     'after',

@@ -55,15 +55,15 @@ export class EngineError extends Error {
   }
 }
 
-/** The service cannot start. `main` prints one line per fault, without a stack, and exits with `exitCode`. */
+/** The service cannot start. `main` prints one line per problem, without a stack, and exits with `exitCode`. */
 export class StartError extends Error {
   override readonly name = 'StartError';
-  readonly faults: readonly string[];
+  readonly problems: readonly string[];
   readonly exitCode: number;
 
-  constructor(faults: readonly string[], exitCode = 1, cause?: unknown) {
-    super(faults.join('\n'), { cause });
-    this.faults = faults;
+  constructor(problems: readonly string[], exitCode = 1, cause?: unknown) {
+    super(problems.join('\n'), { cause });
+    this.problems = problems;
     this.exitCode = exitCode;
   }
 }

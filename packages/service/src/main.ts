@@ -13,7 +13,7 @@ const BUG = 70;
 
 function fail(error: unknown): never {
   if (error instanceof StartError) {
-    for (const fault of error.faults) process.stderr.write(`footbridge: ${fault}\n`);
+    for (const problem of error.problems) process.stderr.write(`footbridge: ${problem}\n`);
     process.exit(error.exitCode);
   }
   throw error;

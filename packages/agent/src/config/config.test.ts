@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 
+import type { Setting } from '@footbridge/runtime/settings';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { readConfig, readSettings, summary } from './config.ts';
 import { SETTINGS } from './settings.ts';
-import type { Setting } from './settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -76,11 +76,11 @@ describe('settings', () => {
 
   it('are all documented with their defaults', () => {
     const docs = readFileSync(new URL('../../../../docs/agent.md', import.meta.url), 'utf8');
-    for (const { env, flag, fallback } of Object.values<Setting<unknown>>(SETTINGS)) {
-      const row = docs.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${env}\``));
-      expect(row, env).toBeDefined();
+    for (const { name, flag, fallback } of Object.values<Setting>(SETTINGS)) {
+      const row = docs.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``));
+      expect(row, name).toBeDefined();
       if (flag !== undefined) expect(row).toContain(`\`${flag.split(' ')[0]}`);
-      if (fallback !== undefined && env !== 'FOOTBRIDGE_AGENT_DIR') expect(row).toContain(`\`${fallback}\``);
+      if (fallback !== undefined && name !== 'FOOTBRIDGE_AGENT_DIR') expect(row).toContain(`\`${fallback}\``);
     }
   });
 });

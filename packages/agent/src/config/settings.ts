@@ -2,93 +2,90 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import { asDeviceId, asLocationId } from '@footbridge/protocol/ids';
+import { SettingError } from '@footbridge/runtime/settings';
+import type { Setting } from '@footbridge/runtime/settings';
 
-/** One setting. The commands, the reader and the documentation's test all use the table below. */
-export interface Setting<T> {
-  readonly env: string;
-  /** In commander's syntax. Rarely changed settings have no flag. */
-  readonly flag?: string;
-  readonly fallback?: string;
-  readonly secret?: true;
-  readonly about: string;
-  /** Returns undefined when the text breaks `rule`. */
-  readonly parse: (text: string) => T | undefined;
-  readonly rule: string;
-}
+/** A parser that fails with `rule` where `parse` returns undefined. */
+const checked =
+  <T>(rule: string, parse: (text: string) => T | undefined) =>
+  (given: string): T => {
+    const value = parse(given);
+    if (value === undefined) throw new SettingError(rule);
+    return value;
+  };
 
 const url: Setting<string> = {
-  env: 'FOOTBRIDGE_URL',
+  name: 'FOOTBRIDGE_URL',
   flag: '--url <url>',
   about: 'URL of the service',
-  rule: 'must be an http or https URL',
-  parse: (value) => {
+  parse: checked('must be an http or https URL', (value) => {
     const protocol = URL.parse(value)?.protocol;
     return protocol === 'http:' || protocol === 'https:' ? value.replace(/\/+$/, '') : undefined;
-  },
+  }),
 };
 
+const notBlank = (value: string): string | undefined => value.trim() || undefined;
+
 function text(
-  env: string,
+  name: string,
   flag: string,
   about: string,
   more: Partial<Setting<string>> = {},
 ): Setting<string> {
-  return {
-    env,
-    flag,
-    about,
-    rule: 'must not be blank',
-    parse: (value) => value.trim() || undefined,
-    ...more,
-  };
+  return { name, flag, about, parse: checked('must not be blank', notBlank), ...more };
 }
 
-function bool(env: string, flag: string | undefined, about: string, fallback: boolean): Setting<boolean> {
+function bool(name: string, flag: string | undefined, about: string, fallback: boolean): Setting<boolean> {
   return {
-    env,
+    name,
     ...(flag === undefined ? {} : { flag }),
     about,
     fallback: String(fallback),
-    rule: 'must be true or false',
-    parse: (value) => (value === 'true' ? true : value === 'false' ? false : undefined),
+    parse: checked('must be true or false', (value) =>
+      value === 'true' ? true : value === 'false' ? false : undefined,
+    ),
   };
 }
 
 /** Given in seconds, parsed to milliseconds. */
-function seconds(env: string, about: string, fallback: number): Setting<number> {
+function seconds(name: string, about: string, fallback: number): Setting<number> {
   return {
-    env,
+    name,
     about: `${about}, in seconds`,
     fallback: String(fallback),
-    rule: 'must be a number of seconds above 0',
-    parse: (value) => (Number(value) > 0 ? Number(value) * 1000 : undefined),
+    parse: checked('must be a number of seconds above 0', (value) =>
+      Number(value) > 0 ? Number(value) * 1000 : undefined,
+    ),
   };
 }
 
 function count(
-  env: string,
+  name: string,
   flag: string | undefined,
   about: string,
   fallback: string,
   max: number,
 ): Setting<number> {
   return {
-    env,
+    name,
     ...(flag === undefined ? {} : { flag }),
     about,
     fallback,
-    rule: `must be a whole number from 0 to ${max}`,
-    parse: (value) => (/^\d+$/.test(value) && Number(value) <= max ? Number(value) : undefined),
+    parse: checked(`must be a whole number from 0 to ${max}`, (value) =>
+      /^\d+$/.test(value) && Number(value) <= max ? Number(value) : undefined,
+    ),
   };
 }
 
+/** Every setting of the agent. The commands, the reader and the test of the documentation use this table. */
 export const SETTINGS = {
   url,
   license: text('FOOTBRIDGE_LICENSE', '--license <key>', 'license key, needed for the first start', {
     secret: true,
+    fromFile: true,
   }),
   location: text('FOOTBRIDGE_LOCATION', '--location <id>', 'CRM location that this Mac serves', {
-    parse: asLocationId,
+    parse: checked('must not be blank', asLocationId),
   }),
   dataDir: text(
     'FOOTBRIDGE_AGENT_DIR',
@@ -103,8 +100,7 @@ export const SETTINGS = {
     '--device-id <id>',
     'stable id of this Mac; generated and saved by default',
     {
-      parse: asDeviceId,
-      rule: 'must be 8 to 128 characters of A–Z a–z 0–9 . _ : -',
+      parse: checked('must be 8 to 128 characters of A–Z a–z 0–9 . _ : -', asDeviceId),
     },
   ),
   simulate: bool(
@@ -115,8 +111,9 @@ export const SETTINGS = {
   ),
   macos: text('FOOTBRIDGE_MACOS', '--macos <version>', 'macOS version to simulate', {
     fallback: '26.1',
-    rule: 'must be a version from 12 to 99, such as 26.1',
-    parse: (value) => (/^(1[2-9]|[2-9]\d)(\.\d{1,3}){0,2}$/.test(value) ? value : undefined),
+    parse: checked('must be a version from 12 to 99, such as 26.1', (value) =>
+      /^(1[2-9]|[2-9]\d)(\.\d{1,3}){0,2}$/.test(value) ? value : undefined,
+    ),
   }),
   controlPort: count(
     'FOOTBRIDGE_CONTROL_PORT',
@@ -149,8 +146,9 @@ export const SETTINGS = {
     'log level: debug, info, warn, error or silent',
     {
       fallback: 'info',
-      rule: 'must be debug, info, warn, error or silent',
-      parse: (value) => (['debug', 'info', 'warn', 'error', 'silent'].includes(value) ? value : undefined),
+      parse: checked('must be debug, info, warn, error or silent', (value) =>
+        ['debug', 'info', 'warn', 'error', 'silent'].includes(value) ? value : undefined,
+      ),
     },
   ),
   queueLimit: count('FOOTBRIDGE_QUEUE_LIMIT', undefined, 'maximum number of queued jobs', '500', 100_000),

@@ -7,14 +7,14 @@ import { describe, expect, it } from 'vitest';
 import { StartError } from '../errors.ts';
 import { loadConfig } from './config.ts';
 
-const faultsOf = (env: Record<string, string>): readonly string[] => {
+const problemsOf = (env: Record<string, string>): readonly string[] => {
   try {
     loadConfig(env);
     return [];
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     expect(error.exitCode).toBe(3);
-    return error.faults;
+    return error.problems;
   }
 };
 
@@ -36,16 +36,16 @@ describe('settings', () => {
     expect(config.oauth).toEqual({ state: 'disabled' });
   });
 
-  it('all faults are reported at once, by name', () => {
-    expect(faultsOf({ PORT: 'four', LOCATION_CLAIM: 'maybe', MAC_HEARTBEAT_SEC: '0' })).toEqual([
+  it('all problems are reported at once, by name', () => {
+    expect(problemsOf({ PORT: 'four', LOCATION_CLAIM: 'maybe', MAC_HEARTBEAT_SEC: '0' })).toEqual([
       'PORT must be a whole number from 0 to 65535',
       'MAC_HEARTBEAT_SEC must be a whole number from 1 to 300',
       'LOCATION_CLAIM must be one of first, operator',
     ]);
   });
 
-  it('a fault never shows the value of a secret', () => {
-    expect(faultsOf({ CRM_OAUTH_ENCRYPTION_KEY: 'canary-canary' }).join()).not.toContain('canary');
+  it('a problem never shows the value of a secret', () => {
+    expect(problemsOf({ CRM_OAUTH_ENCRYPTION_KEY: 'canary-canary' }).join()).not.toContain('canary');
   });
 
   it.each([
@@ -61,7 +61,7 @@ describe('settings', () => {
   });
 
   it('O6 a key that is not 32 bytes stops the start', () => {
-    expect(faultsOf({ ...OAUTH, CRM_OAUTH_ENCRYPTION_KEY: 'short' })[0]).toMatch(
+    expect(problemsOf({ ...OAUTH, CRM_OAUTH_ENCRYPTION_KEY: 'short' })[0]).toMatch(
       /CRM_OAUTH_ENCRYPTION_KEY must be 32 bytes/,
     );
   });
@@ -100,8 +100,8 @@ describe('settings', () => {
     const { config, summary } = loadConfig({ OPERATOR_TOKEN_FILE: join(folder, 'token'), PORT: '0' });
     expect(config.operatorToken).toBe('canary-0123456789abcdef');
     expect(summary).toEqual({ PORT: 'set', OPERATOR_TOKEN: 'file' });
-    expect(faultsOf({ OPERATOR_TOKEN_FILE: join(folder, 'nothing') })).toEqual([
-      'OPERATOR_TOKEN_FILE names a file that cannot be read',
+    expect(problemsOf({ OPERATOR_TOKEN_FILE: join(folder, 'nothing') })).toEqual([
+      'OPERATOR_TOKEN_FILE names a file that cannot be read; check its path and permissions',
     ]);
     rmSync(folder, { recursive: true });
   });
@@ -131,7 +131,7 @@ describe('settings', () => {
     expect(loadConfig({ CRM_PIT_TOKENS: 'loc1=pit-1, loc2=pit-2' }).config.privateTokens.byLocation).toEqual(
       expected,
     );
-    expect(faultsOf({ CRM_PIT_TOKENS: '{"loc1":1}' })).toHaveLength(1);
+    expect(problemsOf({ CRM_PIT_TOKENS: '{"loc1":1}' })).toHaveLength(1);
   });
 
   it('proxies come in either case, lower case first, with http:// added', () => {
@@ -150,7 +150,7 @@ describe('settings', () => {
     expect(loadConfig({}).config.proxies).toEqual({ https: undefined, http: undefined, bypass: '' });
   });
 
-  it('the credentials of a proxy are in neither summary nor faults', () => {
+  it('the credentials of a proxy are in neither summary nor problems', () => {
     const { summary, warnings } = loadConfig({ https_proxy: 'http://user:canary@proxy.example:3128' });
     expect(summary).toEqual({ HTTPS_PROXY: 'set' });
     expect(warnings).toEqual([]);
@@ -160,9 +160,9 @@ describe('settings', () => {
       'http://user:canary%zz@proxy.example',
       'http://user:canary@proxy.example:port',
     ]) {
-      const faults = faultsOf({ HTTPS_PROXY: value });
-      expect(faults).toEqual([expect.stringMatching(/^HTTPS_PROXY must /)]);
-      expect(faults.join()).not.toContain('canary');
+      const problems = problemsOf({ HTTPS_PROXY: value });
+      expect(problems).toEqual([expect.stringMatching(/^HTTPS_PROXY must /)]);
+      expect(problems.join()).not.toContain('canary');
     }
   });
 });

@@ -1,8 +1,13 @@
 import { join } from 'node:path';
 
+import { readSettings } from '@footbridge/runtime/settings';
+import type { Environment, Settings as SettingsOf } from '@footbridge/runtime/settings';
+
 import { StartError } from '../errors.ts';
-import { readSettings } from './read-settings.ts';
-import type { Settings } from './read-settings.ts';
+import { SETTINGS } from './settings.ts';
+import { unknownSettings } from './unknown-settings.ts';
+
+type Settings = SettingsOf<typeof SETTINGS>;
 
 export type DatabaseConfig = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
 
@@ -94,21 +99,21 @@ export interface LoadedConfig {
   readonly summary: Readonly<Record<string, string>>;
 }
 
-/** The only reader of the environment. Throws a StartError with exit code 3 that lists all faults by name. */
-export function loadConfig(env: Readonly<Record<string, string | undefined>>): LoadedConfig {
-  const { settings, origin, faults, warnings } = readSettings(env);
-  const all = [...faults, ...contradictions(settings)];
+/** The only reader of the environment. Throws a StartError with exit code 3 that lists all problems by name. */
+export function loadConfig(env: Environment): LoadedConfig {
+  const { settings, origins, problems } = readSettings(SETTINGS, env);
+  const all = [...problems, ...contradictions(settings)];
   if (all.length > 0) throw new StartError(all, 3);
   const config = build(settings);
   const summary: Record<string, string> = {};
-  for (const [name, from] of origin) {
+  for (const [name, from] of origins) {
     if (from === 'set' || from === 'file') summary[name] = from;
   }
-  return { config, warnings, summary };
+  return { config, warnings: unknownSettings(env), summary };
 }
 
 function contradictions(settings: Settings): string[] {
-  const faults: string[] = [];
+  const problems: string[] = [];
   if (settings.assetStore === 's3') {
     const needed = {
       s3Endpoint: 'ASSET_S3_ENDPOINT',
@@ -116,9 +121,9 @@ function contradictions(settings: Settings): string[] {
       s3SecretAccessKey: 'ASSET_S3_SECRET_ACCESS_KEY',
     } as const;
     for (const key of ['s3Endpoint', 's3AccessKeyId', 's3SecretAccessKey'] as const)
-      if (settings[key] === undefined) faults.push(`${needed[key]} is required with ASSET_STORE=s3`);
+      if (settings[key] === undefined) problems.push(`${needed[key]} is required with ASSET_STORE=s3`);
   }
-  return faults;
+  return problems;
 }
 
 const isPostgres = (url: string | undefined) => url !== undefined && url.startsWith('postgres');

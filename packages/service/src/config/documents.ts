@@ -1,4 +1,3 @@
-import { takesFile } from './read-settings.ts';
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './settings.ts';
 
@@ -23,7 +22,7 @@ export function configurationPage(): string {
       const shown = setting.fallback === undefined ? '' : `\`${setting.fallback}\``;
       const marks = setting.secret ? ' Secret.' : '';
       const alias = setting.alias === undefined ? '' : ` Also \`${setting.alias}\`, which wins.`;
-      const file = takesFile(setting) ? ` Also \`${setting.name}_FILE\`.` : '';
+      const file = setting.fromFile ? ` Also \`${setting.name}_FILE\`.` : '';
       return `| \`${setting.name}\` | ${shown} | ${setting.about}${marks}${alias}${file} |`;
     });
     return `## ${group}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;

@@ -1,22 +1,12 @@
 import { FAILPOINT_RULE, isFailpointList } from '@footbridge/runtime/failpoints';
+import { SettingError } from '@footbridge/runtime/settings';
+import type { Setting as DeclaredSetting } from '@footbridge/runtime/settings';
 
-/**
- * Every setting of the service. Parsing, `.env.example`, `docs/configuration.md` and `footbridge config` use this table.
- */
-export interface Setting<T = unknown> {
-  readonly name: string;
+/** One setting of the service. The reader, `.env.example` and `docs/configuration.md` use the table below. */
+export interface Setting<T = unknown> extends DeclaredSetting<T> {
+  /** The heading under which the documents list it. */
   readonly group: string;
-  readonly about: string;
-  /** The default, as written in the environment; undefined for an optional setting without one. */
-  readonly fallback: string | undefined;
-  readonly secret: boolean;
-  /** A second name, read first. */
-  readonly alias?: string;
-  readonly parse: (value: string) => T;
 }
-
-/** Thrown by a parser; the text completes the sentence "NAME …". */
-export class SettingError extends Error {}
 
 const fail = (expected: string): never => {
   throw new SettingError(expected);
@@ -142,7 +132,10 @@ const define = <T>(
   parse: (value: string) => T,
   about: string,
   secret = false,
-): Setting<T> => ({ name, group, about, fallback, secret, parse });
+): Setting<T> => {
+  const fromFile = secret || name.endsWith('PUBLIC_KEY');
+  return { name, group, about, fallback, secret, fromFile, parse };
+};
 
 const SECRET = true;
 
@@ -550,7 +543,3 @@ export const SETTINGS = {
     'For crash tests only: points at which the process exits, pauses or throws.',
   ),
 } as const;
-
-export type SettingName = keyof typeof SETTINGS;
-export type SettingValue<Name extends SettingName> =
-  (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never;

@@ -130,7 +130,7 @@ describe('openDatabase', () => {
   const faultOf = (choice: Parameters<typeof openDatabase>[0]) =>
     openDatabase(choice, () => {}).then(
       () => 'opened',
-      (error: unknown) => (error instanceof StartError ? error.faults : 'another error'),
+      (error: unknown) => (error instanceof StartError ? error.problems : 'another error'),
     );
 
   it('reports a file that is not a database in one line', async () => {

@@ -1,6 +1,7 @@
 import { codeEntry } from '@footbridge/protocol/codes';
 import type { StatusCode } from '@footbridge/protocol/codes';
 import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
+import { SettingError } from '@footbridge/runtime/settings';
 
 import { SETTINGS } from '../../config/settings.ts';
 import { JOB_KINDS, OUTCOME_UNKNOWN } from '../../ports/messages/simulation.ts';
@@ -77,10 +78,13 @@ function changeSimulation(body: JsonBody, simulation: Simulation): unknown {
 }
 
 function readMacos(text: string): string {
-  const { parse, rule } = SETTINGS.macos;
-  const version = parse(text);
-  if (version === undefined) throw new BadRequestError(`macos ${rule}`);
-  return version;
+  try {
+    return SETTINGS.macos.parse(text);
+  } catch (error) {
+    throw error instanceof SettingError
+      ? new BadRequestError(`macos ${error.message}`, { cause: error })
+      : error;
+  }
 }
 
 function readFault(value: unknown, place: string): Fault {

@@ -27,7 +27,7 @@ function problemsOf(settings: Partial<KeySettings>): readonly string[] {
   try {
     settingsKeys({ ...NONE, ...settings });
   } catch (error) {
-    if (error instanceof StartError && error.exitCode === 3) return error.faults;
+    if (error instanceof StartError && error.exitCode === 3) return error.problems;
     throw error;
   }
   return [];
