@@ -1,5 +1,3 @@
-import type { Log } from '@footbridge/runtime/log';
-
 import type { BridgeContext } from './context.ts';
 import type { Changes } from '../ports/changes/changes.ts';
 import { createMemoryChanges } from '../ports/changes/changes-memory.ts';
@@ -49,7 +47,12 @@ async function severalNodes(
       import('../ports/switchboard/switchboard-redis.ts'),
       import('../ports/changes/changes-sql.ts'),
     ]);
-  const nodeSecret = given ?? (await commonSecret(url, database, log));
+  if (database.engine !== 'postgres')
+    log.warn(
+      { event: 'service.redis_without_postgres' },
+      'Redis without PostgreSQL: this node does not share its licenses and keys; with several nodes set DATABASE_URL',
+    );
+  const nodeSecret = given ?? (await sharedSecret(database.db, 'node'));
   const redis = await openRedis(url, log);
   life.add('Redis', () => redis.close());
   const limits = createRedisLimits({ redis, fallback: createMemoryLimits(clock), clock, log });
@@ -59,14 +62,4 @@ async function severalNodes(
   const switchboard = await createRedisSwitchboard({ redis, nodeSecret, clock, log, node });
   life.add('switchboard', () => switchboard.close());
   return { switchboard, changes, limits, checks: [{ name: 'redis', check: () => redis.ping() }] };
-}
-
-/** Returns a secret that all nodes know: one stored in the shared PostgreSQL, else the URL of their Redis with its password. */
-async function commonSecret(redisUrl: string, { engine, db }: OpenDatabase, log: Log): Promise<string> {
-  if (engine === 'postgres') return sharedSecret(db, 'node');
-  log.warn(
-    { event: 'service.redis_without_postgres' },
-    'Redis without PostgreSQL: this node does not share its licenses and keys; with several nodes set DATABASE_URL and NODE_SECRET',
-  );
-  return redisUrl;
 }

@@ -44,6 +44,15 @@ describe('settings', () => {
     ]);
   });
 
+  it('Redis with SQLite requires NODE_SECRET, which only the nodes know', () => {
+    const redis = { REDIS_URL: 'redis://:password@127.0.0.1' };
+    expect(problemsOf(redis)).toEqual([
+      expect.stringMatching(/^NODE_SECRET is required .* set it to the same random text .* on every node/),
+    ]);
+    expect(problemsOf({ ...redis, NODE_SECRET: 'sixteen or more characters' })).toEqual([]);
+    expect(problemsOf({ ...redis, DATABASE_URL: 'postgres://127.0.0.1/footbridge' })).toEqual([]);
+  });
+
   it('a problem never shows the value of a secret', () => {
     expect(problemsOf({ CRM_OAUTH_ENCRYPTION_KEY: 'canary-canary' }).join()).not.toContain('canary');
   });

@@ -47,6 +47,7 @@ export interface Config {
   readonly operatorToken: string | undefined;
   readonly dataDir: string;
   readonly database: DatabaseConfig;
+  /** Without a `nodeSecret` the nodes share one through PostgreSQL. */
   readonly cluster: { engine: 'memory' } | { engine: 'redis'; url: string; nodeSecret: string | undefined };
   readonly retentionDays: number;
   readonly crm: {
@@ -114,6 +115,14 @@ export function loadConfig(env: Environment): LoadedConfig {
 
 function contradictions(settings: Settings): string[] {
   const problems: string[] = [];
+  if (
+    settings.redisUrl !== undefined &&
+    settings.nodeSecret === undefined &&
+    !isPostgres(settings.databaseUrl)
+  )
+    problems.push(
+      'NODE_SECRET is required with REDIS_URL when DATABASE_URL is not PostgreSQL: the nodes have no other common secret, and a program that can write to Redis could forge their messages; set it to the same random text of 16 or more characters on every node, or set DATABASE_URL to a PostgreSQL',
+    );
   if (settings.assetStore === 's3') {
     const needed = {
       s3Endpoint: 'ASSET_S3_ENDPOINT',

@@ -226,7 +226,7 @@ export const SETTINGS = {
     'NODE_SECRET',
     undefined,
     matching(/^.{16,}$/, 'must have at least 16 characters'),
-    'Secret shared by all nodes; encrypts the messages between them in Redis. Default: generated once and stored in the shared PostgreSQL.',
+    'Secret shared by all nodes; encrypts the messages between them in Redis. Default: generated once and stored in the shared PostgreSQL. Required with REDIS_URL and without PostgreSQL.',
     SECRET,
   ),
   journalRetentionDays: define(
