@@ -21,6 +21,7 @@ export function requireOperator(token: string, limits: Limits) {
           { message: 'Too many wrong operator tokens from this address. Wait a minute.' },
           { retryAfterSec: failures.resetSec },
         );
+      // Not `parseBearerToken`: OPERATOR_TOKEN is the operator's own choice, with characters that RFC 6750 does not allow.
       const [, given = ''] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '') ?? [];
       if (timingSafeEqual(digest(given), expected)) return;
       await limits.take(FAILURES, request.ip);

@@ -1,0 +1,31 @@
+import { systemClock } from '@footbridge/runtime/clock';
+import { createLog } from '@footbridge/runtime/log';
+import fastify from 'fastify';
+import { describe, expect, it } from 'vitest';
+
+import { createMemoryLimits } from '../../ports/limits/limits-memory.ts';
+import { renderError } from '../http/render-error.ts';
+import { requireOperator } from './operator-auth.ts';
+
+async function statusOf(token: string, authorization?: string): Promise<number> {
+  const app = fastify();
+  app.setErrorHandler(renderError(createLog('silent')));
+  requireOperator(token, createMemoryLimits(systemClock))(app);
+  app.get('/', () => 'ok');
+  const { statusCode } = await app.inject({ url: '/', headers: authorization ? { authorization } : {} });
+  await app.close();
+  return statusCode;
+}
+
+describe('the operator token', () => {
+  it.each(['operator-token-for-tests', 'p@ss:wörd!#"{}', '='])('may be %j', async (token) => {
+    expect(await statusOf(token, `Bearer ${token}`)).toBe(200);
+  });
+
+  it.each([undefined, 'Bearer', 'Bearer other', 'Basic abc', 'Bearer abc def', 'abc'])(
+    'is rejected when the header is %j',
+    async (authorization) => {
+      expect(await statusOf('abc', authorization)).toBe(401);
+    },
+  );
+});
