@@ -97,7 +97,7 @@ export const ACYCLIC: readonly string[] = [
 /** The workspace packages that each package may import. `service`, `agent` and `cli` communicate only over the network. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
-  runtime: [],
+  runtime: ['protocol'],
   media: ['protocol'],
   service: ['protocol', 'runtime', 'media'],
   agent: ['protocol', 'runtime'],

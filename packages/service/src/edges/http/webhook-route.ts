@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { RequestId } from '@footbridge/protocol/ids';
+import { nextRequestId } from '@footbridge/runtime/request-id';
 
 import type { ReceiveWebhook } from '../../flows/outbound/receive-webhook.ts';
-import { nextRequestId } from '../../flows/outbound/request-id.ts';
 import type { SignatureFault } from '../../flows/outbound/verify-signature.ts';
 import type { Channel } from '../../flows/outbound/webhook-request.ts';
 import { addressKey } from './client-address.ts';

@@ -1,9 +1,7 @@
-import * as crypto from 'node:crypto';
-
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
-import { newRequestId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
+import { nextRequestId } from '@footbridge/runtime/request-id';
 
 import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
 import { Cancellation } from '../../ports/crm/cancellation.ts';
@@ -13,10 +11,6 @@ import { LeaseFence } from '../../ports/switchboard/lease-fence.ts';
 import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { inboundRetryPolicy } from './inbound-retry-policy.ts';
-
-// Ids that sort by time keep rows of the same time together, which halves the cost of the journal. Older Nodes have no generator.
-const native = 'randomUUIDv7' in crypto ? (crypto.randomUUIDv7 as () => string) : undefined;
-const nextId = (): string => native?.() ?? newRequestId();
 
 const MAX_NOTED_FAILURES = 8;
 
@@ -29,7 +23,7 @@ export interface InboundJobDeps extends LeaseChecks {
 /** One message on its way from a Mac to the CRM. */
 export class InboundJob {
   /** Of its journal entry. */
-  id: string = nextId();
+  id: string = nextRequestId();
   readonly frame: MessageReceivedFrame;
   readonly locationId: string;
   readonly #deps: InboundJobDeps;
