@@ -10,6 +10,7 @@ import { Program } from '@footbridge/testkit/program';
 import { Service } from '@footbridge/testkit/service';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 
+import { CustomerPhone } from './customer-phone.ts';
 import { WireLog } from './wire/exchange.ts';
 import type { Leg } from './wire/exchange.ts';
 import { recordHttp } from './wire/record-http.ts';
@@ -18,6 +19,8 @@ export const LOCATION = 'locDEMO1';
 export const CONTACT = 'contactAnna';
 export const CUSTOMER = '+15555550100';
 export const FRIEND = '+15555550123';
+/** A customer of another location. */
+export const OTHER_CUSTOMER = '+15555550177';
 /** How the CRM treats a repeated request at the start. The page has a switch for it. */
 export const CRM_HONOURS_IDEMPOTENCY_KEY = true;
 
@@ -31,10 +34,15 @@ export interface Demo {
   readonly crmPublicKey: string;
   /** The Mac bound to the location. */
   readonly mac: Agent;
+  readonly phone: CustomerPhone;
   /** The URL of the service through the recording proxy. */
   readonly publicUrl: string;
-  /** Starts a second Mac for the same location. */
-  secondMac(settings: Record<string, string>): Promise<Agent>;
+  /** Starts a second Mac for the same location or for another one. */
+  secondMac(settings: Record<string, string>, location?: string): Promise<Agent>;
+  /** Kills the service with kill -9 and starts it again. */
+  killService(): Promise<void>;
+  /** Installs the app at a location and hands its OAuth code to the service. */
+  install(locationId: string): Promise<void>;
 }
 
 export interface Ports {
@@ -85,11 +93,15 @@ export async function startDemo(ports: Ports, step: Step, cleanup: Cleanup): Pro
   step('service', publicUrl);
 
   const license = await service.license(2, 'demo');
-  const startMac = async (name: string, settings: Record<string, string> = {}): Promise<Agent> => {
+  const startMac = async (
+    name: string,
+    settings: Record<string, string> = {},
+    location = LOCATION,
+  ): Promise<Agent> => {
     const mac = new Agent({
       url: publicUrl,
       license: license.key,
-      location: LOCATION,
+      location,
       deviceId: `demo-${name}-mac`,
       macos: '26.1',
       env: {
@@ -103,17 +115,23 @@ export async function startDemo(ports: Ports, step: Step, cleanup: Cleanup): Pro
     await mac.start();
     return mac;
   };
-  const install = async () => {
+  const install = async (locationId: string): Promise<void> => {
+    const code = await crm.remote.install({ locationId });
+    await fetch(`${publicUrl}/oauth/callback/crm?code=${encodeURIComponent(code)}`);
+  };
+  const connectCrm = async () => {
     const key = await service.operator('POST', '/operator/keys', {
       label: 'demo CRM',
       scheme: 'Ed25519',
       header: 'X-CRM-Signature',
       publicKey: crm.publicKey,
     });
-    await fetch(`${publicUrl}/oauth/callback/crm?code=${encodeURIComponent(crm.code)}`);
+    await install(LOCATION);
     step('CRM (simulated)', `${crmUrl}   key ${String(key.body['fingerprint']).slice(0, 12)}… registered`);
   };
-  const [mac] = await Promise.all([startMac('first'), install()]);
+  const record = (tone: 'good' | 'bad', title: string, text: string): void =>
+    wire.add({ kind: 'event', n: wire.next(), at: Date.now(), tone, title, text });
+  const [mac] = await Promise.all([startMac('first'), connectCrm()]);
   await mac.registered();
   step('Mac (simulated)', `registered for ${LOCATION}, seat 1 of 2`);
 
@@ -124,8 +142,17 @@ export async function startDemo(ports: Ports, step: Step, cleanup: Cleanup): Pro
     crmUrl,
     crmPublicKey: crm.publicKey,
     mac,
+    phone: new CustomerPhone(mac),
     publicUrl,
-    secondMac: (settings) => startMac('second', settings),
+    secondMac: (settings, location) => startMac('second', settings, location),
+    async killService() {
+      const { pid } = service;
+      await service.kill9();
+      record('bad', 'kill -9', `Footbridge was killed (process ${pid})`);
+      await service.start();
+      record('good', 'restart', `Footbridge is running again (process ${service.pid})`);
+    },
+    install,
   };
 }
 
@@ -163,12 +190,12 @@ function serviceSettings(
   };
 }
 
-/** Starts a CRM with the contact Anna and the app installed. `code` is the OAuth code for the callback. */
+/** Starts a CRM with the contact Anna. */
 async function startCrm(
   { clientId, clientSecret }: App,
   bridgeUrl: string,
   cleanup: Cleanup,
-): Promise<{ url: string; remote: RemoteCrm; publicKey: string; code: string }> {
+): Promise<{ url: string; remote: RemoteCrm; publicKey: string }> {
   const program = new Program('packages/testkit/src/crm-main.ts', undefined);
   cleanup.add(() => program.stop());
   program.launch(
@@ -179,8 +206,7 @@ async function startCrm(
   const remote = remoteCrm(String(ready['controlUrl']));
   await remote.set({ honourIdempotencyKey: CRM_HONOURS_IDEMPOTENCY_KEY });
   await remote.addContact({ locationId: LOCATION, id: CONTACT, phone: CUSTOMER, firstName: 'Anna' });
-  const code = await remote.install({ locationId: LOCATION });
-  return { url: String(ready['url']), remote, publicKey: String(ready['publicKey']), code };
+  return { url: String(ready['url']), remote, publicKey: String(ready['publicKey']) };
 }
 
 /** Returns undefined for health checks and assets, which are not recorded. */

@@ -1,10 +1,11 @@
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { hasChromium } from '@footbridge/testkit/servers/chromium';
 import { until } from '@footbridge/testkit/until';
+import type { Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { CRM_HONOURS_IDEMPOTENCY_KEY } from './demo.ts';
-import { startTestPage, WITHIN } from './test-page.ts';
+import { bubble, startTestPage, WITHIN } from './test-page.ts';
 import type { OpenOptions, TestPage } from './test-page.ts';
 
 const suiteCleanup = createCleanup();
@@ -49,4 +50,37 @@ describe.skipIf(!(await hasChromium()))('the scenarios on the page', { timeout: 
       await until(async () => (await isHonoured()) === honours, { what: 'the switched CRM' });
     }
   });
+
+  it('shows every text on the phone that the CRM shows as delivered, whichever Mac sent it', async () => {
+    const { phone, inbox, breaks } = await open();
+    for (const title of ['Second Mac takes over', 'Queue full']) await run(breaks, title);
+    for (const text of ['Which Mac is sending this?', 'First in the queue', 'Second in the queue']) {
+      await bubble(inbox, text).getByText('Delivered').waitFor(WITHIN);
+      await bubble(phone, text).getByText('Sent by the second Mac').waitFor(WITHIN);
+    }
+    const delivered = inbox.getByRole('article').filter({ hasText: 'Delivered' }).locator('.bubble-text');
+    const shown = phone.getByRole('article').locator('.bubble-text');
+    expect(await shown.allInnerTexts()).toEqual(expect.arrayContaining(await delivered.allInnerTexts()));
+    expect(await bubble(phone, 'Third in the queue').count()).toBe(0);
+  });
+
+  it('delivers 60 of 61 requests in a minute, without any red row but the last one', async () => {
+    const { wire, breaks } = await open();
+    await wire.getByText('Request with an invalid signature').waitFor(WITHIN);
+    const red = wire.locator('.tone-bad');
+    const before = await red.filter({ hasNotText: '429' }).count();
+    await run(breaks, '61 requests in a minute');
+    await breaks.getByText('60 were delivered, 1 got 429 with Retry-After').waitFor(WITHIN);
+    await wire.getByText('Harbor Bikes exceeds the rate limit').waitFor(WITHIN);
+    const folded = wire.getByRole('button', { name: /more like this$/ });
+    while ((await folded.count()) > 0) await folded.first().click();
+    expect(await red.filter({ hasText: '429' }).count()).toBe(1);
+    expect(await red.filter({ hasNotText: '429' }).count()).toBe(before);
+  });
 });
+
+async function run(breaks: Locator, title: string): Promise<void> {
+  await breaks.getByRole('button', { name: title }).click();
+  await breaks.getByRole('button', { name: 'Break it' }).click();
+  await breaks.getByRole('button', { name: `passed: ${title}` }).waitFor(WITHIN);
+}

@@ -64,14 +64,32 @@ export async function withSecondMac<T>(
   use: (second: Agent) => Promise<T>,
 ): Promise<T> {
   const second = await demo.secondMac(settings);
+  demo.phone.add(second);
   try {
     await second.registered();
     return await use(second);
   } finally {
+    await demo.phone.retire(second);
     await second.stop();
     await demo.mac.halt();
     await demo.mac.start();
     await demo.mac.registered();
+  }
+}
+
+/** Runs with a Mac at another location, where the app is installed too. */
+export async function withOtherLocation<T>(
+  demo: Demo,
+  locationId: string,
+  use: (mac: Agent) => Promise<T>,
+): Promise<T> {
+  await demo.install(locationId);
+  const mac = await demo.secondMac({}, locationId);
+  try {
+    await mac.registered();
+    return await use(mac);
+  } finally {
+    await mac.stop();
   }
 }
 

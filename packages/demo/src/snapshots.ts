@@ -71,11 +71,11 @@ export class Snapshots {
     this.#isRefreshing = false;
   }
 
-  /** The Mac or the CRM may be restarting; the last snapshot is kept then. */
+  /** While the CRM does not respond, the last snapshot is kept. */
   async #refresh(): Promise<void> {
-    const { mac, crm } = this.#demo;
+    const { crm } = this.#demo;
     const [phone, inbox] = await Promise.allSettled([
-      mac.simulatorState(),
+      this.#demo.phone.state(),
       Promise.all([crm.messages(), crm.statuses(), crm.webhooks()]).then(
         ([messages, statuses, webhooks]) => ({ messages, statuses, webhooks }),
       ),

@@ -45,6 +45,7 @@ export interface SimulatedMessage {
   from: string;
   text: string;
   service: string;
+  sentAt: number;
   state: string;
   effect?: string;
   replyTo?: string;

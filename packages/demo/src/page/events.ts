@@ -9,7 +9,7 @@ export const inbox = signal<Inbox>({ messages: [], statuses: [], webhooks: [] })
 export const scenarioState = signal<ScenarioState | undefined>(undefined);
 export const isLive = signal(false);
 
-const MAX_ROWS = 400;
+const MAX_ROWS = 1000;
 const entries = signal<ReadonlyMap<number, Exchange>>(new Map());
 export const wire = computed(() => [...entries.value.values()]);
 

@@ -1,7 +1,7 @@
 import type { ScenarioResult, ScenarioState } from '../scenario-runner.ts';
-import type { Exchange, HttpExchange, Leg } from '../wire/exchange.ts';
+import type { CallOrFrame, Exchange, HttpExchange, Leg, ProcessEvent } from '../wire/exchange.ts';
 
-export type { Exchange, HttpExchange, Leg, ScenarioResult, ScenarioState };
+export type { CallOrFrame, Exchange, HttpExchange, Leg, ProcessEvent, ScenarioResult, ScenarioState };
 
 /** `GET /about` */
 export interface About {
@@ -36,6 +36,9 @@ export interface PhoneMessage {
   readonly from: string;
   readonly text: string;
   readonly service: string;
+  readonly sentAt: number;
+  /** Sent by a Mac that took over for a while. The bound Mac does not know the message. */
+  readonly isFromOtherMac?: boolean;
   readonly effect?: string;
   readonly replyTo?: string;
   readonly attachments: readonly PhoneFile[];

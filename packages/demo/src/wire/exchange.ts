@@ -26,12 +26,25 @@ interface FrameExchange {
   readonly n: number;
   readonly at: number;
   readonly leg: Leg;
+  /** The number of the connection. */
+  readonly link: number;
   /** The frame's type, or `close`. */
   readonly type: string;
   readonly text: string;
 }
 
-export type Exchange = HttpExchange | FrameExchange;
+/** Not traffic, but its cause: a process was killed or started. */
+export interface ProcessEvent {
+  readonly kind: 'event';
+  readonly n: number;
+  readonly at: number;
+  readonly tone: 'good' | 'bad';
+  readonly title: string;
+  readonly text: string;
+}
+
+export type CallOrFrame = HttpExchange | FrameExchange;
+export type Exchange = CallOrFrame | ProcessEvent;
 
 const SECRETS = /^(authorization|cookie|set-cookie)$/i;
 

@@ -56,6 +56,8 @@ async function forward(
     (response) => {
       collect(response).then(
         (bytes) => {
+          // The client was killed or gave up: for it there was no response.
+          if (outgoing.destroyed) return recordResponse(null, [], Buffer.alloc(0));
           recordResponse(response.statusCode ?? 0, response.rawHeaders, bytes);
           outgoing.writeHead(response.statusCode ?? 502, withoutLength(response.rawHeaders, bytes.length));
           outgoing.end(bytes);

@@ -13,21 +13,21 @@ const RESERVED = new Set([1005, 1006, 1015]);
 export function recordSocket(log: WireLog, target: () => string) {
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   const open = new Set<WebSocket>();
+  let links = 0;
 
-  function record(leg: Leg, type: string, text: string): void {
-    log.add({ kind: 'frame', n: log.next(), at: Date.now(), leg, type, text });
-  }
-
-  function forward(leg: Leg, from: WebSocket, to: WebSocket): void {
+  function forward(leg: Leg, link: number, from: WebSocket, to: WebSocket): void {
+    const record = (type: string, text: string): void => {
+      log.add({ kind: 'frame', n: log.next(), at: Date.now(), leg, link, type, text });
+    };
     from.on('message', (data, isBinary) => {
       const bytes = toBuffer(data);
       const text = bytes.toString('utf8');
-      record(leg, typeOf(text), text);
+      record(typeOf(text), text);
       to.send(bytes, { binary: isBinary });
     });
     from.on('ping', (data) => to.readyState === WebSocket.OPEN && to.ping(data));
     from.on('close', (code, reason) => {
-      if (code !== 1006 && code !== 1005) record(leg, 'close', `${code} ${reason.toString('utf8')}`);
+      if (code !== 1006 && code !== 1005) record('close', `${code} ${reason.toString('utf8')}`);
       if (RESERVED.has(code)) to.terminate();
       else to.close(code, reason);
     });
@@ -53,8 +53,9 @@ export function recordSocket(log: WireLog, target: () => string) {
         server.handleUpgrade(request, socket, head, (downstream) => {
           open.add(downstream);
           downstream.on('close', () => open.delete(downstream));
-          forward('mac→service', downstream, upstream);
-          forward('service→mac', upstream, downstream);
+          const link = ++links;
+          forward('mac→service', link, downstream, upstream);
+          forward('service→mac', link, upstream, downstream);
         });
       });
     },

@@ -30,6 +30,7 @@ function viewMessage(store: SimulatedStore, row: StoredRow, reactions: readonly 
     from: senderOf(row),
     text: row.text,
     service: row.service,
+    sentAt: row.sentAt,
     ...(effect === undefined ? {} : { effect }),
     ...(row.replyTo === undefined ? {} : { replyTo: row.replyTo }),
     attachments: row.attachments.map(viewFile),

@@ -91,6 +91,8 @@ export interface MessageView {
   readonly from: string;
   readonly text: string;
   readonly service: string;
+  /** Milliseconds since 1970. */
+  readonly sentAt: number;
   readonly effect?: string;
   readonly replyTo?: string;
   readonly attachments: readonly FileView[];

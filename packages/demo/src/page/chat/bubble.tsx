@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks';
 import { Icon, TapbackIcon, TAPBACK_NAMES } from '../icons.tsx';
 import { Attachment } from './attachment.tsx';
 import type { ChatItem, DrawnReaction, Tapback } from './chat-item.ts';
+import { OPENED } from '../time.ts';
 import { effectNamed } from './effects.ts';
 import { RawText } from './raw-text.tsx';
 import { TapbackBar } from './tapback-bar.tsx';
@@ -37,6 +38,7 @@ export function Bubble(props: Props) {
     item.isMine ? 'is-mine' : 'is-theirs',
     item.isSms === true ? 'is-sms' : '',
     props.isLast ? 'is-last' : '',
+    item.at > OPENED ? 'is-new' : '',
     item.reactions.length > 0 && !isRaw ? 'has-reactions' : '',
   ];
 

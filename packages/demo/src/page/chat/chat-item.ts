@@ -6,6 +6,7 @@ import type { StickerName } from '../generated-files.ts';
 /** A message bubble, on either side. */
 export interface ChatItem {
   readonly id: string;
+  readonly at: number;
   readonly isMine: boolean;
   readonly author: string;
   readonly text: string;

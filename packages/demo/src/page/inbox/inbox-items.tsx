@@ -18,6 +18,7 @@ export function inboxItems({ items, chatId }: Thread, isRaw: boolean): ChatItem[
       const replyTo = texts.get(metadata?.reply_to?.message_guid ?? '');
       return {
         id: item.id,
+        at: item.at,
         isMine: item.direction === 'out',
         author: nameOf(item.sender),
         text: item.text || reactionText(item),

@@ -17,6 +17,7 @@ import type { InboxItem, Thread } from './threads.ts';
 
 export const isRaw = signal(false);
 const chosen = signal<string | undefined>(undefined);
+const written = signal(0);
 
 const threads = computed(() =>
   about.value === undefined ? [] : toThreads(inbox.value, about.value, sentGuids.value),
@@ -29,12 +30,18 @@ const thread = computed(
 );
 const items = computed(() => (thread.value === undefined ? [] : inboxItems(thread.value, isRaw.value)));
 
-/** The number of messages per thread that have been displayed. */
+/** The number of received messages per thread that have been displayed. */
 const seen = signal<ReadonlyMap<string, number>>(new Map());
 effect(() => {
-  const { id, items: shown } = thread.value ?? { id: '', items: [] };
-  if (seen.peek().get(id) !== shown.length) seen.value = new Map(seen.peek()).set(id, shown.length);
+  if (thread.value === undefined) return;
+  const { id } = thread.value;
+  const count = received(thread.value);
+  if (seen.peek().get(id) !== count) seen.value = new Map(seen.peek()).set(id, count);
 });
+
+/** Counts the messages of the customers. A reaction changes a message and is not one itself. */
+const received = ({ items: found }: Thread): number =>
+  found.filter(({ direction, metadata }) => direction === 'in' && metadata?.reaction === undefined).length;
 
 /** The CRM's inbox. It uses only the calls that the CRM received, and the kit to turn them into conversations. */
 export function InboxPane() {
@@ -70,9 +77,9 @@ export function InboxPane() {
         items={items.value}
         showsAuthors={open?.isGroup === true}
         isRaw={isRaw.value}
-        heading="Today"
         empty="No messages yet."
         onTapback={(item, tapback) => void react(item, tapback)}
+        followAgain={`${open?.id} ${isRaw.value} ${written.value}`}
       />
       <Composer
         label="Reply as the agent"
@@ -94,7 +101,7 @@ export function InboxPane() {
 
 function ThreadRow({ thread: row, isOpen }: { thread: Thread; isOpen: boolean }) {
   const last = row.items.findLast(({ metadata }) => metadata?.reaction === undefined);
-  const unread = isOpen ? 0 : row.items.length - (seen.value.get(row.id) ?? 0);
+  const unread = isOpen ? 0 : received(row) - (seen.value.get(row.id) ?? 0);
   return (
     <button type="button" class="thread" aria-pressed={isOpen} onClick={() => (chosen.value = row.id)}>
       <span class={`avatar ${row.isGroup ? 'avatar-group' : 'avatar-customer'}`} aria-hidden="true">
@@ -152,6 +159,7 @@ function send(
   open: Thread | undefined,
   { metadata, ...rest }: { text?: string; metadata?: object; files?: UploadedFile[] },
 ): Promise<unknown> {
+  written.value++;
   const group =
     open?.isGroup === true
       ? { chat_id: open.chatId, is_group: true, recipients: open.recipients }

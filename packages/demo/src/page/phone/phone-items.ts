@@ -6,11 +6,14 @@ import { stickerUrl } from '../generated-files.ts';
 import { nameOf } from '../people.ts';
 import type { PhoneChat, PhoneMessage, PhoneReaction } from '../types.ts';
 
+const FROM_OTHER_MAC = 'Sent by the second Mac';
+
 /** Returns the bubbles of a chat in the simulated Messages, from the customer's point of view. */
 export function phoneItems({ id: chatId, messages }: PhoneChat): ChatItem[] {
   const customer = about.value?.customer ?? '';
   return messages.map((message) => ({
     id: message.guid,
+    at: message.sentAt,
     isMine: message.from === customer,
     author: nameOf(message.from),
     text: message.text,
@@ -25,7 +28,9 @@ export function phoneItems({ id: chatId, messages }: PhoneChat): ChatItem[] {
     ...(message.effect !== undefined && { effect: message.effect }),
     ...quoted(messages, message),
     reactions: message.reactions.map((reaction) => drawn(reaction, customer)),
-    target: { chatId, guid: message.guid },
+    ...(message.isFromOtherMac === true
+      ? { below: FROM_OTHER_MAC, state: FROM_OTHER_MAC }
+      : { target: { chatId, guid: message.guid } }),
   }));
 }
 

@@ -8,16 +8,16 @@ import type { ChatItem, Tapback } from '../chat/chat-item.ts';
 import { effectNamed } from '../chat/effects.ts';
 import { Feed } from '../chat/feed.tsx';
 import { about, phone } from '../events.ts';
-import { clock, now } from '../time.ts';
+import { clock, now, OPENED } from '../time.ts';
 import { Icon } from '../icons.tsx';
 import { stickerFile, VOICE_MS } from '../generated-files.ts';
 import { BUSINESS, initialsOf, nameOf } from '../people.ts';
 import { phoneItems } from './phone-items.ts';
 import { playEffect, ScreenEffect } from './screen-effect.tsx';
 
-const OPENED = Date.now();
 const chosen = signal<number | undefined>(undefined);
 const writesAs = signal<'customer' | 'friend'>('customer');
+const written = signal(0);
 
 /** Anna's chats, one-to-one chats first. */
 const chats = computed(() => {
@@ -34,7 +34,11 @@ export function PhonePane() {
   const isGroup = chat.value?.isGroup === true;
   const where = chat.value === undefined ? {} : { chatId: chat.value.id };
   const who = isGroup && writesAs.value === 'friend' ? { from: about.value?.friend } : {};
-  const say = (what: object) => void postAction('say', { ...where, ...who, ...what });
+  const send = (action: string, what: object) => {
+    written.value++;
+    void postAction(action, { ...where, ...who, ...what });
+  };
+  const say = (what: object) => send('say', what);
   useNewEffects(items.value);
 
   return (
@@ -79,14 +83,11 @@ export function PhonePane() {
         label="Messages on the customer's phone"
         items={items.value}
         showsAuthors={isGroup}
-        heading={
-          <>
-            <strong>iMessage</strong> Today {clock(OPENED)}
-          </>
-        }
+        heading="iMessage"
         empty="No messages yet. Type one below."
         onTapback={(item, tapback) => void react(item, tapback, who)}
         onReplay={({ effect = '' }) => playEffect(effect)}
+        followAgain={`${chat.value?.id} ${written.value}`}
       />
       <ScreenEffect />
       {isGroup && (
@@ -110,7 +111,7 @@ export function PhonePane() {
         onFile={(file) => say({ attachments: [file] })}
         onVoice={(file) => say({ voice: { ...file, durationMs: VOICE_MS } })}
         onEffect={(effect, text) => say({ text, effect: effect.name })}
-        onSticker={(name) => void postAction('sticker', { ...where, ...who, ...stickerFile(name) })}
+        onSticker={(name) => send('sticker', stickerFile(name))}
         onGroup={() => void openGroup()}
       />
       <span class="phone-home" aria-hidden="true" />
@@ -133,15 +134,13 @@ async function react(item: ChatItem, tapback: Tapback, who: object): Promise<voi
   });
 }
 
-/** Plays the effect of each new message, but not of messages that existed before the page was opened. */
+/** Plays the effect of each message that arrives while the page is open, once. */
 function useNewEffects(shown: readonly ChatItem[]): void {
-  const seen = useRef<Set<string>>(undefined);
+  const played = useRef(new Set<string>());
   useEffect(() => {
-    const before = seen.current;
-    seen.current = new Set([...(before ?? []), ...shown.map(({ id }) => id)]);
-    if (before === undefined) return;
-    const arrived = shown.findLast(({ id, effect }) => effect !== undefined && !before.has(id));
-    const effect = effectNamed(arrived?.effect);
+    const arrived = shown.filter(({ id, at, effect }) => effect && at > OPENED && !played.current.has(id));
+    for (const { id } of arrived) played.current.add(id);
+    const effect = effectNamed(arrived.at(-1)?.effect);
     if (effect?.kind === 'screen') playEffect(effect.name);
   }, [shown]);
 }

@@ -1,4 +1,4 @@
-import type { Exchange, HttpExchange, Leg } from '../types.ts';
+import type { CallOrFrame, HttpExchange, Leg } from '../types.ts';
 
 export interface Description {
   readonly title: string;
@@ -17,7 +17,7 @@ const DIRECTIONS: Record<Leg, string> = {
 };
 
 /** Returns a short description of a call or frame. */
-export function describe(entry: Exchange): Description {
+export function describe(entry: CallOrFrame): Description {
   const direction = DIRECTIONS[entry.leg];
   if (entry.kind === 'frame') {
     const { state, tone } = frameState(entry.type, entry.text);

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { RawText } from '../chat/raw-text.tsx';
 import { about } from '../events.ts';
 import { Icon } from '../icons.tsx';
-import type { Exchange, HttpExchange } from '../types.ts';
+import type { CallOrFrame, HttpExchange } from '../types.ts';
 import { CopyButton } from './copy-button.tsx';
 import { asCurl } from './curl.ts';
 import { describe } from './describe.ts';
@@ -11,7 +11,7 @@ import { FooterParts } from './footer-parts.tsx';
 import { Signature } from './signature.tsx';
 
 /** All details of one call or frame. */
-export function Detail({ entry, onClose }: { entry: Exchange; onClose: () => void }) {
+export function Detail({ entry, onClose }: { entry: CallOrFrame; onClose: () => void }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const [isExact, setExact] = useState(false);
   useLayoutEffect(() => heading.current?.focus(), []);

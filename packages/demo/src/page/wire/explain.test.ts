@@ -1,7 +1,7 @@
 import { makeFooter, makeReaction } from '@footbridge/kit';
 import { describe, expect, it } from 'vitest';
 
-import type { Exchange, HttpExchange, Leg } from '../types.ts';
+import type { CallOrFrame, HttpExchange, Leg } from '../types.ts';
 import { explain, headingFor } from './explain.ts';
 
 function call(method: string, path: string, body: unknown, status: number | null = 200): HttpExchange {
@@ -25,11 +25,12 @@ function call(method: string, path: string, body: unknown, status: number | null
   };
 }
 
-const frame = (type: string, fields: object): Exchange => ({
+const frame = (type: string, fields: object): CallOrFrame => ({
   kind: 'frame',
   n: 1,
   at: 0,
   leg: 'mac→service',
+  link: 1,
   type,
   text: JSON.stringify({ type, ...fields }),
 });
@@ -73,20 +74,22 @@ describe('headingFor', () => {
       '+1 removes a reaction',
       '🔥',
     ],
+    ['an activation', call('POST', '/mac/activate', {}), 'A Mac is activated', ''],
+    ['a registration', frame('register', {}), 'The Mac connects', ''],
+    [
+      'a takeover',
+      { ...frame('close', {}), text: '4501 another Mac' } as CallOrFrame,
+      'A newer Mac takes over',
+      '',
+    ],
+    ['a refresh', call('POST', '/oauth/token', {}), 'Footbridge requests a token', ''],
   ])('returns a heading for %s', (_what, entry, title, quote) => {
-    expect(headingFor(entry, undefined)).toEqual({ title, quote });
-  });
-
-  it('returns one heading for an activation followed by a registration', () => {
-    const activation = call('POST', '/mac/activate', {});
-    expect(headingFor(activation, undefined)?.title).toBe('A Mac is activated');
-    expect(headingFor(frame('register', {}), activation)).toBeUndefined();
-    expect(headingFor(frame('register', {}), undefined)?.title).toBe('The Mac connects');
+    expect(headingFor(entry)).toEqual({ title, quote });
   });
 
   it.each([frame('ack', {}), frame('send', {}), call('PUT', '/conversations/messages/m/status', {})])(
     'returns undefined for an entry that results from an action',
-    (entry) => expect(headingFor(entry, undefined)).toBeUndefined(),
+    (entry) => expect(headingFor(entry)).toBeUndefined(),
   );
 });
 
@@ -107,11 +110,13 @@ describe('explain', () => {
     [inbound(201), 'Message added to the inbox'],
     [inbound(null), 'No response, will retry'],
     [inbound(401), 'Token rejected, needs a refresh'],
+    [call('GET', '/conversations/search?contactId=c1', {}), 'Conversation lookup'],
+    [call('GET', '/conversations/abc/messages?limit=20', {}), 'Is the message already there?'],
     [frame('send', {}), 'Message to send'],
     [frame('message_status', { status: 'failed' }), 'Mac could not send it'],
     [frame('ack', { outcome: 'delivered' }), 'Accepted by the CRM'],
-    [{ ...frame('close', {}), text: '4501 displaced' } as Exchange, 'Displaced by a newer Mac'],
-    [{ ...frame('whatever', {}), text: 'not JSON' } as Exchange, ''],
+    [{ ...frame('close', {}), text: '4501 displaced' } as CallOrFrame, 'Displaced by a newer Mac'],
+    [{ ...frame('whatever', {}), text: 'not JSON' } as CallOrFrame, ''],
     [call('GET', '/somewhere/else', {}), ''],
   ])('returns the explanation of entry %#', (entry, explanation) => {
     expect(explain(entry)).toBe(explanation);

@@ -2,7 +2,9 @@ import { parseFooter } from '@footbridge/kit';
 import type { Metadata } from '@footbridge/kit';
 
 import { BUSINESS, nameOf } from '../people.ts';
-import type { Exchange, HttpExchange } from '../types.ts';
+import type { CallOrFrame, HttpExchange } from '../types.ts';
+import { readFields, textOf } from './fields.ts';
+import type { Fields } from './fields.ts';
 
 /** A heading in the list of entries: an action, and the text of its message if there is any. */
 export interface Heading {
@@ -10,19 +12,33 @@ export interface Heading {
   readonly quote: string;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Returns the heading for an entry that starts an action. The entries below it result from that action. */
-export function headingFor(entry: Exchange, before: Exchange | undefined): Heading | undefined {
-  if (entry.kind === 'http') {
-    if (entry.path.startsWith('/oauth/callback')) return { title: 'The CRM installs the app', quote: '' };
-    if (entry.path.startsWith('/mac/activate')) return { title: 'A Mac is activated', quote: '' };
-    return entry.path.startsWith('/crm/webhook') ? webhookHeading(entry) : undefined;
+/** Returns the heading of the group that starts with this entry, or undefined for an entry that results from another one. */
+export function headingFor(entry: CallOrFrame): Heading | undefined {
+  if (entry.kind === 'frame') {
+    if (entry.type === 'message_received') return receivedHeading(readFields(entry.text));
+    return titled(FRAME_TITLES[entry.type === 'close' ? entry.text.slice(0, 4) : entry.type]);
   }
-  if (entry.type === 'message_received') return receivedHeading(read(entry.text));
-  const isJustActivated = before?.kind === 'http' && before.path.startsWith('/mac/activate');
-  return entry.type === 'register' && !isJustActivated ? { title: 'The Mac connects', quote: '' } : undefined;
+  if (entry.path.startsWith('/crm/webhook')) return webhookHeading(entry);
+  return titled(CALL_TITLES.find(([path]) => entry.path.startsWith(path))?.[1]);
 }
+
+const titled = (title: string | undefined): Heading | undefined =>
+  title === undefined ? undefined : { title, quote: '' };
+
+const CALL_TITLES: readonly (readonly [string, string])[] = [
+  ['/oauth/callback', 'The CRM installs the app'],
+  ['/oauth/token', 'Footbridge requests a token'],
+  ['/mac/activate', 'A Mac is activated'],
+  ['/mac/assets', 'The Mac uploads a file'],
+];
+
+/** By type, or by close code. */
+const FRAME_TITLES: Record<string, string> = {
+  register: 'The Mac connects',
+  4501: 'A newer Mac takes over',
+  1000: 'The Mac disconnects',
+  1001: 'The Mac disconnects',
+};
 
 const REJECTED_TITLES: Record<number, string> = {
   401: 'Request with an invalid signature',
@@ -31,7 +47,7 @@ const REJECTED_TITLES: Record<number, string> = {
 };
 
 function webhookHeading({ requestBody, status }: HttpExchange): Heading {
-  const message = textOf(read(requestBody)['message']);
+  const message = textOf(readFields(requestBody)['message']);
   const { text, metadata } = parseFooter(message);
   const title = REJECTED_TITLES[status ?? 0] ?? `${BUSINESS} ${actionOf(metadata)}`;
   return { title, quote: metadata?.reaction === undefined ? text : symbolOf(metadata.reaction) };
@@ -64,7 +80,7 @@ const symbolOf = ({ type, emoji, kind }: NonNullable<Metadata['reaction']>): str
   emoji ?? SYMBOLS[type ?? ''] ?? kind;
 
 /** Returns a short explanation of a call or frame, or an empty string. */
-export function explain(entry: Exchange): string {
+export function explain(entry: CallOrFrame): string {
   if (entry.kind === 'frame') return explainFrame(entry.type, entry.text);
   const [, , explainCall] =
     CALLS.find(([method, path]) => entry.method === method && path.test(entry.path)) ?? [];
@@ -79,6 +95,8 @@ const CALLS: readonly (readonly [string, RegExp, (entry: HttpExchange) => string
     /\/messages\/inbound$/,
     (entry) => (isAccepted(entry) ? 'Message added to the inbox' : explainRetry(entry)),
   ],
+  ['GET', /^\/conversations\/search/, () => 'Conversation lookup'],
+  ['GET', /^\/conversations\/[^/]+\/messages/, () => 'Is the message already there?'],
   ['POST', /\/messages\/upload$/, () => 'File uploaded to the CRM'],
   ['GET', /^\/contacts\//, () => 'Contact lookup'],
   ['POST', /^\/contacts\/search/, () => 'Contact search by phone'],
@@ -109,7 +127,7 @@ const STATUSES: Record<string, string> = {
 
 function explainStatus(entry: HttpExchange): string {
   return isAccepted(entry)
-    ? (STATUSES[textOf(read(entry.requestBody)['status'])] ?? '')
+    ? (STATUSES[textOf(readFields(entry.requestBody)['status'])] ?? '')
     : explainRetry(entry);
 }
 
@@ -145,18 +163,7 @@ const CLOSED: Record<string, string> = {
 
 function explainFrame(type: string, text: string): string {
   if (type === 'close') return CLOSED[text.split(' ')[0] ?? ''] ?? '';
-  const { status, outcome } = read(text);
+  const { status, outcome } = readFields(text);
   if (type === 'message_status') return status === 'failed' ? 'Mac could not send it' : 'Sent by the Mac';
   return type === 'ack' ? (OUTCOMES[textOf(outcome)] ?? '') : (FRAMES[type] ?? '');
 }
-
-function read(text: string): Fields {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
-}
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

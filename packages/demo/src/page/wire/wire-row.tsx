@@ -1,10 +1,12 @@
-import type { Exchange, Leg } from '../types.ts';
+import { Icon } from '../icons.tsx';
+import type { CallOrFrame, Leg, ProcessEvent } from '../types.ts';
+import { OPENED } from '../time.ts';
 import { describe } from './describe.ts';
 import type { Heading } from './explain.ts';
 import { explain } from './explain.ts';
 
 interface Props {
-  readonly entry: Exchange;
+  readonly entry: CallOrFrame;
   readonly isOpen: boolean;
   readonly isStop: boolean;
   readonly onOpen: () => void;
@@ -21,7 +23,9 @@ const SIDES: Record<Leg, string> = {
 export function WireRow({ entry, isOpen, isStop, onOpen }: Props) {
   const { title, state, note, tone, direction } = describe(entry);
   return (
-    <li class={`wire-row ${SIDES[entry.leg]} is-${entry.kind} tone-${tone}`}>
+    <li
+      class={`wire-row ${SIDES[entry.leg]} is-${entry.kind} tone-${tone} ${entry.at > OPENED ? 'is-new' : ''}`}
+    >
       <button
         type="button"
         data-n={entry.n}
@@ -44,9 +48,16 @@ export function WireRow({ entry, isOpen, isStop, onOpen }: Props) {
 
 const MAX_QUOTE = 80;
 
-export function WireHeading({ heading: { title, quote }, at }: { heading: Heading; at: number }) {
+interface HeadingProps {
+  readonly heading: Heading;
+  readonly at: number;
+  /** How many groups have this heading. */
+  readonly times: number;
+}
+
+export function WireHeading({ heading: { title, quote }, at, times }: HeadingProps) {
   return (
-    <li class="wire-heading">
+    <li class={at > OPENED ? 'wire-heading is-new' : 'wire-heading'}>
       <span class="wire-heading-words">
         <strong>
           <bdi>{title}</bdi>
@@ -58,6 +69,37 @@ export function WireHeading({ heading: { title, quote }, at }: { heading: Headin
           </span>
         )}
       </span>
+      {times > 1 && <span class="wire-times">{times} times</span>}
+      <time class="wire-time" dateTime={new Date(at).toISOString()}>
+        {new Date(at).toLocaleTimeString('en-GB')}
+      </time>
+    </li>
+  );
+}
+
+interface MoreProps {
+  readonly count: number;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}
+
+/** Unfolds the groups that are like the ones above. */
+export function WireMore({ count, isOpen, onToggle }: MoreProps) {
+  return (
+    <li class="wire-more">
+      <button type="button" class="text-button" aria-expanded={isOpen} onClick={onToggle}>
+        {isOpen ? `Hide ${count}` : `Show ${count} more like this`}
+      </button>
+    </li>
+  );
+}
+
+export function WireEvent({ event: { tone, title, text, at } }: { event: ProcessEvent }) {
+  return (
+    <li class={`wire-event tone-${tone}`}>
+      <Icon name={tone === 'bad' ? 'bolt' : 'check'} />
+      <strong>{title}</strong>
+      <span>{text}</span>
       <time class="wire-time" dateTime={new Date(at).toISOString()}>
         {new Date(at).toLocaleTimeString('en-GB')}
       </time>

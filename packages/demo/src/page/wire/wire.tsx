@@ -2,37 +2,45 @@ import { computed, signal } from '@preact/signals';
 import { Fragment } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
-import { useStickToEnd } from '../chat/stick-to-end.ts';
+import { NewItems, useFollow } from '../chat/follow.tsx';
 import { wire } from '../events.ts';
 import { Icon } from '../icons.tsx';
-import type { Exchange } from '../types.ts';
+import type { CallOrFrame } from '../types.ts';
 import { Detail } from './detail.tsx';
-import { headingFor } from './explain.ts';
-import type { Heading } from './explain.ts';
-import { WireHeading, WireRow } from './wire-row.tsx';
+import { groupByMessage, joinEqual } from './groups.ts';
+import type { Group } from './groups.ts';
+import { WireEvent, WireHeading, WireMore, WireRow } from './wire-row.tsx';
 
 const chosen = signal<number | undefined>(undefined);
-export const opened = computed(() => wire.value.find(({ n }) => n === chosen.value));
+export const opened = computed(() =>
+  wire.value.find((entry): entry is CallOrFrame => entry.n === chosen.value && entry.kind !== 'event'),
+);
+const bursts = computed(() => joinEqual(groupByMessage(wire.value)));
+/** The bursts that show all of their groups, by the id of the first one. */
+const unfolded = signal<ReadonlySet<string>>(new Set());
 
-/** Entries with the headings above them. A repeated heading is shown only once. */
-const rowsWithHeadings = computed(() => {
-  let last: Heading | undefined;
-  return wire.value.map((entry, index): { entry: Exchange; heading: Heading | undefined } => {
-    const heading = headingFor(entry, wire.value[index - 1]);
-    if (heading === undefined) return { entry, heading };
-    const isNew = heading.title !== last?.title || heading.quote !== last.quote;
-    last = heading;
-    return { entry, heading: isNew ? heading : undefined };
-  });
-});
+/** More groups than this with the same heading are folded. */
+const MAX_EQUAL = 2;
 
-/** The recorded traffic in order, drawn between the Mac, Footbridge and the CRM. */
+function shownGroups(groups: readonly [Group, ...Group[]]): readonly Group[] {
+  return unfolded.value.has(groups[0].id) ? groups : groups.slice(0, MAX_EQUAL);
+}
+
+function toggle(id: string): void {
+  const next = new Set(unfolded.value);
+  if (!next.delete(id)) next.add(id);
+  unfolded.value = next;
+}
+
+/** The recorded traffic by message, drawn between the Mac, Footbridge and the CRM. */
 export function WirePane() {
   const list = useRef<HTMLOListElement>(null);
-  const rows = wire.value;
-  const stop = opened.value?.n ?? rows.at(-1)?.n;
-
-  const sticking = useStickToEnd(list, [rows], opened.value !== undefined);
+  const shown = bursts.value.flatMap((burst) => ('groups' in burst ? shownGroups(burst.groups) : []));
+  const stop = opened.value?.n ?? shown.at(-1)?.rows.at(-1)?.n;
+  const { unseen, follow, listProps } = useFollow(list, {
+    count: wire.value.at(-1)?.n ?? 0,
+    isPaused: opened.value !== undefined,
+  });
   useLayoutEffect(() => {
     list.current?.querySelector(`[data-n="${chosen.value}"]`)?.scrollIntoView({ block: 'center' });
   }, [chosen.value]);
@@ -63,25 +71,48 @@ export function WirePane() {
           CRM <Icon name="desk" />
         </span>
       </div>
-      <ol
-        class="wire-list"
-        ref={list}
-        aria-label="Calls and frames, oldest first"
-        onKeyDown={onKeyDown}
-        {...sticking}
-      >
-        {rowsWithHeadings.value.map(({ entry, heading }) => (
-          <Fragment key={entry.n}>
-            {heading !== undefined && <WireHeading heading={heading} at={entry.at} />}
-            <WireRow
-              entry={entry}
-              isOpen={entry.n === chosen.value}
-              isStop={entry.n === stop}
-              onOpen={() => (chosen.value = entry.n === chosen.value ? undefined : entry.n)}
-            />
-          </Fragment>
-        ))}
-      </ol>
+      <div class="follow-holder">
+        <ol
+          class="wire-list"
+          ref={list}
+          aria-label="Calls and frames by message, oldest first"
+          onKeyDown={onKeyDown}
+          {...listProps}
+        >
+          {bursts.value.map((burst) =>
+            'groups' in burst ? (
+              <Fragment key={burst.groups[0].id}>
+                <WireHeading
+                  heading={burst.groups[0].heading}
+                  at={burst.groups[0].at}
+                  times={burst.groups.length}
+                />
+                {shownGroups(burst.groups).flatMap(({ rows }) =>
+                  rows.map((entry) => (
+                    <WireRow
+                      key={entry.n}
+                      entry={entry}
+                      isOpen={entry.n === chosen.value}
+                      isStop={entry.n === stop}
+                      onOpen={() => (chosen.value = entry.n === chosen.value ? undefined : entry.n)}
+                    />
+                  )),
+                )}
+                {burst.groups.length > MAX_EQUAL && (
+                  <WireMore
+                    count={burst.groups.length - MAX_EQUAL}
+                    isOpen={unfolded.value.has(burst.groups[0].id)}
+                    onToggle={() => toggle(burst.groups[0].id)}
+                  />
+                )}
+              </Fragment>
+            ) : (
+              <WireEvent key={burst.n} event={burst} />
+            ),
+          )}
+        </ol>
+        <NewItems count={unseen} what="row" onClick={follow} />
+      </div>
       {opened.value !== undefined && <Detail key={opened.value.n} entry={opened.value} onClose={close} />}
     </div>
   );
