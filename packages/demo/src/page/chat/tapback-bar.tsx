@@ -5,6 +5,7 @@ import { Icon, TAPBACK_NAMES, TapbackIcon } from '../icons.tsx';
 import { STICKERS, stickerFile } from '../generated-files.ts';
 import { isSet } from './chat-item.ts';
 import type { ChatItem, Tapback } from './chat-item.ts';
+import { EmojiForm } from './emoji-form.tsx';
 import { moveInside } from './move-inside.ts';
 
 interface Props {
@@ -16,20 +17,33 @@ interface Props {
 const CLASSICS: readonly ClassicType[] = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'];
 const EMOJI = ['😍', '😂', '😮', '😢', '😎', '☕', '🎉', '🔥', '👏', '🙏', '🚲', '💯'];
 
+/** The height with the emoji and a hint. */
+const MAX_HEIGHT = 210;
+
+/** Returns the height between the top of the feed and the bubble. What is above the feed cannot be scrolled to. */
+function spaceAbove(bar: HTMLElement | null): number {
+  const feed = bar?.closest('.feed');
+  const holder = bar?.parentElement;
+  if (feed === null || feed === undefined || holder === null || holder === undefined) return 0;
+  return holder.getBoundingClientRect().top - feed.getBoundingClientRect().top;
+}
+
 /** The six Tapbacks, emoji and stickers. Choosing a reaction that is already set removes it. */
 export function TapbackBar({ item, onChoose, onClose }: Props) {
   const bar = useRef<HTMLDivElement>(null);
   const [more, setMore] = useState<'emoji' | 'sticker'>();
+  const [isBelow, setBelow] = useState(false);
 
   useLayoutEffect(() => {
-    bar.current?.querySelector('button')?.focus();
-    bar.current?.scrollIntoView({ block: 'nearest' });
+    setBelow(spaceAbove(bar.current) < MAX_HEIGHT);
+    bar.current?.querySelector('button')?.focus({ preventScroll: true });
     const outside = ({ target }: PointerEvent) => {
       if (target instanceof Node && bar.current?.contains(target) === false) onClose();
     };
     document.addEventListener('pointerdown', outside);
     return () => document.removeEventListener('pointerdown', outside);
   }, []);
+  useLayoutEffect(() => bar.current?.scrollIntoView({ block: 'nearest' }), [more, isBelow]);
 
   const choice = (tapback: Tapback) => ({
     type: 'button' as const,
@@ -44,7 +58,7 @@ export function TapbackBar({ item, onChoose, onClose }: Props) {
 
   return (
     <div
-      class="tapback-bar"
+      class={isBelow ? 'tapback-bar is-below' : 'tapback-bar'}
       role="toolbar"
       aria-label="React"
       ref={bar}
@@ -75,23 +89,7 @@ export function TapbackBar({ item, onChoose, onClose }: Props) {
               {emoji}
             </button>
           ))}
-          <form
-            class="tapback-any"
-            onSubmit={(event) => {
-              event.preventDefault();
-              const emoji = new FormData(event.currentTarget).get('emoji');
-              if (typeof emoji === 'string' && emoji.trim() !== '')
-                onChoose({ kind: 'emoji', emoji: emoji.trim() });
-            }}
-          >
-            <input
-              name="emoji"
-              aria-label="Other emoji"
-              placeholder="or type one"
-              maxLength={16}
-              autocomplete="off"
-            />
-          </form>
+          <EmojiForm onEmoji={(emoji) => onChoose({ kind: 'emoji', emoji })} />
         </div>
       )}
       {more === 'sticker' && (
