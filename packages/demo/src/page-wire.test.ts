@@ -4,7 +4,7 @@ import type { Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { CUSTOMER } from './demo.ts';
-import { startTestPage, WITHIN } from './test-page.ts';
+import { goTo, startTestPage, WITHIN } from './test-page.ts';
 import type { OpenOptions, TestPage } from './test-page.ts';
 
 const suiteCleanup = createCleanup();
@@ -66,6 +66,19 @@ describe.skipIf(!(await hasChromium()))('the wire on the page', { timeout: 240_0
     expect(at(/kill -9/)).toBeLessThan(at(/Footbridge is running again/));
     const after = items.slice(at(/Footbridge is running again/));
     expect(after.some((item) => item.includes('Message 5 of 5'))).toBe(true);
+  });
+
+  it.each([360, 768, 1440])('keeps a long message inside its pane at %i pixels', async (width) => {
+    const { page, wire } = await open({ width });
+    await goTo(page, 'Wire');
+    await test.demo.mac.say(CUSTOMER, { text: `A long one ${'and longer '.repeat(40)} ${'x'.repeat(300)}` });
+    await wire.getByText('A long one').last().waitFor(WITHIN);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    const [list, around] = await Promise.all([
+      wire.getByRole('list', { name: /^Calls and frames/ }).boundingBox(),
+      wire.boundingBox(),
+    ]);
+    expect(list?.width).toBeLessThanOrEqual(around?.width ?? 0);
   });
 
   it('folds equal messages, and unfolds them with the keyboard', async () => {
