@@ -82,6 +82,7 @@ export interface StatusCall {
   readonly status: string;
   readonly accepted: boolean;
   readonly acceptedAs?: number;
+  readonly messageGuid?: string;
   readonly error?: { readonly code?: unknown; readonly message?: unknown };
 }
 

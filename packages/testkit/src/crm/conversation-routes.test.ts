@@ -133,6 +133,13 @@ describe('a status call', () => {
     expect(crm.statusesOf(id)[1]).toMatchObject({ error: { code: '1' }, accepted: true, locationId: 'LocA' });
   });
 
+  it('is recorded with the GUID of the message, if it has one', async () => {
+    const id = crm.newMessage('LocA');
+    await status(id, { status: 'pending' });
+    await status(id, { status: 'delivered', messageGuid: 'g-1' });
+    expect(crm.statusesOf(id).map(({ messageGuid }) => messageGuid)).toEqual([undefined, 'g-1']);
+  });
+
   it('is rejected for a while after the message was created', async () => {
     crm.settings.statusWindowMs = 5_000;
     const id = crm.newMessage('LocA');

@@ -76,10 +76,12 @@ export function createCrmServer(state: CrmState, faults: InjectedFaults): Server
   /** Records the call before it is handled, because the list is in order of arrival. */
   function recordStatus(call: Call): StatusCall {
     const fields = fieldsOf(call.body);
+    const messageGuid = textOf(fields['messageGuid']);
     const recorded: StatusCall = {
       messageId: call.params['messageId'] ?? '',
       status: textOf(fields['status']) ?? '',
       ...('error' in fields ? { error: fields['error'] } : {}),
+      ...(messageGuid === undefined ? {} : { messageGuid }),
       locationId: call.locationId,
       at: call.at,
       accepted: false,

@@ -75,6 +75,8 @@ export interface StatusCall {
   messageId: string;
   status: string;
   error?: unknown;
+  /** The Mac's GUID of the sent message, if the bridge reports it. */
+  messageGuid?: string;
   locationId: string | undefined;
   at: number;
   accepted: boolean;

@@ -78,6 +78,21 @@ describe('toThreads', () => {
     ]);
   });
 
+  it('learns the GUID of a message by the agent from its delivered status', () => {
+    const status = {
+      messageId: 'm1',
+      status: 'delivered',
+      accepted: true,
+      acceptedAs: 1,
+      messageGuid: 'g-1',
+    };
+    const guidOf = (more: object) =>
+      threadsOf({ webhooks: [outbound('m1', 'tap me')], statuses: [{ ...status, ...more }] })[0]?.items[0]
+        ?.guid;
+    expect(guidOf({})).toBe('g-1');
+    expect(guidOf({ accepted: false })).toBeUndefined();
+  });
+
   it('shows a reaction by the customer on a message by the agent', () => {
     const reaction = { kind: 'emoji', action: 'add', target_message_guid: 'g-1', emoji: '🎉' } as const;
     const [thread] = threadsOf(

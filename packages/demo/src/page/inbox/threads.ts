@@ -81,7 +81,7 @@ export function toThreads(
           raw: sent.message,
           metadata,
           attachments: sent.attachments,
-          guid: sentGuids.get(id),
+          guid: guidIn(statusesById.get(id) ?? []) ?? sentGuids.get(id),
           outcome: outcomeOf(webhook, statusesById.get(id) ?? []),
         },
       ];
@@ -145,6 +145,10 @@ export function outcomeOf(webhook: SentWebhook, statuses: readonly StatusCall[])
   if (webhook.error !== undefined) return { state: 'rejected', reason: webhook.error };
   return { state: state ?? 'sending' };
 }
+
+/** The status `delivered` has the GUID of the sent message, which a reaction to it needs. */
+const guidIn = (statuses: readonly StatusCall[]): string | undefined =>
+  statuses.find(({ status, accepted }) => accepted && status === 'delivered')?.messageGuid;
 
 function readBody(body: string): {
   locationId: string | undefined;
