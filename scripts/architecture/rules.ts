@@ -8,7 +8,7 @@ export interface Part {
   readonly separate?: RegExp;
 }
 
-const FOUNDATION = ['errors', 'metrics', 'recent-cache', 'sodium'];
+const FOUNDATION = ['errors', 'metrics', 'recent-cache', 'batcher', 'sodium'];
 
 const SERVICE: readonly Part[] = [
   { name: 'main', files: /^main\.ts$/, mayImport: ['bridge', 'config', 'errors'] },
@@ -17,6 +17,7 @@ const SERVICE: readonly Part[] = [
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
   { name: 'metrics', files: /^(metrics|tallies)\.ts$/, mayImport: ['metrics'] },
   { name: 'recent-cache', files: /^recent-cache\.ts$/, mayImport: [] },
+  { name: 'batcher', files: /^batcher\.ts$/, mayImport: [] },
   { name: 'sodium', files: /^sodium(-native\.d)?\.ts$/, mayImport: [] },
   { name: 'operator-token', files: /^operator-token\.ts$/, mayImport: ['errors'] },
   { name: 'sql', files: /^sql\//, mayImport: ['errors'] },

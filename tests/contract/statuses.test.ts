@@ -162,6 +162,96 @@ describe('status callbacks', () => {
     expect(here.crm.accepted('m1')).toEqual(['pending', 'delivered']);
   });
 
+  it('A5 a repeated webhook that was reported as delivered gets its 200 and no callback, also after a restart', async () => {
+    const here = await start();
+    let mac = await here.mac();
+    mac.deliverAll();
+    const repeat = async () => {
+      const { status } = await here.webhook({ messageId: 'm1' });
+      const { requestId } = await mac.nextFrame('send');
+      await mac.nextFrame('ack');
+      return [status, requestId];
+    };
+    const [first] = await repeat();
+    const [second] = await repeat();
+    await here.restart();
+    mac = await here.mac(LOCATION, undefined, mac.seq);
+    mac.deliverAll();
+    const [third] = await repeat();
+    expect([first, second, third]).toEqual([200, 200, 200]);
+    await here.settled();
+    expect(here.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+  });
+
+  it('A4 copies of a webhook at once get one pending and one terminal status', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    mac.deliverAll();
+    const copies = await Promise.all([1, 2, 3].map(() => here.webhook({ messageId: 'm1' })));
+    expect(copies.map(({ status }) => status)).toEqual([200, 200, 200]);
+    for (const _copy of copies) expect(await mac.nextFrame('ack')).toMatchObject({ outcome: 'delivered' });
+    await here.settled();
+    expect(here.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+  });
+
+  it('A5 a repeat while the first webhook is under way adds no second pending, also after a restart', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    await sent(here, mac, 'm1');
+    await until(() => here.crm.accepted('m1').length === 1);
+    await sent(here, mac, 'm1');
+    await here.restart();
+    const again = await here.mac(LOCATION, undefined, mac.seq);
+    const requestId = await sent(here, again, 'm1');
+    await here.settled();
+    expect(here.crm.accepted('m1')).toEqual(['pending']);
+    await again.ack(again.status({ requestId, messageId: 'm1', status: 'delivered' }));
+    expect(here.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+  });
+
+  it('A5 a repeat after failed is a new attempt with its own pending and terminal status', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    const error = { code: 'TIMEOUT', message: 'late' };
+    const first = await sent(here, mac, 'm1');
+    await mac.ack(mac.status({ requestId: first, messageId: 'm1', status: 'failed', error }));
+    const second = await sent(here, mac, 'm1');
+    await until(() => here.crm.accepted('m1').length === 3);
+    await mac.ack(mac.status({ requestId: second, messageId: 'm1', status: 'delivered' }));
+    expect(here.crm.accepted('m1')).toEqual(['pending', 'failed', 'pending', 'delivered']);
+  });
+
+  it('A5 a repeat that is rejected changes nothing for a message that is under way or delivered', async () => {
+    const here = await start();
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'm1');
+    await until(() => here.crm.accepted('m1').length === 1);
+    expect((await here.webhook({ messageId: 'm1', phone: 'unknown' })).status).toBe(400);
+    await here.settled();
+    expect(here.crm.statusesOf('m1').map(({ status }) => status)).toEqual(['pending']);
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }));
+    await mac.close();
+    await until(async () => (await here.webhook({ messageId: 'm1' })).status === 404);
+    await here.restart();
+    expect((await here.webhook({ messageId: 'm1' })).status).toBe(404);
+    await here.settled();
+    expect(here.crm.statusesOf('m1').map(({ status }) => status)).toEqual(['pending', 'delivered']);
+  });
+
+  it('A5 the same message id in another location is another message', async () => {
+    const here = await start();
+    const other = 'locBBBBBBBBBBBBBBBB2';
+    await here.authorise(other);
+    const macs = [await here.mac(), await here.mac(other, 'mac-of-another')];
+    for (const mac of macs) mac.deliverAll();
+    for (const locationId of [LOCATION, other]) await here.webhook({ messageId: 'm1', locationId });
+    for (const mac of macs) await mac.nextFrame('ack');
+    const told = here.crm.statusesOf('m1').map(({ locationId, status }) => `${locationId} ${status}`);
+    expect(told.toSorted()).toEqual(
+      [LOCATION, other].flatMap((locationId) => [`${locationId} delivered`, `${locationId} pending`]),
+    );
+  });
+
   it('A6 nothing is sent without OAuth; the reason is logged once per request', async () => {
     const here = await start({ oauth: 'off' });
     const mac = await here.mac();

@@ -868,14 +868,16 @@ describe('what is told to whom', () => {
   ])('A7 %s is also reported as a status', async (_name, body, code) => {
     const bridge = await start();
     await bridge.authorise(OTHER_LOCATION);
-    await bridge.post(body);
+    // The rejection of a message that is under way is not reported (A5).
+    const messageId = `rejected with ${code}`;
+    await bridge.post({ ...body, messageId });
     const [failed] = await until(() => {
       const failures = bridge.crm.statuses.filter(({ status }) => status === 'failed');
       return failures.length > 0 ? failures : undefined;
     });
     expect(failed).toMatchObject({
       locationId: body['locationId'],
-      messageId: 'message-1',
+      messageId,
       error: { code, message: expect.stringMatching(/\w/) },
     });
     expect(await failuresReported(bridge)).toHaveLength(1);

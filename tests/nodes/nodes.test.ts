@@ -51,6 +51,37 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     expect(there.frames.filter(({ type }) => type === 'send')).toHaveLength(1);
   });
 
+  it('A5 a repeated webhook gets no callback from the node that the Mac has moved to', async () => {
+    const { crm } = house;
+    const location = await house.location();
+    const device = `mac-${randomUUID()}`;
+    const messageId = `msg${randomUUID()}`;
+    const first = await mac(1, location, device);
+    first.deliverAll();
+    const { answer } = await house.webhook(0, location, { messageId });
+    const { requestId } = answer as { requestId: string };
+    expect(await first.nextFrame('ack', 60_000)).toMatchObject({ outcome: 'delivered' });
+    await until(
+      async () => {
+        const { body } = await house.node(3).service.operator('GET', `/operator/messages/${requestId}`);
+        return JSON.stringify(body).includes('"crm_told","detail":{"status":"delivered"}');
+      },
+      { within: 60_000, every: 100, what: 'the statuses in the journal' },
+    );
+    const second = await mac(2, location, device);
+    second.deliverAll();
+    expect((await house.webhook(3, location, { messageId })).status).toBe(200);
+    expect(await second.nextFrame('ack', 60_000)).toMatchObject({ outcome: 'delivered' });
+    await second.close();
+    await until(async () => (await house.webhook(0, location, { messageId })).status === 404, {
+      within: 60_000,
+      every: 100,
+    });
+    const other = await house.webhook(0, location, { messageId: `msg${randomUUID()}` });
+    await until(() => crm.accepted(other.messageId ?? '').length === 1, { within: 60_000 });
+    expect(crm.accepted(messageId)).toEqual(['pending', 'delivered']);
+  });
+
   it('M1 a second Mac displaces the first one on another node', async () => {
     const location = await house.location();
     const first = await mac(0, location);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Topic } from '../../ports/changes/changes.ts';
 import type { Standing } from '../../ports/licenses/licenses.ts';
 import { hashSecret, newDeviceToken } from '../../ports/licenses/secret-hash.ts';
-import { nextTurn } from './batcher.ts';
+import { nextTurn } from '../../batcher.ts';
 import { DeviceAuth } from './authenticate-device.ts';
 
 /** A store that can be slow or unavailable, and counts its queries. */

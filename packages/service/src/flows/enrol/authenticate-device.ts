@@ -5,7 +5,7 @@ import type { Log } from '@footbridge/runtime/log';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Licenses, Standing } from '../../ports/licenses/licenses.ts';
 import { hashSecret, isDeviceToken, sameHash } from '../../ports/licenses/secret-hash.ts';
-import { Batcher, MAX_BATCH, nextTurn } from './batcher.ts';
+import { Batcher, MAX_BATCH, nextTurn } from '../../batcher.ts';
 
 /**
  * - `suspended`: the license is suspended.

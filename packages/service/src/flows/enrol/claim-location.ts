@@ -3,7 +3,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { ClaimOutcome, Licenses, LocationOwner } from '../../ports/licenses/licenses.ts';
-import { Batcher } from './batcher.ts';
+import { Batcher } from '../../batcher.ts';
 
 export interface Claimant {
   readonly licenseId: string;

@@ -3,7 +3,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Licenses } from '../../ports/licenses/licenses.ts';
-import { batches, nextTurn } from './batcher.ts';
+import { batches, nextTurn } from '../../batcher.ts';
 
 const FLUSH_MS = 30_000;
 

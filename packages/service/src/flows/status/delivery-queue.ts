@@ -18,15 +18,18 @@ export class DeliveryQueue {
     this.#failpoint = failpoint;
   }
 
-  add(delivery: StatusDelivery): Promise<Attempt<undefined>> {
+  /** `isNeeded` is asked when the delivery's turn comes; without it the status is always sent. */
+  add(delivery: StatusDelivery, isNeeded?: () => Promise<boolean>): Promise<Attempt<undefined>> {
     const before = this.#messages.newest(delivery.key);
     if (before !== undefined && before.source !== 'terminal') before.supersede();
-    // The outcome of the message is being reported: `pending` would come too late.
-    else if (before !== undefined && delivery.source !== 'terminal') return Promise.resolve(CANCELLED);
-    return this.#messages.add(delivery.key, delivery, () => this.#send(delivery));
+    return this.#messages.add(delivery.key, delivery, () => this.#send(delivery, isNeeded));
   }
 
-  async #send(delivery: StatusDelivery): Promise<Attempt<undefined>> {
+  async #send(
+    delivery: StatusDelivery,
+    isNeeded: (() => Promise<boolean>) | undefined,
+  ): Promise<Attempt<undefined>> {
+    if (isNeeded !== undefined && !(await isNeeded())) return CANCELLED;
     if (this.#failpoint !== undefined)
       await this.#failpoint(
         delivery.source === 'terminal' ? 'status.beforeTerminal' : 'status.beforePending',

@@ -10,10 +10,10 @@ import { describe, expect, it } from 'vitest';
 
 import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
-import type { StepName, SentStatuses } from '../../ports/journal/journal.ts';
+import type { StepName, SentStatus, SentStatuses } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { createStatusReports } from './report-statuses.ts';
-import type { StatusReports } from './report-statuses.ts';
+import type { StatusReports, StatusReportsDeps } from './report-statuses.ts';
 import type { StatusCalls, StatusUpdate } from './status-calls.ts';
 
 const LOCATION = asLocationId('loc1') as LocationId;
@@ -32,19 +32,22 @@ interface SetUp {
   logs: object[];
   steps: [string, StepName, unknown][];
   told: Map<string, SentStatuses>;
+  /** What the journal has as the last status of every message. */
+  last: { value: SentStatus | undefined };
   currentEpoch: { value: number };
   counted: string[];
 }
 
 function setUp(
   put: StatusCalls['put'],
-  more: { oauthReady?: boolean; otherNodes?: boolean; clock?: Clock } = {},
+  more: { oauthReady?: boolean; otherNodes?: boolean; clock?: Clock; past?: StatusReportsDeps['past'] } = {},
 ): SetUp {
   const clock = new FakeClock();
   const logs: object[] = [];
   const steps: SetUp['steps'] = [];
   const counted: string[] = [];
   const told = new Map<string, SentStatuses>();
+  const last: SetUp['last'] = { value: undefined };
   const currentEpoch = { value: 1 };
   const log = (fields: object, message: string) => logs.push({ ...fields, message });
   const reports = createStatusReports({
@@ -54,7 +57,7 @@ function setUp(
       open() {},
       step: (id, step, recorded) => void steps.push([id, step, recorded?.detail?.['status']]),
     },
-    past: { sentStatuses: async (requestId) => told.get(requestId) },
+    past: { sentStatuses: async (requestId) => told.get(requestId), lastStatus: async () => last.value },
     isCurrent: ({ epoch }) => epoch === currentEpoch.value,
     clock,
     log: { debug: log, info: log, warn: log, error: log },
@@ -63,7 +66,7 @@ function setUp(
     count: (status, result) => counted.push(`${status} ${result}`),
     ...more,
   });
-  return { clock, reports, logs, steps, told, currentEpoch, counted };
+  return { clock, reports, logs, steps, told, last, currentEpoch, counted };
 }
 
 /** Status calls that are answered when and how the test says. */
@@ -284,6 +287,121 @@ describe('the CRM is told', () => {
   });
 });
 
+describe('a repeated request', () => {
+  const said = (updates: readonly StatusUpdate[]) => updates.map(({ status }) => status);
+
+  it('A5 shares the statuses of the first one while that is under way, and both reports are acknowledged', async () => {
+    const { put, updates } = openCalls();
+    const { reports, steps } = setUp(put);
+    const ids = [newRequestId(), newRequestId()];
+    for (const id of ids) publish(reports, id);
+    await tick();
+    for (const id of ids)
+      expect(await reports.reported(lease(), frame(id))).toEqual({ outcome: 'delivered' });
+    expect(said(updates)).toEqual(['pending', 'delivered']);
+    expect(steps.filter(([, step]) => step === 'mac_says').map(([id]) => id)).toEqual(ids);
+  });
+
+  it('A5 is a new attempt while the failure of the first one is still being delivered', async () => {
+    const { put, sent, statuses } = heldCalls();
+    const { reports } = setUp(put);
+    const [first, second] = [newRequestId(), newRequestId()];
+    publish(reports, first);
+    await tick();
+    sent[0]?.answer(OK);
+    await tick();
+    const firstAck = reports.reported(lease(), frame(first, 'failed'));
+    await tick();
+    publish(reports, second);
+    await tick();
+    expect(statuses()).toEqual(['pending', 'failed']);
+    sent[1]?.answer(OK);
+    expect(await firstAck).toEqual({ outcome: 'delivered' });
+    await tick();
+    expect(statuses()).toEqual(['pending', 'failed', 'pending']);
+    sent[2]?.answer(OK);
+    const delivered = reports.reported(lease(), frame(second));
+    await tick();
+    sent[3]?.answer(OK);
+    expect(await delivered).toEqual({ outcome: 'delivered' });
+    expect(statuses()).toEqual(['pending', 'failed', 'pending', 'delivered']);
+  });
+
+  it('A5 that shared a failed attempt and succeeded is reported as delivered', async () => {
+    const { put, updates } = openCalls();
+    const { reports } = setUp(put);
+    const [first, second] = [newRequestId(), newRequestId()];
+    publish(reports, first);
+    publish(reports, second);
+    await reports.reported(lease(), frame(first, 'failed'));
+    await reports.reported(lease(), frame(second));
+    await reports.reported(lease(), frame(first));
+    expect(said(updates)).toEqual(['pending', 'failed', 'delivered']);
+  });
+
+  it.each([
+    ['delivered', []],
+    ['pending', ['delivered']],
+    ['failed', ['pending', 'delivered']],
+    [undefined, ['pending', 'delivered']],
+  ] as const)(
+    'A5 of a message whose last status was %s in an earlier run gets %j',
+    async (before, expected) => {
+      const { put, updates } = openCalls();
+      const { reports, last } = setUp(put);
+      last.value = before;
+      const id = newRequestId();
+      publish(reports, id);
+      expect(await reports.reported(lease(), frame(id))).toEqual({ outcome: 'delivered' });
+      expect(said(updates)).toEqual(expected);
+    },
+  );
+
+  it('A5 is checked against the reports of other nodes when the Mac has been elsewhere', async () => {
+    const { put, updates } = openCalls();
+    const { reports, last, currentEpoch } = setUp(put, { otherNodes: true });
+    const [first, second, third] = [newRequestId(), newRequestId(), newRequestId()];
+    publish(reports, first);
+    await tick();
+    last.value = 'delivered';
+    currentEpoch.value = 3;
+    publish(reports, second, 'm1', lease(3));
+    for (const id of [second, first])
+      expect(await reports.reported(lease(3), frame(id))).toEqual({ outcome: 'delivered' });
+    reports.rejected({ requestId: third, locationId: LOCATION, messageId: 'm1', code: 'X', message: 'x' });
+    await tick();
+    expect(said(updates)).toEqual(['pending']);
+  });
+
+  it('A5 that is rejected says nothing about a message that another run is sending', async () => {
+    const { put, updates } = openCalls();
+    const { reports, last } = setUp(put);
+    last.value = 'pending';
+    const rejected = { locationId: LOCATION, messageId: 'm1', code: 'X', message: 'x' };
+    for (const requestId of [newRequestId(), newRequestId()]) reports.rejected({ ...rejected, requestId });
+    await tick();
+    const id = newRequestId();
+    publish(reports, id);
+    await reports.reported(lease(), frame(id));
+    expect(said(updates)).toEqual(['delivered']);
+  });
+
+  it('A8 is reported even when the journal cannot be read', async () => {
+    const { put, updates } = openCalls();
+    const { reports, logs } = setUp(put, {
+      past: {
+        sentStatuses: async () => undefined,
+        lastStatus: async () => Promise.reject(new Error('no database')),
+      },
+    });
+    const id = newRequestId();
+    publish(reports, id);
+    await reports.reported(lease(), frame(id));
+    expect(said(updates)).toEqual(['pending', 'delivered']);
+    expect(logs).toEqual([expect.objectContaining({ event: 'status.journal_unavailable' })]);
+  });
+});
+
 describe('the Mac is answered', () => {
   it('A11 rejected when the CRM refused for good, with its reason', async () => {
     const refused = failed('refused', { retryable: false, status: 422, reason: 'No such message' });
@@ -351,7 +469,11 @@ describe('the Mac is answered', () => {
 });
 
 describe('after a restart', () => {
-  const known = (statuses: string[]): SentStatuses => ({ locationId: LOCATION, messageId: 'm1', statuses });
+  const known = (statuses: SentStatus[]): SentStatuses => ({
+    locationId: LOCATION,
+    messageId: 'm1',
+    statuses,
+  });
 
   it('A5 the CRM is not told again', async () => {
     const { reports, told } = setUp(() => expect.unreachable());

@@ -9,9 +9,10 @@ import type { Journal, JournalReader, SentStatuses } from '../../ports/journal/j
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { RecentCache } from '../../recent-cache.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
-import type { KnownRequest } from './known-request.ts';
+import { newAttempt } from './message-attempt.ts';
+import type { KnownRequest, LastStatus, MessageAttempt } from './message-attempt.ts';
 import type { Status } from './status-calls.ts';
-import { StatusDelivery, messageKey } from './status-delivery.ts';
+import { StatusDelivery } from './status-delivery.ts';
 import type { StatusDeliveryDeps } from './status-delivery.ts';
 
 export interface StatusReportsDeps extends StatusDeliveryDeps {
@@ -19,7 +20,7 @@ export interface StatusReportsDeps extends StatusDeliveryDeps {
   readonly oauthReady: boolean;
   readonly journal: Journal;
   /** What earlier runs and other nodes told the CRM. */
-  readonly past: Pick<JournalReader, 'sentStatuses'>;
+  readonly past: Pick<JournalReader, 'sentStatuses' | 'lastStatus'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly failpoint: Failpoint | undefined;
@@ -48,7 +49,7 @@ export interface Rejected {
 
 /**
  * Tells the CRM about each outbound message: `pending`, then `delivered` or `failed`, in this order on arrival (A1–A11). The node that
- * holds the Mac's socket sends both.
+ * holds the Mac's socket sends both. Requests that repeat a message add no status of their own, unless the earlier ones failed (A5).
  */
 export interface StatusReports {
   /** The frame was written to the Mac's socket. Returns at once. */
@@ -67,6 +68,8 @@ const MAX_PENDING_MS = 180_000;
 /** With several nodes a rejection is sent within this time or not at all. */
 const MAX_REJECTION_MS = 1500;
 const REQUESTS_PER_GENERATION = 20_000;
+/** The epoch of a rejection, which needs no lease. */
+const NO_LEASE = 0;
 
 export function createStatusReports(deps: StatusReportsDeps): StatusReports {
   return new QueuedReports(deps);
@@ -74,8 +77,9 @@ export function createStatusReports(deps: StatusReportsDeps): StatusReports {
 
 class QueuedReports implements StatusReports {
   readonly #deps: StatusReportsDeps;
-  /** The latest requests of this process. The journal has the older ones. */
+  /** The latest requests of this process, and the latest attempt of each message. The journal has the older ones. */
   readonly #requests = new RecentCache<string, KnownRequest>(REQUESTS_PER_GENERATION);
+  readonly #attempts = new RecentCache<string, MessageAttempt>(REQUESTS_PER_GENERATION);
   readonly #recalls = new Map<string, Promise<KnownRequest | undefined>>();
   readonly #leaseSince = new WeakMap<Lease, number>();
   readonly #queue: DeliveryQueue;
@@ -87,43 +91,63 @@ class QueuedReports implements StatusReports {
   }
 
   published({ requestId, locationId, messageId, lease }: Published): void {
-    const usable = usableMessageId(messageId);
     this.#noteLease(lease);
-    const request = newRequest(locationId, usable);
-    this.#requests.set(requestId, request);
-    if (usable === undefined || !this.#isEnabled(requestId)) return;
-    // In one process the queue keeps the order even if the Mac has disconnected; over several nodes only the owner may call.
-    const owner = this.#deps.otherNodes ? lease : undefined;
-    const update = { locationId, messageId: usable, status: 'pending', error: undefined } as const;
-    void this.#deliver(requestId, new StatusDelivery('pending', update, owner, this.#deps, request.key));
+    const usable = usableMessageId(messageId);
+    const hasCallbacks = usable !== undefined && this.#isEnabled(requestId);
+    const attempt = newAttempt(locationId, usable, lease.epoch);
+    const known = hasCallbacks ? this.#attempts.get(attempt.key ?? '') : undefined;
+    const joined = known?.outcome === 'failed' ? undefined : known;
+    this.#requests.set(requestId, { attempt: joined ?? attempt, isReported: false });
+    if (!hasCallbacks) return;
+    if (joined === undefined) this.#begin(attempt, known);
+    else if (joined.outcome === undefined && this.#isOutdated(joined, lease)) this.#refresh(joined, lease);
+    else return;
+    this.#sendPending(requestId, joined ?? attempt, lease);
   }
 
   async reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     this.#noteLease(lease);
     const request = this.#requests.get(frame.requestId) ?? (await this.#recallOnce(lease, frame));
     if (request === undefined) return { outcome: 'rejected', reason: 'this request is not known here' };
-    if (request.locationId !== lease.locationId)
+    const { attempt, isReported } = request;
+    if (attempt.locationId !== lease.locationId)
       return { outcome: 'rejected', reason: 'this request belongs to another location' };
-    if (request.terminal !== undefined) {
-      request.delivery?.takeOver(lease);
-      return request.terminal;
-    }
     const { status, error } = frame;
-    this.#deps.journal.step(frame.requestId, 'mac_says', {
-      state: status,
-      ...(error && { code: error.code }),
-      detail: { status },
-    });
-    request.terminal = this.#deliverTerminal(request, lease, frame);
-    return request.terminal;
+    if (!isReported)
+      this.#deps.journal.step(frame.requestId, 'mac_says', {
+        state: status,
+        ...(error && { code: error.code }),
+        detail: { status },
+      });
+    request.isReported = true;
+    if (attempt.terminal !== undefined) {
+      // A repeat succeeded after the attempt that it shares had failed: that is an attempt of its own.
+      const isOwnAttempt = !isReported && attempt.outcome === 'failed' && status === 'delivered';
+      if (!isOwnAttempt) {
+        attempt.delivery?.takeOver(lease);
+        return attempt.terminal;
+      }
+      request.attempt = newAttempt(attempt.locationId, attempt.messageId, attempt.epoch);
+      if (attempt.key !== undefined) this.#attempts.set(attempt.key, request.attempt);
+    }
+    const current = request.attempt;
+    current.outcome = status;
+    current.terminal = this.#deliverTerminal(current, lease, frame);
+    return current.terminal;
   }
 
   rejected({ requestId, locationId, messageId, code, message }: Rejected): void {
     const usable = usableMessageId(messageId);
     if (usable === undefined || !this.#isEnabled(requestId)) return;
+    const attempt = newAttempt(locationId, usable, NO_LEASE);
+    const known = this.#attempts.get(attempt.key ?? '');
+    // The message is on its way or was delivered: the rejection of a repeat does not change that.
+    if (known !== undefined && known.outcome !== 'failed') return;
+    attempt.outcome = 'failed';
+    this.#begin(attempt, known);
     const update = { locationId, messageId: usable, status: 'failed', error: { code, message } } as const;
-    const delivery = new StatusDelivery('rejection', update, undefined, this.#deps);
-    const delivered = this.#deliver(requestId, delivery);
+    const delivery = new StatusDelivery('rejection', update, undefined, this.#deps, attempt.key);
+    const delivered = this.#deliver(requestId, attempt, delivery, () => isNews(attempt));
     if (!this.#deps.otherNodes) return;
     // Queues of other nodes do not know of it: there the CRM may have repeated the request with success.
     const cancel = this.#deps.clock.after(MAX_REJECTION_MS, () => delivery.withdraw());
@@ -133,6 +157,41 @@ class QueuedReports implements StatusReports {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#queue.close();
+  }
+
+  /** Starts an attempt. `before` is the failed one that it follows. */
+  #begin(attempt: MessageAttempt, before: MessageAttempt | undefined): void {
+    this.#attempts.set(attempt.key ?? '', attempt);
+    // This process knows all about its own attempts, unless other nodes may have reported since.
+    const wasReported = before?.terminal !== undefined;
+    if (before !== undefined && (!this.#deps.otherNodes || (wasReported && before.epoch === attempt.epoch)))
+      attempt.lastStatus = wasReported ? 'failed' : before.lastStatus;
+    else attempt.lastStatus = this.#lastStatus(attempt);
+  }
+
+  /** Whether another node may have owned the location, and reported, since the attempt's last status was read. */
+  #isOutdated(attempt: MessageAttempt, lease: Lease): boolean {
+    return this.#deps.otherNodes && attempt.epoch !== lease.epoch;
+  }
+
+  #refresh(attempt: MessageAttempt, lease: Lease): void {
+    attempt.epoch = lease.epoch;
+    attempt.lastStatus = this.#lastStatus(attempt);
+  }
+
+  #sendPending(requestId: string, attempt: MessageAttempt, lease: Lease): void {
+    const { locationId, messageId, key } = attempt;
+    if (messageId === undefined) return;
+    // In one process the queue keeps the order even if the Mac has disconnected; over several nodes only the owner may call.
+    const owner = this.#deps.otherNodes ? lease : undefined;
+    const update = { locationId, messageId, status: 'pending', error: undefined } as const;
+    const delivery = new StatusDelivery('pending', update, owner, this.#deps, key);
+    void this.#deliver(requestId, attempt, delivery, async () => {
+      if (!(await isNews(attempt))) return false;
+      // From here on the CRM is told about this attempt, not about the failed one before it.
+      attempt.lastStatus = 'none';
+      return true;
+    });
   }
 
   #noteLease(lease: Lease): void {
@@ -149,38 +208,48 @@ class QueuedReports implements StatusReports {
   }
 
   async #deliverTerminal(
-    request: KnownRequest,
+    attempt: MessageAttempt,
     lease: Lease,
     frame: MessageStatusFrame,
   ): Promise<AckOutcome> {
-    const { messageId, locationId, key } = request;
+    const { messageId, locationId, key } = attempt;
     if (messageId === undefined || !this.#deps.oauthReady) return { outcome: 'skipped' };
+    if (this.#isOutdated(attempt, lease)) this.#refresh(attempt, lease);
     const { status, error } = frame;
+    const last = await attempt.lastStatus;
+    // Reported under another request of the same message, by an earlier run or another node.
+    if (last === 'delivered' || last === status) return { outcome: 'delivered' };
     const update = { locationId, messageId, status, error };
     const delivery = new StatusDelivery('terminal', update, lease, this.#deps, key);
-    request.delivery = delivery;
-    const ack = ackFor(await this.#deliver(frame.requestId, delivery));
-    request.delivery = undefined;
-    if (ack === 'retry') request.terminal = undefined;
+    attempt.delivery = delivery;
+    const ack = ackFor(await this.#deliver(frame.requestId, attempt, delivery));
+    attempt.delivery = undefined;
+    if (ack === 'retry') attempt.terminal = attempt.outcome = undefined;
+    // Nothing was told for lack of a token: a repeat may be, once there is one.
+    else if (ack.outcome === 'skipped' && key !== undefined) this.#attempts.delete(key);
     return ack;
   }
 
-  async #deliver(requestId: string, delivery: StatusDelivery): Promise<Attempt<undefined>> {
-    const result = await this.#queue.add(delivery);
+  async #deliver(
+    requestId: string,
+    attempt: MessageAttempt,
+    delivery: StatusDelivery,
+    isNeeded?: () => Promise<boolean>,
+  ): Promise<Attempt<undefined>> {
+    const result = await this.#queue.add(delivery, isNeeded);
     const { status } = delivery.update;
     this.#deps.count?.(status, countedResult(result));
-    if (result.ok) this.#recordAccepted(requestId, delivery);
-    else if (result.kind !== 'cancelled' && result.kind !== 'none')
+    if (result.ok) {
+      attempt.lastStatus = status;
+      const isPending = status === 'pending' && attempt.terminal === undefined;
+      this.#deps.journal.step(requestId, 'crm_told', {
+        ...(isPending && { state: 'pending' }),
+        detail: { status },
+      });
+    } else if (result.kind !== 'cancelled' && result.kind !== 'none') {
       this.#recordFailed(requestId, status, result);
+    }
     return result;
-  }
-
-  #recordAccepted(requestId: string, { update: { status }, source }: StatusDelivery): void {
-    const isNews = source === 'pending' && this.#requests.get(requestId)?.terminal === undefined;
-    this.#deps.journal.step(requestId, 'crm_told', {
-      ...(isNews && { state: 'pending' }),
-      detail: { status },
-    });
   }
 
   #recordFailed(
@@ -210,22 +279,47 @@ class QueuedReports implements StatusReports {
     const sent = await this.#sentStatuses(frame.requestId);
     if (sent === undefined && madeAt === undefined) return undefined;
     const statuses = sent?.statuses ?? [];
-    const request = newRequest(
+    const attempt = newAttempt(
       sent?.locationId ?? lease.locationId,
       usableMessageId(sent === undefined ? frame.messageId : sent.messageId),
+      lease.epoch,
     );
-    if (statuses.includes('delivered') || statuses.includes('failed'))
-      request.terminal = Promise.resolve({ outcome: 'delivered' });
-    else if (
-      request.locationId === lease.locationId &&
-      !statuses.includes('pending') &&
-      clock.now() - (madeAt ?? 0) < MAX_PENDING_MS
-    ) {
-      const since = this.#leaseSince.get(lease) ?? clock.monotonic();
-      await clock.sleep(Math.max(0, since + settleMs - clock.monotonic()));
+    const outcome = (['delivered', 'failed'] as const).find((status) => statuses.includes(status));
+    const request = { attempt, isReported: outcome !== undefined };
+    if (outcome !== undefined) {
+      attempt.outcome = outcome;
+      attempt.terminal = Promise.resolve({ outcome: 'delivered' });
+    } else if (attempt.locationId === lease.locationId) {
+      if (!statuses.includes('pending') && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS) {
+        const since = this.#leaseSince.get(lease) ?? clock.monotonic();
+        await clock.sleep(Math.max(0, since + settleMs - clock.monotonic()));
+      }
+      request.attempt = this.#sharedAttempt(attempt);
     }
     this.#requests.set(frame.requestId, request);
     return request;
+  }
+
+  /** Returns the attempt that other requests of the same message have begun here, or begins this one. */
+  #sharedAttempt(attempt: MessageAttempt): MessageAttempt {
+    if (attempt.key === undefined || !this.#deps.oauthReady) return attempt;
+    const known = this.#attempts.get(attempt.key);
+    if (known === undefined) this.#begin(attempt, undefined);
+    return known ?? attempt;
+  }
+
+  async #lastStatus({ locationId, messageId }: MessageAttempt): Promise<LastStatus> {
+    if (messageId === undefined) return 'none';
+    try {
+      return (await this.#deps.past.lastStatus(locationId, messageId)) ?? 'none';
+    } catch (error) {
+      // A message without any status would be worse than one that is told twice.
+      this.#deps.log.warn(
+        { event: 'status.journal_unavailable', err: error },
+        'earlier statuses not found, journal unavailable',
+      );
+      return 'none';
+    }
   }
 
   async #sentStatuses(requestId: string): Promise<SentStatuses | undefined> {
@@ -242,13 +336,11 @@ class QueuedReports implements StatusReports {
   }
 }
 
-const newRequest = (locationId: string, messageId: string | undefined): KnownRequest => ({
-  locationId,
-  messageId,
-  key: messageId === undefined ? undefined : messageKey(locationId, messageId),
-  terminal: undefined,
-  delivery: undefined,
-});
+/** Whether the attempt's next `pending` or rejection would be news: nothing was told yet, or the attempt before it failed. */
+async function isNews(attempt: MessageAttempt): Promise<boolean> {
+  const last = await attempt.lastStatus;
+  return last === 'none' || last === 'failed';
+}
 
 function countedResult(result: Attempt<undefined>): CountedResult {
   if (result.ok) return 'ok';

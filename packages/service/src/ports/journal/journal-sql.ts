@@ -2,6 +2,7 @@ import { newRequestId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
+import { Batcher } from '../../batcher.ts';
 import { EngineError } from '../../errors.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import type {
@@ -16,6 +17,7 @@ import type {
   StepName,
 } from './journal.ts';
 import { createReader } from './sql-reader.ts';
+import type { LastStatuses } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
 import { createWriteBatch } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
@@ -50,6 +52,7 @@ class WriteBehindJournal implements SqlJournal {
   readonly #flushMs: number;
   readonly #write: WriteBatch;
   readonly #reader: ReturnType<typeof createReader>;
+  readonly #lastStatuses: Batcher<string, LastStatuses>;
   readonly #recent: RecentEvents;
   readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
   #batch: Batch = new Map();
@@ -66,6 +69,7 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushMs = flushMs;
     this.#write = createWriteBatch(database.db);
     this.#reader = createReader(database.db);
+    this.#lastStatuses = new Batcher((messageIds) => this.#reader.lastStatuses(messageIds));
     this.#recent = new RecentEvents(clock.now().toString(36));
   }
 
@@ -197,13 +201,14 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.sentStatuses(requestId));
   }
 
+  async lastStatus(locationId: string, messageId: string) {
+    const found = await this.#lastStatuses.get(messageId).catch(cannotBeRead);
+    return found?.get(locationId);
+  }
+
   async #read<T>(query: () => Promise<T>): Promise<T> {
     await this.#flush();
-    try {
-      return await query();
-    } catch (error) {
-      throw new EngineError('sql', 'the journal cannot be read', error);
-    }
+    return query().catch(cannotBeRead);
   }
 
   since(lastId: string | undefined) {
@@ -225,6 +230,10 @@ class WriteBehindJournal implements SqlJournal {
     await this.#flush();
     this.#cancelFlush?.();
   }
+}
+
+function cannotBeRead(error: unknown): never {
+  throw new EngineError('sql', 'the journal cannot be read', error);
 }
 
 const detailOf = ({ code, detail }: Recorded) =>

@@ -216,6 +216,40 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.locationOf('unknown')).toBeUndefined();
     });
 
+    it('returns the last status of a message over all its requests and locations', async () => {
+      const told = async (more: Partial<JournalEntry>, ...statuses: string[]) => {
+        const one = entry(more);
+        journal.open(one, 'accepted');
+        for (const status of statuses) {
+          await clock.advance(1);
+          journal.step(one.id, 'crm_told', { detail: { status } });
+        }
+        await journal.show(one.id);
+      };
+      await told({}, 'pending', 'failed');
+      expect(await journal.lastStatus('loc1', 'msg1')).toBe('failed');
+      await told({}, 'pending');
+      await told({});
+      expect(await journal.lastStatus('loc1', 'msg1')).toBe('pending');
+      await told({ locationId: 'loc2' }, 'delivered', 'pending');
+      await told({ locationId: 'loc3', direction: 'inbound', id: 'in-1' }, 'delivered');
+      const all = ['loc1', 'loc2', 'loc3'].map((locationId) => journal.lastStatus(locationId, 'msg1'));
+      expect(await Promise.all(all)).toEqual(['pending', 'delivered', undefined]);
+      expect(await journal.lastStatus('loc1', 'unknown')).toBeUndefined();
+    });
+
+    it('reads the last status of many messages at once', async () => {
+      const ids = Array.from({ length: 150 }, (_, index) => `m${index}`);
+      for (const messageId of ids) {
+        const one = entry({ messageId });
+        journal.open(one, 'accepted');
+        journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
+      }
+      await journal.show('wait for the flush');
+      const found = await Promise.all([...ids, 'none'].map((id) => journal.lastStatus('loc1', id)));
+      expect(found).toEqual([...ids.map(() => 'pending'), undefined]);
+    });
+
     it('prunes old messages and their steps', async () => {
       const old = Array.from({ length: 1203 }, () => entry());
       for (const one of old) journal.open(one, 'accepted');

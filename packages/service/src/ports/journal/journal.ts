@@ -91,13 +91,20 @@ export interface JournalReader {
   inboundId(locationId: string, guid: string): Promise<string | undefined>;
   /** Resolves with the statuses of a request that were sent to the CRM. */
   sentStatuses(requestId: string): Promise<SentStatuses | undefined>;
+  /**
+   * Resolves with the last status of a message that the CRM accepted, over all its requests; `delivered` is always the last. Simultaneous
+   * calls share one query. Unlike the other reads this one leaves out what this node has not written yet, so that it never waits for a write.
+   */
+  lastStatus(locationId: string, messageId: string): Promise<SentStatus | undefined>;
 }
+
+export type SentStatus = 'pending' | 'delivered' | 'failed';
 
 export interface SentStatuses {
   readonly locationId: string;
   readonly messageId: string | null;
-  /** `pending`, `delivered`, `failed`, in order. */
-  readonly statuses: readonly string[];
+  /** In the order in which the CRM accepted them. */
+  readonly statuses: readonly SentStatus[];
 }
 
 /** One recorded step of a message. `id` is the cursor for `since`; `message` is undefined once it has left memory. */

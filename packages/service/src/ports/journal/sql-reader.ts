@@ -1,16 +1,40 @@
 import type { Selectable } from 'kysely';
 
 import type { Database } from '../../sql/open-database.ts';
+import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { Schema } from '../../sql/schema.ts';
-import type { MessageQuery, MessageState, MessageSummary, MessageTrail, SentStatuses } from './journal.ts';
+import type {
+  MessageQuery,
+  MessageState,
+  MessageSummary,
+  MessageTrail,
+  SentStatus,
+  SentStatuses,
+} from './journal.ts';
 import type { WrittenStep } from './sql-write-behind.ts';
 
 type Row = Selectable<Schema['messages']>;
+
+/** The last accepted status of a message by location: different locations may use the same message id. */
+export type LastStatuses = ReadonlyMap<string, SentStatus>;
 
 const PRUNE_BATCH = 1000;
 
 /** Reads the journal's tables. */
 export function createReader(db: Database) {
+  const byMessageId = queriesBySize((size) =>
+    db
+      .selectFrom('messages')
+      .select(['id', 'location_id', 'message_id', 'steps'])
+      .where('direction', '=', 'outbound')
+      .where(
+        'message_id',
+        'in',
+        Array.from({ length: size }, () => ''),
+      )
+      .compile(),
+  );
+
   return {
     async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
       const { locationId, state, direction, limit } = query;
@@ -72,11 +96,27 @@ export function createReader(db: Database) {
         .where('id', '=', requestId)
         .executeTakeFirst();
       if (row === undefined) return undefined;
-      const steps = await stepsOf(row);
-      const statuses = steps
-        .filter(({ step }) => step === 'crm_told')
-        .map(({ detail }) => String(detail?.['status'] ?? ''));
+      const statuses = acceptedOf(await stepsOf(row)).map(({ status }) => status);
       return { locationId: row.location_id, messageId: row.message_id, statuses };
+    },
+
+    async lastStatuses(messageIds: readonly string[]): Promise<ReadonlyMap<string, LastStatuses>> {
+      const byMessage = new Map<string, Map<string, AcceptedStatus>>();
+      for (const { query, batch } of byMessageId(messageIds)) {
+        const { rows } = await db.executeQuery({ ...query, parameters: ['outbound', ...batch] });
+        for (const row of rows as Pick<Row, 'id' | 'location_id' | 'message_id' | 'steps'>[]) {
+          const byLocation = byMessage.get(row.message_id ?? '') ?? new Map<string, AcceptedStatus>();
+          byMessage.set(row.message_id ?? '', byLocation);
+          for (const accepted of acceptedOf(await stepsOf(row)))
+            byLocation.set(row.location_id, newest(byLocation.get(row.location_id), accepted));
+        }
+      }
+      return new Map(
+        Array.from(byMessage, ([messageId, byLocation]) => [
+          messageId,
+          new Map(Array.from(byLocation, ([locationId, { status }]) => [locationId, status])),
+        ]),
+      );
     },
 
     /** Deletes in batches, so that no other statement waits long for the tables. */
@@ -123,6 +163,23 @@ export function createReader(db: Database) {
       .flat()
       .map(([at, step, detail]) => ({ at, step, detail: detail ?? null }));
   }
+}
+
+interface AcceptedStatus {
+  readonly at: number;
+  readonly status: SentStatus;
+}
+
+/** The statuses that the CRM accepted, in order. */
+const acceptedOf = (steps: MessageTrail['steps']): AcceptedStatus[] =>
+  steps
+    .filter(({ step }) => step === 'crm_told')
+    .map(({ at, detail }) => ({ at, status: detail?.['status'] as SentStatus }));
+
+/** Nothing follows `delivered`, whatever the clocks of two nodes say. */
+function newest(known: AcceptedStatus | undefined, next: AcceptedStatus): AcceptedStatus {
+  if (known === undefined || next.status === 'delivered') return next;
+  return known.status === 'delivered' || known.at > next.at ? known : next;
 }
 
 const SUMMARY = [

@@ -1,0 +1,47 @@
+import type { AckOutcome } from '@footbridge/protocol/frames';
+
+import type { Status } from './status-calls.ts';
+import type { StatusDelivery } from './status-delivery.ts';
+import { messageKey } from './status-delivery.ts';
+
+/** The last status that the CRM accepted for a message. */
+export type LastStatus = Status | 'none';
+
+/** One attempt to send a message. Repeated requests for the message share it until it ends as `failed` (A5). */
+export interface MessageAttempt {
+  readonly locationId: string;
+  /** Undefined when there is none to call back for. */
+  readonly messageId: string | undefined;
+  /** Kept because a Map finds a string that was hashed before faster. */
+  readonly key: string | undefined;
+  /** The lease under which `lastStatus` was read: under a later one another node may have reported since. */
+  epoch: number;
+  lastStatus: LastStatus | Promise<LastStatus>;
+  /** What the Mac or a rejection made of it; undefined until then. */
+  outcome: 'delivered' | 'failed' | undefined;
+  /** How its terminal status ends or ended; undefined until the Mac reports. */
+  terminal: Promise<AckOutcome> | undefined;
+  /** Its terminal status while it is being delivered. */
+  delivery: StatusDelivery | undefined;
+}
+
+export interface KnownRequest {
+  attempt: MessageAttempt;
+  /** Whether the Mac has reported this request before. */
+  isReported: boolean;
+}
+
+export const newAttempt = (
+  locationId: string,
+  messageId: string | undefined,
+  epoch: number,
+): MessageAttempt => ({
+  locationId,
+  messageId,
+  key: messageId === undefined ? undefined : messageKey(locationId, messageId),
+  epoch,
+  lastStatus: 'none',
+  outcome: undefined,
+  terminal: undefined,
+  delivery: undefined,
+});
