@@ -117,6 +117,33 @@ describe('F9 a reaction is idempotent', () => {
     expect(await reactions()).toHaveLength(1);
   });
 
+  it('M4 a repeated request is evaluated against the present state, also when its messageId was delivered', async () => {
+    const { react, reactions, service, chatId, guid } = await startScenario();
+    const reaction = { target_message_guid: guid, kind: 'classic', action: 'add', type: 'question' };
+    const message = withFooter('Questioned', { chat_id: chatId, reaction });
+    const add = async () => {
+      const { requestId } = service.send({ messageId: 'id-1', message });
+      return await service.statusOf(requestId);
+    };
+    expect(await add()).toMatchObject({ status: 'delivered' });
+    await react({ kind: 'classic', action: 'remove', type: 'question' });
+    expect(await reactions()).toEqual([]);
+    expect(await add()).toMatchObject({ status: 'delivered' });
+    expect(await reactions()).toEqual([{ from: 'me', kind: 'classic', type: 'question' }]);
+  });
+
+  it('M4 a repeated request fails when its state is absent and cannot be restored', async () => {
+    const { react, reactions, service, chatId, guid, play } = await startScenario();
+    const reaction = { target_message_guid: guid, kind: 'classic', action: 'add', type: 'love' };
+    const message = withFooter('Loved', { chat_id: chatId, reaction });
+    const add = () => service.statusOf(service.send({ messageId: 'id-1', message }).requestId);
+    await add();
+    await react({ kind: 'classic', action: 'remove', type: 'love' });
+    await play('/world', { faults: [{ job: 'reaction', code: 'PICKER_FAILED', times: 1 }] });
+    expect((await add()).error?.code).toBe('PICKER_FAILED');
+    expect(await reactions()).toEqual([]);
+  });
+
   it('F9 another kind or type replaces the active reaction', async () => {
     const { react, reactions } = await startScenario();
     await react({ kind: 'classic', action: 'add', type: 'love' });

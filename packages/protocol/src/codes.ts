@@ -214,7 +214,8 @@ const STATUS = [
     code: 'TIMEOUT',
     meaning: 'An operation on the Mac timed out.',
     retry: 'yes',
-    advice: 'Retry; if it happens often, check whether the Mac is overloaded or asleep.',
+    advice:
+      'Check in Messages on the Mac whether it was sent; if not, retry under a new messageId. If it happens often, check whether the Mac is overloaded or asleep.',
   },
   {
     code: 'TARGET_NOT_FOUND',

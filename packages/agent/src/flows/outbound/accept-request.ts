@@ -48,8 +48,8 @@ export function acceptRequest(
       return 'answered';
     }
     if (journal.jobs.pendingCount() >= limit) return reject(journal, frame, QUEUE_FULL, now);
-    // Safe to repeat after an unknown outcome: the job checks the store before it presses again (F9).
-    if (job?.state === 'unknown') journal.jobs.discardStep(job.key, 'press');
+    // The job looks at the present state before it presses again (F9), whatever it did before.
+    if (job !== undefined && isReaction(frame)) journal.jobs.discardStep(job.key, 'press');
     journal.jobs.enqueue(key, fingerprint, frame, now);
     journal.jobs.attachRequest(frame.requestId, key, now);
     return 'queued';
@@ -66,10 +66,12 @@ function isPending(job: Job): boolean {
   return job.state === 'queued' || job.state === 'begun';
 }
 
-/** A failed job can run again. A job with an unknown outcome can run again only if it is a reaction, which is idempotent. */
+/** A failed job can run again. So can a reaction: its requested state may have changed since, and restoring it is idempotent. */
 function canRunAgain(job: Job, frame: SendFrame): boolean {
-  if (job.state === 'failed') return true;
-  if (job.state !== 'unknown') return false;
+  return job.state === 'failed' || isReaction(frame);
+}
+
+function isReaction(frame: SendFrame): boolean {
   const request = readRequest(frame);
   return 'kind' in request && request.kind === 'reaction';
 }
