@@ -1014,9 +1014,28 @@ describe('failures', () => {
     expect(status).toBe(503);
     expect(headers.get('retry-after')).toBe('5');
     expect(json).toMatchObject({ error: 'Service unavailable', code: 'SERVICE_UNAVAILABLE' });
-    await bridge.post({ ...GOOD, messageId: 'message-2', phone: 'x' });
-    await until(() => bridge.crm.statusesOf('message-2').length > 0);
-    expect(bridge.crm.statusesOf('message-1')).toEqual([]);
+  });
+
+  it.each([
+    ['before it was forwarded', 'outbound.beforeForward', 500],
+    ['because an engine is down', 'outbound.switchboard', 503],
+  ])('A10 a request that failed %s is reported as failed', async (_, failpoint, status) => {
+    const bridge = await start({ env: { FAILPOINTS: `${failpoint}:throw` } });
+    expect((await bridge.post(GOOD)).status).toBe(status);
+    expect((await bridge.post({ ...GOOD, messageId: 'unsigned' }, { signature: 'no' })).status).toBe(401);
+    expect((await bridge.post(without('messageId'))).status).toBe(status);
+    await until(() => bridge.crm.accepted('message-1').length > 0);
+    const calls = bridge.crm.callsTo('status').map(({ params, body }) => [params['messageId'], body]);
+    const error = { code: 'INTERNAL_ERROR', type: 'error', message: expect.stringContaining('Nothing was sent') };
+    expect(calls).toEqual([['message-1', { status: 'failed', error }]]);
+  });
+
+  it('A10 a request that failed after it was written is not reported as failed', async () => {
+    const bridge = await start({ env: { FAILPOINTS: 'outbound.afterForward:throw' } });
+    expect((await bridge.post(GOOD)).status).toBe(500);
+    await until(() => bridge.crm.accepted('message-1').length > 0);
+    expect(await failuresReported(bridge)).toEqual([]);
+    expect(bridge.crm.accepted('message-1')).toEqual(['pending']);
   });
 });
 

@@ -46,7 +46,7 @@ const inWords = (code: string) => code.charAt(0) + code.slice(1).toLowerCase().r
 
 /** An engine (Redis, PostgreSQL, disk) failed. Never to be treated as a result such as "not connected". */
 export class EngineError extends Error {
-  override readonly name = 'EngineError';
+  override readonly name: string = 'EngineError';
   readonly engine: string;
 
   constructor(engine: string, message: string, cause?: unknown) {

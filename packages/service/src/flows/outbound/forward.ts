@@ -4,10 +4,14 @@ import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../errors.ts';
+import { UncertainSendError } from '../../ports/switchboard/switchboard.ts';
 import { Rejection } from './rejection.ts';
 
 export interface Forwarding {
-  /** Resolves with `written` once the frame is written to the bound Mac's socket. Rejects with EngineError when the outcome is unknown. */
+  /**
+   * Resolves with `written` once the frame is written to the bound Mac's socket. Rejects with UncertainSendError when the outcome is
+   * unknown, and with another EngineError when nothing was written.
+   */
   send(locationId: LocationId, frame: SendFrame): Promise<'written' | 'not_connected'>;
 }
 
@@ -17,31 +21,39 @@ export interface ForwardDeps {
   readonly failpoint: Failpoint | undefined;
 }
 
-/** W16, W18. Nothing is queued, and nothing goes to another Mac. */
+/** Why a message was not forwarded. */
+export interface Unsent {
+  readonly rejection: Rejection;
+  /** False when the frame may have been written nevertheless. */
+  readonly isCertain: boolean;
+}
+
+/** W16, W18. Nothing is queued, and nothing goes to another Mac. Resolves with undefined when the frame was written. */
 export async function forward(
   locationId: LocationId,
   frame: SendFrame,
   { forwarding, log, failpoint }: ForwardDeps,
-): Promise<Rejection | undefined> {
+): Promise<Unsent | undefined> {
   try {
     if (failpoint !== undefined) await failOnRequest(failpoint);
     const outcome = await forwarding.send(locationId, frame);
-    return outcome === 'written' ? undefined : notConnected(locationId);
+    if (failpoint !== undefined) await failpoint('outbound.afterForward');
+    return outcome === 'written' ? undefined : { rejection: notConnected(locationId), isCertain: true };
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     log.error(
       { event: 'webhook.mac_unreachable', requestId: frame.requestId, locationId, err: error },
       'Mac unreachable',
     );
-    return new Rejection('SERVICE_UNAVAILABLE', {
+    const rejection = new Rejection('SERVICE_UNAVAILABLE', {
       message: 'The service cannot reach its Macs at the moment. Send the same request again.',
     });
+    return { rejection, isCertain: !(error instanceof UncertainSendError) };
   }
 }
 
-/** Tests make the forward fail here: unexpectedly, or like an engine that is down. */
+/** Tests make the forward fail here, like an engine that is down. */
 async function failOnRequest(failpoint: Failpoint): Promise<void> {
-  await failpoint('outbound.beforeForward');
   try {
     await failpoint('outbound.switchboard');
   } catch (error) {

@@ -19,7 +19,7 @@ import type { Contacts, LookUpDeps } from './look-up-phone.ts';
 import { pickFields } from './pick-fields.ts';
 import { Rejection } from './rejection.ts';
 import { requireFields } from './require-fields.ts';
-import { reportRejection } from './report-rejection.ts';
+import { reportFailure, reportRejection } from './report-rejection.ts';
 import type { StatusReports } from './report-rejection.ts';
 import { SignatureCheck } from './verify-signature.ts';
 import type { SignatureDeps } from './verify-signature.ts';
@@ -45,7 +45,7 @@ export type ReceiveWebhook = (request: WebhookRequest) => Promise<WebhookOutcome
  * reports rejections to the CRM (A7); the node that holds the Mac's socket reports `pending` and the final status (A2).
  */
 export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
-  const { settings, contacts, reports, journal, log } = deps;
+  const { settings, contacts, reports, journal, log, failpoint } = deps;
   const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
   const limitRate = rateLimit(deps);
   const checkPhone = phoneCheck(settings.phoneDefaultCountry);
@@ -57,11 +57,18 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     const signature = await signatures.verify(request, fields.locationId);
     if (!signature.ok) return { kind: 'unsigned', fault: signature.fault };
 
-    const rate = await limitRate({ locationId: fields.locationId, address });
-    if (!rate.allowed) return { kind: 'limited', rate };
-
     const received = { request, fields, key: signature.key };
-    const checked = await checkMessage(received, checkPhone, deps);
+    const check = async () => {
+      const rate = await limitRate({ locationId: fields.locationId, address });
+      const checked = rate.allowed ? await checkMessage(received, checkPhone, deps) : undefined;
+      if (failpoint !== undefined) await failpoint('outbound.beforeForward');
+      return { rate, checked };
+    };
+    const { rate, checked } = await check().catch((error: unknown) => {
+      reportFailure(reports, requestId, fields);
+      throw error;
+    });
+    if (checked === undefined) return { kind: 'limited', rate };
     if (checked instanceof Rejection) {
       recordRejected(journal, received, checked);
       reportRejection(reports, requestId, fields, checked);
@@ -73,9 +80,10 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     recordAccepted(journal, received, locationId, frame.phone);
     const unsent = await forward(locationId, frame, deps);
     if (unsent !== undefined) {
-      recordUnsent(journal, received, unsent);
-      reportRejection(reports, requestId, fields, unsent);
-      return { kind: 'rejected', rejection: unsent, rate };
+      const { rejection, isCertain } = unsent;
+      recordUnsent(journal, received, rejection);
+      if (isCertain) reportRejection(reports, requestId, fields, rejection);
+      return { kind: 'rejected', rejection, rate };
     }
     contacts.learn(locationId, frame.phone, frame.contactId);
     return { kind: 'sent', requestId, channel, messageId: fields.givenMessageId, locationId, rate };

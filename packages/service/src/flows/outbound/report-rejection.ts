@@ -14,13 +14,16 @@ export interface StatusReports {
   }): void;
 }
 
-/** Rejections that are also reported as a status, with the code used there. The 404 differs on purpose (A7). */
+/** Rejections that are also reported as a status, with the code used there. The 404 differs on purpose (A7), and so does the 503 (A10). */
 const REPORTED: Partial<Record<Rejection['code'], string>> = {
   MISSING_REQUIRED_FIELDS: 'MISSING_REQUIRED_FIELDS',
   MESSAGE_BODY_TOO_LONG: 'MESSAGE_BODY_TOO_LONG',
   RECIPIENT_PHONE_INVALID: 'RECIPIENT_PHONE_INVALID',
   LOCATION_NOT_CONNECTED: 'CLIENT_NOT_CONNECTED',
+  SERVICE_UNAVAILABLE: 'INTERNAL_ERROR',
 };
+
+const NOT_SENT = 'The service could not forward the message to the Mac. Nothing was sent.';
 
 export function reportRejection(
   reports: StatusReports,
@@ -33,7 +36,18 @@ export function reportRejection(
   reports.rejected({ requestId, locationId, messageId, code, message: explain(rejection) });
 }
 
+/** Reports a request that ended in a 5xx. Only for one that certainly wrote nothing to the Mac (A10). */
+export function reportFailure(
+  reports: StatusReports,
+  requestId: RequestId,
+  { locationId, messageId }: Pick<Fields, 'locationId' | 'messageId'>,
+): void {
+  if (locationId === undefined || messageId === undefined) return;
+  reports.rejected({ requestId, locationId, messageId, code: 'INTERNAL_ERROR', message: NOT_SENT });
+}
+
 function explain({ code, label, details }: Rejection): string {
+  if (code === 'SERVICE_UNAVAILABLE') return NOT_SENT;
   if (code === 'LOCATION_NOT_CONNECTED') return 'No Mac is connected for this location.';
   const { required } = details;
   return Array.isArray(required) ? `${label}: ${required.join(', ')}` : label;

@@ -12,7 +12,7 @@ import { LEASE_TTL_MS, REDIS_TIMEOUT_MS, RedisLeases, SHARDS, shardOf } from './
 import type { LeaseHolder, Renewal, StoredLease } from './leases-redis.ts';
 import { NodeBus } from './node-bus-redis.ts';
 import type { BusHandler } from './node-bus-redis.ts';
-import { CONTENTION, contendedWaitSec } from './switchboard.ts';
+import { CONTENTION, UncertainSendError, contendedWaitSec } from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
@@ -264,9 +264,12 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 
   async #writeRemotely({ node, epoch }: StoredLease, locationId: LocationId, frame: RoutedFrame) {
     const notAfter = this.#leases.time.earliest() + NOT_AFTER_MS;
-    const reply = await this.#bus.write(node, { locationId, epoch, notAfter, frame }, WRITE_TIMEOUT_MS);
+    const request = { locationId, epoch, notAfter, frame };
+    const reply = await this.#bus.write(node, request, WRITE_TIMEOUT_MS).catch((error: unknown) => {
+      throw new UncertainSendError('redis', 'the request to the node of the Mac may be lost', error);
+    });
     if (reply !== 'timeout') return reply;
-    throw new EngineError(
+    throw new UncertainSendError(
       'switchboard',
       'the node of the Mac did not respond: it is unknown whether the frame was written',
     );

@@ -1,6 +1,8 @@
 import type { RedeliverFrame, SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
+import { EngineError } from '../../errors.ts';
+
 /** The frames that the switchboard routes to a Mac. A session sends its acknowledgements itself. */
 export type RoutedFrame = SendFrame | RedeliverFrame;
 
@@ -52,6 +54,11 @@ export function contendedWaitSec(rejections: number): number {
 
 export type SendOutcome = 'written' | 'not_connected';
 
+/** `send` failed, and it is unknown whether the frame was written. */
+export class UncertainSendError extends EngineError {
+  override readonly name = 'UncertainSendError';
+}
+
 /** A Mac that holds a location. */
 export interface BoundMac {
   readonly locationId: LocationId;
@@ -72,8 +79,8 @@ export interface BoundMac {
  * - A displacement beyond `Contention` resolves with `contended`; the count restarts after a window without displacements. A
  *   device that reconnects to its own location is never rejected.
  * - `send` resolves with `written` only when the frame is on the socket of the current owner, and with `not_connected` when there
- *   is no owner or the owner is overloaded. A frame is written at most once and never queued. Rejects with EngineError when it is
- *   unknown whether the frame was written.
+ *   is no owner or the owner is overloaded. A frame is written at most once and never queued. Rejects with UncertainSendError when
+ *   it is unknown whether the frame was written, and with another EngineError when it certainly was not.
  * - `isCurrent` returns whether a lease is the newest that this node knows of. `confirm` asks the engine; call it right before a
  *   side effect outside the service.
  * - `release` gives up the location if the lease is current, and does nothing otherwise.
