@@ -55,7 +55,7 @@ describe('status callbacks', () => {
     },
   );
 
-  it.each([undefined, null, '', '.', '..', 7, 'x'.repeat(257), '\ud800'])(
+  it.each([undefined, null, '', '  ', '\t', '.', '..', 7, 'x'.repeat(257), '\ud800'])(
     'A1 no call is made for the message id %j',
     async (messageId) => {
       const here = await start();

@@ -47,12 +47,23 @@ describe('message ids', () => {
     );
   });
 
-  it.each(['', '.', '..', 'x'.repeat(257), '\ud800', 'a\udc00', 7, null, undefined, ['m'], { id: 'm' }])(
-    'A1 rejects %j',
-    (value) => {
-      expect(usableMessageId(value)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    '  ',
+    '\n',
+    '.',
+    '..',
+    'x'.repeat(257),
+    '\ud800',
+    'a\udc00',
+    7,
+    null,
+    undefined,
+    ['m'],
+    { id: 'm' },
+  ])('A1 rejects %j', (value) => {
+    expect(usableMessageId(value)).toBeUndefined();
+  });
 
   it.each(['m', '...', 'a/b', '../x', 'm 1', '%2e%2e', 'x'.repeat(256), '😀', '\0'])(
     'A1 accepts %j',

@@ -29,11 +29,11 @@ export function asLocationId(value: unknown): LocationId | undefined {
 }
 
 /**
- * Returns the value if it is valid as a URL path segment (A1). Lone surrogates cannot be percent-encoded, and a URL
+ * Returns the value if it is not blank and valid as a URL path segment (A1). Lone surrogates cannot be percent-encoded, and a URL
  * parser resolves `.` and `..` even when they are encoded, so the path would lose a segment.
  */
 export function usableMessageId(value: unknown): MessageId | undefined {
-  if (typeof value !== 'string' || value.length === 0 || value.length > MAX_MESSAGE_ID) return undefined;
+  if (typeof value !== 'string' || value.length > MAX_MESSAGE_ID || value.trim() === '') return undefined;
   if (value === '.' || value === '..' || !value.isWellFormed()) return undefined;
   return value as MessageId;
 }
