@@ -38,6 +38,28 @@ describe('the call', () => {
     expect(serious).toEqual([]);
   });
 
+  it('I1 a message of a service that is not known here reaches the CRM, and its socket stays open', async () => {
+    const { crm, mac } = await start();
+    const chatOfGroup = { ...chat(7), isGroup: true };
+    const seq = mac.received({ sender: PHONE, text: 'Hi', chat: chatOfGroup });
+    expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
+    const known = mac.frames.length;
+    mac.send({
+      type: 'message_received',
+      seq: mac.seq++,
+      guid: 'guid-of-a-new-service',
+      sender: PHONE,
+      service: 'Satellite',
+      text: 'From far away',
+      sentAt: new Date().toISOString(),
+      chat: chatOfGroup,
+    });
+    expect(await mac.ack(mac.seq - 1)).toMatchObject({ outcome: 'delivered' });
+    expect(mac.frames.length).toBe(known + 1);
+    const { text, metadata } = parseFooter(crm.messages.at(-1)?.message ?? '');
+    expect([text, metadata?.service_name]).toEqual(['From far away', 'SMS']);
+  });
+
   it('I1 an added channel gets its provider id and type', async () => {
     const { crm, mac } = await start({
       env: { CRM_CONVERSATION_PROVIDER_ID: '5f0e1d2c3b4a596877665544', CRM_INBOUND_TYPE: 'Custom' },

@@ -238,7 +238,7 @@ describe('invalid frames', () => {
     ['a date without a time', received, { sentAt: '2026-05-01' }],
     ['a month that does not exist', received, { sentAt: '2026-13-01T00:00:00Z' }],
     ['a date in words', received, { sentAt: 'yesterday' }],
-    ['an unknown service', received, { service: 'Fax' }],
+    ['a service that is not a string', received, { service: 7 }],
     ['a negative seq', delivered, { seq: -1 }],
     ['a seq beyond the safe integers', delivered, { seq: 2 ** 53 }],
     ['a seq that is a fraction', delivered, { seq: 0.5 }],
@@ -253,6 +253,13 @@ describe('invalid frames', () => {
     ['a reply without a target', received, { replyTo: {} }],
   ])('rejects %s', (_, frame, change) => {
     expect(parseMacFrame(changed(frame, change))).toMatchObject({ kind: 'invalid' });
+  });
+
+  it('I1 reads a service that it does not know as SMS', () => {
+    expect(parseMacFrame(changed(received, { service: 'Satellite' }))).toEqual({
+      kind: 'frame',
+      frame: { ...received, service: 'SMS' },
+    });
   });
 
   it('F5 rejects more than one of reaction, sticker, voice and animation', () => {

@@ -13,6 +13,8 @@ export const MAX_CONTACT_ID = 1024;
 /** Length of `error.message` in `message_status` and of `reason` in `ack`. */
 export const MAX_EXPLANATION = 1000;
 
+const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
+
 const seq = { type: 'integer', minimum: 0 } as const;
 const guid = { type: 'string', minLength: 1, maxLength: 256 } as const;
 const requestId = { type: 'string', minLength: 1, maxLength: 128 } as const;
@@ -62,7 +64,7 @@ const MAC_FRAMES = {
       seq,
       guid,
       sender: handle,
-      service: { type: 'string', enum: ['iMessage', 'SMS', 'RCS'] },
+      service: { type: 'string', enum: SERVICES },
       text: { type: 'string', maxLength: MAX_TEXT_UNITS },
       sentAt: { type: 'string', maxLength: 40, format: 'date-time' },
       chat: {
@@ -168,7 +170,7 @@ interface Invalid {
 /** The ids of a request and of its CRM message. */
 export type RequestNames = Pick<SendFrame, 'requestId' | 'messageId'>;
 
-/** Parses a frame sent by a Mac. Unknown fields are dropped. */
+/** Parses a frame sent by a Mac. Unknown fields are dropped, and an unknown `service` becomes `SMS`. */
 export function parseMacFrame(text: string): Parsed<MacFrame> {
   const parsed = parse<MacFrame>(MAC_FRAMES, text);
   if (parsed.kind !== 'frame') return parsed;
@@ -203,10 +205,17 @@ function parse<F>(shapes: Readonly<Record<string, ObjectSchema>>, text: string):
   if (typeof json['type'] !== 'string') return invalid('type must be a string', json);
   const shape = Object.hasOwn(shapes, json['type']) ? shapes[json['type']] : undefined;
   if (!shape) return { kind: 'unknown', type: json['type'].slice(0, 64).toWellFormed() };
-  const checked = checkAgainst(shape, json, DEFAULTS[json['type']]);
+  const checked = checkAgainst(shape, withKnownService(json), DEFAULTS[json['type']]);
   return checked.ok
     ? { kind: 'frame', frame: checked.value as F }
     : invalid(`${json['type']}: ${checked.reason}`, json);
+}
+
+/** A later macOS may add a service. For the CRM it makes no difference (I1), so the message must not get lost over it. */
+function withKnownService(json: Record<string, unknown>): Record<string, unknown> {
+  const { service } = json;
+  const isKnown = typeof service !== 'string' || SERVICES.some((known) => known === service);
+  return isKnown ? json : { ...json, service: 'SMS' };
 }
 
 function readJson(text: string): unknown {
