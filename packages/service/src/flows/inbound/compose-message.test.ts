@@ -44,6 +44,22 @@ describe('the message for the CRM', () => {
   });
 
   it.each([
+    [{}, 't'],
+    [{ target_message_guid_raw: '' }, 't'],
+    [{ target_message_guid_raw: 'p:0/t' }, 'p:0/t'],
+  ])('F5 a reaction with %j has the raw target %j', (given, raw) => {
+    const reaction = {
+      kind: 'classic',
+      action: 'add',
+      type: 'love',
+      target_message_guid: 't',
+      ...given,
+    } as const;
+    const { metadata } = parseFooter(composeMessage({ ...FRAME, reaction }, false));
+    expect(metadata?.reaction).toEqual({ ...reaction, target_message_guid_raw: raw });
+  });
+
+  it.each([
     ['reaction', { reaction: { kind: 'emoji', action: 'add', target_message_guid: 't' } }],
     ['sticker', { sticker: { guid: 's' } }],
     ['voice', { voice: {} }],

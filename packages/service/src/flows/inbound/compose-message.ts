@@ -2,7 +2,7 @@ import { messageKind } from '@footbridge/protocol/message-kind';
 import type { MessageKind } from '@footbridge/protocol/message-kind';
 import { carriesFooter, writeFooter } from '@footbridge/protocol/footer';
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
-import type { Metadata } from '@footbridge/protocol/metadata';
+import type { InboundReaction, Metadata } from '@footbridge/protocol/metadata';
 
 /** The text for the CRM, with a footer where the text alone does not say everything (I3). */
 export function composeMessage(
@@ -24,6 +24,14 @@ export function kindOf(frame: MessageReceivedFrame): MessageKind {
   return messageKind(metadataOf(frame), frame.attachments.length > 0);
 }
 
+/** The raw target is always present: the plain GUID when the Mac gave none (F5). */
+function withRawTarget(reaction: InboundReaction): InboundReaction {
+  const { target_message_guid, target_message_guid_raw = '' } = reaction;
+  return target_message_guid_raw === ''
+    ? { ...reaction, target_message_guid_raw: target_message_guid }
+    : reaction;
+}
+
 function metadataOf(frame: MessageReceivedFrame): Metadata {
   const { chat, reaction, sticker, voice, animation, replyTo } = frame;
   return {
@@ -33,7 +41,7 @@ function metadataOf(frame: MessageReceivedFrame): Metadata {
     sender: frame.sender,
     message_guid: frame.guid,
     service_name: frame.service,
-    ...(reaction && { reaction }),
+    ...(reaction && { reaction: withRawTarget(reaction) }),
     ...(sticker && { sticker }),
     ...(voice && { voice }),
     ...(animation && { animation }),
