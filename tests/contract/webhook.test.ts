@@ -1026,7 +1026,11 @@ describe('failures', () => {
     expect((await bridge.post(without('messageId'))).status).toBe(status);
     await until(() => bridge.crm.accepted('message-1').length > 0);
     const calls = bridge.crm.callsTo('status').map(({ params, body }) => [params['messageId'], body]);
-    const error = { code: 'INTERNAL_ERROR', type: 'error', message: expect.stringContaining('Nothing was sent') };
+    const error = {
+      code: 'INTERNAL_ERROR',
+      type: 'error',
+      message: expect.stringContaining('Nothing was sent'),
+    };
     expect(calls).toEqual([['message-1', { status: 'failed', error }]]);
   });
 
