@@ -2,9 +2,12 @@ import { parseArgs } from 'node:util';
 
 import { createControl } from './control.ts';
 import { closeHttp, listen } from './loopback.ts';
+import { AppleEvents } from './macos/apple-events.ts';
 import { MACOS_VERSIONS } from './macos/chat-db.ts';
 import { MessagesApp } from './macos/messages-app.ts';
+import { writeCommands } from './macos/commands.ts';
 import { operationsOf } from './macos/operations.ts';
+import { OsascriptFaults } from './macos/osascript-faults.ts';
 
 /** `node macos-main.ts --home FOLDER [--macos 26] [--control-port N]`. Prints one JSON line when it is ready. */
 const { values } = parseArgs({
@@ -20,9 +23,12 @@ if (values.home === undefined || macos === undefined) {
   process.exit(2);
 }
 const app = new MessagesApp(values.home, macos);
-const control = createControl(operationsOf(app));
+const control = createControl(operationsOf(app, new AppleEvents(app), new OsascriptFaults()));
 const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
-process.stdout.write(`${JSON.stringify({ msg: 'messages ready', controlUrl, path: app.store.path })}\n`);
+const commands = writeCommands(values.home, macos, controlUrl);
+process.stdout.write(
+  `${JSON.stringify({ msg: 'messages ready', controlUrl, commands, path: app.store.path })}\n`,
+);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {

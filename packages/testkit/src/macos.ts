@@ -1,6 +1,7 @@
 import { remote } from './control.ts';
 import type { Remote } from './control.ts';
 import type { MacosVersion } from './macos/chat-db.ts';
+import type { Commands } from './macos/commands.ts';
 import type { MessagesOperations } from './macos/operations.ts';
 import { Program, started } from './program.ts';
 
@@ -22,6 +23,7 @@ export async function startSimulatedMacos(options: SimulatedMacosOptions = {}): 
 export class SimulatedMacos extends Program {
   /** The path of `chat.db`. */
   storePath = '';
+  #commands: Commands | undefined;
   #messages: Remote<MessagesOperations> | undefined;
   readonly #macos: MacosVersion;
 
@@ -39,11 +41,18 @@ export class SimulatedMacos extends Program {
     return this.#messages;
   }
 
+  /** The paths of `osascript` and other system programs. */
+  get commands(): Commands {
+    if (this.#commands === undefined) throw new Error('Messages was not started.');
+    return this.#commands;
+  }
+
   /** After `halt` or `kill9`. */
   async start(): Promise<void> {
     this.launch(['--home', this.home, '--macos', String(this.#macos)], {});
     const ready = await this.logged('messages ready');
     this.storePath = String(ready['path']);
+    this.#commands = ready['commands'] as Commands;
     this.#messages = remote<MessagesOperations>(String(ready['controlUrl']));
   }
 }

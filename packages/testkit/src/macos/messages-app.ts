@@ -110,6 +110,11 @@ export class MessagesApp {
     return { ...row, chatRowid: chat };
   }
 
+  /** Makes a write after a delay. `settled` waits for it. */
+  later(ms: number, write: () => void): void {
+    this.#track(this.#after(ms, write));
+  }
+
   /** Keeps scheduled writes back until `release`, so that a test can look at rows that are not complete. */
   hold(): void {
     this.#held = Promise.withResolvers<void>();

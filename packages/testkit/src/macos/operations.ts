@@ -1,7 +1,9 @@
+import type { AppleEvents } from './apple-events.ts';
 import type { MessagesApp } from './messages-app.ts';
+import type { OsascriptFaults } from './osascript-faults.ts';
 
 /** The operations of the control port. The types of the remote client derive from this table. */
-export function operationsOf(app: MessagesApp) {
+export function operationsOf(app: MessagesApp, events: AppleEvents, faults: OsascriptFaults) {
   return {
     write: app.write.bind(app),
     react: app.react.bind(app),
@@ -19,6 +21,13 @@ export function operationsOf(app: MessagesApp) {
     rebuild: () => app.rebuild(),
     damage: () => app.damage(),
     remove: () => app.remove(),
+    configure: events.configure.bind(events),
+    sent: () => events.sent,
+    accounts: () => events.accounts(),
+    chats: () => events.chats(),
+    send: events.send.bind(events),
+    breakOsascript: faults.add.bind(faults),
+    takeOsascriptFault: () => faults.take() ?? null,
   };
 }
 

@@ -1,0 +1,41 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+import type { MacosVersion } from './chat-db.ts';
+
+const FULL_VERSIONS: Readonly<Record<MacosVersion, readonly [version: string, build: string]>> = {
+  13: ['13.7.8', '22H730'],
+  14: ['14.8.1', '23J30'],
+  15: ['15.7.1', '24G231'],
+  26: ['26.1', '25B78'],
+};
+
+/** The paths of the simulated system programs. */
+export interface Commands {
+  readonly osascript: string;
+  readonly swVers: string;
+}
+
+/** Writes programs with the names of macOS's own into the home directory. They talk to the simulated Messages. */
+export function writeCommands(home: string, macos: MacosVersion, controlUrl: string): Commands {
+  const folder = join(home, 'bin');
+  mkdirSync(folder, { recursive: true });
+  const [version, build] = FULL_VERSIONS[macos];
+  const main = fileURLToPath(new URL('osascript-main.ts', import.meta.url));
+  const node = `'${process.execPath}' --disable-warning=ExperimentalWarning`;
+  return {
+    osascript: script(join(folder, 'osascript'), `exec ${node} '${main}' '${controlUrl}' "$@"`),
+    swVers: script(
+      join(folder, 'sw_vers'),
+      `case "$1" in -productVersion) echo ${version};; -buildVersion) echo ${build};; esac`,
+    ),
+  };
+}
+
+function script(path: string, command: string): string {
+  writeFileSync(path, `#!/bin/sh\n${command}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}

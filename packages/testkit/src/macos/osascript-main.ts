@@ -1,0 +1,202 @@
+import { readFileSync, writeSync } from 'node:fs';
+import { basename } from 'node:path';
+import process from 'node:process';
+import { createContext, runInContext } from 'node:vm';
+
+import type { EventResult, SimulatedAccount } from './apple-events.ts';
+import type { OsascriptFault } from './osascript-faults.ts';
+import { openSynchronousCalls } from './synchronous-calls.ts';
+
+// `osascript -l JavaScript -e PROGRAM`: runs the program in a context of its own, with the objects of JavaScript for Automation and
+// nothing of Node. The first argument is the control port of the simulated Messages.
+const [controlUrl = '', ...args] = process.argv.slice(2);
+const source = args[3];
+if (
+  args.length !== 4 ||
+  args[0] !== '-l' ||
+  args[1] !== 'JavaScript' ||
+  args[2] !== '-e' ||
+  source === undefined
+) {
+  writeSync(2, 'usage: osascript -l JavaScript -e PROGRAM\n');
+  process.exit(2);
+}
+
+const calls = openSynchronousCalls(controlUrl);
+const fault = calls.call('takeOsascriptFault') as OsascriptFault | null;
+
+const MISBEHAVIOUR: Partial<Record<OsascriptFault, () => void>> = {
+  hang_before: hang,
+  killed_before: () => process.kill(process.pid, 'SIGKILL'),
+  garbage: () => exitAfter('\u0000\ufffd not JSON\n{{{\n'),
+  flood: () => exitAfter(`${'x'.repeat(1000)}\n`.repeat(10_000)),
+  half_json: () => exitAfter('{"step":"dispa'),
+  silent: () => process.exit(0),
+};
+if (fault !== null) MISBEHAVIOUR[fault]?.();
+
+/** Performs an Apple event. Its error has a number, as in JavaScript for Automation. */
+function event(name: string, argument: object = {}): unknown {
+  const result = calls.call(name, argument) as EventResult<unknown>;
+  if ('value' in result) return result.value;
+  throw Object.assign(new Error('An error occurred.'), { errorNumber: result.error });
+}
+
+interface LiveChat {
+  id: string;
+  handles: string[];
+}
+
+function liveChats(): LiveChat[] {
+  return event('chats') as LiveChat[];
+}
+
+class FilePath {
+  readonly path: string;
+  constructor(path: string) {
+    this.path = path;
+  }
+}
+
+class Participant {
+  readonly service: string;
+  readonly handle: string;
+  constructor(service: string, handle: string) {
+    this.service = service;
+    this.handle = handle;
+  }
+}
+
+class Chat {
+  readonly chatId: string;
+  readonly participants: { handle: () => string[] };
+  constructor(chatId: string) {
+    this.chatId = chatId;
+    this.participants = { handle: () => this.#live().handles };
+  }
+  id(): string {
+    return this.#live().id;
+  }
+  #live(): LiveChat {
+    const live = liveChats().find(({ id }) => id === this.chatId);
+    if (live === undefined) throw Object.assign(new Error('Can’t get object.'), { errorNumber: -1728 });
+    return live;
+  }
+}
+
+const messages = {
+  accounts: () =>
+    (event('accounts') as SimulatedAccount[]).map(({ service, enabled, connection }) => ({
+      serviceType: () => service,
+      enabled: () => enabled,
+      connectionStatus: () => connection,
+      participants: { byName: (handle: string) => new Participant(service, requireText(handle)) },
+    })),
+  chats: {
+    id: () => liveChats().map(({ id }) => id),
+    byId: (id: string) => new Chat(requireText(id)),
+  },
+  send: (content: unknown, options: { to?: unknown } = {}) => {
+    const { to } = options;
+    if (!(to instanceof Chat) && !(to instanceof Participant)) throw conversionError();
+    const target = to instanceof Chat ? { chatId: to.chatId } : { service: to.service, handle: to.handle };
+    if (content instanceof FilePath)
+      event('send', {
+        to: target,
+        file: {
+          name: basename(content.path),
+          path: content.path,
+          base64: readFileSync(content.path).toString('base64'),
+        },
+      });
+    else event('send', { to: target, text: requireText(content) });
+    if (fault === 'killed_after') process.kill(process.pid, 'SIGKILL');
+    if (fault === 'hang_after') hang();
+  },
+};
+
+class NativeText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+  dataUsingEncoding(encoding: number): NativeData {
+    if (encoding !== 4) throw conversionError();
+    return new NativeData(Buffer.from(this.text));
+  }
+}
+
+class NativeData {
+  readonly bytes: Buffer;
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+}
+
+const foundation = {
+  NSFileHandle: {
+    fileHandleWithStandardInput: {
+      get readDataToEndOfFile() {
+        return new NativeData(readFileSync(0));
+      },
+    },
+    fileHandleWithStandardOutput: {
+      writeData: (data: unknown) => {
+        if (!(data instanceof NativeData)) throw conversionError();
+        writeSync(1, data.bytes);
+      },
+    },
+  },
+  NSString: {
+    stringWithString: (text: unknown) => new NativeText(requireText(text)),
+    alloc: {
+      initWithDataEncoding: (data: unknown, encoding: number) => {
+        if (!(data instanceof NativeData) || encoding !== 4) throw conversionError();
+        return new NativeText(data.bytes.toString('utf8'));
+      },
+    },
+  },
+};
+
+const frameworks = new Set<string>();
+const context = createContext(
+  {
+    Application: (name: string) => {
+      if (name !== 'Messages')
+        throw Object.assign(new Error('Application can’t be found.'), { errorNumber: -2700 });
+      return messages;
+    },
+    Path: (path: unknown) => new FilePath(requireText(path)),
+    ObjC: {
+      import: (name: string) => void frameworks.add(name),
+      unwrap: (value: unknown) => (value instanceof NativeText ? value.text : value),
+    },
+    get $() {
+      if (!frameworks.has('Foundation')) throw new Error('Foundation was not imported');
+      return foundation;
+    },
+  },
+  { codeGeneration: { strings: false, wasm: false } },
+);
+runInContext(source, context);
+calls.close();
+
+function requireText(value: unknown): string {
+  if (typeof value !== 'string') throw conversionError();
+  return value;
+}
+
+/** The bridge converts nothing by itself: an argument of another kind is an error. */
+function conversionError(): Error {
+  return Object.assign(new Error('Can’t convert types.'), { errorNumber: -1700 });
+}
+
+function hang(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600_000);
+}
+
+function exitAfter(output: string): never {
+  const bytes = Buffer.from(output);
+  for (let offset = 0; offset < bytes.length;) offset += writeSync(1, bytes, offset);
+  process.exit(0);
+}
