@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+
+import type { Clock } from '@footbridge/runtime/clock';
+
+export interface OsascriptOptions {
+  /** The path of `osascript`. */
+  readonly path: string;
+  readonly clock: Clock;
+}
+
+export interface ProgramOutput {
+  /** The JSON lines of the program, in order. Other output is left out. */
+  readonly lines: readonly unknown[];
+  /**
+   * `ended`: the output is complete. `cut_off`: the program was stopped after its deadline, or because it wrote too much; it may
+   * have done more than its lines say. `not_started`: there is no such program.
+   */
+  readonly end: 'ended' | 'cut_off' | 'not_started';
+}
+
+const MAX_OUTPUT_BYTES = 1_000_000;
+
+/** Runs JavaScript for Automation, one program at a time. */
+export class Osascript {
+  readonly #options: OsascriptOptions;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: OsascriptOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Runs a program: one self-contained function. Never rejects. The arguments of the process are constant; the input goes
+   * through stdin.
+   */
+  run(program: () => void, input: object, timeoutMs: number): Promise<ProgramOutput> {
+    const run = this.#last.then(() => this.#start(program, input, timeoutMs));
+    this.#last = run;
+    return run;
+  }
+
+  async #start(program: () => void, input: object, timeoutMs: number): Promise<ProgramOutput> {
+    const args = ['-l', 'JavaScript', '-e', sourceOf(program)];
+    // In its own process group, so that its children are stopped with it.
+    const child = spawn(this.#options.path, args, { stdio: ['pipe', 'pipe', 'ignore'], detached: true });
+    const { promise: ended, resolve: end } = Promise.withResolvers<ProgramOutput['end']>();
+    const chunks: Buffer[] = [];
+    let size = 0;
+    child.stdout.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > MAX_OUTPUT_BYTES) end('cut_off');
+      else chunks.push(chunk);
+    });
+    child.once('error', () => end('not_started'));
+    // `close` instead of `exit`: all output has been read then.
+    child.once('close', (code) => end(code === null ? 'cut_off' : 'ended'));
+    // The program may end without reading its input.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(JSON.stringify(input));
+    const cancel = this.#options.clock.after(timeoutMs, () => end('cut_off'));
+    const how = await ended;
+    cancel();
+    if (how === 'cut_off') stop(child);
+    return { lines: Buffer.concat(chunks).toString('utf8').split('\n').flatMap(parseLine), end: how };
+  }
+}
+
+/** The text of a program as it is given to `osascript`. */
+export function sourceOf(program: () => void): string {
+  return `(${program.toString()})()`;
+}
+
+function stop({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+function parseLine(line: string): unknown[] {
+  try {
+    return [JSON.parse(line)];
+  } catch {
+    return [];
+  }
+}
