@@ -136,14 +136,35 @@ describe('the contact', () => {
     expect(crm.callsTo('duplicate')[0]?.query).toEqual({ locationId: LOCATION, email: 'jo@example.com' });
   });
 
-  it('I2 is the one the CRM last wrote to under this number, without any search', async () => {
-    const { crm, mac, here } = await start({ settings: { allowDuplicates: true } });
+  it('I2 a contactId seen in a webhook never replaces the search', async () => {
+    const { crm, contact, mac, here } = await start();
+    const stranger = crm.addContact({ locationId: LOCATION, phone: '+14155550199' });
+    await here.webhook({ contactId: stranger.id, messageId: 'm1' });
+    await mac.nextFrame('send');
+    for (const text of ['one', 'two']) await mac.ack(mac.received({ sender: PHONE, text }));
+    expect(crm.messages.map(({ contactId }) => contactId)).toEqual([contact.id, contact.id]);
+    expect(crm.callsTo('duplicate')).toHaveLength(1);
+  });
+
+  it('I2 of several contacts that the search finds, the last webhook to the number chooses', async () => {
+    const { crm, contact, mac, here } = await start({ settings: { allowDuplicates: true } });
     const twin = crm.addContact({ locationId: LOCATION, phone: PHONE });
+    const receive = (text: string) => mac.ack(mac.received({ sender: PHONE, text }));
+    await receive('before any webhook');
     await here.webhook({ contactId: twin.id, phone: '(415) 555-0100', messageId: 'm1' });
     await mac.nextFrame('send');
-    await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }));
-    expect(crm.messages.map(({ contactId }) => contactId)).toEqual([twin.id]);
-    expect(crm.callsTo('duplicate')).toEqual([]);
+    for (const text of ['after it', 'from the cache']) await receive(text);
+    await here.webhook({ contactId: contact.id, messageId: 'm2' });
+    await mac.nextFrame('send');
+    await receive('after another one');
+    expect(crm.messages.map(({ contactId }) => contactId)).toEqual([
+      contact.id,
+      twin.id,
+      twin.id,
+      contact.id,
+    ]);
+    expect(crm.callsTo('duplicate')).toHaveLength(3);
+    expect(crm.callsTo('search')).toHaveLength(1);
   });
 
   it('I2 is created when there is none, once also when two messages come at the same time', async () => {

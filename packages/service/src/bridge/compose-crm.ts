@@ -160,7 +160,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     grantStates: () => grantStates(tokens),
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
-      learn: (...known) => inbound.learn(...known),
+      prefer: (...sent) => inbound.prefer(...sent),
     },
     publicRoutes: [
       oauthRoutes({

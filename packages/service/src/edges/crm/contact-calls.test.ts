@@ -66,6 +66,24 @@ describe('a contact', () => {
     },
   );
 
+  it('I2 is listed with all others that have its number or email address', async () => {
+    const contacts = [{ id: 'c1' }, { id: 'c2', locationId: 'loc' }, { id: 'c3', locationId: 'another' }, 5];
+    const { calls, requests } = setUp(JSON.stringify({ contacts }));
+    expect(await calls.findAll('loc', '+14155550100', {})).toEqual(succeeded(['c1', 'c2']));
+    await calls.findAll('loc', 'jo@example.com', {});
+    expect(requests).toEqual(
+      [
+        { field: 'phone', operator: 'eq', value: '+14155550100' },
+        { field: 'email', operator: 'eq', value: 'jo@example.com' },
+      ].map(
+        (filter) =>
+          `POST /contacts/search ${JSON.stringify({ locationId: 'loc', pageLimit: 100, filters: [filter] })}`,
+      ),
+    );
+    for (const text of ['', '{}', '{"contacts":null}'])
+      expect(await setUp(text).calls.findAll('loc', '+14155550100', {})).toEqual(succeeded([]));
+  });
+
   it('I2 is created or upserted with its handle', async () => {
     const { calls, requests } = setUp(contact({}), { status: 201 });
     expect(await calls.upsert('loc', '+14155550100', {})).toEqual(succeeded('c1'));

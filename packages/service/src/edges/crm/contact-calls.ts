@@ -7,6 +7,8 @@ import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
 import { readJson } from './error-body.ts';
 
+const MAX_LISTED = 100;
+
 /** The CRM's contacts: search, upsert, creation, and one contact by its id. */
 export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls {
   const create = (path: string, locationId: string, handle: string, guard: SendGuard) =>
@@ -44,6 +46,19 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
         guard,
       );
     },
+    findAll: (locationId, handle, guard) =>
+      client.attempt(
+        {
+          operation: 'find_contact',
+          locationId,
+          bearer: 'any',
+          method: 'POST',
+          path: '/contacts/search',
+          body: JSON.stringify({ locationId, pageLimit: MAX_LISTED, filters: [handleFilter(handle)] }),
+          read: (text) => succeeded(contactIdsIn(text, locationId)),
+        },
+        guard,
+      ),
     upsert: (...given) => create('/contacts/upsert', ...given),
     create: (...given) => create('/contacts/', ...given),
     readPhone: (locationId, contactId, timeoutMs, guard) =>
@@ -66,13 +81,31 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
 const handleFields = (handle: string, phoneField: 'number' | 'phone'): Record<string, string> =>
   handle.includes('@') ? { email: handle } : { [phoneField]: handle };
 
+const handleFilter = (handle: string) => ({
+  field: handle.includes('@') ? 'email' : 'phone',
+  operator: 'eq',
+  value: handle,
+});
+
 /** The contact in a response, unless it belongs to another location, whatever the CRM's search returns. */
 function contactIn(text: string, locationId: string): Record<string, unknown> {
   const body = readJson(text);
   const contact = isObject(body) && isObject(body['contact']) ? body['contact'] : {};
-  const owner = contact['locationId'];
-  return owner === undefined || owner === locationId ? contact : {};
+  return isOf(locationId, contact) ? contact : {};
 }
+
+function contactIdsIn(text: string, locationId: string): string[] {
+  const body = readJson(text);
+  const contacts: unknown[] = isObject(body) && Array.isArray(body['contacts']) ? body['contacts'] : [];
+  return contacts
+    .filter((contact) => isObject(contact))
+    .filter((contact) => isOf(locationId, contact))
+    .map((contact) => nonEmpty(contact['id']))
+    .filter((id) => id !== undefined);
+}
+
+const isOf = (locationId: string, { locationId: owner }: Record<string, unknown>) =>
+  owner === undefined || owner === locationId;
 
 function contactIdIn(text: string, locationId: string): string | undefined {
   return nonEmpty(contactIn(text, locationId)['id']);

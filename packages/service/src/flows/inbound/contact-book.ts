@@ -6,12 +6,13 @@ import { RecentCache } from '../../recent-cache.ts';
 import type { ContactCalls } from './crm-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
 
-interface Entry {
+interface Found {
   readonly contactId: string;
+  /** The preferred contact at the time of the search. */
+  readonly preferred: string | undefined;
   readonly until: number;
 }
 
-const LEARNED_MS = 24 * 3_600_000;
 const FOUND_MS = 3_600_000;
 const ENTRIES_PER_GENERATION = 20_000;
 
@@ -24,15 +25,17 @@ export interface Contact {
 type Retrying = Pick<InboundJob, 'isWanted' | 'retry'>;
 
 /**
- * Maps senders to contacts (I2): the contact that the CRM itself last wrote to under this handle, else the one its search finds, else a
- * new one. A cache with bounded size and lifetime. Concurrent lookups of one handle share a call, so that no contact is created twice.
+ * Maps senders to contacts (I2): the contact that the CRM's search finds, else a new one. Of several contacts with the same handle, the
+ * one that the CRM last wrote to is used. A cache with bounded size and lifetime. Concurrent lookups of one handle share a call, so
+ * that no contact is created twice.
  */
 export class ContactBook {
   readonly #calls: ContactCalls;
   readonly #clock: Clock;
   readonly #mayCreate: boolean;
   readonly #lookUps = new Map<string, Promise<Attempt<string | undefined>>>();
-  readonly #cache = new RecentCache<string, Entry>(ENTRIES_PER_GENERATION);
+  readonly #found = new RecentCache<string, Found>(ENTRIES_PER_GENERATION);
+  readonly #preferred = new RecentCache<string, string>(ENTRIES_PER_GENERATION);
 
   constructor(calls: ContactCalls, clock: Clock, mayCreate: boolean) {
     this.#calls = calls;
@@ -40,21 +43,20 @@ export class ContactBook {
     this.#mayCreate = mayCreate;
   }
 
-  /** The CRM wrote to this contact at this number. */
-  learn(locationId: string, handle: string, contactId: string): void {
-    this.#remember(keyOf(locationId, handle), contactId, LEARNED_MS);
+  /** The CRM wrote to this contact at this number. Counts only when the search finds it too. */
+  prefer(locationId: string, handle: string, contactId: string): void {
+    this.#preferred.set(keyOf(locationId, handle), contactId);
   }
 
   forget(locationId: string, handle: string): void {
-    this.#cache.delete(keyOf(locationId, handle));
+    this.#found.delete(keyOf(locationId, handle));
   }
 
   /** Resolves with undefined when no contact has this handle and none may be created. */
   async resolve(locationId: string, handle: string, job: Retrying): Promise<Attempt<Contact | undefined>> {
     const key = keyOf(locationId, handle);
-    const known = this.#cache.get(key);
-    if (known !== undefined && this.#clock.now() < known.until)
-      return succeeded({ contactId: known.contactId, isCached: true });
+    const known = this.#cached(key);
+    if (known !== undefined) return succeeded({ contactId: known, isCached: true });
     for (;;) {
       const shared = this.#lookUps.get(key);
       const found = await (shared ?? this.#lookUp(key, locationId, handle, job));
@@ -65,15 +67,25 @@ export class ContactBook {
     }
   }
 
+  /** A result is searched again once the CRM writes to another contact under the same handle. */
+  #cached(key: string): string | undefined {
+    const known = this.#found.get(key);
+    if (known === undefined || this.#clock.now() >= known.until) return undefined;
+    const preferred = this.#preferred.get(key);
+    return known.contactId === preferred || known.preferred === preferred ? known.contactId : undefined;
+  }
+
   #lookUp(
     key: string,
     locationId: string,
     handle: string,
     job: Retrying,
   ): Promise<Attempt<string | undefined>> {
-    const lookUp = this.#findOrCreate(locationId, handle, job)
+    const preferred = this.#preferred.get(key);
+    const lookUp = this.#findOrCreate(locationId, handle, preferred, job)
       .then((found) => {
-        if (found.ok && found.value !== undefined) this.#remember(key, found.value, FOUND_MS);
+        if (found.ok && found.value !== undefined)
+          this.#found.set(key, { contactId: found.value, preferred, until: this.#clock.now() + FOUND_MS });
         return found;
       })
       .finally(() => this.#lookUps.delete(key));
@@ -84,9 +96,12 @@ export class ContactBook {
   async #findOrCreate(
     locationId: string,
     handle: string,
+    preferred: string | undefined,
     job: Retrying,
   ): Promise<Attempt<string | undefined>> {
     const found = await job.retry((guard) => this.#calls.find(locationId, handle, guard));
+    if (found.ok && found.value !== undefined)
+      return this.#choose(locationId, handle, found.value, preferred, job);
     // A search that rejects the form of the handle does not say whether such a contact may be created.
     const isMissing = found.ok ? found.value === undefined : isRefused(found) && !isForbidden(found);
     if (!isMissing) return found;
@@ -96,8 +111,18 @@ export class ContactBook {
     return job.retry((guard) => this.#calls.create(locationId, handle, guard));
   }
 
-  #remember(key: string, contactId: string, ms: number): void {
-    this.#cache.set(key, { contactId, until: this.#clock.now() + ms });
+  /** The first search names one contact. When another one is preferred, the list of all decides whether it has this handle. */
+  async #choose(
+    locationId: string,
+    handle: string,
+    found: string,
+    preferred: string | undefined,
+    job: Retrying,
+  ): Promise<Attempt<string>> {
+    if (preferred === undefined || preferred === found) return succeeded(found);
+    const all = await job.retry((guard) => this.#calls.findAll(locationId, handle, guard));
+    if (!all.ok) return all.kind === 'cancelled' ? all : succeeded(found);
+    return succeeded(all.value.includes(preferred) ? preferred : found);
   }
 }
 

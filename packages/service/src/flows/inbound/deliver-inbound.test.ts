@@ -67,7 +67,7 @@ async function setUp(
   const inbound = createInbound({
     guids: wrap(guids('me')),
     calls: { post },
-    contacts: { find: found, upsert: found, create: found, ...contacts },
+    contacts: { find: found, findAll: async () => succeeded([]), upsert: found, create: found, ...contacts },
     journal: {
       open: (entry, step, recorded) => void steps.push([entry.id, step, recorded]),
       step: (id, step, recorded) => void steps.push([id, step, recorded]),
@@ -368,24 +368,40 @@ describe('the contact of a sender', () => {
 
   it('I2 is searched again when the CRM refuses the cached one', async () => {
     const tried: string[] = [];
-    const ids = ['fresh'];
+    const known = { found: 'stale', accepted: 'stale' };
     const { inbound } = await setUp(
       async ({ contactId }) => {
         tried.push(contactId);
-        return contactId === 'fresh'
+        return contactId === known.accepted
           ? posted
           : failed('refused', { retryable: false, status: 400, reason: 'no such contact' });
       },
       {},
-      { find: async () => succeeded(ids[0] ?? '') },
+      { find: async () => succeeded(known.found) },
     );
-    inbound.learn(LOCATION, '+14155550100', 'stale');
+    await inbound.deliver(lease(), frame('g1'));
+    known.found = known.accepted = 'fresh';
+    expect(await inbound.deliver(lease(), frame('g2'))).toEqual(delivered);
+    expect(tried).toEqual(['stale', 'stale', 'fresh']);
+    known.accepted = 'none';
+    expect(await inbound.deliver(lease(), frame('g3'))).toMatchObject({ outcome: 'rejected' });
+    expect(tried).toEqual(['stale', 'stale', 'fresh', 'fresh']);
+  });
+
+  it.each([
+    ['is in it', succeeded(['found', 'preferred']), 'preferred'],
+    ['is not in it', succeeded(['found']), 'found'],
+    ['cannot be looked for', failed('refused', { retryable: false, status: 403 }), 'found'],
+  ])('I2 is the preferred one when the list of all %s', async (_case, listed, expected) => {
+    const used: string[] = [];
+    const { inbound } = await setUp(
+      async ({ contactId }) => (used.push(contactId), posted),
+      {},
+      { find: async () => succeeded('found'), findAll: async () => listed },
+    );
+    inbound.prefer(LOCATION, '+14155550100', 'preferred');
     expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
-    expect(tried).toEqual(['stale', 'fresh']);
-    inbound.learn(LOCATION, '+14155550100', 'bad');
-    ids[0] = 'bad';
-    expect(await inbound.deliver(lease(), frame('g2'))).toMatchObject({ outcome: 'rejected' });
-    expect(tried).toEqual(['stale', 'fresh', 'bad']);
+    expect(used).toEqual([expected]);
   });
 
   it('I2 is created without upsert where the CRM has none, and not at all after another refusal', async () => {

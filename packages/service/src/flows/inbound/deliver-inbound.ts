@@ -53,8 +53,8 @@ export interface InboundDeps extends LeaseChecks {
  */
 export interface Inbound {
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
-  /** The CRM wrote to this contact at this number: replies from there belong to it. */
-  learn(locationId: string, phone: string, contactId: string): void;
+  /** The CRM wrote to this contact at this number: it is preferred when the search finds several. */
+  prefer(locationId: string, phone: string, contactId: string): void;
   close(): Promise<void>;
 }
 
@@ -108,8 +108,8 @@ class InboundDeliveries implements Inbound {
     return done;
   }
 
-  learn(locationId: string, phone: string, contactId: string): void {
-    this.#contacts.learn(locationId, phone, contactId);
+  prefer(locationId: string, phone: string, contactId: string): void {
+    this.#contacts.prefer(locationId, phone, contactId);
   }
 
   async close(): Promise<void> {

@@ -5,8 +5,8 @@ import type { Log } from '@footbridge/runtime/log';
 export interface Contacts {
   /** Resolves with the phone that the CRM has for a contact. Makes no call without a token for the location (W7). */
   lookUp(locationId: LocationId, contactId: string): Promise<string | undefined>;
-  /** Remembers the contact that a message was sent to, so that a reply from this number is attributed to it. Returns at once. */
-  learn(locationId: LocationId, phone: string, contactId: string): void;
+  /** Notes the contact that a message was sent to: it is preferred when a search for this number finds several (I2). Returns at once. */
+  prefer(locationId: LocationId, phone: string, contactId: string): void;
 }
 
 export interface LookUpDeps {

@@ -85,7 +85,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
       if (isCertain) reportRejection(reports, requestId, fields, rejection);
       return { kind: 'rejected', rejection, rate };
     }
-    contacts.learn(locationId, frame.phone, frame.contactId);
+    contacts.prefer(locationId, frame.phone, frame.contactId);
     return { kind: 'sent', requestId, channel, messageId: fields.givenMessageId, locationId, rate };
   }
 
