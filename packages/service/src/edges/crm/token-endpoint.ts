@@ -55,7 +55,9 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
     exchange: async (code) => {
       const issued = await requestTokens({ grant_type: 'authorization_code', code }, code);
       // Whatever the CRM has against a code, it will not accept it later (O5).
-      return issued.ok || issued.retryable ? issued : { ...issued, kind: 'invalid' };
+      return issued.ok || !isRejection(issued.status)
+        ? issued
+        : { ...issued, kind: 'invalid', retryable: false };
     },
     refresh: (refreshToken, userType) =>
       requestTokens(
@@ -129,6 +131,8 @@ function readResponse(
       : 'refused';
   return failed(kind, { retryable: false, status, reason });
 }
+
+const isRejection = (status: number) => status >= 400 && status < 500 && status !== 429;
 
 function readTokens(body: unknown): IssuedTokens | undefined {
   if (!isObject(body)) return undefined;
