@@ -115,6 +115,16 @@ describe('the call', () => {
     });
     expect(crm.callsTo('inbound')[0]?.headers['authorization']).toMatch(/^Bearer pit-/);
   });
+
+  it('I4 uses the private integration token when OAuth is enabled but incomplete', async () => {
+    const { crm, here } = await start();
+    await here.restart({ CRM_OAUTH_CLIENT_SECRET: '', CRM_PIT_TOKENS: `${LOCATION}=${crm.pit(LOCATION)}` });
+    const mac = await here.mac();
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(crm.callsTo('inbound')[0]?.headers['authorization']).toMatch(/^Bearer pit-/);
+  });
 });
 
 describe('the contact', () => {

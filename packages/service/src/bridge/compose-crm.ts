@@ -84,14 +84,14 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
           }
         : undefined,
     privateToken:
-      config.oauth.state === 'disabled'
-        ? createPrivateTokens({
+      config.oauth.state === 'ready'
+        ? undefined
+        : createPrivateTokens({
             ...config.privateTokens,
             grants,
             knownLocations: async () => (await licenses.listLocations()).length,
             log,
-          })
-        : undefined,
+          }),
     changes,
     clock,
     log,

@@ -17,7 +17,7 @@ export interface Bearer {
 }
 /** `none`: no grant. `reauth_required`: the grant was revoked. `away`: the store or the token endpoint is unavailable. */
 export type NoBearer = { readonly missing: 'none' | 'reauth_required' | 'away' };
-/** `oauth`: an OAuth token only. `any`: a private integration token where OAuth is disabled. */
+/** `oauth`: an OAuth token only. `any`: a private integration token where OAuth is not configured. */
 export type BearerKind = 'oauth' | 'any';
 
 export interface OAuthDeps {
@@ -29,7 +29,7 @@ export interface OAuthDeps {
 export interface TokensDeps {
   /** Undefined when OAuth is disabled or its settings are incomplete. */
   readonly oauth: OAuthDeps | undefined;
-  /** Undefined when OAuth is enabled: the two never mix (I4). */
+  /** Undefined when OAuth is enabled and complete: the two never mix (I4). */
   readonly privateToken: ((locationId: string) => Promise<string | undefined>) | undefined;
   readonly changes: Pick<Changes, 'announce' | 'listen'>;
   readonly clock: Clock;
