@@ -24,6 +24,7 @@ export async function startBridge(
   const dataDir = mkdtempSync(join(tmpdir(), 'footbridge-'));
   const logs: string[] = [];
   const { config } = loadConfig({
+    DATABASE_URL: `sqlite:${join(env['DATA_DIR'] ?? dataDir, 'footbridge.sqlite')}`,
     PORT: '0',
     ADMIN_PORT: '0',
     HOST: '127.0.0.1',

@@ -40,6 +40,7 @@ export function footbridge(options: FootbridgeOptions = {}): Contestant {
           HOST: '127.0.0.1',
           ADMIN_PORT: String(adminPort),
           DATA_DIR: join(start.folder, 'data'),
+          DATABASE_URL: `sqlite:${join(start.folder, 'data', 'footbridge.sqlite')}`,
           OPERATOR_TOKEN: operatorToken,
           CRM_HOSTNAME: start.crmUrl,
           CRM_PUBLIC_KEY: start.publicKey,

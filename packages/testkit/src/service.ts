@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { Program, started } from './program.ts';
 
 export interface ServiceOptions {
@@ -39,6 +40,7 @@ export class Service extends Program {
       PORT: portOf(this.url),
       ADMIN_PORT: portOf(this.operatorUrl),
       DATA_DIR: this.dataDir,
+      DATABASE_URL: `sqlite:${join(this.dataDir, 'footbridge.sqlite')}`,
       OPERATOR_TOKEN: this.operatorToken,
       DRAIN_GRACE_SEC: '0',
       ...this.#options.env,

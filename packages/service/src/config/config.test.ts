@@ -25,6 +25,7 @@ const OAUTH = {
   CRM_OAUTH_TOKEN_URL: 'https://crm.example/oauth/token',
   CRM_OAUTH_ENCRYPTION_KEY: 'a'.repeat(64),
   CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
+  CRM_OAUTH_DATABASE_URL: 'sqlite:tokens.sqlite',
 };
 
 describe('settings', () => {
@@ -86,6 +87,21 @@ describe('settings', () => {
   it('O3 a threshold that is not numeric counts as missing', () => {
     const { config } = loadConfig({ ...OAUTH, CRM_OAUTH_REFRESH_THRESHOLD_SEC: 'soon' });
     expect(config.oauth).toEqual({ state: 'incomplete', missing: ['CRM_OAUTH_REFRESH_THRESHOLD_SEC'] });
+  });
+
+  it('O3 DATABASE_URL replaces CRM_OAUTH_DATABASE_URL, and what is missing is warned about', () => {
+    const without = { ...OAUTH, CRM_OAUTH_DATABASE_URL: '' };
+    const { config, warnings } = loadConfig({ ...without, DATABASE_URL: 'sqlite:main.sqlite' });
+    expect(config.oauth).toMatchObject({ state: 'ready', database: config.database });
+    expect(warnings).toEqual([]);
+    const sameFile = loadConfig({
+      ...OAUTH,
+      CRM_OAUTH_DATABASE_URL: 'sqlite:./data/../data/footbridge.sqlite',
+    });
+    expect(sameFile.config.oauth).toMatchObject({ database: sameFile.config.database });
+    expect(loadConfig(without).warnings).toEqual([
+      'OAuth is enabled, but CRM_OAUTH_DATABASE_URL is missing: the app cannot be installed, and no statuses are sent',
+    ]);
   });
 
   it('O2 anything but exactly true leaves OAuth off', () => {

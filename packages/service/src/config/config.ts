@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 
 import { readSettings } from '@footbridge/runtime/settings';
 import type { Environment, Settings as SettingsOf } from '@footbridge/runtime/settings';
@@ -110,7 +111,16 @@ export function loadConfig(env: Environment): LoadedConfig {
   for (const [name, from] of origins) {
     if (from === 'set' || from === 'file') summary[name] = from;
   }
-  return { config, warnings: unknownSettings(env), summary };
+  return { config, warnings: [...unknownSettings(env), ...oauthWarnings(config.oauth)], summary };
+}
+
+function oauthWarnings(oauth: OAuthConfig): string[] {
+  if (oauth.state !== 'incomplete') return [];
+  const { missing } = oauth;
+  const are = missing.length === 1 ? 'is' : 'are';
+  return [
+    `OAuth is enabled, but ${missing.join(', ')} ${are} missing: the app cannot be installed, and no statuses are sent`,
+  ];
 }
 
 function contradictions(settings: Settings): string[] {
@@ -211,6 +221,12 @@ function databaseOf(url: string | undefined, dataDir: string): DatabaseConfig {
   return { engine: 'sqlite', file: url.replace(/^(sqlite|file):(\/\/)?/, '') };
 }
 
+/** Two connections to one SQLite file would block each other. */
+const isSame = (one: DatabaseConfig, other: DatabaseConfig): boolean =>
+  one.engine === 'sqlite' && other.engine === 'sqlite'
+    ? resolve(one.file) === resolve(other.file)
+    : isDeepStrictEqual(one, other);
+
 function assetsOf(settings: Settings, dataDir: string): AssetsConfig {
   const { s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey } = settings;
   if (settings.assetStore !== 's3' || !s3Endpoint || !s3AccessKeyId || !s3SecretAccessKey)
@@ -228,12 +244,15 @@ function oauthOf(settings: Settings, database: DatabaseConfig, dataDir: string):
   if (settings.oauthEnabled !== true) return { state: 'disabled' };
   const { oauthClientId, oauthClientSecret, oauthTokenUrl, oauthEncryptionKeys, oauthRefreshThresholdSec } =
     settings;
+  // The default file in DATA_DIR does not count: the operator chooses where tokens are kept (O3).
+  const databaseUrl = settings.oauthDatabaseUrl ?? settings.databaseUrl;
   if (
     oauthClientId === undefined ||
     oauthClientSecret === undefined ||
     oauthTokenUrl === undefined ||
     oauthEncryptionKeys === undefined ||
-    oauthRefreshThresholdSec === undefined
+    oauthRefreshThresholdSec === undefined ||
+    databaseUrl === undefined
   ) {
     const missing = [
       oauthClientId === undefined && 'CRM_OAUTH_CLIENT_ID',
@@ -241,9 +260,11 @@ function oauthOf(settings: Settings, database: DatabaseConfig, dataDir: string):
       oauthTokenUrl === undefined && 'CRM_OAUTH_TOKEN_URL',
       oauthEncryptionKeys === undefined && 'CRM_OAUTH_ENCRYPTION_KEY',
       oauthRefreshThresholdSec === undefined && 'CRM_OAUTH_REFRESH_THRESHOLD_SEC',
+      databaseUrl === undefined && 'CRM_OAUTH_DATABASE_URL',
     ].filter((name) => name !== false);
     return { state: 'incomplete', missing };
   }
+  const own = databaseOf(databaseUrl, dataDir);
   return {
     state: 'ready',
     clientId: oauthClientId,
@@ -251,8 +272,6 @@ function oauthOf(settings: Settings, database: DatabaseConfig, dataDir: string):
     tokenUrl: oauthTokenUrl,
     encryptionKeys: oauthEncryptionKeys,
     refreshThresholdSec: oauthRefreshThresholdSec,
-    // CRM_OAUTH_DATABASE_URL falls back to DATABASE_URL, which falls back to the file in DATA_DIR (O3).
-    database:
-      settings.oauthDatabaseUrl === undefined ? database : databaseOf(settings.oauthDatabaseUrl, dataDir),
+    database: isSame(own, database) ? database : own,
   };
 }

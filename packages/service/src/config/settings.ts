@@ -360,7 +360,7 @@ export const SETTINGS = {
     'CRM_OAUTH_DATABASE_URL',
     undefined,
     databaseUrl,
-    'Database for the tokens. Default: the main database.',
+    'Database for the tokens; a sqlite: address is accepted. Default: DATABASE_URL, and one of the two is required for OAuth.',
     SECRET,
   ),
   oauthRefreshThresholdSec: define(
