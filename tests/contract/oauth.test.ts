@@ -68,10 +68,42 @@ describe('the callback', () => {
     expect(good.headers.get('content-type')).toContain('text/html');
     expect(good.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(good.text).toContain(LOCATION);
-    const bad = await call(here, `${PATH}?code=<script>alert(1)</script>`, { headers });
-    expect(bad.status).toBe(400);
-    expect(bad.headers.get('content-type')).toContain('text/html');
-    expect(bad.text).not.toContain('alert');
+    for (const [path, init, code] of [
+      [`${PATH}?code=<script>alert(1)</script>`, {}, 'OAUTH_EXCHANGE_FAILED'],
+      [PATH, {}, 'INVALID_REQUEST'],
+      [PATH, { ...form({ code: 'x'.repeat(100_000) }) }, 'INVALID_REQUEST'],
+      [
+        PATH,
+        { method: 'POST', body: '{', headers: { 'Content-Type': 'application/json' } },
+        'INVALID_REQUEST',
+      ],
+    ] as const) {
+      const bad = await call(here, path, {
+        ...init,
+        headers: { ...('headers' in init && init.headers), ...headers },
+      });
+      expect(bad.status).toBe(400);
+      expect(bad.headers.get('content-type')).toContain('text/html');
+      expect(bad.text).toContain(code);
+      expect(bad.text).not.toContain('alert');
+    }
+  });
+
+  it.each([
+    undefined,
+    '*/*',
+    'application/json',
+    'application/json, text/html;q=0.5',
+    'text/html, application/JSON;q=0.1',
+    'text/html, application/problem+json',
+  ])('O1 answers in JSON to a client that accepts %j', async (accept) => {
+    const here = await start();
+    const headers = accept === undefined ? {} : { headers: { Accept: accept } };
+    const good = await call(here, `${PATH}?code=${here.crm.install({ locationId: LOCATION })}`, headers);
+    expect(good.body()).toMatchObject({ status: 'success', locationId: LOCATION });
+    const bad = await call(here, PATH, headers);
+    expect(bad.headers.get('content-type')).toContain('application/json');
+    expect(bad.body()).toMatchObject({ code: 'INVALID_REQUEST' });
   });
 
   it('O1 a HEAD request does not use the code up', async () => {
@@ -96,8 +128,11 @@ describe('the callback', () => {
     ['CRM_OAUTH_ENCRYPTION_KEY', ''],
     ['CRM_OAUTH_REFRESH_THRESHOLD_SEC', ''],
     ['CRM_OAUTH_REFRESH_THRESHOLD_SEC', 'soon'],
+    ['CRM_OAUTH_DATABASE_URL', ''],
   ])('O3 without %s (%j): 500 and its name', async (name, value) => {
-    const here = await start({ env: { [name]: value } });
+    const here = await start({
+      env: { DATABASE_URL: '', CRM_OAUTH_DATABASE_URL: 'sqlite::memory:', [name]: value },
+    });
     const { status, body } = await call(here, `${PATH}?code=x`);
     expect(status).toBe(500);
     expect(body()).toMatchObject({ code: 'OAUTH_NOT_CONFIGURED', missing: [name] });
@@ -122,7 +157,7 @@ describe('the callback', () => {
     expect(here.crm.calls).toEqual([]);
   });
 
-  it.each([400, 401, 403, 422])('O5 the CRM rejects the code with %i: 400', async (refusal) => {
+  it.each([400, 401, 403, 408, 422])('O5 the CRM rejects the code with %i: 400', async (refusal) => {
     const here = await start();
     here.crm.injectFault({ match: 'token', how: { status: refusal } });
     const { status, body } = await call(here, `${PATH}?code=x`);

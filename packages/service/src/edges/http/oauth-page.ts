@@ -4,14 +4,14 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors '
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem;color-scheme:light dark}';
 
-/** The page for a person who installs the app in a browser. */
-export function oauthPage(reply: FastifyReply, status: number, title: string, text: string): FastifyReply {
+/** The page for a person who installs the app in a browser. A failure shows its code. */
+export function oauthPage(reply: FastifyReply, title: string, text: string, code?: string): FastifyReply {
+  const shown = code === undefined ? '' : `<p><code>${escape(code)}</code></p>`;
   return reply
-    .code(status)
     .headers({ 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': POLICY })
     .send(
       `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-        `<title>${escape(title)}</title><style>${STYLE}</style><h1>${escape(title)}</h1><p>${escape(text)}</p></html>`,
+        `<title>${escape(title)}</title><style>${STYLE}</style><h1>${escape(title)}</h1><p>${escape(text)}</p>${shown}</html>`,
     );
 }
 

@@ -8,6 +8,7 @@ import type { Limit, Limits } from '../../ports/limits/limits.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { addressKey } from './client-address.ts';
 import { oauthPage } from './oauth-page.ts';
+import { renderError } from './render-error.ts';
 
 export interface OAuthRoutesDeps {
   readonly oauth: OAuthConfig;
@@ -51,21 +52,19 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
 
   async function respond(request: FastifyRequest, reply: FastifyReply) {
     void reply.headers({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-    if (!wantsPage(request)) return handleCallback(request, reply);
-    try {
-      const body = await handleCallback(request, reply);
-      return await oauthPage(reply, 200, 'Footbridge is connected', describe(body));
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      void reply.headers(error.headers);
-      return oauthPage(reply, error.status, error.label, adviceIn(error));
-    }
+    const body = await handleCallback(request, reply);
+    return wantsPage(request) ? oauthPage(reply, 'Footbridge is connected', describe(body)) : body;
   }
 
   return (app: FastifyInstance): void => {
     // A HEAD request from a browser must not use up the code.
     app.get(PATH, { exposeHeadRoute: false }, respond);
-    app.post(PATH, { bodyLimit: MAX_BODY, errorHandler: rejectLargeBody }, respond);
+    app.post(PATH, { bodyLimit: MAX_BODY }, respond);
+    const render = renderError(deps.log, sendPage);
+    // An oversized body is not parsed, so it counts as having no code (O4).
+    app.setErrorHandler<FastifyError>((error, request, reply) =>
+      render(error.statusCode === 413 ? codeMissing() : error, request, reply),
+    );
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',
       { parseAs: 'string' },
@@ -98,11 +97,6 @@ const codeMissing = () =>
     { status: 400, label: 'Invalid request' },
   );
 
-/** An oversized body is not parsed, so it counts as having no code (O4). */
-function rejectLargeBody(error: FastifyError): never {
-  throw error.statusCode === 413 ? codeMissing() : error;
-}
-
 function codeIn(fields: unknown): string | undefined {
   if (typeof fields !== 'object' || fields === null || !Object.hasOwn(fields, 'code')) return undefined;
   const { code } = fields as { code: unknown };
@@ -128,7 +122,16 @@ function bodyFor(outcome: InstallOutcome): object {
 const exchangeFailed = (status: 400 | 500, message: string) =>
   new RequestError('OAUTH_EXCHANGE_FAILED', { message }, { status, label: 'OAuth exchange failed' });
 
-const wantsPage = (request: FastifyRequest) => (request.headers.accept ?? '').includes('text/html');
+/** Only a person's browser gets a page: it accepts HTML and does not mention JSON (O1). */
+function wantsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return /text\/html/i.test(accept) && !/json/i.test(accept);
+}
+
+function sendPage(error: RequestError, request: FastifyRequest, reply: FastifyReply): boolean {
+  if (!wantsPage(request)) return false;
+  void oauthPage(reply, error.label, adviceIn(error), error.code);
+  return true;
+}
 
 const adviceIn = ({ details }: RequestError) => {
   const { message, missing } = details;

@@ -4,8 +4,11 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { EngineError, RequestError } from '../../errors.ts';
 import { errorResponse } from './error-response.ts';
 
+/** Sends the body of an error in another form. Returns false where JSON is wanted. */
+export type SendOtherwise = (error: RequestError, request: FastifyRequest, reply: FastifyReply) => boolean;
+
 /** Fastify's error handler: logs failures of the service and sends every error through `errorResponse`. */
-export function renderError(log: Log) {
+export function renderError(log: Log, sendOtherwise: SendOtherwise = () => false) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const known = classify(error);
     if (known.status >= 500)
@@ -14,7 +17,9 @@ export function renderError(log: Log) {
         'request failed',
       );
     const { status, headers, body } = errorResponse(known, request.id);
-    void reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
+    void reply.code(status).headers(headers);
+    if (sendOtherwise(known, request, reply)) return;
+    void reply.type('application/json; charset=utf-8').send(body);
   };
 }
 
