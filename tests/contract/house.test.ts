@@ -92,6 +92,24 @@ describe('deprecated paths', () => {
       expect(await answer.json()).toMatchObject({ code: 'GONE', replacement: '/crm/webhook' });
     }
   });
+
+  it('H2 each call is logged and counted', async () => {
+    const { url, operatorUrl, logs } = await start();
+    const call = (path: string) => fetch(url + path, { method: 'POST', body: '{"number":"+14155550100"}' });
+    for (const path of ['/send-message', '/crm/send-message', '/send-message']) await call(path);
+    const lines = logs
+      .map((line) => JSON.parse(line))
+      .filter(({ event }) => event === 'http.deprecated_path');
+    expect(lines).toMatchObject([
+      { path: '/send-message', requestId: expect.any(String) },
+      { path: '/crm/send-message' },
+      { path: '/send-message' },
+    ]);
+    expect(logs.join()).not.toContain('4155550100');
+    const metrics = await (await fetch(`${operatorUrl}/metrics`)).text();
+    expect(metrics).toContain('footbridge_deprecated_requests_total{path="/send-message"} 2');
+    expect(metrics).toContain('footbridge_deprecated_requests_total{path="/crm/send-message"} 1');
+  });
 });
 
 describe('unknown paths', () => {

@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from '@pro
 export interface Metrics {
   readonly webhook: (status: number, code: string, seconds: number) => void;
   readonly signatureRefused: (reason: string) => void;
+  readonly deprecatedPath: (path: string) => void;
   readonly macBound: (change: 1 | -1) => void;
   readonly displaced: () => void;
   readonly contended: () => void;
@@ -41,6 +42,7 @@ export function createMetrics(): Metrics {
     'Webhooks rejected because of their signature.',
     'reason',
   );
+  const deprecated = counter('deprecated_requests_total', 'Requests to paths that were removed.', 'path');
   const displacements = counter('displacements_total', 'Macs displaced by another Mac.');
   const contentions = counter('contentions_total', 'Binds delayed because several Macs claim one location.');
   const ignored = counter('mac_frames_ignored_total', 'Frames from Macs that were ignored.', 'reason');
@@ -55,6 +57,7 @@ export function createMetrics(): Metrics {
       webhookSeconds.observe(seconds);
     },
     signatureRefused: (reason) => signatures.inc({ reason }),
+    deprecatedPath: (path) => deprecated.inc({ path }),
     macBound: (change) => macs.inc(change),
     displaced: () => displacements.inc(),
     contended: () => contentions.inc(),

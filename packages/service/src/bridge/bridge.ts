@@ -179,7 +179,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
       }),
       upgrade: macs.upgrade,
       routes: [
-        deprecatedRoutes,
+        deprecatedRoutes({ log, count: metrics.deprecatedPath }),
         healthRoutes({
           version,
           startedAt: performance.now(),

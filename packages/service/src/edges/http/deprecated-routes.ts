@@ -1,3 +1,4 @@
+import type { Log } from '@footbridge/runtime/log';
 import type { FastifyInstance } from 'fastify';
 
 const DEPRECATED_AT = '@1738800000';
@@ -10,26 +11,35 @@ POST /send-message      use POST /crm/webhook with locationId, contactId and mes
 POST /crm/send-message  use POST /crm/webhook; only the path changes
 `;
 
-/** Removed paths, kept for one release cycle so that callers learn the replacement (H2). */
-export function deprecatedRoutes(app: FastifyInstance): void {
-  for (const path of ['/send-message', '/crm/send-message']) {
-    app.post(path, { bodyLimit: 1_048_576 }, async (_request, reply) =>
-      reply
-        .code(410)
-        .headers({ Deprecation: DEPRECATED_AT, Sunset: SUNSET, Link: `<${PAGE}>; rel="deprecation"` })
-        .send({
-          error: 'Gone',
-          code: 'GONE',
-          message: `${path} was switched off on 1 May 2026. Send a signed request to POST /crm/webhook instead.`,
-          replacement: '/crm/webhook',
-        }),
-    );
-  }
-  app.get(PAGE, async (_request, reply) => reply.type('text/plain; charset=utf-8').send(TEXT));
-  // The body is ignored, whatever its type.
-  app.addContentTypeParser('*', (_request, payload, done) => {
-    payload.resume();
-    done(null);
-  });
-  app.removeContentTypeParser(['application/json', 'text/plain']);
+export interface DeprecatedRoutesDeps {
+  readonly log: Log;
+  readonly count: (path: string) => void;
+}
+
+/** Removed paths, kept for one release cycle so that callers learn the replacement. Each call is logged and counted (H2). */
+export function deprecatedRoutes({ log, count }: DeprecatedRoutesDeps) {
+  return (app: FastifyInstance): void => {
+    for (const path of ['/send-message', '/crm/send-message']) {
+      app.post(path, { bodyLimit: 1_048_576 }, async (request, reply) => {
+        log.warn({ event: 'http.deprecated_path', requestId: request.id, path }, 'removed path called');
+        count(path);
+        return reply
+          .code(410)
+          .headers({ Deprecation: DEPRECATED_AT, Sunset: SUNSET, Link: `<${PAGE}>; rel="deprecation"` })
+          .send({
+            error: 'Gone',
+            code: 'GONE',
+            message: `${path} was switched off on 1 May 2026. Send a signed request to POST /crm/webhook instead.`,
+            replacement: '/crm/webhook',
+          });
+      });
+    }
+    app.get(PAGE, async (_request, reply) => reply.type('text/plain; charset=utf-8').send(TEXT));
+    // The body is ignored, whatever its type.
+    app.addContentTypeParser('*', (_request, payload, done) => {
+      payload.resume();
+      done(null);
+    });
+    app.removeContentTypeParser(['application/json', 'text/plain']);
+  };
 }
