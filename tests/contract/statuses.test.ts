@@ -273,7 +273,8 @@ describe('status callbacks', () => {
       outcome: 'skipped',
     });
     expect(here.crm.calls).toEqual([]);
-    expect(here.log).not.toContain(requestId);
+    const lines = here.bridge.logs.filter((line) => line.includes(requestId));
+    expect(lines.map((line) => JSON.parse(line).event)).toEqual(['webhook.handled']);
   });
 
   it.each([

@@ -48,6 +48,42 @@ describe('from the webhook to the Mac', () => {
     expect(JSON.stringify(trail)).not.toMatch(/Hello|4155550100/);
   });
 
+  it('W10 userId is in the log line of its request, whatever became of it', async () => {
+    const bridge = await start();
+    const logged = async (body: object) => {
+      const { headers } = await bridge.post(body);
+      const requestId = headers.get('x-request-id');
+      return bridge.bridge.logs
+        .map((line) => JSON.parse(line))
+        .filter((line) => line.requestId === requestId && line.event === 'webhook.handled');
+    };
+    const line = { event: 'webhook.handled', level: 'info', locationId: LOCATION, messageId: 'message-1' };
+    const body = { ...GOOD, userId: 'us\u001ber-7' };
+    expect(await logged(body)).toMatchObject([{ ...line, userId: 'user-7', code: 'LOCATION_NOT_CONNECTED' }]);
+    await bridge.mac(LOCATION);
+    const [sent, ...others] = await logged(body);
+    expect([sent, others]).toMatchObject([{ ...line, userId: 'user-7' }, []]);
+    expect(sent).not.toHaveProperty('code');
+    expect(await logged({ ...body, phone: 'x' })).toMatchObject([
+      { ...line, userId: 'user-7', code: 'RECIPIENT_PHONE_INVALID' },
+    ]);
+    expect((await logged(GOOD))[0]).not.toHaveProperty('userId');
+    expect(bridge.bridge.logs.join()).not.toMatch(/Hello|4155550100/);
+  });
+
+  it('W9 CRM_ACCEPTED_TYPES adds the type of an added channel, and nothing else', async () => {
+    const bridge = await start({ CRM_ACCEPTED_TYPES: 'SMS, Custom' });
+    await bridge.mac(LOCATION);
+    const answers = await Promise.all(
+      ['SMS', 'Custom', undefined, 'custom', 'Email', ''].map((type) => bridge.post({ ...GOOD, type })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 400, 400, 400]);
+    expect(answers[4]?.json).toEqual({
+      error: 'Unsupported message type: Email',
+      code: 'UNSUPPORTED_MESSAGE_TYPE',
+    });
+  });
+
   it('W7 a missing phone is asked of the CRM with the token of the location, and not without one', async () => {
     const bridge = await start();
     const { id: contactId } = bridge.crm.addContact({ locationId: LOCATION, phone: '+14155550123' });

@@ -354,12 +354,28 @@ describe('attachments', () => {
     });
   });
 
-  it('W5 anything but a list counts as absent', async () => {
+  it.each([
+    ['a string', url],
+    ['an empty string', ''],
+    ['an object', { 0: url, length: 1 }],
+    ['a number', 5],
+    ['false', false],
+  ])('W5 %s instead of a list is refused, with and without a message', async (_name, attachments) => {
     const bridge = await start();
-    for (const attachments of [url, { 0: url, length: 1 }, 5, null]) {
-      const { json } = await bridge.post({ ...without('message'), attachments });
-      expect(json).toMatchObject({ required: ['message or attachments'] });
+    for (const body of [GOOD, without('message')]) {
+      const { status, json } = await bridge.post({ ...body, attachments });
+      expect(status).toBe(400);
+      expect(json).toEqual({ error: 'Invalid attachments', code: 'INVALID_ATTACHMENTS', received: 0 });
     }
+    expect(await bridge.sent()).toEqual([]);
+  });
+
+  it('W5 null counts as absent, like an empty list', async () => {
+    const bridge = await start();
+    expect((await bridge.post({ ...GOOD, attachments: null })).status).toBe(200);
+    expect((await bridge.post({ ...without('message'), attachments: null })).json).toMatchObject({
+      required: ['message or attachments'],
+    });
   });
 });
 

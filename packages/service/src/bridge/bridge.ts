@@ -154,7 +154,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     clock,
     log,
     failpoint,
-    settings: config.limits,
+    settings: { ...config.limits, acceptedTypes: config.crm.acceptedTypes },
   });
 
   const { drainGraceMs } = config.listeners;

@@ -57,6 +57,7 @@ export interface Config {
     readonly legacyPublicKey: string | undefined;
     readonly keysFile: string | undefined;
     readonly conversationProviderId: string | undefined;
+    readonly acceptedTypes: readonly string[];
     readonly inboundType: string;
     readonly createContacts: boolean;
     readonly uploadAttachments: boolean;
@@ -177,6 +178,7 @@ function build(settings: Settings): Config {
       legacyPublicKey: settings.crmLegacyPublicKey,
       keysFile: settings.crmKeysFile,
       conversationProviderId: settings.conversationProviderId,
+      acceptedTypes: value(settings.acceptedTypes),
       inboundType: value(settings.inboundType),
       createContacts: value(settings.createContacts),
       uploadAttachments: value(settings.uploadAttachments),

@@ -74,6 +74,15 @@ const trustProxy = (value: string): false | number | string[] => {
       );
 };
 
+const messageTypes = (value: string): string[] => {
+  const types = value.split(',').map((type) => type.trim());
+  return types.every((type) => MESSAGE_TYPE.test(type))
+    ? types
+    : fail('must be a list of message types such as SMS,Custom');
+};
+
+const MESSAGE_TYPE = /^[A-Za-z_]{2,32}$/;
+
 /** 32 bytes as 64 hex digits, base64, or 32 plain characters; several, newest first, separated by commas (O6). */
 const encryptionKeys = (value: string): Buffer[] =>
   value.split(',').map((part) => {
@@ -265,6 +274,13 @@ export const SETTINGS = {
     text,
     'JSON file with a list of keys: label, scheme, header, publicKey and optionally locations.',
   ),
+  acceptedTypes: define(
+    'CRM',
+    'CRM_ACCEPTED_TYPES',
+    'SMS',
+    messageTypes,
+    'Values of type that a webhook may have, separated by commas. SMS,Custom serves a CRM that delivers Custom for an added channel.',
+  ),
   conversationProviderId: define(
     'CRM',
     'CRM_CONVERSATION_PROVIDER_ID',
@@ -276,7 +292,7 @@ export const SETTINGS = {
     'CRM',
     'CRM_INBOUND_TYPE',
     'SMS',
-    matching(/^[A-Za-z_]{2,32}$/, 'must be a message type such as SMS or Custom'),
+    matching(MESSAGE_TYPE, 'must be a message type such as SMS or Custom'),
     'The type of inbound messages; an added channel needs Custom.',
   ),
   createContacts: define(

@@ -4,8 +4,11 @@ import { Rejection } from './rejection.ts';
 const MAX_SHOWN = 64;
 
 /** W9. Runs before the required fields, so that an `Email` delivery is not reported as incomplete. */
-export function checkType({ type }: Pick<Fields, 'type'>): Rejection | undefined {
-  if (type === undefined || type.value === 'SMS') return undefined;
+export function checkType(
+  { type }: Pick<Fields, 'type'>,
+  accepted: readonly unknown[],
+): Rejection | undefined {
+  if (type === undefined || accepted.includes(type.value)) return undefined;
   return new Rejection('UNSUPPORTED_MESSAGE_TYPE', {}, `Unsupported message type: ${shown(type.value)}`);
 }
 

@@ -18,7 +18,8 @@ export interface Fields {
   readonly locationId: LocationId | undefined;
   readonly contactId: string | undefined;
   readonly message: string | undefined;
-  readonly attachments: readonly unknown[] | undefined;
+  /** As given; undefined when absent. `null` and an empty list count as absent (W5). */
+  readonly attachments: unknown;
   readonly phone: string | undefined;
   readonly userId: string | undefined;
   /** Usable in the path of a status call (A1). */
@@ -39,7 +40,7 @@ export function pickFields(body: unknown): Fields {
     locationId: asLocationId(text(own(body, 'locationId'), MAX_LOCATION_ID)),
     contactId: text(own(body, 'contactId'), MAX_CONTACT_ID),
     message: text(own(body, 'message')),
-    attachments: Array.isArray(attachments) && attachments.length > 0 ? attachments : undefined,
+    attachments: holdsNothing(attachments) ? undefined : attachments,
     phone: text(own(body, 'phone')),
     userId: text(own(body, 'userId')),
     messageId: usableMessageId(messageId),
@@ -59,6 +60,9 @@ function own(body: unknown, name: (typeof NAMES)[number]): unknown {
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const holdsNothing = (value: unknown): boolean =>
+  value === null || (Array.isArray(value) && value.length === 0);
 
 function text(value: unknown, max = Infinity): string | undefined {
   return typeof value === 'string' && value.length <= max && /\S/.test(value) ? value : undefined;

@@ -11,6 +11,7 @@ import { checkShape } from './check-shape.ts';
 import { checkType } from './check-type.ts';
 import { forward } from './forward.ts';
 import type { ForwardDeps } from './forward.ts';
+import { logRequest } from './log-request.ts';
 import { recordAccepted, recordRejected, recordUnsent } from './record-request.ts';
 import type { Received } from './record-request.ts';
 import { rateLimit } from './limit-rate.ts';
@@ -33,6 +34,7 @@ export interface OutboundDeps
   readonly journal: Journal;
   readonly settings: RateDeps['settings'] & {
     readonly unsignedPerMinute: number;
+    readonly acceptedTypes: readonly string[];
     readonly messageMaxLength: number;
     readonly phoneDefaultCountry: string;
   };
@@ -71,6 +73,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     if (checked === undefined) return { kind: 'limited', rate };
     if (checked instanceof Rejection) {
       recordRejected(journal, received, checked);
+      logRequest(log, received, checked);
       reportRejection(reports, requestId, fields, checked);
       return { kind: 'rejected', rejection: checked, rate };
     }
@@ -82,9 +85,11 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     if (unsent !== undefined) {
       const { rejection, isCertain } = unsent;
       recordUnsent(journal, received, rejection);
+      logRequest(log, received, rejection);
       if (isCertain) reportRejection(reports, requestId, fields, rejection);
       return { kind: 'rejected', rejection, rate };
     }
+    logRequest(log, received);
     contacts.prefer(locationId, frame.phone, frame.contactId);
     return { kind: 'sent', requestId, channel, messageId: fields.givenMessageId, locationId, rate };
   }
@@ -103,7 +108,10 @@ async function checkMessage(
   checkPhone: CheckPhone,
   deps: OutboundDeps,
 ): Promise<{ locationId: LocationId; frame: SendFrame } | Rejection> {
-  const unreadable = checkContentType(request.contentType) ?? checkShape(request.body) ?? checkType(fields);
+  const unreadable =
+    checkContentType(request.contentType) ??
+    checkShape(request.body) ??
+    checkType(fields, deps.settings.acceptedTypes);
   if (unreadable !== undefined) return unreadable;
 
   const complete = await requireFields(request.body, fields, deps);

@@ -7,6 +7,7 @@ import type { TrustedKey } from '../../ports/keys/keys.ts';
 import type { Journal, JournalEntry, StepDetail } from '../../ports/journal/journal.ts';
 import type { Fields } from './pick-fields.ts';
 import type { Rejection } from './rejection.ts';
+import { userOf } from './user-of.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
 export interface Received {
@@ -56,27 +57,14 @@ function entryOf({ request, fields }: Received, locationId: LocationId, phone: s
   };
 }
 
-/** For the operator's trail. The CRM's user is recorded and never interpreted (W10). */
+/** For the operator's trail. */
 function detailOf({ request, fields, key }: Received): StepDetail {
   return {
     key: key.label,
     bytes: request.rawBody.length,
     channel: request.channel,
-    ...(fields.userId !== undefined && { userId: printable(fields.userId) }),
+    ...userOf(fields),
   };
-}
-
-const MAX_USER_ID = 64;
-
-const PLAIN = /^[\x20-\x7e]{0,64}$/;
-
-function printable(text: string): string {
-  if (PLAIN.test(text)) return text;
-  return text
-    .slice(0, MAX_USER_ID * 2)
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
-    .slice(0, MAX_USER_ID)
-    .toWellFormed();
 }
 
 function kindOf({ message, attachments }: Fields): string {

@@ -12,7 +12,7 @@ export interface Complete {
   readonly contactId: string;
   readonly phone: string;
   readonly message: string | null;
-  readonly attachments: readonly unknown[];
+  readonly attachments: unknown;
 }
 
 /** W4, W7. Looks the phone up in the CRM only when it is the only missing field. */
