@@ -43,7 +43,7 @@ export interface Contention {
   readonly windowMs: number;
 }
 
-export const CONTENTION: Contention = { displacements: 3, windowMs: 60_000 };
+export const CONTENTION: Contention = { displacements: 4, windowMs: 60_000 };
 
 const MAX_WAIT_SEC = 120;
 
