@@ -77,7 +77,7 @@ describe('footbridge show and tail', () => {
       return JSON.stringify(body).includes('crm_told');
     });
     const error = { code: 'EMOJI_NOT_IN_RECENTS', message: 'No such glyph.' };
-    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'failed', error }));
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'failed', error, guid: 'guid-1' }));
     // The message is printed once, whether it happened before or after the command connected.
     await until(() => live.lines().length > 0);
     expect(live.lines()[0]).toMatchObject({
@@ -90,7 +90,7 @@ describe('footbridge show and tail', () => {
     const shown = run(['show', 'm1']);
     expect(await shown.ended).toBe(0);
     const steps = ['accepted', 'written', 'crm_told', 'mac_says', 'crm_told'];
-    expect(shown.lines()).toMatchObject([{ steps: steps.map((step) => ({ step })) }]);
+    expect(shown.lines()).toMatchObject([{ messageGuid: 'guid-1', steps: steps.map((step) => ({ step })) }]);
     const past = run([
       'tail',
       '--since',

@@ -69,6 +69,32 @@ describe('status callbacks', () => {
     },
   );
 
+  it.each([
+    ['false', { status: 'delivered' }],
+    ['true', { status: 'delivered', messageGuid: 'guid-1' }],
+  ])('A3 with STATUS_WITH_GUID=%s the body of delivered is %j', async (STATUS_WITH_GUID, body) => {
+    const here = await start({ env: { STATUS_WITH_GUID } });
+    const mac = await here.mac();
+    const requestId = await sent(here, mac, 'm1');
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered', guid: 'guid-1' }));
+    const failing = await sent(here, mac, 'm2');
+    const error = { code: 'TIMEOUT', message: 'late' };
+    await mac.ack(
+      mac.status({ requestId: failing, messageId: 'm2', status: 'failed', guid: 'guid-2', error }),
+    );
+    const bodies = here.crm.callsTo('status').map((call) => call.body);
+    expect(bodies).toEqual([
+      { status: 'pending' },
+      body,
+      { status: 'pending' },
+      { status: 'failed', error: { ...error, type: 'error' } },
+    ]);
+    const { body: trail } = await here.operator('GET', `/operator/messages/${requestId}`);
+    expect(trail).toMatchObject({ messageId: 'm1', messageGuid: 'guid-1' });
+    const { body: other } = await here.operator('GET', `/operator/messages/${failing}`);
+    expect(other).toMatchObject({ messageId: 'm2', messageGuid: 'guid-2' });
+  });
+
   it('A3 failed carries the code of the Mac verbatim', async () => {
     const here = await start();
     const mac = await here.mac();

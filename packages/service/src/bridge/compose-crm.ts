@@ -122,7 +122,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   const statuses = createStatusReports({
     ...common,
     oauthReady: config.oauth.state === 'ready',
-    calls: createStatusCalls(client),
+    calls: createStatusCalls(client, config.crm.statusWithGuid),
     past: journal,
     count: metrics.statusCall,
   });

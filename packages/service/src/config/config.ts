@@ -59,6 +59,7 @@ export interface Config {
     readonly conversationProviderId: string | undefined;
     readonly acceptedTypes: readonly string[];
     readonly inboundType: string;
+    readonly statusWithGuid: boolean;
     readonly createContacts: boolean;
     readonly uploadAttachments: boolean;
     readonly footerOnPlainText: boolean;
@@ -180,6 +181,7 @@ function build(settings: Settings): Config {
       conversationProviderId: settings.conversationProviderId,
       acceptedTypes: value(settings.acceptedTypes),
       inboundType: value(settings.inboundType),
+      statusWithGuid: value(settings.statusWithGuid),
       createContacts: value(settings.createContacts),
       uploadAttachments: value(settings.uploadAttachments),
       footerOnPlainText: value(settings.footerOnPlainText),

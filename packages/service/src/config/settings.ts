@@ -295,6 +295,13 @@ export const SETTINGS = {
     matching(MESSAGE_TYPE, 'must be a message type such as SMS or Custom'),
     'The type of inbound messages; an added channel needs Custom.',
   ),
+  statusWithGuid: define(
+    'CRM',
+    'STATUS_WITH_GUID',
+    'false',
+    flag,
+    'Add messageGuid, the GUID of the sent message, to the status delivered. A reaction to that message needs it.',
+  ),
   createContacts: define(
     'CRM',
     'CRM_CREATE_CONTACTS',

@@ -84,6 +84,9 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         type: text('', { const: 'error' }),
         message: text('For people.'),
       }),
+      messageGuid: text(
+        'The GUID of the sent message. Only with delivered, and only when the operator enabled it.',
+      ),
     },
     ['status'],
   ),

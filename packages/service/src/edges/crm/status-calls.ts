@@ -6,8 +6,8 @@ const PENDING = '{"status":"pending"}';
 const DELIVERED = '{"status":"delivered"}';
 const UPDATED = succeeded(undefined);
 
-/** `PUT /conversations/messages/{messageId}/status` (A1). */
-export function createStatusCalls(client: CrmClient): StatusCalls {
+/** `PUT /conversations/messages/{messageId}/status` (A1). `withGuid` adds the Mac's GUID to `delivered`. */
+export function createStatusCalls(client: CrmClient, withGuid: boolean): StatusCalls {
   return {
     put: (update, guard) =>
       client.attempt(
@@ -17,7 +17,7 @@ export function createStatusCalls(client: CrmClient): StatusCalls {
           bearer: 'oauth',
           method: 'PUT',
           path: `/conversations/messages/${pathSegment(update.messageId)}/status`,
-          body: bodyOf(update),
+          body: bodyOf(update, withGuid),
           read: () => UPDATED,
           discardsBody: true,
         },
@@ -30,9 +30,10 @@ export function createStatusCalls(client: CrmClient): StatusCalls {
 const pathSegment = (id: string) => (PLAIN.test(id) ? id : encodeURIComponent(id));
 const PLAIN = /^[\w-]+$/;
 
-function bodyOf({ status, error }: StatusUpdate): string {
+function bodyOf({ status, error, guid }: StatusUpdate, withGuid: boolean): string {
   if (status === 'pending') return PENDING;
-  if (status === 'delivered') return DELIVERED;
+  if (status === 'delivered')
+    return withGuid && guid !== undefined ? JSON.stringify({ status, messageGuid: guid }) : DELIVERED;
   return JSON.stringify({
     status,
     ...(error && { error: { code: error.code, type: 'error', message: error.message } }),

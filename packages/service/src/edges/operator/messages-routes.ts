@@ -57,6 +57,7 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
       const trail = await trailOf(request.params.id);
       return {
         ...summary(trail),
+        messageGuid: guidOf(trail),
         steps: trail.steps.map(({ at, step, detail }) => ({ at: isoTime(at), step, detail })),
       };
     });
@@ -89,6 +90,13 @@ function keptSeq({ direction, state, steps }: MessageTrail): number | undefined 
   if (direction !== 'inbound' || state !== 'undeliverable') return undefined;
   const seq = steps.findLast(({ step }) => step === 'parked')?.detail?.['seq'];
   return typeof seq === 'number' ? seq : undefined;
+}
+
+/** The Mac's own GUID of the message; null until the Mac reports it. */
+function guidOf({ direction, messageId, steps }: MessageTrail): string | null {
+  if (direction === 'inbound') return messageId;
+  const guid = steps.findLast(({ step }) => step === 'mac_says')?.detail?.['guid'];
+  return typeof guid === 'string' ? guid : null;
 }
 
 const summary = (message: MessageSummary) => ({

@@ -112,12 +112,12 @@ class QueuedReports implements StatusReports {
     const { attempt, isReported } = request;
     if (attempt.locationId !== lease.locationId)
       return { outcome: 'rejected', reason: 'this request belongs to another location' };
-    const { status, error } = frame;
+    const { status, error, guid } = frame;
     if (!isReported)
       this.#deps.journal.step(frame.requestId, 'mac_says', {
         state: status,
         ...(error && { code: error.code }),
-        detail: { status },
+        detail: { status, ...(guid !== undefined && { guid }) },
       });
     request.isReported = true;
     if (attempt.terminal !== undefined) {
@@ -215,11 +215,11 @@ class QueuedReports implements StatusReports {
     const { messageId, locationId, key } = attempt;
     if (messageId === undefined || !this.#deps.oauthReady) return { outcome: 'skipped' };
     if (this.#isOutdated(attempt, lease)) this.#refresh(attempt, lease);
-    const { status, error } = frame;
+    const { status, error, guid } = frame;
     const last = await attempt.lastStatus;
     // Reported under another request of the same message, by an earlier run or another node.
     if (last === 'delivered' || last === status) return { outcome: 'delivered' };
-    const update = { locationId, messageId, status, error };
+    const update = { locationId, messageId, status, error, guid };
     const delivery = new StatusDelivery('terminal', update, lease, this.#deps, key);
     attempt.delivery = delivery;
     const ack = ackFor(await this.#deliver(frame.requestId, attempt, delivery));

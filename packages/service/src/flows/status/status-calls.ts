@@ -13,6 +13,8 @@ export interface StatusUpdate {
   readonly messageId: string;
   readonly status: Status;
   readonly error: StatusError | undefined;
+  /** The Mac's GUID of the message, when it is known. */
+  readonly guid?: string | undefined;
 }
 
 /** The status call of the CRM. One attempt; never rejects. */
