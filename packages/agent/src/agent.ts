@@ -229,7 +229,7 @@ function jobPerformer(
       failpoint,
       timeoutMs: config.sendLimitMs,
     });
-    const settings = { confirmMs: config.confirmMs, smsFallback: config.smsFallback };
+    const settings = { confirmMs: config.confirmMs, channel: config.channel };
     try {
       return await performJob(frame, { messages, steps, downloads, scratch, clock, settings });
     } finally {

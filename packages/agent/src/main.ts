@@ -41,7 +41,7 @@ command({
     'macos',
     'controlPort',
     'allowLoopback',
-    'smsFallback',
+    'channel',
     'logLevel',
   ],
   action: async (flags, output) => {

@@ -32,10 +32,11 @@ const CONDITIONS: Readonly<
     },
   },
   IMESSAGE_ERROR: {
-    when: 'the number is not on iMessage',
+    when: 'an effect needs iMessage and the number is not on it',
     make: async ({ running, send }) => {
       await running.play(person('+15550100009'), { imessage: false });
-      return await send({ phone: '+15550100009' });
+      const animation = { effect: 'slam', kind: 'bubble' };
+      return await send({ phone: '+15550100009', message: withFooter('Hi', { animation }) });
     },
   },
   INVALID_FRAME: {

@@ -392,7 +392,7 @@ describe('an inbound reaction', () => {
   });
 
   it('F5 by SMS arrives as text', async () => {
-    const { service, play } = await runAgent(cleanup);
+    const { service, play } = await runAgent(cleanup, { env: { FOOTBRIDGE_CHANNEL: 'path' } });
     const { guid: targetGuid } = await service.statusOf(service.send({ channel: 'sms' }).requestId);
     const { guid } = await play(person(ANNA, 'react'), {
       targetGuid,

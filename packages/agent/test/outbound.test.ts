@@ -6,6 +6,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import type { SimulationView } from '../src/ports/messages/simulation.ts';
 import { always, serveFiles } from './file-server.ts';
 import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
 
@@ -26,13 +27,6 @@ describe('an outbound text', () => {
       state: 'delivered',
     });
     expect(await until(() => service.unacked.size === 0)).toBe(true);
-  });
-
-  it('is sent as SMS when the SMS path was called', async () => {
-    const { service, world } = await runAgent(cleanup);
-    await service.statusOf(service.send({ channel: 'sms' }).requestId);
-    const { chats } = await world();
-    expect(chats).toMatchObject([{ service: 'SMS', messages: [{ service: 'SMS', state: 'sent' }] }]);
   });
 
   it('F2 is sent without its footer', async () => {
@@ -242,10 +236,6 @@ describe('an outbound effect', () => {
       ],
       [{ message: writeFooter('Hi', { animation: { effect: 'slam', kind: 'screen' } }) }, 'INVALID_FRAME'],
       [{ message: writeFooter('', { animation: { effect: 'slam', kind: 'bubble' } }) }, 'INVALID_FRAME'],
-      [
-        { message: writeFooter('Hi', { animation: { effect: 'slam', kind: 'bubble' } }), channel: 'sms' },
-        'IMESSAGE_ERROR',
-      ],
     ] as const;
     for (const [frame, code] of cases) {
       expect((await service.statusOf(service.send(frame).requestId)).error?.code).toBe(code);
@@ -254,27 +244,77 @@ describe('an outbound effect', () => {
   });
 });
 
-describe('a number that is not on iMessage', () => {
-  it('M3 is reported as IMESSAGE_ERROR', async () => {
-    const { service, play, messages } = await runAgent(cleanup);
-    await play(person(ANNA), { imessage: false });
-    const status = await service.statusOf(service.send({}).requestId);
-    expect(status).toMatchObject({ status: 'failed', error: { code: 'IMESSAGE_ERROR' } });
-    expect(status.error?.message).toContain('not on iMessage');
-    expect(await messages()).toMatchObject([{ state: 'failed' }]);
+describe('the service of a message', () => {
+  const animation = writeFooter('Hi', { animation: { effect: 'slam', kind: 'bubble' } });
+  const byPath = { env: { FOOTBRIDGE_CHANNEL: 'path' } };
+  const sent = (chats: SimulationView['chats']) =>
+    chats.map((chat) => [chat.service, chat.messages.map(({ text, state }) => [text, state])]);
+
+  it.each(['imessage', 'sms'] as const)('W1 is iMessage on the path %s', async (channel) => {
+    const { service, world } = await runAgent(cleanup);
+    for (const message of ['Hello', animation])
+      expect(await service.statusOf(service.send({ channel, message }).requestId)).toMatchObject({
+        status: 'delivered',
+      });
+    expect(sent((await world()).chats)).toEqual([
+      [
+        'iMessage',
+        [
+          ['Hello', 'delivered'],
+          ['Hi', 'delivered'],
+        ],
+      ],
+    ]);
   });
 
-  it('gets one SMS with SMS fallback', async () => {
-    const { service, play, world } = await runAgent(cleanup, { env: { FOOTBRIDGE_SMS_FALLBACK: 'true' } });
+  it.each(['imessage', 'sms'] as const)(
+    'W1 is SMS for a number that is not on iMessage, on the path %s',
+    async (channel) => {
+      const { service, play, world } = await runAgent(cleanup);
+      const { chatId } = await play(person(ANNA, 'say'), { text: 'Hi' });
+      await play(person(ANNA), { imessage: false });
+      for (const message of ['one', writeFooter('two', { chat_id: chatId })])
+        expect(await service.statusOf(service.send({ channel, message }).requestId)).toMatchObject({
+          status: 'delivered',
+        });
+      const failed = [
+        ['one', 'failed'],
+        ['two', 'failed'],
+      ];
+      const delivered = [
+        ['one', 'sent'],
+        ['two', 'sent'],
+      ];
+      expect(sent((await world()).chats)).toEqual([
+        ['iMessage', [['Hi', 'delivered'], ...failed]],
+        ['SMS', delivered],
+      ]);
+    },
+  );
+
+  it('W1 is not changed for what SMS cannot carry, nor after a failure with another cause', async () => {
+    const { service, play, world } = await runAgent(cleanup);
+    await play('/world', { faults: [{ job: 'text', code: 'IMESSAGE_ERROR', times: 1 }] });
+    expect((await service.statusOf(service.send({}).requestId)).error?.code).toBe('IMESSAGE_ERROR');
     await play(person(ANNA), { imessage: false });
-    expect(await service.statusOf(service.send({}).requestId)).toMatchObject({ status: 'delivered' });
-    const states = (await world()).chats.map((chat) => [
-      chat.service,
-      chat.messages.map(({ state }) => state),
-    ]);
-    expect(states).toEqual([
-      ['iMessage', ['failed']],
-      ['SMS', ['sent']],
+    const status = await service.statusOf(service.send({ message: animation }).requestId);
+    expect(status.error).toMatchObject({ code: 'IMESSAGE_ERROR', message: expect.stringContaining('22') });
+    expect((await world()).chats.map(({ service: name }) => name)).toEqual(['iMessage']);
+  });
+
+  it('W1 FOOTBRIDGE_CHANNEL=path: is the one that the path names', async () => {
+    const { service, play, world } = await runAgent(cleanup, byPath);
+    const outcome = async (frame: Partial<SendFrame>) => {
+      const { status, error } = await service.statusOf(service.send(frame).requestId);
+      return error?.code ?? status;
+    };
+    expect(await outcome({ channel: 'sms', message: 'Hello' })).toBe('delivered');
+    expect(await outcome({ channel: 'sms', message: animation })).toBe('IMESSAGE_ERROR');
+    await play(person(ANNA), { imessage: false });
+    expect(await outcome({ channel: 'imessage', message: 'Hello' })).toBe('IMESSAGE_ERROR');
+    expect(sent((await world()).chats)).toEqual([
+      ['SMS', [['Hello', 'sent']]],
+      ['iMessage', [['Hello', 'failed']]],
     ]);
   });
 });

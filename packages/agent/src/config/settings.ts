@@ -128,12 +128,16 @@ export const SETTINGS = {
     'allow attachments from this machine, also over http (for tests and the demo)',
     false,
   ),
-  smsFallback: bool(
-    'FOOTBRIDGE_SMS_FALLBACK',
-    '--sms-fallback',
-    'send one SMS when a number is not on iMessage',
-    false,
-  ),
+  channel: {
+    name: 'FOOTBRIDGE_CHANNEL',
+    flag: '--channel <mode>',
+    about:
+      'auto: iMessage, and SMS for a number that is not on it; path: the service that the webhook path names',
+    fallback: 'auto',
+    parse: checked('must be auto or path', (value): 'auto' | 'path' | undefined =>
+      value === 'auto' || value === 'path' ? value : undefined,
+    ),
+  },
   uiAutomation: bool(
     'FOOTBRIDGE_UI_AUTOMATION',
     undefined,

@@ -16,8 +16,8 @@ export interface JobDeps {
 export interface JobSettings {
   /** How long to wait for a reaction to appear in the store (M6). */
   readonly confirmMs: number;
-  /** Send one SMS when a number is not on iMessage. */
-  readonly smsFallback: boolean;
+  /** `auto`: iMessage, and SMS for a number that is certainly not on it. `path`: the channel of the request (W1). */
+  readonly channel: 'auto' | 'path';
 }
 
 export interface DownloadLimits {

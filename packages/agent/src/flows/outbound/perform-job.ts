@@ -11,7 +11,8 @@ import { sendText } from './send-text.ts';
 import { sendVoice } from './send-voice.ts';
 
 export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outcome> {
-  const request = readRequest(frame);
+  const byPath = deps.settings.channel === 'path';
+  const request = readRequest(byPath ? frame : { ...frame, channel: 'imessage' });
   if ('state' in request) return request;
   if (request.kind === 'text') return await sendText(request, deps);
   if (request.kind === 'attachments') return await sendAttachments(request, deps);

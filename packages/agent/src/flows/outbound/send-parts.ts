@@ -1,4 +1,4 @@
-import type { Destination, OutgoingMessage, SendResult } from '../../ports/messages/messages.ts';
+import type { Destination, Messages, OutgoingMessage, SendResult } from '../../ports/messages/messages.ts';
 import type { Outcome } from './outcome.ts';
 import type { JobDeps } from './job-deps.ts';
 
@@ -37,10 +37,20 @@ async function sendPart(
 ): Promise<{ sent: SendResult; target: Destination }> {
   const sent = await steps.once(part.step, () => messages.send(part.message, destination));
   const notOnIMessage = sent.result === 'failed' && sent.notOnIMessage === true;
-  if (!settings.smsFallback || !notOnIMessage || destination.to !== 'person') {
-    return { sent, target: destination };
-  }
+  const handle =
+    notOnIMessage && settings.channel === 'auto' ? onlyRecipient(destination, messages) : undefined;
+  if (handle === undefined || !fitsSms(part.message)) return { sent, target: destination };
   // Cannot duplicate the message: Messages reported that the first attempt was not sent.
-  const target: Destination = { ...destination, service: 'SMS' };
+  const target: Destination = { to: 'person', handle, service: 'SMS' };
   return { sent: await steps.once(part.step, () => messages.send(part.message, target)), target };
 }
+
+function onlyRecipient(destination: Destination, { store }: Messages): string | undefined {
+  if (destination.to === 'person') return destination.handle;
+  const chat = destination.to === 'chat' ? store.chat(destination.chatId) : undefined;
+  return chat?.isGroup === false ? chat.recipients[0] : undefined;
+}
+
+/** Effects and stickers exist only in iMessage. */
+const fitsSms = (message: OutgoingMessage): boolean =>
+  message.kind === 'text' ? message.effect === undefined : message.kind !== 'sticker';

@@ -103,7 +103,7 @@ export class SimulatedMessages implements Messages, Simulation {
     const unreachable =
       service === 'iMessage' && (chat?.recipients ?? []).some((handle) => !this.#store.hasIMessage(handle));
     if (fault === 'IMESSAGE_ERROR' || unreachable) {
-      const error = service === 'iMessage' ? NOT_ON_IMESSAGE : SEND_FAILED;
+      const error = unreachable ? NOT_ON_IMESSAGE : SEND_FAILED;
       this.#store.finish(guid, { sent: false, delivered: false, error });
       this.#changed();
       return error === NOT_ON_IMESSAGE
