@@ -125,7 +125,7 @@ export const SETTINGS = {
   allowLoopback: bool(
     'FOOTBRIDGE_ALLOW_LOOPBACK',
     '--allow-loopback',
-    'allow attachments from this machine, also over http (for tests and the demo)',
+    'allow attachments from this machine (for tests and the demo)',
     false,
   ),
   channel: {

@@ -1,7 +1,11 @@
 import { readFile, readdir } from 'node:fs/promises';
+import { createServer as createSecureServer } from 'node:https';
 import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { once } from 'node:events';
 
+import { certificateFor } from '@footbridge/testkit/certificate';
 import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -100,6 +104,45 @@ describe('a download', () => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
     });
     expect(await open.fetch(`${files.url}/x`, folder, LIMITS)).toMatchObject({ ok: false, reason: 'failed' });
+  });
+});
+
+describe('over http', () => {
+  it('W5 a public host is connected to, like over https', async () => {
+    const folder = await tempDir(cleanup);
+    // No host has this address, so the connection fails or times out: it is attempted.
+    const resolve = () => Promise.resolve(['2a00::1']);
+    const downloads = createDownloads({ allowLoopback: false, resolve });
+    for (const scheme of ['http', 'https']) {
+      const limits = { ...LIMITS, timeoutMs: 50 };
+      const downloaded = await downloads.fetch(`${scheme}://files.example/a.png`, folder, limits);
+      expect(downloaded).toMatchObject({ ok: false, reason: expect.stringMatching(/^(failed|timeout)$/) });
+    }
+  });
+
+  it('T13 no redirect from https is followed', async () => {
+    const folder = await tempDir(cleanup);
+    const plain = await serveFiles(cleanup, (_request, response) => void response.end('plain'));
+    const certificate = certificateFor('files.example');
+    const usual = getCACertificates();
+    setDefaultCACertificates([...usual, certificate.cert]);
+    cleanup.add(() => setDefaultCACertificates(usual));
+    const secure = createSecureServer(certificate, (request, response) => {
+      const location = request.url === '/down' ? plain.url : '/file';
+      response.writeHead(request.url === '/file' ? 200 : 302, { location }).end('secure');
+    });
+    secure.listen(0, '127.0.0.1');
+    await once(secure, 'listening');
+    cleanup.add(async () => {
+      secure.close();
+      await once(secure, 'close');
+    });
+    const { port } = secure.address() as AddressInfo;
+    const downloads = createDownloads({ allowLoopback: true, resolve: () => Promise.resolve(['127.0.0.1']) });
+    const fetched = (path: string) => downloads.fetch(`https://files.example:${port}${path}`, folder, LIMITS);
+    expect(await fetched('/same')).toMatchObject({ ok: true });
+    expect(await fetched('/down')).toMatchObject({ ok: false, reason: 'forbidden' });
+    expect(plain.visits).toEqual([]);
   });
 });
 
@@ -208,10 +251,10 @@ describe('T13 a private address is never connected to', () => {
     expect(watch.connections()).toBe(0);
   });
 
-  it('when only loopback is allowed, and http is used only for loopback', async () => {
+  it('when loopback is allowed, over http and https', async () => {
     const folder = await tempDir(cleanup);
     for (const url of [
-      'http://8.8.8.8/x',
+      'http://10.0.0.1/x',
       'https://10.0.0.1/x',
       'http://192.168.0.1/',
       'https://[fe80::1]/',

@@ -18,7 +18,7 @@ import { fileNameOf, mimeOf } from './file-names.ts';
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface DownloadOptions {
-  /** Also allows loopback addresses, over http too. For tests and the demo. */
+  /** Also allows loopback addresses. For tests and the demo. */
   readonly allowLoopback: boolean;
   readonly resolve?: Resolve;
 }
@@ -69,11 +69,13 @@ async function followRedirects(
   let url = URL.parse(first);
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     if (url === null) return fail('forbidden', 'the URL is invalid');
+    const isSecure = url.protocol === 'https:';
     const addresses = await allowedAddresses(url, context);
     if ('ok' in addresses) return addresses;
     const result = await get(url, addresses, folder, limits, context);
     if (!('redirect' in result)) return result;
     url = URL.parse(result.redirect, url.href);
+    if (isSecure && url?.protocol === 'http:') return fail('forbidden', 'https redirects to http');
   }
   return fail('failed', `more than ${MAX_REDIRECTS} redirects`);
 }
@@ -83,8 +85,8 @@ async function allowedAddresses(
   url: URL,
   { allowLoopback, resolve, signal }: DownloadContext,
 ): Promise<string[] | Failed> {
-  if (url.protocol !== 'https:' && !(allowLoopback && url.protocol === 'http:')) {
-    return fail('forbidden', 'the URL is not https');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    return fail('forbidden', 'the URL is neither http nor https');
   }
   if (url.username !== '' || url.password !== '') {
     return fail('forbidden', 'the URL contains a user name or a password');
@@ -93,7 +95,7 @@ async function allowedAddresses(
   const addresses = isIP(host) === 0 ? await abortable(resolve(host), signal) : [host];
   if (addresses.length === 0) return fail('failed', 'the host has no address');
   const allowed = (address: string): boolean =>
-    isLoopbackAddress(address) ? allowLoopback : url.protocol === 'https:' && isPublicAddress(address);
+    isLoopbackAddress(address) ? allowLoopback : isPublicAddress(address);
   if (!addresses.every(allowed)) {
     return fail('forbidden', 'the host is not on the public Internet');
   }
