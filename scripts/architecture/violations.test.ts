@@ -83,6 +83,7 @@ describe('a violation is reported', () => {
     ['the agent imports the service', 'agent/src/broken.ts', '@footbridge/service/errors'],
     ['media imports the service', 'media/src/broken.ts', '@footbridge/service/errors'],
     ['the agent imports media', 'agent/src/broken.ts', '@footbridge/media/sniff'],
+    ['a package imports itself by name', 'service/src/bridge/broken.ts', '@footbridge/service/errors'],
     ['a package imports another by path', 'agent/src/broken.ts', '../../service/src/errors.ts'],
   ];
 
@@ -92,16 +93,53 @@ describe('a violation is reported', () => {
     expect(found).toEqual([expect.stringContaining(`packages/${file} → ${target}: `)]);
   });
 
-  it('files import each other in a cycle', () => {
-    write('agent/src/flows/outbound/a.ts', './b.ts');
-    write('agent/src/flows/outbound/b.ts', './c.ts');
-    write('agent/src/flows/outbound/c.ts', './a.ts');
+  it.each([
+    'agent/src/flows/outbound',
+    'agent/bin',
+    'cli/src',
+    'demo/src',
+    'kit/src',
+    'mac-launcher/src',
+    'media/src',
+    'protocol/src',
+    'runtime/src',
+    'service/src/flows/outbound',
+    'service/src/edges/http',
+    'testkit/src/crm',
+  ])('files of %s import each other in a cycle', (folder) => {
+    const ext = folder.endsWith('bin') ? 'mjs' : 'ts';
+    write(`${folder}/a.${ext}`, `./b.${ext}`);
+    write(`${folder}/b.${ext}`, `./c.${ext}`);
+    write(`${folder}/c.${ext}`, `./a.${ext}`);
     expect(violations(scratch)).toEqual([expect.stringContaining('import cycle')]);
   });
 
+  it('types import each other in a cycle', () => {
+    writeText('testkit/src/a.ts', "import type { B } from './b.ts';\nexport type A = B[];\n");
+    writeText('testkit/src/b.ts', "export type { A } from './a.ts';\nexport type B = string;\n");
+    expect(violations(scratch)).toEqual([expect.stringContaining('import cycle')]);
+  });
+
+  it('a package is not in the rules', () => {
+    write('extra/src/a.ts', 'node:fs');
+    expect(violations(scratch)).toEqual(['packages/extra is not in rules.ts; add it']);
+  });
+
+  it('a package imports another that its manifest does not declare', () => {
+    write('cli/src/a.ts', '@footbridge/kit/footer');
+    writeText('cli/package.json', JSON.stringify({ dependencies: { '@footbridge/protocol': '0.1.0' } }));
+    expect(violations(scratch)).toEqual([expect.stringContaining('package.json of cli must declare kit')]);
+    writeText('cli/package.json', JSON.stringify({ devDependencies: { '@footbridge/kit': '0.1.0' } }));
+    expect(violations(scratch)).toEqual([]);
+  });
+
   function write(file: string, target: string): void {
+    writeText(file, `import { x } from '${target}';\nexport const y = x;\n`);
+  }
+
+  function writeText(file: string, text: string): void {
     const path = join(scratch, 'packages', file);
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, `import { x } from '${target}';\nexport const y = x;\n`);
+    writeFileSync(path, text);
   }
 });

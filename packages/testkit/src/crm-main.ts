@@ -1,5 +1,8 @@
 import { parseArgs } from 'node:util';
+import { createControl } from './control.ts';
 import { startCrm } from './crm.ts';
+import { operationsOf } from './crm/operations.ts';
+import { closeHttp, listen } from './loopback.ts';
 
 /** `node crm-main.ts [--port N] [--control-port N] [--bridge-url URL] [--client-id ID] [--client-secret SECRET]`. Prints one JSON line when it is ready. */
 const { values } = parseArgs({
@@ -14,14 +17,15 @@ const { values } = parseArgs({
 const { 'bridge-url': bridgeUrl, 'client-id': clientId, 'client-secret': clientSecret } = values;
 const crm = await startCrm({
   port: Number(values.port),
-  controlPort: Number(values['control-port']),
   ...(bridgeUrl === undefined ? {} : { bridgeUrl }),
   settings: {
     ...(clientId === undefined ? {} : { clientId }),
     ...(clientSecret === undefined ? {} : { clientSecret }),
   },
 });
-const { url, tokenUrl, controlUrl, settings } = crm;
+const control = createControl(operationsOf(crm));
+const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
+const { url, tokenUrl, settings } = crm;
 process.stdout.write(
   `${JSON.stringify({
     msg: 'crm ready',
@@ -34,6 +38,8 @@ process.stdout.write(
   })}\n`,
 );
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void crm.stop().then(() => process.exit(0)));
+async function stop(): Promise<never> {
+  await Promise.all([closeHttp(control), crm.stop()]);
+  process.exit(0);
 }
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());

@@ -1,9 +1,7 @@
 import type { Server } from 'node:http';
-import { createControl } from './control.ts';
 import { ContactStore } from './crm/contact-store.ts';
 import { Grants } from './crm/grants.ts';
 import { InjectedFaults } from './crm/injected-faults.ts';
-import { operationsOf } from './crm/operations.ts';
 import { newId } from './crm/values.ts';
 import { createCrmServer } from './crm/server.ts';
 import type {
@@ -33,8 +31,6 @@ export type * from './crm/types.ts';
 
 export interface CrmOptions {
   port?: number;
-  /** Opens a control port for other processes; 0 picks a free port. */
-  controlPort?: number;
   host?: string;
   settings?: Partial<CrmSettings>;
   bridgeUrl?: string;
@@ -70,10 +66,9 @@ export class Crm {
   /** The destination of its webhooks. */
   bridgeUrl: string | undefined;
   url = '';
-  controlUrl: string | undefined;
   readonly #state: CrmState;
   readonly #faults = new InjectedFaults();
-  readonly #servers: Server[] = [];
+  #server: Server | undefined;
 
   constructor(options: CrmOptions = {}) {
     this.key = options.key ?? ed25519Key('the CRM of the testkit');
@@ -81,18 +76,15 @@ export class Crm {
     this.#state = createState({ ...structuredClone(DEFAULTS), ...options.settings }, options.now ?? Date.now);
   }
 
-  async open({ host = '127.0.0.1', port = 0, controlPort }: CrmOptions): Promise<void> {
-    const listenOn = async (server: Server, serverPort: number) => {
-      this.#servers.push(server);
-      return `http://${host}:${await listen(server, serverPort, host)}`;
-    };
-    this.url = await listenOn(createCrmServer(this.#state, this.#faults), port);
-    if (controlPort !== undefined)
-      this.controlUrl = await listenOn(createControl(operationsOf(this)), controlPort);
+  async open({ host = '127.0.0.1', port = 0 }: CrmOptions): Promise<void> {
+    this.#server = createCrmServer(this.#state, this.#faults);
+    this.url = `http://${host}:${await listen(this.#server, port, host)}`;
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#servers.splice(0).map(closeHttp));
+    const server = this.#server;
+    this.#server = undefined;
+    if (server !== undefined) await closeHttp(server);
   }
 
   get tokenUrl(): string {

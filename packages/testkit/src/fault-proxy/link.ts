@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { Pipe } from './pipe.ts';
+import type { PipedConnection } from './pipe.ts';
 import type { Direction, Toxics } from './toxics.ts';
 
 export interface Target {
@@ -22,7 +23,7 @@ interface Exchange {
 }
 
 /** One connection through the proxy: a socket to the client, a socket to the server, and a pipe in each direction. */
-export class Link {
+export class Link implements PipedConnection {
   /** Set once data was dropped. The connection must not forward data afterwards. */
   hasLostBytes = false;
   isClosed = false;

@@ -1,14 +1,25 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Link } from './link.ts';
 import type { Direction, Toxics } from './toxics.ts';
 
 const HIGH_WATER = 256 * 1024;
 
+/** The connection that a pipe is a direction of. */
+export interface PipedConnection {
+  readonly isClosed: boolean;
+  /** Set when the pipe dropped data. */
+  hasLostBytes: boolean;
+  count(direction: Direction, bytes: number): void;
+  /** Returns false if the chunk must not be forwarded. */
+  trackExchange(direction: Direction, chunk: Buffer): boolean;
+  /** Closes both ends after flushing pending writes. */
+  end(): void;
+}
+
 /** One direction of a connection. Forwards data in order, and delays, splits or drops it as the toxics require. */
 export class Pipe {
-  readonly #link: Link;
+  readonly #link: PipedConnection;
   readonly #direction: Direction;
   readonly #toxics: Toxics;
   readonly #from: Socket;
@@ -18,7 +29,7 @@ export class Pipe {
   #forwarded = 0;
   #pumping = false;
 
-  constructor(link: Link, direction: Direction, toxics: Toxics, from: Socket, to: Socket) {
+  constructor(link: PipedConnection, direction: Direction, toxics: Toxics, from: Socket, to: Socket) {
     this.#link = link;
     this.#direction = direction;
     this.#toxics = toxics;

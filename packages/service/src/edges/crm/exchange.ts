@@ -1,6 +1,18 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Dispatcher } from 'undici';
 
+export interface HttpRequest {
+  readonly origin: string;
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: string[];
+  readonly body?: string | Buffer | undefined;
+  /** The body of a 2xx is discarded unless it is wanted. */
+  readonly wantsBody?: boolean;
+  readonly timeoutMs?: number | undefined;
+}
+
 export interface HttpResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | undefined };

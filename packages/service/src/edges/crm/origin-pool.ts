@@ -4,8 +4,7 @@ import { EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 
 import type { ProxyConfig } from '../../config/config.ts';
-import type { Exchange } from './exchange.ts';
-import type { HttpRequest } from './transport.ts';
+import type { Exchange, HttpRequest } from './exchange.ts';
 
 const MAX_HEADER_BYTES = 65_536;
 const CONNECT_TIMEOUT_MS = 10_000;

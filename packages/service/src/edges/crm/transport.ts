@@ -2,22 +2,10 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import type { ProxyConfig } from '../../config/config.ts';
 import { Exchange } from './exchange.ts';
-import type { HttpResponse, NoResponse } from './exchange.ts';
+import type { HttpRequest, HttpResponse, NoResponse } from './exchange.ts';
 import { OriginPool } from './origin-pool.ts';
 
-export type { HttpResponse, NoResponse } from './exchange.ts';
-
-export interface HttpRequest {
-  readonly origin: string;
-  readonly method: 'GET' | 'POST' | 'PUT';
-  readonly path: string;
-  /** Names and values in turn. */
-  readonly headers: string[];
-  readonly body?: string | Buffer | undefined;
-  /** The body of a 2xx is discarded unless it is wanted. */
-  readonly wantsBody?: boolean;
-  readonly timeoutMs?: number | undefined;
-}
+export type { HttpRequest, HttpResponse, NoResponse } from './exchange.ts';
 
 /**
  * HTTP/1.1 to the CRM with keep-alive. One deadline covers the whole exchange, including the wait for a free connection. Follows no

@@ -1,5 +1,3 @@
-import type { UploadOutcome } from './take-upload.ts';
-
 interface Account {
   uploads: number;
   /** Bytes stored when the first of these uploads began. */
@@ -22,11 +20,11 @@ export class Quotas {
   }
 
   /** Stops reading when the bytes exceed the quota. A refused upload does not count towards it. */
-  async within(
+  async within<Outcome extends { readonly kind: string }>(
     locationId: string,
     bytes: Bytes,
-    store: (counted: Bytes) => Promise<UploadOutcome>,
-  ): Promise<UploadOutcome> {
+    store: (counted: Bytes) => Promise<Outcome>,
+  ): Promise<Outcome | { readonly kind: 'refused'; readonly reason: 'quota' }> {
     const account = this.#enter(locationId);
     const upload = new CountedUpload(account, this.#limit);
     let isStored = false;
