@@ -9,7 +9,7 @@ export interface Part {
 }
 
 /** The parts of the service that all of its layers may import. */
-const FOUNDATION: readonly string[] = ['errors', 'metrics', 'recent-cache', 'batcher', 'sodium'];
+export const FOUNDATION: readonly string[] = ['errors', 'metrics', 'recent-cache', 'batcher', 'sodium'];
 
 const SERVICE: readonly Part[] = [
   { name: 'main', files: /^main\.ts$/, mayImport: ['bridge', 'config', 'errors'] },

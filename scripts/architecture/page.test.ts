@@ -1,0 +1,95 @@
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { join, matchesGlob } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { FOUNDATION, LAYERS, PACKAGES } from './rules.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PAGE = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+const IS_TEST = /\.(?:test|contract|bench)\.ts$/;
+
+interface Row {
+  readonly names: readonly string[];
+  readonly mayImport: readonly string[];
+}
+
+/** The table under a heading: the names in code of its first column, the words of its last one. */
+function tableOf(heading: string): Row[] {
+  const [section = ''] = PAGE.split(`## ${heading}\n`)[1]?.split('\n## ') ?? [];
+  const lines = section.split('\n').filter((line) => line.startsWith('| `'));
+  return lines.map((line) => {
+    const [first = '', , last = ''] = line.slice(1).split('|');
+    return {
+      names: Array.from(first.matchAll(/`([^`]+)`/g), ([, name = '']) => name),
+      mayImport: last
+        .split(',')
+        .map((word) => word.trim())
+        .filter((word) => word !== ''),
+    };
+  });
+}
+
+/** Whether a name of the page, a file or a folder with `*` for any name, covers a file. */
+const covers = (name: string, file: string): boolean =>
+  matchesGlob(file, name) || matchesGlob(file, `${name}/**`);
+
+describe('the table of packages', () => {
+  it('lists every package with the imports that the rules allow', () => {
+    const page = tableOf('The packages').map(({ names, mayImport }) => [names[0], mayImport.toSorted()]);
+    const rules = Object.entries(PACKAGES).map(([name, allowed]) => [name, allowed.toSorted()]);
+    expect(Object.fromEntries(page)).toEqual(Object.fromEntries(rules));
+    expect(new Set(page.map(([name]) => name))).toEqual(new Set(readdirSync(join(ROOT, 'packages'))));
+  });
+});
+
+describe.each([
+  ['The service', 'service'],
+  ['The agent', 'agent'],
+])('the table of %s', (heading, name) => {
+  const rows = tableOf(heading);
+  const parts = LAYERS[name] ?? [];
+  const files = globSync('**/*.ts', { cwd: join(ROOT, 'packages', name, 'src') })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => !IS_TEST.test(file));
+  const partOf = (file: string) => parts.find((part) => part.files.test(file));
+
+  it('has a row for every file', () => {
+    const listed = rows.flatMap(({ names }) => names);
+    expect(files.filter((file) => !listed.some((one) => covers(one, file)))).toEqual([]);
+  });
+
+  it('has a row for every part of the rules', () => {
+    const listed = new Set(rows.flatMap(({ names }) => names.map((one) => partOf(example(one))?.name)));
+    expect(listed).toEqual(new Set(parts.map((part) => part.name)));
+  });
+
+  it.each(rows)('$names exists and may import $mayImport', ({ names, mayImport }) => {
+    for (const one of names) {
+      expect(files.filter((file) => covers(one, file))).not.toEqual([]);
+      const allowed = partOf(example(one))?.mayImport.toSorted();
+      expect(mayImport.flatMap(expand).toSorted()).toEqual(allowed);
+    }
+  });
+});
+
+it('every file that the page names exists', () => {
+  const bases = ['.', 'packages/service/src', 'packages/agent/src'];
+  const named = Array.from(
+    PAGE.matchAll(/`([\w./-]+\/[\w.-]+\.(?:ts|js|json|md))`/g),
+    ([, path = '']) => path,
+  );
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((path) => !bases.some((base) => existsSync(join(ROOT, base, path))))).toEqual([]);
+});
+
+/** A file that a name of the page covers. */
+function example(name: string): string {
+  const path = name.replaceAll('*', 'example');
+  return path.endsWith('.ts') ? path : `${path}/example.ts`;
+}
+
+function expand(word: string): readonly string[] {
+  if (word === 'foundation') return FOUNDATION;
+  return word === 'everything but main' ? ['*'] : [word];
+}
