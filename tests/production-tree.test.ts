@@ -28,6 +28,7 @@ const RUNTIME: Record<string, readonly string[]> = {
   ],
   // Run only from a checkout with development dependencies: `npm ci`, not `npm ci --omit=dev`.
   demo: [],
+  'mac-launcher': [],
   testkit: [],
 };
 

@@ -50,6 +50,7 @@ describe('the control port', () => {
               },
             ],
             reactions: [],
+            sentAt: expect.any(Number),
             state: 'delivered',
           },
         ],

@@ -260,6 +260,8 @@ describe('an inbound attachment', () => {
       attachments: [{ ...picture, delayMs: 3_600_000 }],
     });
     await clock.advance(119_000);
+    // By this clock no ping came for two minutes, so the agent may have reconnected.
+    await until(() => service.connected > 0);
     await service.settled();
     expect(service.received).toEqual([]);
     await clock.advance(2_000);
