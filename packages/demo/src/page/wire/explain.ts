@@ -47,24 +47,27 @@ const REJECTED_TITLES: Record<number, string> = {
 };
 
 function webhookHeading({ requestBody, status }: HttpExchange): Heading {
-  const message = textOf(readFields(requestBody)['message']);
-  const { text, metadata } = parseFooter(message);
-  const title = REJECTED_TITLES[status ?? 0] ?? `${BUSINESS} ${actionOf(metadata)}`;
+  const fields = readFields(requestBody);
+  const { text, metadata } = parseFooter(textOf(fields['message']));
+  const action = actionOf(metadata, text, fields['attachments']);
+  const title = REJECTED_TITLES[status ?? 0] ?? `${BUSINESS} ${action}`;
   return { title, quote: metadata?.reaction === undefined ? text : symbolOf(metadata.reaction) };
 }
 
 function receivedHeading(frame: Fields): Heading {
   const metadata: Metadata = { ...frame };
   const quote = metadata.reaction === undefined ? textOf(frame['text']) : symbolOf(metadata.reaction);
-  return { title: `${nameOf(textOf(frame['sender']))} ${actionOf(metadata)}`, quote };
+  const action = actionOf(metadata, textOf(frame['text']), frame['attachments']);
+  return { title: `${nameOf(textOf(frame['sender']))} ${action}`, quote };
 }
 
-function actionOf(metadata: Metadata | null): string {
+function actionOf(metadata: Metadata | null, text: string, attachments: unknown): string {
   if (metadata?.reaction !== undefined)
     return metadata.reaction.action === 'remove' ? 'removes a reaction' : 'reacts';
   if (metadata?.sticker !== undefined) return 'sends a sticker';
   if (metadata?.voice !== undefined) return 'sends a voice message';
-  return 'sends a message';
+  const isFile = text === '' && Array.isArray(attachments) && attachments.length > 0;
+  return isFile ? 'sends a file' : 'sends a message';
 }
 
 const SYMBOLS: Record<string, string> = {

@@ -20,7 +20,7 @@ const frame = (type: string, fields: object, link = 1, leg: Leg = 'mac→service
 const received = (guid: string, seq: number, more: { link?: number; attachments?: string[] } = {}) =>
   frame(
     'message_received',
-    { guid, seq, text: guid, sender: '+1', attachments: more.attachments },
+    { guid, seq, text: more.attachments ? '' : guid, sender: '+1', attachments: more.attachments },
     more.link ?? 1,
   );
 
@@ -119,7 +119,7 @@ describe('groupByMessage', () => {
     ];
     expect(rows(groupByMessage(entries))).toEqual([[1, 3], [2], [4]]);
     expect(groupByMessage(entries).map((item) => 'heading' in item && item.heading.title)).toEqual([
-      'The Mac uploads a file',
+      '+1 sends a file',
       '+1 sends a message',
       'The Mac uploads a file',
     ]);

@@ -24,7 +24,7 @@ const EARLIER: Heading = { title: 'Earlier traffic', quote: '' };
  */
 export function groupByMessage(entries: readonly Exchange[]): WireItem[] {
   const keys = new MessageKeys(entries);
-  const headings = new Map<string, Heading>();
+  const headings = new Map(entries.flatMap(receivedHeadings));
   const items: WireItem[] = [];
   let groups = new Map<string, Group>();
   for (const entry of entries) {
@@ -165,6 +165,13 @@ class MessageKeys {
 }
 
 const inboundKey = (guid: unknown): string => `in ${textOf(guid)}`;
+
+/** A message from a Mac has its own heading, even if its first row is the upload of a file. */
+function receivedHeadings(entry: Exchange): [string, Heading][] {
+  if (entry.kind !== 'frame' || entry.type !== 'message_received') return [];
+  const heading = headingFor(entry);
+  return heading === undefined ? [] : [[inboundKey(readFields(entry.text)['guid']), heading]];
+}
 
 function attachmentsOf(entry: Exchange): [string, string][] {
   if (entry.kind !== 'frame' || entry.type !== 'message_received') return [];
