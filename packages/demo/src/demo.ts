@@ -187,6 +187,8 @@ function serviceSettings(
     MAC_HEARTBEAT_SEC: '5',
     // The footer contains the GUID, which the agent needs in order to react to any message.
     FOOTER_ON_PLAIN_TEXT: 'true',
+    // The same for the messages that the CRM sent.
+    STATUS_WITH_GUID: 'true',
   };
 }
 

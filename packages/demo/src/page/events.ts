@@ -13,9 +13,6 @@ const MAX_ROWS = 1000;
 const entries = signal<ReadonlyMap<number, Exchange>>(new Map());
 export const wire = computed(() => [...entries.value.values()]);
 
-/** The GUIDs that the Mac reported for sent messages, by the CRM's message id. */
-export const sentGuids = signal<ReadonlyMap<string, string>>(new Map());
-
 export function startListening(): void {
   const source = new EventSource('./events');
   source.addEventListener('open', reset);
@@ -31,7 +28,6 @@ function reset(): void {
   isLive.value = true;
   pending = [];
   entries.value = new Map();
-  sentGuids.value = new Map();
   void fetch('./about')
     .then((response) => response.json())
     .then((body: About) => (about.value = body))
@@ -49,23 +45,11 @@ function addEntry(entry: Exchange): void {
 
 function flush(): void {
   const next = new Map(entries.value);
-  const guids = new Map(sentGuids.value);
-  for (const entry of pending) {
-    next.set(entry.n, entry);
-    const sent = readGuid(entry);
-    if (sent !== undefined) guids.set(sent.messageId, sent.guid);
-  }
+  for (const entry of pending) next.set(entry.n, entry);
   for (const n of next.keys()) {
     if (next.size <= MAX_ROWS) break;
     next.delete(n);
   }
   pending = [];
   entries.value = next;
-  if (guids.size !== sentGuids.value.size) sentGuids.value = guids;
-}
-
-function readGuid(entry: Exchange): { messageId: string; guid: string } | undefined {
-  if (entry.kind !== 'frame' || entry.type !== 'message_status') return undefined;
-  const { messageId, guid }: Record<string, unknown> = JSON.parse(entry.text);
-  return typeof messageId === 'string' && typeof guid === 'string' ? { messageId, guid } : undefined;
 }

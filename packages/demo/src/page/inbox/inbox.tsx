@@ -5,7 +5,7 @@ import { Composer } from '../chat/composer.tsx';
 import { isSet } from '../chat/chat-item.ts';
 import type { ChatItem, Tapback } from '../chat/chat-item.ts';
 import { Feed } from '../chat/feed.tsx';
-import { about, inbox, sentGuids } from '../events.ts';
+import { about, inbox } from '../events.ts';
 import { Icon } from '../icons.tsx';
 import { stickerFile, VOICE_MS } from '../generated-files.ts';
 import { initialsOf, nameOf } from '../people.ts';
@@ -19,9 +19,7 @@ export const isRaw = signal(false);
 const chosen = signal<string | undefined>(undefined);
 const written = signal(0);
 
-const threads = computed(() =>
-  about.value === undefined ? [] : toThreads(inbox.value, about.value, sentGuids.value),
-);
+const threads = computed(() => (about.value === undefined ? [] : toThreads(inbox.value, about.value)));
 const thread = computed(
   () =>
     threads.value.find(({ id }) => id === chosen.value) ??

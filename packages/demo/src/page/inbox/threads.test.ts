@@ -5,7 +5,6 @@ import type { Inbox, SentWebhook } from '../types.ts';
 import { outcomeOf, toThreads } from './threads.ts';
 
 const ABOUT = { locationId: 'locDEMO1' };
-const NO_GUIDS = new Map<string, string>();
 
 const inbound = (messageId: string, message: string, more: object = {}): Inbox['messages'][number] => ({
   messageId,
@@ -25,8 +24,8 @@ const outbound = (messageId: string, message: string, more: object = {}): SentWe
   ...more,
 });
 
-const threadsOf = (inbox: Partial<Inbox>, guids: ReadonlyMap<string, string> = NO_GUIDS) =>
-  toThreads({ messages: [], statuses: [], webhooks: [], ...inbox }, ABOUT, guids);
+const threadsOf = (inbox: Partial<Inbox>) =>
+  toThreads({ messages: [], statuses: [], webhooks: [], ...inbox }, ABOUT);
 
 describe('toThreads', () => {
   it('sorts both directions of a conversation by time and removes footers', () => {
@@ -95,13 +94,11 @@ describe('toThreads', () => {
 
   it('shows a reaction by the customer on a message by the agent', () => {
     const reaction = { kind: 'emoji', action: 'add', target_message_guid: 'g-1', emoji: '🎉' } as const;
-    const [thread] = threadsOf(
-      {
-        messages: [inbound('i2', makeFooter({ chat_id: 7, sender: '+1', message_guid: 'g-2', reaction }))],
-        webhooks: [outbound('m1', 'hi')],
-      },
-      new Map([['m1', 'g-1']]),
-    );
+    const [thread] = threadsOf({
+      messages: [inbound('i2', makeFooter({ chat_id: 7, sender: '+1', message_guid: 'g-2', reaction }))],
+      webhooks: [outbound('m1', 'hi')],
+      statuses: [{ messageId: 'm1', status: 'delivered', accepted: true, messageGuid: 'g-1' }],
+    });
     expect(thread?.items[0]?.reactions).toEqual([{ sender: '+1', kind: 'emoji', emoji: '🎉' }]);
   });
 });

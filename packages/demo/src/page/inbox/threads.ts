@@ -44,7 +44,6 @@ type Draft = Omit<InboxItem, 'reactions'> & { contactId: string };
 export function toThreads(
   { messages, statuses, webhooks }: Inbox,
   about: Pick<About, 'locationId'>,
-  sentGuids: ReadonlyMap<string, string>,
 ): Thread[] {
   const statusesById = Map.groupBy(statuses, ({ messageId }) => messageId);
   const drafts: Draft[] = [
@@ -81,7 +80,7 @@ export function toThreads(
           raw: sent.message,
           metadata,
           attachments: sent.attachments,
-          guid: guidIn(statusesById.get(id) ?? []) ?? sentGuids.get(id),
+          guid: guidIn(statusesById.get(id) ?? []),
           outcome: outcomeOf(webhook, statusesById.get(id) ?? []),
         },
       ];

@@ -1,7 +1,7 @@
 import { computed } from '@preact/signals';
 
 import { runs } from '../scenarios/running.ts';
-import { inbox, phone, sentGuids } from '../events.ts';
+import { inbox, phone } from '../events.ts';
 import { isRaw } from '../inbox/inbox.tsx';
 import { opened } from '../wire/wire.tsx';
 
@@ -44,7 +44,7 @@ export const STEPS: readonly Step[] = [
     title: 'Follow the status',
     text: 'The CRM receives the status of every message: pending first, then delivered, or failed with a reason.',
     pane: 'inbox',
-    count: () => sentGuids.value.size,
+    count: () => inbox.value.statuses.filter(({ accepted }) => accepted).length,
   },
   {
     title: 'React to a message',
