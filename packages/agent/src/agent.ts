@@ -22,12 +22,13 @@ import { ScratchFolder } from './edges/scratch.ts';
 import { createUploads } from './edges/uploads.ts';
 import { WebSocketSession } from './edges/websocket-session.ts';
 import type { SessionSettings } from './edges/websocket-session.ts';
-import { NoEngineError } from './errors.ts';
+import { LocationFixedError, NoEngineError } from './errors.ts';
 import { Receiver } from './flows/inbound/receive-messages.ts';
 import { readLinkState, recordLinkState } from './flows/link/link-state.ts';
 import type { LinkState } from './flows/link/link-state.ts';
 import { Link } from './flows/link/link.ts';
 import type { LinkSettings } from './flows/link/link.ts';
+import { claimLocation } from './flows/link/served-location.ts';
 import { capabilitiesOf } from './flows/outbound/capabilities.ts';
 import type { Downloads } from './flows/outbound/job-deps.ts';
 import type { Outcome } from './flows/outbound/outcome.ts';
@@ -71,6 +72,8 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     rmSync(scratchDir(config), { recursive: true, force: true });
     const journal = openAgentJournal(config.dataDir);
     life.add('journal', () => journal.close());
+    const served = claimLocation(journal, config.location);
+    if (served !== config.location) throw new LocationFixedError(config.dataDir, served, config.location);
     journal.prune(clock.now() - RETENTION_MS);
     const messages = new SimulatedMessages({
       dir: join(config.dataDir, 'simulated-messages'),

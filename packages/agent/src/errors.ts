@@ -11,6 +11,16 @@ export class NoEngineError extends ConfigurationError {
   }
 }
 
+/** The location of an install is fixed: its queue and outbox belong to one tenant (M9). */
+export class LocationFixedError extends ConfigurationError {
+  override readonly name = 'LocationFixedError';
+  constructor(dataDir: string, served: string, location: string) {
+    super(
+      `The agent in ${dataDir} serves ${served}, not ${location}. To move it: footbridge-agent move ${location} --data-dir ${dataDir}. To serve both locations, use another folder with --data-dir.`,
+    );
+  }
+}
+
 /** Two agents on one journal would send every message twice. */
 export class DataDirLockedError extends ConfigurationError {
   override readonly name = 'DataDirLockedError';

@@ -6,6 +6,7 @@ import { doctor } from './commands/doctor.ts';
 import { EXIT } from './commands/exit-codes.ts';
 import { createOutput } from './commands/output.ts';
 import type { Output } from './commands/output.ts';
+import { move } from './commands/move.ts';
 import { run } from './commands/run.ts';
 import { status } from './commands/status.ts';
 import { readConfig, readSettings } from './config/config.ts';
@@ -22,7 +23,7 @@ const program = new Command('footbridge-agent')
   .configureHelp({ showGlobalOptions: true });
 
 type Flags = Readonly<Record<string, unknown>>;
-type Action = (flags: Flags, output: Output) => number | Promise<number>;
+type Action = (flags: Flags, output: Output, args: readonly string[]) => number | Promise<number>;
 
 command({
   name: 'run',
@@ -75,6 +76,26 @@ command({
 });
 
 command({
+  name: 'move <location>',
+  about:
+    'Moves this Mac to another location. Deletes what is queued or not acknowledged, after a confirmation.',
+  examples: ['footbridge-agent move LOC', 'footbridge-agent move LOC --yes'],
+  settings: ['dataDir'],
+  confirmed: 'do not ask for a confirmation',
+  action: (flags, output, [location]) =>
+    withSettings((settings) =>
+      move(
+        {
+          dataDir: settings.dataDir ?? '',
+          location: settings.location ?? '',
+          yes: flags['yes'] === true,
+        },
+        output,
+      ),
+    )({ ...flags, location }, output, []),
+});
+
+command({
   name: 'doctor',
   about: 'Finds problems and shows how to fix them. Exit code 9 means there are some.',
   examples: ['footbridge-agent doctor --url https://bridge.example.com --location LOC'],
@@ -88,6 +109,8 @@ function command(definition: {
   about: string;
   examples: readonly string[];
   settings: readonly SettingName[];
+  /** The text of `--yes`, for a command that asks. */
+  confirmed?: string;
   action: Action;
 }): void {
   const built = program.command(definition.name).description(definition.about).option('--json', 'print JSON');
@@ -96,13 +119,15 @@ function command(definition: {
     const preset = fallback === undefined || fallback === 'false' ? '' : `, default ${fallback}`;
     if (flag !== undefined) built.option(flag, `${about} (${variable}${preset})`);
   }
+  if (definition.confirmed !== undefined) built.option('--yes', definition.confirmed);
   built.addHelpText(
     'after',
     `\nExamples:\n${definition.examples.map((example) => `  ${example}`).join('\n')}`,
   );
-  built.action(async (flags: Flags) => {
+  built.action(async () => {
+    const flags: Flags = built.opts();
     const output = createOutput(flags['json'] === true || !process.stdout.isTTY);
-    process.exitCode = await definition.action(flags, output);
+    process.exitCode = await definition.action(flags, output, built.args);
   });
 }
 

@@ -8,6 +8,7 @@ import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { openAgentJournal } from '../src/agent.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 const cleanup = createCleanup();
@@ -151,6 +152,71 @@ describe('footbridge-agent', () => {
       link: { state: 'away', code: 4501, because: 'another Mac took over this location' },
     });
     expect((await command('status', '--data-dir', join(agent.dataDir, 'empty'))).code).toBe(1);
+  });
+
+  it('M9 run refuses another location in the same data folder, and move changes it after a confirmation', async () => {
+    const scripted = await service();
+    const agent = await started(scripted.url);
+    await scripted.registered();
+    await agent.change({ delayMs: HELD_MS });
+    const { requestId } = scripted.send({});
+    await until(async () => (await agent.simulatorState()).queue === 1);
+    const dir = ['--data-dir', agent.dataDir];
+    const move = ['move', 'location2', ...dir];
+    expect(await command(...move, '--yes')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('Another agent is running'),
+    });
+    await agent.kill9();
+
+    const run = ['run', '--url', scripted.url, ...dir, '--simulate', '--control-port', '0', '--location'];
+    expect(await command(...run, 'location2')).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/serves location1, not location2.*footbridge-agent move location2/),
+    });
+    const doctor = await command('doctor', '--url', scripted.url, '--location', 'location2', ...dir);
+    expect(doctor).toMatchObject({
+      code: 9,
+      out: expect.stringContaining('footbridge-agent move location2'),
+    });
+    expect(await command(...move)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/1 job.*stdin is not a terminal; pass --yes to confirm/),
+    });
+    expect((await command(...run, 'location2')).code).toBe(3);
+
+    const moved = await command(...move, '--yes');
+    expect([moved.code, JSON.parse(moved.out)]).toMatchObject([
+      0,
+      { location: 'location2', previous: 'location1', dropped: { queue: 1 } },
+    ]);
+    expect((await command(...run, 'location1')).code).toBe(3);
+    const next = new Agent({
+      url: scripted.url,
+      license: 'KEY-1',
+      location: 'location2',
+      dataDir: agent.dataDir,
+    });
+    cleanup.add(() => next.stop());
+    await next.start();
+    await scripted.registered(2);
+    expect(scripted.registrations.at(-1)).toMatchObject({ locationId: 'location2' });
+    expect((await next.simulatorState()).queue).toBe(0);
+    const later = scripted.send({});
+    await scripted.statusOf(later.requestId);
+    expect(scripted.statuses.map((status) => status.requestId)).not.toContain(requestId);
+  });
+
+  it('M9 move needs an agent in the data folder, and another location than the present one', async () => {
+    const dir = await tempDir(cleanup);
+    const none = await command('move', 'location2', '--yes', '--data-dir', dir);
+    expect(none).toMatchObject({ code: 1, err: expect.stringContaining('There is no agent') });
+    openAgentJournal(dir).close();
+    expect((await command('move', 'location2', '--yes', '--data-dir', dir)).code).toBe(0);
+    const same = await command('move', 'location2', '--data-dir', dir);
+    expect(same).toMatchObject({ code: 0, out: expect.stringContaining('"previous":"location2"') });
+    expect((await command('move', '--data-dir', dir)).code).toBe(2);
+    expect((await command('move', ' ', '--yes', '--data-dir', dir)).code).toBe(3);
   });
 
   it('doctor reports problems with their next steps', async () => {

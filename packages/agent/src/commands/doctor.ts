@@ -6,6 +6,7 @@ import { openAgentJournal } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { tokenPath } from '../edges/enrolment/token-file.ts';
+import { servedLocation } from '../flows/link/served-location.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
 
@@ -26,7 +27,7 @@ export async function doctor(settings: Settings, output: Output): Promise<number
     checkNode(),
     checkSettings(settings),
     checkFolder(settings.dataDir ?? ''),
-    checkJournal(settings.dataDir ?? ''),
+    checkJournal(settings),
     checkToken(settings.dataDir ?? ''),
     ...(settings.url === undefined ? [] : await checkService(settings.url)),
     checkMessages(settings),
@@ -79,13 +80,21 @@ function checkFolder(dataDir: string): Finding {
   }
 }
 
-function checkJournal(dataDir: string): Finding {
+function checkJournal({ dataDir = '', location }: Settings): Finding {
   if (!existsSync(journalPath(dataDir))) return { check: 'Journal', verdict: 'ok', detail: 'none yet' };
   try {
     const journal = openAgentJournal(dataDir);
     const { rejected, setAside } = journal.outbox.counts();
     const waiting = journal.jobs.pendingCount();
+    const served = servedLocation(journal);
     journal.close();
+    if (location !== undefined && served !== undefined && served !== location)
+      return {
+        check: 'Journal',
+        verdict: 'failure',
+        detail: `this data folder serves ${served}, not ${location}`,
+        next: `Run footbridge-agent move ${location}, or use another --data-dir`,
+      };
     if (rejected + setAside > 0) {
       return {
         check: 'Journal',

@@ -90,6 +90,11 @@ function createJournal(db: DatabaseSync): Journal {
         outbox.prune(before);
         inbox.prune(before);
       }),
+    empty: () =>
+      transaction(() => {
+        for (const table of ['job', 'request', 'step', 'outbox', 'held']) db.exec(`DELETE FROM ${table}`);
+        inbox.forgetCursor();
+      }),
     walCheckpoint: () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)'),
     close: () => {
       if (db.isOpen) db.close();

@@ -36,6 +36,26 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
     journal.close();
   });
 
+  it('M9 keeps nothing for the service once it is emptied, and never repeats a seq', () => {
+    journal.jobs.enqueue('a', 'print', sendFrame(), 1);
+    journal.jobs.attachRequest('request-1', 'a', 1);
+    journal.jobs.beginStep('a', 'text', 1);
+    const last = journal.outbox.put(STATUS, 1);
+    journal.outbox.reject(journal.outbox.put(STATUS, 1), 'no', 1);
+    journal.inbox.moveCursor('store', 7);
+    journal.inbox.addPending({ rowid: 7, guid: 'G', since: 1 });
+    journal.setNote('link', 'kept');
+    journal.empty();
+    expect(journal.jobs.pendingCount()).toBe(0);
+    expect(journal.jobs.findByRequest('request-1')).toBeUndefined();
+    expect(journal.jobs.findStep('a', 'text')).toBeUndefined();
+    expect(journal.outbox.counts()).toEqual({ unacknowledged: 0, rejected: 0, setAside: 0 });
+    expect(journal.inbox.pending()).toEqual([]);
+    expect(journal.inbox.cursor('store')).toBeUndefined();
+    expect(journal.note('link')).toBe('kept');
+    expect(journal.outbox.put(STATUS, 2)).toBeGreaterThan(last + 1);
+  });
+
   describe('jobs', () => {
     it('are returned first in, first out, and count as pending until they end', () => {
       for (const id of ['a', 'b', 'c']) journal.jobs.enqueue(id, 'print', sendFrame({ messageId: id }), 1);

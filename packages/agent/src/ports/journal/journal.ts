@@ -20,6 +20,11 @@ export interface Journal {
   /** Saves a small value for `footbridge-agent status`, such as the state of the link. */
   setNote(name: string, value: string): void;
   note(name: string): string | undefined;
+  /**
+   * Deletes every job, frame and pending row. Reading starts again at the newest row of the message store; a `seq` is still
+   * never used twice.
+   */
+  empty(): void;
   /** Deletes ended jobs, rejected and set-aside frames, and seen guids from before this time. */
   prune(before: number): void;
   /** Checkpoints and truncates the write-ahead log, which still holds pages with deleted message texts. */

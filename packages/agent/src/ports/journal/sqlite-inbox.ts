@@ -2,10 +2,12 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { Inbox, Journal } from './journal.ts';
 
+const CURSOR = 'inbound-cursor';
+
 export function sqliteInbox(
   db: DatabaseSync,
   notes: Pick<Journal, 'note' | 'setNote'>,
-): Inbox & { prune(before: number): void } {
+): Inbox & { prune(before: number): void; forgetCursor(): void } {
   const addPending = db.prepare(
     'INSERT INTO held (rowid_in_store, guid, held_since) VALUES (?, ?, ?) ON CONFLICT (rowid_in_store) DO NOTHING',
   );
@@ -17,10 +19,10 @@ export function sqliteInbox(
 
   return {
     cursor: (store) => {
-      const [identity, rowid] = splitCursor(notes.note('inbound-cursor'));
+      const [identity, rowid] = splitCursor(notes.note(CURSOR));
       return identity === store ? rowid : undefined;
     },
-    moveCursor: (store, rowid) => notes.setNote('inbound-cursor', `${rowid} ${store}`),
+    moveCursor: (store, rowid) => notes.setNote(CURSOR, `${rowid} ${store}`),
     addPending: (row) => void addPending.run(row.rowid, row.guid, row.since),
     pending: () =>
       pending.all().map((row) => ({
@@ -31,6 +33,7 @@ export function sqliteInbox(
     removePending: (rowid) => void removePending.run(rowid),
     markSeen: (guid, now) => markSeen.run(guid, now).changes === 1,
     hasSeen: (guid) => hasSeen.get(guid) !== undefined,
+    forgetCursor: () => notes.setNote(CURSOR, ''),
     prune: (before) => void prune.run(before),
   };
 }
