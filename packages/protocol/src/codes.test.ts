@@ -92,6 +92,10 @@ describe('the catalogue of codes', () => {
     }
   });
 
+  it('V2 no entry mentions a console, which the service does not have', () => {
+    for (const { meaning, advice } of CODES) expect(`${meaning} ${advice}`).not.toMatch(/console/i);
+  });
+
   it('V2 codeEntry looks a code up in one channel or in all, and returns undefined for an unknown code', () => {
     expect(codeEntry('INTERNAL_ERROR')?.channel).toBe('webhook');
     expect(codeEntry('INTERNAL_ERROR', 'status')?.channel).toBe('status');

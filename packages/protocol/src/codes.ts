@@ -53,9 +53,11 @@ const WEBHOOK = [
     code: 'INVALID_ATTACHMENTS',
     http: 400,
     label: 'Invalid attachments',
-    meaning: 'An attachment is not an absolute http or https URL, or there are too many attachments.',
+    meaning:
+      'attachments is not an array, an entry is not an absolute http or https URL, or there are too many.',
     retry: 'no',
-    advice: 'Upload the file first and pass its URL; received is the index of the invalid entry.',
+    advice:
+      'Upload the files first and pass an array of at most 20 URLs; received is the index of the invalid entry.',
   },
   {
     code: 'MESSAGE_BODY_TOO_LONG',
@@ -79,7 +81,8 @@ const WEBHOOK = [
     label: 'Unsupported message type: <value>',
     meaning: 'The type field is present and is not SMS.',
     retry: 'no',
-    advice: 'Omit type or set it to SMS; route email and other message types elsewhere.',
+    advice:
+      'Omit type or set it to SMS; route email and other message types elsewhere. CRM_ACCEPTED_TYPES adds the type of an added channel.',
   },
   {
     code: 'LOCATION_NOT_CONNECTED',
@@ -87,7 +90,8 @@ const WEBHOOK = [
     label: 'Location not connected',
     meaning: 'No Mac is connected for this location. The message was not queued.',
     retry: 'later',
-    advice: 'Send it again when the Mac for this location is back online; the console shows its state.',
+    advice:
+      'Send it again when the Mac for this location is back online; the operator sees its state with footbridge location list.',
   },
   {
     code: 'TOO_MANY_REQUESTS',
@@ -189,14 +193,13 @@ const STATUS = [
     code: 'UI_AUTOMATION_DISABLED',
     meaning: 'UI automation, which this feature requires, is disabled on the Mac.',
     retry: 'no',
-    advice: 'Ask the owner of the Mac to enable the feature.',
+    advice: 'Ask the owner of the Mac to enable it: FOOTBRIDGE_UI_AUTOMATION=true for the agent.',
   },
   {
     code: 'AX_DENIED',
     meaning: 'macOS has not granted the Mac client a permission it needs.',
     retry: 'no',
-    advice:
-      'Grant it in System Settings > Privacy & Security; the Mac client shows which permission is missing.',
+    advice: 'Grant it in System Settings > Privacy & Security; error.message names the permission.',
   },
   {
     code: 'RATE_LIMITED',
@@ -386,7 +389,15 @@ const ENROLMENT = [
     http: 403,
     meaning: 'The credential is valid but does not permit this operation.',
     retry: 'no',
-    advice: 'Connect this Mac to its location first; the operator can see which Mac holds the location.',
+    advice: 'Connect with the Mac client; a web page cannot open this socket.',
+  },
+  {
+    code: 'CONFLICT',
+    http: 409,
+    meaning: 'The change conflicts with the current state.',
+    retry: 'later',
+    advice:
+      'Connect this Mac and register its location, then send the file again; footbridge location list shows which Mac holds it.',
   },
   {
     code: 'SEATS_EXHAUSTED',
@@ -460,14 +471,7 @@ const OPERATOR = [
     http: 401,
     meaning: 'The credential is missing, invalid or no longer valid.',
     retry: 'no',
-    advice: 'Send the operator token as a bearer token, or sign in to the console again.',
-  },
-  {
-    code: 'FORBIDDEN',
-    http: 403,
-    meaning: 'The credential is valid but does not permit this operation.',
-    retry: 'no',
-    advice: 'Reload the console; changes are accepted only from its own pages.',
+    advice: 'Send the operator token (OPERATOR_TOKEN, or DATA_DIR/operator-token) as a bearer token.',
   },
   {
     code: 'NOT_FOUND',
@@ -475,13 +479,6 @@ const OPERATOR = [
     meaning: 'There is no resource at this path.',
     retry: 'no',
     advice: 'List the resources and check the id.',
-  },
-  {
-    code: 'METHOD_NOT_ALLOWED',
-    http: 405,
-    meaning: 'The path does not support this HTTP method.',
-    retry: 'no',
-    advice: 'Use a method listed in the Allow header.',
   },
   {
     code: 'CONFLICT',
