@@ -65,12 +65,17 @@ async function openCrm(cleanup: Cleanup, settings: Partial<CrmSettings>) {
     ...crmEnv(crm),
     CRM_OAUTH_REFRESH_THRESHOLD_SEC: '1',
     RATE_LIMIT_CRM_CALLS: '100000',
+    // The CRM of the testkit has handled a request when its response is lost.
+    CRM_SETTLE_SEC: '1',
+    CRM_READ_LAG_SEC: '1',
   };
   return { crm, env };
 }
 
-export async function authorise(crm: Crm, url: string): Promise<void> {
-  const { status } = await fetch(`${url}/oauth/callback/crm?code=${crm.install({ locationId: LOCATION })}`);
+/** `scopes`: all unless told. */
+export async function authorise(crm: Crm, url: string, scopes?: readonly string[]): Promise<void> {
+  const code = crm.install({ locationId: LOCATION, ...(scopes && { scopes }) });
+  const { status } = await fetch(`${url}/oauth/callback/crm?code=${code}`);
   if (status !== 200) throw new Error(`the callback answered ${status}`);
 }
 

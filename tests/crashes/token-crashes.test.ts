@@ -22,7 +22,7 @@ describe('the service dies between the new tokens and the store', () => {
   it.each(POINTS)(
     'O7 at oauth.%s: no message is lost, the operator sees what to do, and a new authorisation heals it',
     async (point) => {
-      const world = await startCrashWorld(cleared(), { honourIdempotencyKey: true }, `oauth.${point}:kill`);
+      const world = await startCrashWorld(cleared(), {}, `oauth.${point}:kill`);
       const { service, mac, crm, doubled, byChat } = world;
       await until(() => mac.isConnected, { within: 60_000 });
       crm.expireTokens(LOCATION);

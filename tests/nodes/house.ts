@@ -80,6 +80,8 @@ export async function openHouse(
     RATE_LIMIT_OAUTH_CALLBACK: '10000',
     RATE_LIMIT_HEALTH: '10000',
     RATE_LIMIT_CRM_CALLS: '100000',
+    CRM_SETTLE_SEC: '2',
+    CRM_READ_LAG_SEC: '1',
     ...env,
   };
   const start = async (index: number): Promise<Node> => {

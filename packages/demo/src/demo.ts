@@ -184,6 +184,9 @@ function serviceSettings(
     CRM_OAUTH_TOKEN_URL: `${crmUrl}/oauth/token`,
     CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
+    // The simulated CRM has finished a request when its response is lost, and its reads do not lag.
+    CRM_SETTLE_SEC: '1',
+    CRM_READ_LAG_SEC: '1',
     MAC_HEARTBEAT_SEC: '5',
     // The footer contains the GUID, which the agent needs in order to react to any message.
     FOOTER_ON_PLAIN_TEXT: 'true',

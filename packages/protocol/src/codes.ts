@@ -296,9 +296,10 @@ const INBOUND = [
   {
     code: 'UNCERTAIN',
     meaning:
-      'The delivery was interrupted, so the CRM may already have the message. INBOUND_ON_UNCERTAIN=park holds it back.',
+      'The response of the CRM was lost and its conversation could not be read, so it may already have the message. INBOUND_ON_UNCERTAIN=park holds it back.',
     retry: 'later',
-    advice: 'Check whether the CRM shows the message; if it does not, run footbridge redeliver ID.',
+    advice:
+      'Run footbridge show ID. If a scope is missing (conversations.readonly, conversations/message.readonly), grant it, install the app again and run footbridge redeliver ID. Otherwise redeliver it if the CRM does not show the message.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 

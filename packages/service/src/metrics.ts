@@ -10,6 +10,7 @@ export interface Metrics {
   readonly contended: () => void;
   readonly frameIgnored: (reason: string) => void;
   readonly inbound: (result: string) => void;
+  readonly inboundLookUp: (result: string) => void;
   readonly statusCall: (status: string, result: string) => void;
   readonly crmCall: (operation: string, status: string, seconds: number) => void;
   readonly tokenRefresh: (result: string) => void;
@@ -47,6 +48,11 @@ export function createMetrics(): Metrics {
   const contentions = counter('contentions_total', 'Binds delayed because several Macs claim one location.');
   const ignored = counter('mac_frames_ignored_total', 'Frames from Macs that were ignored.', 'reason');
   const inbounds = counter('inbound_total', 'Inbound messages by result.', 'result');
+  const lookUps = counter(
+    'inbound_lookups_total',
+    'Conversations read after a lost response, by what they said about the message.',
+    'result',
+  );
   const statuses = counter('status_put_total', 'Status calls by status and result.', 'status', 'result');
   const calls = histogram('crm_request_seconds', 'Duration of calls to the CRM.', 'operation', 'status');
   const refreshes = counter('oauth_refresh_total', 'Token refreshes by result.', 'result');
@@ -63,6 +69,7 @@ export function createMetrics(): Metrics {
     contended: () => contentions.inc(),
     frameIgnored: (reason) => ignored.inc({ reason }),
     inbound: (result) => inbounds.inc({ result }),
+    inboundLookUp: (result) => lookUps.inc({ result }),
     statusCall: (status, result) => statuses.inc({ status, result }),
     crmCall: (operation, status, seconds) => calls.observe({ operation, status }, seconds),
     tokenRefresh: (result) => refreshes.inc({ result }),

@@ -47,6 +47,7 @@ const DEFAULTS: CrmSettings = {
   strictMessages: false,
   honourIdempotencyKey: false,
   readLagMs: 0,
+  clockAheadMs: 0,
   rateLimit: { max: 100, intervalMs: 10_000, daily: 200_000 },
   allowDuplicates: false,
   provider: { kind: 'default' },

@@ -47,7 +47,8 @@ const STEPS: Readonly<Record<string, string>> = {
   contact_found: 'contact found',
   crm_took_it: 'accepted by the CRM',
   acknowledged: 'acknowledged to the Mac',
-  uncertain: 'uncertain, the CRM may have it twice',
+  looked_up: 'response lost, conversation read',
+  uncertain: 'uncertain, response lost and conversation not readable',
   parked: 'parked on the Mac',
 };
 

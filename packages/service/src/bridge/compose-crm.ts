@@ -5,6 +5,7 @@ import type { BridgeContext } from './context.ts';
 import type { AssetSide } from './compose-assets.ts';
 import { pruneHourly } from './prune-hourly.ts';
 import { createContactCalls } from '../edges/crm/contact-calls.ts';
+import { createConversationCalls } from '../edges/crm/conversation-calls.ts';
 import { createCrmClient } from '../edges/crm/crm-client.ts';
 import { createInboundCalls } from '../edges/crm/inbound-calls.ts';
 import { createStatusCalls } from '../edges/crm/status-calls.ts';
@@ -137,6 +138,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       conversationProviderId: config.crm.conversationProviderId,
     }),
     contacts,
+    conversations: createConversationCalls(client),
     settings: config.crm,
     attachments: createPrepareAttachments({
       ...deps.files,
@@ -145,6 +147,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       log,
     }),
     count: metrics.inbound,
+    countLookUp: metrics.inboundLookUp,
   });
   life.add('inbound', () => inbound.close());
 

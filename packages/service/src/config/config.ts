@@ -64,6 +64,8 @@ export interface Config {
     readonly uploadAttachments: boolean;
     readonly footerOnPlainText: boolean;
     readonly onUncertain: 'retry' | 'park';
+    readonly settleMs: number;
+    readonly readLagMs: number;
   };
   readonly proxies: ProxyConfig;
   readonly oauth: OAuthConfig;
@@ -186,6 +188,8 @@ function build(settings: Settings): Config {
       uploadAttachments: value(settings.uploadAttachments),
       footerOnPlainText: value(settings.footerOnPlainText),
       onUncertain: value(settings.onUncertain),
+      settleMs: value(settings.crmSettleSec) * 1000,
+      readLagMs: value(settings.crmReadLagSec) * 1000,
     },
     proxies: { http: settings.httpProxy, https: settings.httpsProxy, bypass: settings.noProxy ?? '' },
     oauth: oauthOf(settings, database, dataDir),

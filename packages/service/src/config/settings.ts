@@ -328,7 +328,21 @@ export const SETTINGS = {
     'INBOUND_ON_UNCERTAIN',
     'retry',
     choice('retry', 'park'),
-    'What to do with an inbound message whose delivery was interrupted by a crash: retry under the same idempotency key, or park it.',
+    "What to do with an inbound message when the CRM's response was lost and the conversation cannot be read: retry under the same idempotency key, or park it.",
+  ),
+  crmSettleSec: define(
+    'CRM',
+    'CRM_SETTLE_SEC',
+    '20',
+    wholeNumber(0, 600),
+    'Seconds after a lost response before the CRM is read: until then the request may still be in flight there.',
+  ),
+  crmReadLagSec: define(
+    'CRM',
+    'CRM_READ_LAG_SEC',
+    '10',
+    wholeNumber(0, 600),
+    'Seconds after a read that did not find a message before the second one, which decides: reads of the CRM lag behind its writes.',
   ),
   httpsProxy: inEitherCase(
     define(

@@ -128,10 +128,13 @@ describe('reads', () => {
     expect((await get(`/conversations/${id}/messages`, limited)).status).toBe(read);
   });
 
-  it('tell the time of the CRM', async () => {
-    clock -= 3_600_000;
-    const { headers } = await search();
-    expect(Date.parse(headers.get('date') ?? '')).toBe(Math.floor(clock / 1000) * 1000);
+  it('and responses are dated by a clock that may be ahead', async () => {
+    crm.settings.clockAheadMs = 3_600_000;
+    await store('hello');
+    const { body, headers } = await get(`/conversations/${await conversationId()}/messages`);
+    const ahead = clock + 3_600_000;
+    expect(Date.parse(headers.get('date') ?? '')).toBe(Math.floor(ahead / 1000) * 1000);
+    expect(body).toMatchObject({ messages: { messages: [{ dateAdded: new Date(ahead).toISOString() }] } });
   });
 
   it('are undocumented with other query parameters', async () => {

@@ -1,6 +1,6 @@
 import { badRequest, FOREIGN_LOCATION, forbidden, ok, unprocessable } from './responses.ts';
 import type { CrmState, Handler } from './state.ts';
-import type { Contact, StoredMessage } from './types.ts';
+import type { Contact, CrmSettings, StoredMessage } from './types.ts';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
@@ -37,7 +37,7 @@ export const messages: Handler = (state, { call, identity }) => {
     messages: {
       lastMessageId: page.at(-1)?.messageId ?? '',
       nextPage: start + page.length < all.length,
-      messages: page.map(messageBody),
+      messages: page.map((message) => messageBody(message, state.settings)),
     },
   });
 };
@@ -67,14 +67,14 @@ function conversationOf(state: CrmState, { id, locationId, name = '', email = ''
   };
 }
 
-function messageBody(stored: StoredMessage) {
+function messageBody(stored: StoredMessage, { clockAheadMs }: CrmSettings) {
   return {
     id: stored.messageId,
     ...typeOf(stored),
     locationId: stored.locationId,
     contactId: stored.contactId,
     conversationId: stored.conversationId,
-    dateAdded: new Date(stored.at).toISOString(),
+    dateAdded: new Date(stored.at + clockAheadMs).toISOString(),
     body: stored.message,
     direction: stored.direction,
     status: 'delivered',

@@ -46,7 +46,10 @@ export function createCrmServer(state: CrmState, faults: InjectedFaults): Server
     if (odd.answerDelayMs) await sleep(odd.answerDelayMs);
     call.status = result.status;
     call.answeredAt = state.now();
-    const headers = { Date: new Date(state.now()).toUTCString(), ...result.headers };
+    const headers = {
+      Date: new Date(state.now() + state.settings.clockAheadMs).toUTCString(),
+      ...result.headers,
+    };
     await writeResponse(response, { ...result, headers }, odd.slowBodyMs ?? 0);
   }
 

@@ -29,6 +29,8 @@ export interface CrmSettings {
   honourIdempotencyKey: boolean;
   /** How long a new message or contact stays invisible to reads and searches. */
   readLagMs: number;
+  /** How far the clock that dates messages and responses is ahead. */
+  clockAheadMs: number;
   /** Per location; `null` disables limits. */
   rateLimit: { max: number; intervalMs: number; daily: number } | null;
   allowDuplicates: boolean;

@@ -287,6 +287,19 @@ describe('a call with its retries', () => {
     expect(failures).toMatchObject([{ kind: 'timeout', inDoubt: true }]);
   });
 
+  it.each([
+    [500, false],
+    [502, true],
+    [503, false],
+    [504, true],
+    [520, true],
+    [521, false],
+    [524, true],
+  ])('I9 says after %d whether the response was lost behind a gateway: %s', async (status, inDoubt) => {
+    const { attempt } = setUp([response(status)]);
+    expect(await attempt()).toMatchObject({ kind: 'http', retryable: true, inDoubt });
+  });
+
   it('I1 is retried when a 2xx does not say that the message was stored', async () => {
     const { call, clock } = setUp([response(201), response(201, { id: 'x' })]);
     const result = call(5, {

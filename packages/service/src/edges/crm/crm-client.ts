@@ -13,7 +13,15 @@ import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
 /** One request to the CRM for a location. */
 export interface CrmCall<T> {
   /** For metrics. */
-  readonly operation: 'status' | 'inbound' | 'find_contact' | 'create_contact' | 'read_contact' | 'upload';
+  readonly operation:
+    | 'status'
+    | 'inbound'
+    | 'find_contact'
+    | 'create_contact'
+    | 'read_contact'
+    | 'find_conversation'
+    | 'read_messages'
+    | 'upload';
   readonly locationId: string;
   readonly bearer: BearerKind;
   readonly method: HttpRequest['method'];
@@ -25,8 +33,9 @@ export interface CrmCall<T> {
   readonly timeoutMs?: number;
   /** A caller waits for the response: goes before calls that can wait. */
   readonly isUrgent?: boolean;
-  /** Reads a 2xx. */
-  readonly read: (text: string, status: number) => Attempt<T>;
+  readonly maxBodyBytes?: number;
+  /** Reads a 2xx. `clockAheadMs` returns how far the CRM's clock is ahead of ours, by its `Date` header; 0 without one. */
+  readonly read: (text: string, status: number, clockAheadMs: () => number) => Attempt<T>;
   /** The status says enough: the body of a 2xx is not kept. */
   readonly discardsBody?: boolean;
   /** Reads data out of a refusal; undefined when there is none. */
@@ -136,7 +145,7 @@ class HttpCrmClient implements CrmClient {
     const { status, text } = response;
     if (status >= 200 && status < 300) {
       throttle.succeeded();
-      return call.read(text, status);
+      return call.read(text, status, () => this.#clockAheadMs(response));
     }
     const value = call.readRefusal?.(text);
     if (value !== undefined) {
@@ -167,6 +176,12 @@ class HttpCrmClient implements CrmClient {
     return 'missing' in renewed ? { ...failure, kind: renewed.missing } : failure;
   }
 
+  /** At most the true value: the header has whole seconds, and the response took some time to arrive. */
+  #clockAheadMs({ headers }: HttpResponse): number {
+    const crmTime = Date.parse(headers.get('date') ?? '');
+    return Number.isNaN(crmTime) ? 0 : crmTime - this.#clock.now();
+  }
+
   #request(call: CrmCall<unknown>, bearer: Bearer): HttpRequest {
     return {
       origin: this.#origin,
@@ -175,6 +190,7 @@ class HttpCrmClient implements CrmClient {
       headers: this.#headers(call, bearer),
       body: call.body,
       wantsBody: call.discardsBody !== true,
+      maxBodyBytes: call.maxBodyBytes,
       timeoutMs: call.timeoutMs,
     };
   }

@@ -10,6 +10,8 @@ export interface HttpRequest {
   readonly body?: string | Buffer | undefined;
   /** The body of a 2xx is discarded unless it is wanted. */
   readonly wantsBody?: boolean;
+  /** A larger body is a failure. Default 256 KiB. */
+  readonly maxBodyBytes?: number | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
@@ -32,7 +34,6 @@ export interface NoResponse {
 /** Names in lower case; a repeated header is a list. */
 type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-const MAX_BODY_BYTES = 256 * 1024;
 const MAX_INTERIM_RESPONSES = 16;
 
 /** One request and its response, settled once. It is undici's handler itself, so that a call costs no stream. */
@@ -40,6 +41,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #clock: Clock;
   readonly #deadline: number;
   readonly #wantsBody: boolean;
+  readonly #maxBodyBytes: number;
   readonly #settle: (result: HttpResponse | NoResponse) => void;
   #dispatch: ((handler: this) => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -54,11 +56,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     clock: Clock,
     timeoutMs: number,
     wantsBody: boolean,
+    maxBodyBytes: number,
     settle: (result: HttpResponse | NoResponse) => void,
   ) {
     this.#clock = clock;
     this.#deadline = clock.monotonic() + timeoutMs;
     this.#wantsBody = wantsBody;
+    this.#maxBodyBytes = maxBodyBytes;
     this.#settle = settle;
   }
 
@@ -98,7 +102,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes <= MAX_BODY_BYTES) this.#chunks?.push(chunk);
+    if (this.#bytes <= this.#maxBodyBytes) this.#chunks?.push(chunk);
     else if (this.#chunks !== undefined) this.fail('answer_too_large');
     // The status of a 2xx says enough when its body is not wanted: read no further.
     else if (this.#end(this.#response(''))) this.#controller?.abort(new Error('body not wanted'));

@@ -26,6 +26,7 @@ export interface TransportDeps {
 }
 
 const SWEEP_MS = 250;
+const MAX_BODY_BYTES = 256 * 1024;
 const NO_PROXIES: ProxyConfig = { http: undefined, https: undefined, bypass: '' };
 const VALID_PATH = /^\/[\x21-\x7e]*$/;
 const INVALID_HEADER = /[^\t\x20-\x7e]/;
@@ -53,8 +54,8 @@ class UndiciTransport implements Transport {
 
   send(request: HttpRequest): Promise<HttpResponse | NoResponse> {
     return new Promise((resolve) => {
-      const { timeoutMs = this.#timeoutMs, wantsBody = false } = request;
-      const exchange = new Exchange(this.#clock, timeoutMs, wantsBody, (result) => {
+      const { timeoutMs = this.#timeoutMs, wantsBody = false, maxBodyBytes = MAX_BODY_BYTES } = request;
+      const exchange = new Exchange(this.#clock, timeoutMs, wantsBody, maxBodyBytes, (result) => {
         this.#inFlight.delete(exchange);
         resolve(result);
       });

@@ -80,6 +80,8 @@ export function createPrepareAttachments({ index, assets, storage, clock, log }:
   }
 
   return {
+    /** Whether the CRM gets copies of our files, under addresses that differ from attempt to attempt. */
+    handsOver: storage !== undefined,
     async prepare(message: Message): Promise<{ urls: string[]; notes: string[] }> {
       const prepared = await Promise.all(message.urls.map((url) => prepareOne(url, message)));
       return {

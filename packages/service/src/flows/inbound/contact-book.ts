@@ -5,6 +5,9 @@ import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import { RecentCache } from '../../recent-cache.ts';
 import type { ContactCalls } from './crm-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
+import { writePolicy } from './inbound-retry-policy.ts';
+import { readAfterLoss } from './read-after-loss.ts';
+import type { ReadDelays } from './read-after-loss.ts';
 
 interface Found {
   readonly contactId: string;
@@ -22,7 +25,7 @@ export interface Contact {
   readonly isCached: boolean;
 }
 
-type Retrying = Pick<InboundJob, 'isWanted' | 'retry'>;
+type Retrying = Pick<InboundJob, 'isWanted' | 'pause' | 'retry'>;
 
 /**
  * Maps senders to contacts (I2): the contact that the CRM's search finds, else a new one. Of several contacts with the same handle, the
@@ -33,14 +36,16 @@ export class ContactBook {
   readonly #calls: ContactCalls;
   readonly #clock: Clock;
   readonly #mayCreate: boolean;
+  readonly #delays: ReadDelays;
   readonly #lookUps = new Map<string, Promise<Attempt<string | undefined>>>();
   readonly #found = new RecentCache<string, Found>(ENTRIES_PER_GENERATION);
   readonly #preferred = new RecentCache<string, string>(ENTRIES_PER_GENERATION);
 
-  constructor(calls: ContactCalls, clock: Clock, mayCreate: boolean) {
+  constructor(calls: ContactCalls, clock: Clock, mayCreate: boolean, delays: ReadDelays) {
     this.#calls = calls;
     this.#clock = clock;
     this.#mayCreate = mayCreate;
+    this.#delays = delays;
   }
 
   /** The CRM wrote to this contact at this number. Counts only when the search finds it too. */
@@ -99,16 +104,31 @@ export class ContactBook {
     preferred: string | undefined,
     job: Retrying,
   ): Promise<Attempt<string | undefined>> {
-    const found = await job.retry((guard) => this.#calls.find(locationId, handle, guard));
+    const find = () => job.retry((guard) => this.#calls.find(locationId, handle, guard));
+    const found = await find();
     if (found.ok && found.value !== undefined)
       return this.#choose(locationId, handle, found.value, preferred, job);
-    // A search that rejects the form of the handle does not say whether such a contact may be created.
-    const isMissing = found.ok ? found.value === undefined : isRefused(found) && !isForbidden(found);
-    if (!isMissing) return found;
+    if (!isMissing(found)) return found;
     if (!this.#mayCreate) return succeeded(undefined);
-    const upserted = await job.retry((guard) => this.#calls.upsert(locationId, handle, guard));
+    const upserted = await this.#create('upsert', locationId, handle, job, find);
     if (upserted.ok || !isRefused(upserted) || ![404, 405].includes(upserted.status)) return upserted;
-    return job.retry((guard) => this.#calls.create(locationId, handle, guard));
+    return this.#create('create', locationId, handle, job, find);
+  }
+
+  /** A creation whose response was lost is repeated only when the search then does not find the contact (I9). */
+  async #create(
+    call: 'upsert' | 'create',
+    locationId: string,
+    handle: string,
+    job: Retrying,
+    find: () => Promise<Attempt<string | undefined>>,
+  ): Promise<Attempt<string | undefined>> {
+    for (;;) {
+      const created = await job.retry((guard) => this.#calls[call](locationId, handle, guard), writePolicy);
+      if (created.ok || created.inDoubt !== true) return created;
+      const found = await readAfterLoss(job, this.#delays, find, (contactId) => contactId === undefined);
+      if (!isMissing(found)) return found;
+    }
   }
 
   /** The first search names one contact. When another one is preferred, the list of all decides whether it has this handle. */
@@ -126,6 +146,9 @@ export class ContactBook {
   }
 }
 
+/** A search that rejects the form of the handle does not say whether such a contact may be created. */
+const isMissing = (found: Attempt<string | undefined>) =>
+  found.ok ? found.value === undefined : isRefused(found) && !isForbidden(found);
 const isRefused = ({ kind }: FailedAttempt) => kind === 'refused';
 const isForbidden = ({ status }: FailedAttempt) => status === 401 || status === 403;
 

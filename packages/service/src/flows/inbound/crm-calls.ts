@@ -14,6 +14,35 @@ export interface InboundCalls {
   post(message: InboundMessage, guard: SendGuard): Promise<Attempt<string>>;
 }
 
+/** A message as the CRM shows it. */
+export interface StoredMessage {
+  readonly id: string;
+  readonly isInbound: boolean;
+  readonly text: string;
+  readonly attachments: readonly string[];
+  /** By our clock: the difference to the CRM's is taken from the `Date` header of the same response. */
+  readonly addedAt: number;
+}
+
+export interface MessagePage {
+  /** The newest first. */
+  readonly messages: readonly StoredMessage[];
+  readonly hasMore: boolean;
+}
+
+/** The CRM's conversations. One attempt each; none rejects. */
+export interface ConversationCalls {
+  /** Resolves with undefined when the contact has no conversation. */
+  find(locationId: string, contactId: string, guard: SendGuard): Promise<Attempt<string | undefined>>;
+  /** Resolves with the newest messages, or those before the message with the id `before`. */
+  messages(
+    locationId: string,
+    conversationId: string,
+    before: string | undefined,
+    guard: SendGuard,
+  ): Promise<Attempt<MessagePage>>;
+}
+
 /** The CRM's contacts. A handle is a phone number or an email address. One attempt each; none rejects. */
 export interface ContactCalls {
   /** Resolves with undefined when no contact has this handle. */

@@ -15,7 +15,7 @@ import type { Recorded, StepName } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
-import type { ContactCalls, InboundCalls, InboundMessage } from './crm-calls.ts';
+import type { ContactCalls, ConversationCalls, InboundCalls, InboundMessage } from './crm-calls.ts';
 import { createInbound } from './deliver-inbound.ts';
 import type { Inbound, InboundDeps } from './deliver-inbound.ts';
 
@@ -37,6 +37,21 @@ const frame = (guid: string, chat = 1, more: Partial<MessageReceivedFrame> = {})
   attachments: [],
   ...more,
 });
+
+const SETTINGS: InboundDeps['settings'] = {
+  createContacts: true,
+  footerOnPlainText: false,
+  onUncertain: 'retry',
+  settleMs: 20_000,
+  readLagMs: 10_000,
+};
+
+const EMPTY: ConversationCalls = {
+  find: async () => succeeded(undefined),
+  messages: async () => succeeded({ messages: [], hasMore: false }),
+};
+const FORBIDDEN = failed('refused', { retryable: false, status: 403, reason: 'no access' });
+const UNREADABLE: ConversationCalls = { find: async () => FORBIDDEN, messages: async () => FORBIDDEN };
 
 const open: OpenDatabase[] = [];
 afterEach(async () => {
@@ -74,7 +89,8 @@ async function setUp(
       inboundId: async () => undefined,
     },
     isCurrent: (one) => one.epoch === epoch.value,
-    settings: { createContacts: true, footerOnPlainText: false, onUncertain: 'retry' },
+    conversations: EMPTY,
+    settings: SETTINGS,
     clock,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     failpoint: undefined,
@@ -108,7 +124,7 @@ describe('an inbound message', () => {
     });
     others = guids('another');
     expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
-    expect(seen).toEqual([{ kind: 'held', owner: 'me' }]);
+    expect(seen).toMatchObject([{ kind: 'held', owner: 'me' }]);
     expect(await others.claim({ locationId: LOCATION, guid: 'g1' }, 1)).toEqual({ kind: 'sent' });
   });
 
@@ -184,7 +200,7 @@ describe('an inbound message', () => {
 
   it('I5 is not delivered when one before it in the chat was not', async () => {
     let fails = true;
-    const { inbound } = await setUp(async () => {
+    const { inbound, clock } = await setUp(async () => {
       if (fails) throw new Error('a fault of ours');
       return posted;
     });
@@ -196,18 +212,30 @@ describe('an inbound message', () => {
     expect(await Promise.all([first, second, elsewhere])).toEqual(['retry', 'retry', 'retry']);
     fails = false;
     const again = ['g1', 'g2'].map((guid) => inbound.deliver(lease(), frame(guid)));
-    expect(await Promise.all(again)).toEqual([delivered, delivered]);
+    expect(await advanceUntil(clock, Promise.all(again))).toEqual([delivered, delivered]);
   });
 
-  it('I6 claimed by a process that is gone is uncertain: posted again under the same key, and flagged', async () => {
+  it('I9 claimed by a process that is gone is posted after two reads did not show it', async () => {
     const keys: string[] = [];
-    const { inbound, guids, steps } = await setUp(
+    const { inbound, guids, steps, clock } = await setUp(
       async ({ idempotencyKey }) => (keys.push(idempotencyKey), posted),
     );
     await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
-    expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
+    expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
     expect(keys).toEqual([expect.stringMatching(/^[\da-f-]{36}$/)]);
+    expect(steps.map(([, step]) => step)).toEqual(['received', 'looked_up', 'contact_found', 'crm_took_it']);
+  });
+
+  it('I9 is posted again and flagged when the conversation cannot be read', async () => {
+    const { inbound, guids, steps, clock } = await setUp(async () => posted, { conversations: UNREADABLE });
+    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
+    expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
     expect(steps.map(([, step]) => step)).toEqual(['received', 'uncertain', 'contact_found', 'crm_took_it']);
+    expect(steps[1]?.[2]?.detail).toEqual({
+      reason:
+        'the conversation cannot be read: 403 no access; grant the scope conversations.readonly and install the app again',
+      scope: 'conversations.readonly',
+    });
   });
 
   it('I6 claimed by a node that may still be posting it waits for that node', async () => {
@@ -227,15 +255,67 @@ describe('an inbound message', () => {
     expect(posts).toBe(1);
   });
 
-  it('I6 INBOUND_ON_UNCERTAIN=park parks an uncertain one; redelivered it is posted', async () => {
+  it('I9 INBOUND_ON_UNCERTAIN=park parks one whose conversation cannot be read; redelivered it is posted', async () => {
     let posts = 0;
-    const settings = { createContacts: true, footerOnPlainText: false, onUncertain: 'park' } as const;
-    const { inbound, guids } = await setUp(async () => (posts++, posted), { settings });
+    const { inbound, guids, clock } = await setUp(async () => (posts++, posted), {
+      settings: { ...SETTINGS, onUncertain: 'park' },
+      conversations: UNREADABLE,
+    });
     await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
-    expect(await inbound.deliver(lease(), frame('g1'))).toMatchObject({ outcome: 'rejected' });
+    const deliver = () => advanceUntil(clock, inbound.deliver(lease(), frame('g1')));
+    expect(await deliver()).toMatchObject({ outcome: 'rejected' });
     expect(posts).toBe(0);
-    expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
+    expect(await deliver()).toEqual(delivered);
     expect(posts).toBe(1);
+  });
+
+  it('I9 parked because the conversation could not be read is not posted again once it is found there', async () => {
+    let conversations = UNREADABLE;
+    const { inbound, clock } = await setUp(async () => failed('timeout', { inDoubt: true }), {
+      settings: { ...SETTINGS, onUncertain: 'park' },
+      conversations: {
+        find: (...given) => conversations.find(...given),
+        messages: (...given) => conversations.messages(...given),
+      },
+    });
+    const deliver = () => advanceUntil(clock, inbound.deliver(lease(), frame('g1')));
+    expect(await deliver()).toMatchObject({ outcome: 'rejected' });
+    const stored = {
+      id: 'crm-9',
+      isInbound: true,
+      text: 'text of g1',
+      attachments: [],
+      addedAt: clock.now(),
+    };
+    conversations = {
+      find: async () => succeeded('v1'),
+      messages: async () => succeeded({ messages: [stored], hasMore: false }),
+    };
+    expect(await deliver()).toEqual(delivered);
+  });
+
+  it('I9 left to the Mac before it was posted is claimed again without a read', async () => {
+    const { inbound, epoch, guids } = await setUp(async () => CANCELLED, {
+      conversations: { find: () => expect.unreachable(), messages: () => expect.unreachable() },
+    });
+    expect(await inbound.deliver(lease(1), frame('g1'))).toBe('retry');
+    epoch.value = 2;
+    expect(await guids('another').claim({ locationId: LOCATION, guid: 'g1' }, 2)).toMatchObject({
+      kind: 'claimed',
+      uncertain: false,
+    });
+  });
+
+  it('I9 left to the Mac after its response was lost stays uncertain', async () => {
+    const { inbound, epoch, guids } = await setUp(async () => {
+      epoch.value = 2;
+      return failed('timeout', { inDoubt: true });
+    });
+    expect(await inbound.deliver(lease(1), frame('g1'))).toBe('retry');
+    expect(await guids('another').claim({ locationId: LOCATION, guid: 'g1' }, 2)).toMatchObject({
+      kind: 'claimed',
+      uncertain: true,
+    });
   });
 
   it('I6 waits for the store, and is acknowledged although it could not be marked', async () => {
@@ -247,7 +327,7 @@ describe('an inbound message', () => {
       sent: () => Promise.reject(new EngineError('sql', 'away')),
       rejected: (...args) => guids.rejected(...args),
       released: (...args) => guids.released(...args),
-      recorded: (...args) => guids.recorded(...args),
+      recordedForOthers: (...args) => guids.recordedForOthers(...args),
       prune: (ms) => guids.prune(ms),
       close: () => guids.close(),
     });
@@ -276,7 +356,7 @@ describe('an inbound message', () => {
       ['crm_refused', 'http'],
       ['crm_refused', 'circuit'],
       ['crm_refused', 'timeout'],
-      ['uncertain', undefined],
+      ['looked_up', undefined],
       ['crm_took_it', undefined],
     ]);
   });
@@ -303,6 +383,7 @@ describe('an inbound message', () => {
   it('is posted with its attachments as they were prepared, and their notes', async () => {
     const seen: InboundMessage[] = [];
     const attachments = {
+      handsOver: true,
       prepare: async ({ contactId, urls }: { contactId: string; urls: readonly string[] }) => ({
         urls: urls.map((url) => `${url}?for=${contactId}`),
         notes: ['one was too large'],

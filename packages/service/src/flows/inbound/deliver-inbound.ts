@@ -7,18 +7,25 @@ import type { Log } from '@footbridge/runtime/log';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
-import type { Guids } from '../../ports/guids/guids.ts';
+import type { ClaimedGuid, GuidClaim, Guids } from '../../ports/guids/guids.ts';
 import type { Journal, JournalReader } from '../../ports/journal/journal.ts';
 import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { composeMessage, kindOf } from './compose-message.ts';
 import { ContactBook } from './contact-book.ts';
-import type { ContactCalls, InboundCalls } from './crm-calls.ts';
+import type { ContactCalls, ConversationCalls, InboundCalls, InboundMessage } from './crm-calls.ts';
 import { idempotencyKey } from './idempotency-key.ts';
 import { InboundJob } from './inbound-job.ts';
+import { writePolicy } from './inbound-retry-policy.ts';
+import { LostMessages } from './lost-messages.ts';
+import type { Finding } from './lost-messages.ts';
+import type { LostMessage } from './match-message.ts';
+import type { ReadDelays } from './read-after-loss.ts';
 
 /** Puts attachments where the CRM shows them best. Never rejects. */
 export interface Attachments {
+  /** Whether the CRM gets copies, under addresses that differ from attempt to attempt. */
+  readonly handsOver: boolean;
   prepare(message: { locationId: string; contactId: string; urls: readonly string[] }): Promise<Prepared>;
 }
 
@@ -32,8 +39,9 @@ export interface InboundDeps extends LeaseChecks {
   readonly guids: Guids;
   readonly calls: InboundCalls;
   readonly contacts: ContactCalls;
+  readonly conversations: ConversationCalls;
   readonly journal: Journal & Pick<JournalReader, 'inboundId'>;
-  readonly settings: {
+  readonly settings: ReadDelays & {
     readonly createContacts: boolean;
     readonly footerOnPlainText: boolean;
     readonly onUncertain: 'retry' | 'park';
@@ -45,11 +53,12 @@ export interface InboundDeps extends LeaseChecks {
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
+  readonly countLookUp?: (result: Finding['kind']) => void;
 }
 
 /**
- * Delivers messages from the Macs to the CRM: claim, contact, text and footer, post, mark, acknowledge (I1–I7). In order per chat;
- * chats run side by side.
+ * Delivers messages from the Macs to the CRM: claim, contact, text and footer, post, mark, acknowledge (I1–I7). After a lost response the
+ * CRM is read before anything is posted again (I9). In order per chat; chats run side by side.
  */
 export interface Inbound {
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
@@ -58,19 +67,10 @@ export interface Inbound {
   close(): Promise<void>;
 }
 
-interface Posted {
-  readonly crmMessageId: string;
-  /** A response was lost, so a CRM that ignores the idempotency key may have the message twice. */
-  readonly inDoubt: boolean;
-}
-
-type ClaimResult =
-  | { readonly kind: 'claimed'; readonly isNew: boolean; readonly uncertain: boolean }
-  | { readonly kind: 'sent' }
-  | { readonly kind: 'cancelled' };
-
 /** How long another node may take: to learn that it lost the lease, plus the timeout of a call. */
 const SETTLE_MS = 20_000;
+/** How far the clocks of two nodes may differ. */
+const NODE_SKEW_MS = 120_000;
 const STORE_RETRY_MS = 1000;
 const CLAIM_RETRY_MS = 500;
 const MAX_MARK_ATTEMPTS = 4;
@@ -82,6 +82,7 @@ export function createInbound(deps: InboundDeps): Inbound {
 class InboundDeliveries implements Inbound {
   readonly #deps: InboundDeps;
   readonly #contacts: ContactBook;
+  readonly #lost: LostMessages;
   readonly #jobs = new Map<string, { job: InboundJob; done: Promise<AckOutcome> }>();
   readonly #chats = new SerialByKey<InboundJob, AckOutcome>();
   readonly #leaseSince = new WeakMap<Lease, number>();
@@ -89,7 +90,9 @@ class InboundDeliveries implements Inbound {
 
   constructor(deps: InboundDeps) {
     this.#deps = deps;
-    this.#contacts = new ContactBook(deps.contacts, deps.clock, deps.settings.createContacts);
+    const { contacts, conversations, guids, clock, settings } = deps;
+    this.#contacts = new ContactBook(contacts, clock, settings.createContacts, settings);
+    this.#lost = new LostMessages({ contacts, conversations, guids, clock, ...settings });
   }
 
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome> {
@@ -125,36 +128,52 @@ class InboundDeliveries implements Inbound {
       // An undelivered message will be resent; later ones in the chat must not overtake it (I5).
       if (before !== 'retry') ack = await this.#deliver(job);
     } catch (error) {
+      job.isInDoubt = true;
       this.#deps.log.error(
         { event: 'inbound.delivery_error', id: job.id, err: error },
         'inbound message not delivered, unexpected error',
       );
     }
+    if (ack === 'retry') await this.#release(job);
     this.#jobs.delete(key);
-    if (ack === 'retry') this.#deps.count?.('retry');
     return ack;
   }
 
   async #deliver(job: InboundJob): Promise<AckOutcome> {
-    const { failpoint, settings, journal } = this.#deps;
+    const { failpoint } = this.#deps;
     const claim = await this.#claim(job);
-    if (claim.kind === 'cancelled') return 'retry';
+    if (claim === undefined) return 'retry';
     if (claim.kind === 'sent' || !claim.isNew) await this.#findJournalEntry(job);
     this.#record(job);
     if (claim.kind === 'sent') return this.#repeated(job);
-    if (claim.uncertain) {
-      if (settings.onUncertain === 'park')
-        return this.#reject(job, 'UNCERTAIN', 'a crash cut its delivery off');
-      journal.step(job.id, 'uncertain');
-    }
+    job.isClaimed = true;
+    job.isInDoubt = claim.uncertain;
     if (failpoint !== undefined) await failpoint('inbound.afterClaim');
-    const posted = await this.#post(job);
-    if (posted === 'no_contact')
-      return this.#reject(job, 'NO_CONTACT', 'no contact has this sender, and CRM_CREATE_CONTACTS is false');
-    if (!posted.ok)
-      return posted.kind === 'cancelled' ? 'retry' : this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
-    if (failpoint !== undefined) await failpoint('inbound.afterCrmAccept');
-    return this.#accepted(job, posted.value);
+    for (;;) {
+      if (job.isInDoubt) {
+        const looked = await this.#lookUp(job, claim);
+        if (!looked.ok) return 'retry';
+        const finding = looked.value;
+        if (finding.kind === 'found') return this.#accepted(job, finding.crmMessageId);
+        if (finding.kind === 'unknown' && this.#parks(claim))
+          return this.#reject(job, 'UNCERTAIN', finding.reason);
+      }
+      const posted = await this.#post(job);
+      if (posted === 'no_contact')
+        return this.#reject(
+          job,
+          'NO_CONTACT',
+          'no contact has this sender, and CRM_CREATE_CONTACTS is false',
+        );
+      if (posted.ok) return this.#accepted(job, posted.value);
+      if (posted.kind === 'cancelled') return 'retry';
+      if (posted.inDoubt !== true) return this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
+    }
+  }
+
+  /** The operator has decided about a message that was parked and is sent again. */
+  #parks({ isRedelivery }: ClaimedGuid): boolean {
+    return this.#deps.settings.onUncertain === 'park' && !isRedelivery;
   }
 
   /** A message that was here before has a journal entry. */
@@ -185,30 +204,81 @@ class InboundDeliveries implements Inbound {
     );
   }
 
-  async #claim(job: InboundJob): Promise<ClaimResult> {
+  /** Resolves with undefined when the job is cancelled. */
+  async #claim(job: InboundJob): Promise<Exclude<GuidClaim, { kind: 'held' }> | undefined> {
     const { guids, clock, otherNodes } = this.#deps;
-    const key = { locationId: job.locationId, guid: job.frame.guid };
+    const key = keyOf(job);
     while (job.isWanted()) {
-      try {
-        const claim = await guids.claim(key, job.lease.epoch);
-        if (claim.kind !== 'held') return claim;
-        // The process that claimed it is gone, or has lost the lease and is completing its call: it has until then.
-        const since = this.#leaseSince.get(job.lease) ?? clock.monotonic();
-        if (otherNodes && clock.monotonic() < since + SETTLE_MS) await job.pause(CLAIM_RETRY_MS);
-        else if (await guids.takeOver(key, job.lease.epoch, claim.owner))
-          return { kind: 'claimed', isNew: false, uncertain: true };
-      } catch (error) {
-        this.#deps.log.warn(
-          { event: 'inbound.store_unavailable', id: job.id, err: error },
-          'inbound message delayed, store unavailable',
-        );
-        await job.pause(STORE_RETRY_MS);
+      const claim = await job.store(() => guids.claim(key, job.lease.epoch));
+      if (!claim.ok) return undefined;
+      if (claim.value.kind !== 'held') return claim.value;
+      const { owner, claimedAt } = claim.value;
+      // The process that claimed it is gone, or has lost the lease and is completing its call: it has until then.
+      const since = this.#leaseSince.get(job.lease) ?? clock.monotonic();
+      if (otherNodes && clock.monotonic() < since + SETTLE_MS) {
+        await job.pause(CLAIM_RETRY_MS);
+        continue;
       }
+      const taken = await job.store(() => guids.takeOver(key, job.lease.epoch, owner));
+      if (taken.ok && taken.value)
+        return {
+          kind: 'claimed',
+          isNew: false,
+          uncertain: true,
+          isRedelivery: false,
+          claimedAt: otherNodes ? claimedAt - NODE_SKEW_MS : claimedAt,
+        };
     }
-    return { kind: 'cancelled' };
+    return undefined;
   }
 
-  async #post(job: InboundJob): Promise<Attempt<Posted> | 'no_contact'> {
+  /** Finds out whether the CRM has a message whose response was lost. The only failure is a cancellation. */
+  async #lookUp(job: InboundJob, claim: ClaimedGuid): Promise<Attempt<Finding>> {
+    const { journal, log, settings, countLookUp } = this.#deps;
+    const lost = this.#lostMessage(job, claim);
+    const looked = await this.#lost.find(lost, job, () => this.#othersPosted(job, lost));
+    if (!looked.ok) return looked;
+    const { kind } = looked.value;
+    countLookUp?.(kind);
+    if (kind !== 'unknown') journal.step(job.id, 'looked_up', { detail: { result: kind } });
+    else {
+      const { reason, scope = null } = looked.value;
+      const { onUncertain } = settings;
+      journal.step(job.id, 'uncertain', { detail: { reason, scope } });
+      log.warn(
+        { event: 'inbound.uncertain', id: job.id, locationId: job.locationId, onUncertain, reason, scope },
+        'response of the CRM lost and conversation not readable, the CRM may have the message',
+      );
+    }
+    if (kind === 'absent') job.isInDoubt = false;
+    return looked;
+  }
+
+  #lostMessage({ locationId, frame, posted }: InboundJob, { claimedAt }: ClaimedGuid): LostMessage {
+    const { settings, attachments } = this.#deps;
+    return {
+      locationId,
+      guid: frame.guid,
+      sender: frame.sender,
+      claimedAt,
+      contactId: posted?.contactId,
+      text: posted?.message ?? composeMessage(frame, settings.footerOnPlainText),
+      attachments: posted?.attachments ?? frame.attachments,
+      mayHaveCopies: posted === undefined && attachments?.handsOver === true,
+    };
+  }
+
+  /** Resolves when the messages of other chats with the same text, whose post is under way, are recorded or lost too. */
+  #othersPosted(job: InboundJob, { text }: LostMessage): Promise<unknown> {
+    const posts = Array.from(this.#jobs.values(), ({ job: other }) =>
+      other !== job && other.locationId === job.locationId && other.posted?.message === text
+        ? other.posting
+        : undefined,
+    );
+    return Promise.allSettled(posts.filter((post) => post !== undefined));
+  }
+
+  async #post(job: InboundJob): Promise<Attempt<string> | 'no_contact'> {
     const { journal, failpoint } = this.#deps;
     const { locationId, frame } = job;
     let refusal: FailedAttempt | undefined;
@@ -231,8 +301,8 @@ class InboundDeliveries implements Inbound {
     }
   }
 
-  async #postTo(contactId: string, job: InboundJob): Promise<Attempt<Posted>> {
-    const { calls, attachments, settings } = this.#deps;
+  async #postTo(contactId: string, job: InboundJob): Promise<Attempt<string>> {
+    const { attachments, settings } = this.#deps;
     const { locationId, frame } = job;
     const { urls, notes }: Prepared =
       attachments === undefined || frame.attachments.length === 0
@@ -245,20 +315,28 @@ class InboundDeliveries implements Inbound {
       attachments: urls,
       idempotencyKey: idempotencyKey(locationId, frame.guid),
     };
-    let inDoubt = false;
-    const posted = await job.retry((guard) => {
-      inDoubt ||= guard.previous?.inDoubt === true;
-      return calls.post(message, guard);
-    });
-    return posted.ok ? { ok: true, value: { crmMessageId: posted.value, inDoubt } } : posted;
+    job.posted = message;
+    const posting = this.#postAndMark(message, job);
+    job.posting = posting;
+    return posting;
   }
 
-  async #accepted(job: InboundJob, { crmMessageId, inDoubt }: Posted): Promise<AckOutcome> {
-    const { journal, failpoint, count, guids } = this.#deps;
-    const key = { locationId: job.locationId, guid: job.frame.guid };
-    await this.#mark(job, () => guids.sent(key, crmMessageId));
+  async #postAndMark(message: InboundMessage, job: InboundJob): Promise<Attempt<string>> {
+    const { calls, failpoint, guids } = this.#deps;
+    const posted = await job.retry(async (guard) => {
+      const attempt = await calls.post(message, guard);
+      if (!attempt.ok && attempt.inDoubt === true) job.isInDoubt = true;
+      return attempt;
+    }, writePolicy);
+    if (!posted.ok) return posted;
+    if (failpoint !== undefined) await failpoint('inbound.afterCrmAccept');
+    await this.#mark(job, () => guids.sent(keyOf(job), posted.value));
     if (failpoint !== undefined) await failpoint('inbound.afterMark');
-    if (inDoubt) journal.step(job.id, 'uncertain', { detail: { reason: 'an answer was lost' } });
+    return posted;
+  }
+
+  async #accepted(job: InboundJob, crmMessageId: string): Promise<AckOutcome> {
+    const { journal, failpoint, count } = this.#deps;
     journal.step(job.id, 'crm_took_it', { state: 'delivered', detail: { crmMessageId } });
     count?.('delivered');
     if (failpoint !== undefined) await failpoint('inbound.beforeAck');
@@ -276,8 +354,8 @@ class InboundDeliveries implements Inbound {
   /** The Mac keeps the message, and the operator can have it sent again. */
   async #reject(job: InboundJob, code: InboundCode, reason: string): Promise<AckOutcome> {
     const { guids, journal, log, count } = this.#deps;
-    const { locationId, frame } = job;
-    await this.#mark(job, () => guids.rejected({ locationId, guid: frame.guid }, false));
+    const { locationId, frame, isInDoubt } = job;
+    await this.#mark(job, () => guids.rejected(keyOf(job), isInDoubt));
     journal.step(job.id, 'parked', { state: 'undeliverable', code, detail: { reason, seq: frame.seq } });
     log.warn(
       { event: 'inbound.parked', id: job.id, locationId, code, reason },
@@ -285,6 +363,13 @@ class InboundDeliveries implements Inbound {
     );
     count?.('rejected');
     return { outcome: 'rejected', reason };
+  }
+
+  /** The Mac sends the message again, to this process or another one. */
+  async #release(job: InboundJob): Promise<void> {
+    const { guids, count } = this.#deps;
+    if (job.isClaimed) await this.#mark(job, () => guids.released(keyOf(job), job.isInDoubt));
+    count?.('retry');
   }
 
   /** The message is acknowledged even if this fails: then a crash before the acknowledgement would repeat it. */
@@ -302,5 +387,7 @@ class InboundDeliveries implements Inbound {
     }
   }
 }
+
+const keyOf = ({ locationId, frame }: InboundJob) => ({ locationId, guid: frame.guid });
 
 const reasonOf = ({ status, reason }: FailedAttempt) => `the CRM refused: ${status} ${reason}`.trim();

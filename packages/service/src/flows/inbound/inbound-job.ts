@@ -3,21 +3,25 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 import { nextRequestId } from '@footbridge/runtime/request-id';
 
+import { CANCELLED, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
 import { Cancellation } from '../../ports/crm/cancellation.ts';
 import { retry } from '../../ports/crm/retry.ts';
+import type { RetryPolicy } from '../../ports/crm/retry.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import { LeaseFence } from '../../ports/switchboard/lease-fence.ts';
 import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
+import type { InboundMessage } from './crm-calls.ts';
 import { inboundRetryPolicy } from './inbound-retry-policy.ts';
 
 const MAX_NOTED_FAILURES = 8;
+const STORE_RETRY_MS = 1000;
 
 export interface InboundJobDeps extends LeaseChecks {
   readonly journal: Pick<Journal, 'step'>;
   readonly clock: Clock;
-  readonly log: Pick<Log, 'info'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
 /** One message on its way from a Mac to the CRM. */
@@ -26,6 +30,14 @@ export class InboundJob {
   id: string = nextRequestId();
   readonly frame: MessageReceivedFrame;
   readonly locationId: string;
+  /** Whether this process has the claim. */
+  isClaimed = false;
+  /** Whether an attempt may have reached the CRM that is not recorded. */
+  isInDoubt = false;
+  /** What was posted last. */
+  posted: InboundMessage | undefined;
+  /** The post in flight, until its result is recorded. */
+  posting: Promise<unknown> | undefined;
   readonly #deps: InboundJobDeps;
   readonly #lease: LeaseFence;
   readonly #cancellation = new Cancellation();
@@ -61,8 +73,27 @@ export class InboundJob {
     return this.#deps.clock.sleep(ms, this.#cancellation.signal);
   }
 
-  /** Repeats one CRM call as long as the CRM may accept it later and the lease is current. */
-  retry<T>(attempt: (guard: SendGuard) => Promise<Attempt<T>>): Promise<Attempt<T>> {
+  /** Repeats a call of the store until it succeeds. The only failure is a cancellation. */
+  async store<T>(call: () => Promise<T>): Promise<Attempt<T>> {
+    while (this.isWanted()) {
+      try {
+        return succeeded(await call());
+      } catch (error) {
+        this.#deps.log.warn(
+          { event: 'inbound.store_unavailable', id: this.id, err: error },
+          'inbound message delayed, store unavailable',
+        );
+        await this.pause(STORE_RETRY_MS);
+      }
+    }
+    return CANCELLED;
+  }
+
+  /** Repeats one CRM call as long as the policy says so and the lease is current. */
+  retry<T>(
+    attempt: (guard: SendGuard) => Promise<Attempt<T>>,
+    policy: RetryPolicy = inboundRetryPolicy,
+  ): Promise<Attempt<T>> {
     const cancellation = this.#cancellation;
     const guard = (previous: FailedAttempt | undefined): SendGuard => ({
       previous,
@@ -73,7 +104,7 @@ export class InboundJob {
     });
     return retry({
       attempt: (previous) => attempt(guard(previous)),
-      policy: inboundRetryPolicy,
+      policy,
       clock: this.#deps.clock,
       isWanted: () => this.isWanted(),
       get signal() {

@@ -8,3 +8,15 @@ export const inboundRetryPolicy: RetryPolicy = (failure, progress) => {
   if (failure.kind === 'empty' && progress.attempts >= MAX_EMPTY_RESPONSES) return undefined;
   return isStuck(failure, progress) ? undefined : backoff(failure, progress);
 };
+
+/** For a call that changes something: after a lost response the CRM is read before the call is repeated (I9). */
+export const writePolicy: RetryPolicy = (failure, progress) =>
+  failure.inDoubt === true ? undefined : inboundRetryPolicy(failure, progress);
+
+/** For a read after a lost response. Without a token it waits longer: the message could not be posted either. */
+export const readPolicy =
+  (withinMs: number): RetryPolicy =>
+  (failure, progress) => {
+    const hasToken = failure.kind !== 'none' && failure.kind !== 'reauth_required';
+    return hasToken && progress.elapsedMs >= withinMs ? undefined : backoff(failure, progress);
+  };

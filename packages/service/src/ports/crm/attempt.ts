@@ -46,7 +46,7 @@ export interface FailedAttempt {
   readonly retryAfterMs?: number | undefined;
   /** Nothing was sent, so it does not count as an attempt. */
   readonly unsent?: boolean;
-  /** The request was sent and no response arrived: the CRM may have acted on it. */
+  /** The request was sent and the response was lost, on the way or behind a gateway: the CRM may have acted on it. */
   readonly inDoubt?: boolean;
   /** How long ago another call for the same location succeeded. */
   readonly locationOkMsAgo?: number;

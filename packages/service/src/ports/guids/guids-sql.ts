@@ -89,13 +89,17 @@ class BatchedGuids implements Guids {
     return this.#end(key, { state: 'released', uncertain: uncertain ? 1 : 0 });
   }
 
-  recorded(locationId: string, crmMessageIds: readonly string[]): Promise<ReadonlySet<string>> {
+  recordedForOthers(
+    { locationId, guid }: GuidKey,
+    crmMessageIds: readonly string[],
+  ): Promise<ReadonlySet<string>> {
     return guarded(async () => {
       if (crmMessageIds.length === 0) return new Set();
       const rows = await this.#db
         .selectFrom('inbound_guids')
         .select('crm_message_id')
         .where('location_id', '=', locationId)
+        .where('guid', '!=', guid)
         .where('crm_message_id', 'in', crmMessageIds)
         .execute();
       return new Set(rows.map((row) => row.crm_message_id ?? ''));

@@ -112,16 +112,16 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       expect(await guids.claim(KEY, 1)).toEqual({ kind: 'sent' });
     });
 
-    it("I9 finds the CRM's ids that are recorded for the location", async () => {
+    it("I9 finds the CRM's ids that are recorded for other messages of the location", async () => {
       for (const [index, locationId] of ['loc', 'loc', 'loc2'].entries()) {
         const key = { locationId, guid: `g${index}` };
         await guids.claim(key, 1);
         await guids.sent(key, `crm-${index}`);
       }
-      expect(await guids.recorded('loc', ['crm-0', 'crm-1', 'crm-2', 'crm-3'])).toEqual(
-        new Set(['crm-0', 'crm-1']),
-      );
-      expect(await guids.recorded('loc', [])).toEqual(new Set());
+      const ids = ['crm-0', 'crm-1', 'crm-2', 'crm-3'];
+      expect(await guids.recordedForOthers(KEY, ids)).toEqual(new Set(['crm-0', 'crm-1']));
+      expect(await guids.recordedForOthers({ ...KEY, guid: 'g0' }, ids)).toEqual(new Set(['crm-1']));
+      expect(await guids.recordedForOthers(KEY, [])).toEqual(new Set());
     });
 
     it('I6 resolves 150 simultaneous calls individually', async () => {

@@ -44,8 +44,8 @@ export interface Guids {
   rejected(key: GuidKey, uncertain: boolean): Promise<void>;
   /** This process no longer delivers the message, and the Mac sends it again. `uncertain`: an attempt may have reached the CRM. */
   released(key: GuidKey, uncertain: boolean): Promise<void>;
-  /** Resolves with those of the CRM's message ids that are recorded as sent: each accounts for one message (I9). */
-  recorded(locationId: string, crmMessageIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Resolves with those of the CRM's message ids that are recorded for other messages of the location: each accounts for one (I9). */
+  recordedForOthers(key: GuidKey, crmMessageIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Deletes messages that were not changed for that long. Resolves with their number. */
   prune(olderThanMs: number): Promise<number>;
   /** Resolves when all pending calls are settled. */

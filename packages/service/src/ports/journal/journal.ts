@@ -35,6 +35,7 @@ export type StepName =
   | 'mac_says'
   | 'received'
   | 'contact_found'
+  | 'looked_up'
   | 'crm_took_it'
   | 'acknowledged'
   | 'uncertain'

@@ -1,0 +1,41 @@
+import { parseFooter } from '@footbridge/protocol/footer';
+
+import type { StoredMessage } from './crm-calls.ts';
+
+/** A message that the CRM may or may not have: the response to its POST was lost. */
+export interface LostMessage {
+  readonly locationId: string;
+  readonly guid: string;
+  readonly sender: string;
+  /** Undefined when the process that posted it ended: the search decides again. */
+  readonly contactId: string | undefined;
+  readonly text: string;
+  readonly attachments: readonly string[];
+  /** The CRM may have copies of the files, under addresses that only the ended process knew. */
+  readonly mayHaveCopies: boolean;
+  /** It was not posted before. */
+  readonly claimedAt: number;
+}
+
+/** The CRM may cut its times to whole seconds, and its servers do not all have the same time. */
+const TOLERANCE_MS = 5000;
+
+/**
+ * Whether the CRM's message is the lost one or looks exactly like it. A footer's GUID decides alone; without a footer direction, text,
+ * attachments and time decide.
+ */
+export function isMatch(lost: LostMessage, stored: StoredMessage): boolean {
+  if (!stored.isInbound) return false;
+  const guid = parseFooter(stored.text).metadata?.['message_guid'];
+  if (guid !== undefined) return guid === lost.guid;
+  return stored.text === lost.text && hasSameFiles(lost, stored) && !isBefore(lost, stored);
+}
+
+/** Whether the CRM stored a message before the lost one was posted. */
+export const isBefore = ({ claimedAt }: LostMessage, { addedAt }: StoredMessage): boolean =>
+  addedAt < claimedAt - TOLERANCE_MS;
+
+function hasSameFiles(lost: LostMessage, { attachments }: StoredMessage): boolean {
+  if (attachments.length !== lost.attachments.length) return false;
+  return lost.mayHaveCopies || attachments.every((url, index) => url === lost.attachments[index]);
+}

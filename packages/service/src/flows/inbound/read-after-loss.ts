@@ -1,0 +1,26 @@
+import type { Attempt } from '../../ports/crm/attempt.ts';
+import type { InboundJob } from './inbound-job.ts';
+
+export interface ReadDelays {
+  /** A request whose response was lost is not in flight any more after this time. */
+  readonly settleMs: number;
+  /** What was written is visible to reads after this time. */
+  readonly readLagMs: number;
+}
+
+/**
+ * Reads what a request did whose response was lost (I9). The first read waits until the request cannot be in flight any more. Only a
+ * second one may say that there is nothing, since the CRM's reads lag behind its writes.
+ */
+export async function readAfterLoss<T>(
+  job: Pick<InboundJob, 'pause'>,
+  { settleMs, readLagMs }: ReadDelays,
+  read: () => Promise<Attempt<T>>,
+  isNothing: (value: T) => boolean,
+): Promise<Attempt<T>> {
+  await job.pause(settleMs);
+  const first = await read();
+  if (!first.ok || !isNothing(first.value)) return first;
+  await job.pause(readLagMs);
+  return read();
+}
