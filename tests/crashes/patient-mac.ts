@@ -3,8 +3,12 @@ import type { Mac, Received } from '@footbridge/testkit/mac';
 
 interface Kept {
   readonly frame: Received | { requestId: string; messageId: string; status: 'delivered' };
-  seq: number;
+  readonly seq: number;
+  isSent: boolean;
 }
+
+/** How many frames may be unacknowledged. */
+const WINDOW = 64;
 
 /** A Mac as the protocol wants it: keeps what was not acknowledged, comes back, and sends it again, oldest first. */
 export class PatientMac {
@@ -45,9 +49,8 @@ export class PatientMac {
   }
 
   keep(frame: Kept['frame']): void {
-    const kept = { frame, seq: this.#seq++ };
-    this.#kept.push(kept);
-    this.#send(kept);
+    this.#kept.push({ frame, seq: this.#seq++, isSent: false });
+    this.#sendWindow();
   }
 
   async stop(): Promise<void> {
@@ -56,10 +59,15 @@ export class PatientMac {
     await this.#running;
   }
 
-  #send({ frame, seq }: Kept): void {
+  #sendWindow(): void {
     if (this.#mac?.isOpen !== true) return;
-    if ('sender' in frame) this.#mac.received({ ...frame, seq });
-    else this.#mac.status({ ...frame, seq });
+    for (const kept of this.#kept.slice(0, WINDOW)) {
+      if (kept.isSent) continue;
+      kept.isSent = true;
+      const { frame, seq } = kept;
+      if ('sender' in frame) this.#mac.received({ ...frame, seq });
+      else this.#mac.status({ ...frame, seq });
+    }
   }
 
   async #stayConnected(): Promise<void> {
@@ -68,7 +76,8 @@ export class PatientMac {
         const mac = await connectMac(this.#url, { token: this.#token });
         await mac.register(this.#locationId);
         this.#mac = mac;
-        for (const kept of this.#kept) this.#send(kept);
+        for (const kept of this.#kept) kept.isSent = false;
+        this.#sendWindow();
         const hearing = this.#hear(mac);
         await mac.closed;
         await hearing;
@@ -85,6 +94,7 @@ export class PatientMac {
         const { seq, outcome, reason } = await mac.nextFrame('ack', 60_000);
         if (this.#kept.some((kept) => kept.seq === seq)) this.acks.push({ outcome, reason });
         this.#kept = this.#kept.filter((kept) => kept.seq !== seq);
+        this.#sendWindow();
       } catch {
         if (!mac.isOpen) return;
       }
