@@ -98,7 +98,7 @@ export async function startMacHouse(options: HouseOptions = {}) {
     },
     heartbeatSec: options.heartbeatSec ?? 15,
     attemptsPerMinute: options.attemptsPerMinute ?? 1_000_000,
-    ...(options.maxSessions !== undefined && { maxSessions: options.maxSessions }),
+    maxSessions: options.maxSessions ?? 50_000,
   });
   const enrolment = new Enrolment({ licenses, changes, audit });
   const perMinute = options.enrolmentPerMinute ?? 1_000_000;

@@ -72,6 +72,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
     addressKey,
     rejectUpgrade,
     heartbeatSec: config.macs.heartbeatSec,
+    maxSessions: config.macs.maxSessions,
     attemptsPerMinute: config.limits.socketPerMinute,
     events: {
       bound(_lease, displaced) {

@@ -88,7 +88,11 @@ export interface Config {
     readonly enrolmentPerMinute: number;
     readonly socketPerMinute: number;
   };
-  readonly macs: { readonly heartbeatSec: number; readonly locationClaim: 'first' | 'operator' };
+  readonly macs: {
+    readonly heartbeatSec: number;
+    readonly maxSessions: number;
+    readonly locationClaim: 'first' | 'operator';
+  };
   readonly assets: AssetsConfig & {
     readonly retentionDays: number;
     readonly quotaBytes: number;
@@ -211,7 +215,11 @@ function build(settings: Settings): Config {
       enrolmentPerMinute: value(settings.enrolmentPerMinute),
       socketPerMinute: value(settings.socketPerMinute),
     },
-    macs: { heartbeatSec: value(settings.heartbeatSec), locationClaim: value(settings.locationClaim) },
+    macs: {
+      heartbeatSec: value(settings.heartbeatSec),
+      maxSessions: value(settings.maxSessions),
+      locationClaim: value(settings.locationClaim),
+    },
     assets: {
       ...assetsOf(settings, dataDir),
       retentionDays: value(settings.assetRetentionDays),

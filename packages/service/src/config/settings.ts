@@ -511,6 +511,13 @@ export const SETTINGS = {
     wholeNumber(1, 300),
     'Seconds between pings to a Mac; two unanswered ones end its session.',
   ),
+  maxSessions: define(
+    'Macs',
+    'MAC_MAX_SESSIONS',
+    '50000',
+    wholeNumber(1, 1_000_000),
+    'Macs that may be connected to this node; others get 503 and try again, at another node if there is one.',
+  ),
   locationClaim: define(
     'Macs',
     'LOCATION_CLAIM',

@@ -37,7 +37,7 @@ export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host'> {
   readonly rejectUpgrade: (socket: Duplex, error: RequestError) => void;
   readonly heartbeatSec: number;
   readonly attemptsPerMinute: number;
-  readonly maxSessions?: number;
+  readonly maxSessions: number;
 }
 
 export interface MacGateway {
@@ -51,7 +51,6 @@ export interface MacGateway {
 
 export const MAC_SOCKET_PATH = '/mac/socket';
 const REGISTER_MS = 10_000;
-const MAX_SESSIONS = 50_000;
 /** Share of the drain time for starting to close sessions; the rest is for closing handshakes. */
 const DRAIN_SHARE = 0.7;
 const DRAIN_STEP_MS = 20;
@@ -124,7 +123,7 @@ class Gateway implements MacGateway, SessionHost {
   /** Checks that need only the request. */
   #reasonToReject({ url = '', headers }: IncomingMessage): RequestError | undefined {
     if (this.#draining) return unavailable('This node is shutting down; connect again.');
-    if (this.sessions >= (this.#deps.maxSessions ?? MAX_SESSIONS))
+    if (this.sessions >= this.#deps.maxSessions)
       return unavailable('This node holds as many Macs as it can; connect again.');
     if (url.split('?', 1)[0] !== MAC_SOCKET_PATH)
       return rejection('INVALID_REQUEST', `Sockets are opened at ${MAC_SOCKET_PATH}.`);
