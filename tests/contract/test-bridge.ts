@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
@@ -150,7 +152,7 @@ export class TestBridge {
     this.#macs.splice(0, Infinity, ...(keep === undefined ? [] : [keep]));
     for (const mac of others) mac.terminate();
     for (const id of this.#trusted.splice(0)) await this.operator('DELETE', `/operator/keys/${id}`);
-    if (others.length > 0)
+    if (others.length > 0 || keep === undefined)
       await until(async () => (await this.metric('footbridge_macs_bound')) === this.#macs.length);
     await keep?.roundTrip();
     if (keep !== undefined) keep.frames.length = 0;
@@ -246,6 +248,13 @@ export class TestBridge {
     return mac;
   }
 
+  /** Sends a webhook to the location. Returns whether a Mac is connected for it. */
+  async reaches(locationId: string, fields: Json = {}): Promise<boolean> {
+    const { status, text } = await this.post({ ...GOOD, messageId: undefined, locationId, ...fields });
+    if (status !== 200 && status !== 404) throw new Error(`the webhook answered ${status}: ${text}`);
+    return status === 200;
+  }
+
   /** The `send` frames that the connected Macs have received. */
   async sent(): Promise<SendFrame[]> {
     const open = this.#macs.filter((mac) => mac.isOpen);
@@ -304,6 +313,23 @@ export class TestBridge {
     await until(() => this.crm.statusesOf(messageId).length > 0);
   }
 
+  /** Every query of the service fails from now on. */
+  breakDatabase(): void {
+    for (const { name } of this.rows("select name from sqlite_master where type = 'table'"))
+      if (!String(name).startsWith('sqlite_'))
+        this.rows(`alter table "${String(name)}" rename to "gone_${String(name)}"`);
+  }
+
+  /** Runs a statement on the database of the service. */
+  rows(sql: string): Json[] {
+    const database = new DatabaseSync(join(this.dataDir, 'footbridge.sqlite'));
+    try {
+      return database.prepare(sql).all();
+    } finally {
+      database.close();
+    }
+  }
+
   get dataDir(): string {
     return this.#env['DATA_DIR'] ?? '';
   }
@@ -321,7 +347,6 @@ async function answerOf(response: Response): Promise<Answer> {
   return { status, headers, text, json: isJson ? (JSON.parse(text) as Json) : undefined };
 }
 
-/** No limit is reached unless a test sets one. */
 const UNLIMITED = {
   RATE_LIMIT_CRM_WEBHOOK: '1000000',
   RATE_LIMIT_UNSIGNED: '1000000',
@@ -330,31 +355,36 @@ const UNLIMITED = {
   RATE_LIMIT_OAUTH_CALLBACK: '1000000',
 };
 
+type StartBridge = (options?: TestBridgeOptions) => Promise<TestBridge>;
+
 /**
- * Returns the bridges of a test file, each with a Mac at `LOCATION`: without options one that all tests of the file share,
- * reset for each of them; with options a new one.
+ * Returns the bridges of a test file: without options one that all tests of the file share, reset for each of them; with
+ * options a new one. None of their limits is reached unless the options set it.
  */
-export function bridgesWithMac(): (options?: TestBridgeOptions) => Promise<TestBridge> {
+export const bridges = (): StartBridge => bridgesWith(async () => undefined);
+
+/** The same, each with a Mac at `LOCATION`. */
+export const bridgesWithMac = (): StartBridge => bridgesWith((bridge) => bridge.mac());
+
+function bridgesWith(joinMac: (bridge: TestBridge) => Promise<Mac | undefined>): StartBridge {
   const cleanup = createCleanup();
-  let shared: { bridge: TestBridge; mac: Mac } | undefined;
+  let shared: { bridge: TestBridge; mac: Mac | undefined } | undefined;
   afterEach(() => cleanup.run());
   afterAll(() => shared?.bridge.stop());
 
-  async function start(options: TestBridgeOptions): Promise<TestBridge> {
-    return TestBridge.start({ ...options, env: { ...UNLIMITED, ...options.env } });
+  async function start(options: TestBridgeOptions): Promise<{ bridge: TestBridge; mac: Mac | undefined }> {
+    const bridge = await TestBridge.start({ ...options, env: { ...UNLIMITED, ...options.env } });
+    return { bridge, mac: await joinMac(bridge) };
   }
 
   return async (options) => {
     if (options !== undefined) {
-      const bridge = await start(options);
+      const { bridge } = await start(options);
       cleanup.add(() => bridge.stop());
-      await bridge.mac();
       return bridge;
     }
-    if (shared === undefined) {
-      const bridge = await start({});
-      shared = { bridge, mac: await bridge.mac() };
-    } else await shared.bridge.reset(shared.mac);
+    if (shared === undefined) shared = await start({});
+    else await shared.bridge.reset(shared.mac);
     return shared.bridge;
   };
 }
