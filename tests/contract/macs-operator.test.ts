@@ -1,31 +1,28 @@
-import { activate, joinMac } from '@footbridge/testkit/mac';
-import { createCleanup } from '@footbridge/testkit/cleanup';
+import { activate } from '@footbridge/testkit/mac';
 import { until } from '@footbridge/testkit/until';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { startMacHouse } from './mac-house.ts';
-import type { HouseOptions } from './mac-house.ts';
+import { LOCATION, bridges } from './test-bridge.ts';
+import type { TestBridgeOptions } from './test-bridge.ts';
 
-const cleanup = createCleanup();
-afterEach(() => cleanup.run());
+const start = bridges();
 
-async function open(options?: HouseOptions) {
-  const house = await startMacHouse(options);
-  cleanup.add(() => house.stop());
+async function open(options: TestBridgeOptions = {}) {
+  const bridge = await start(options);
   const join = async (licenseKey: string, locationId: string, deviceId?: string) => {
-    const mac = await joinMac(house.url, { licenseKey, locationId, ...(deviceId && { deviceId }) });
-    cleanup.add(() => mac.terminate());
+    const mac = await bridge.connect({ token: await bridge.token(deviceId, licenseKey) });
+    await mac.register(locationId);
     return mac;
   };
-  return { house, join };
+  return { bridge, join };
 }
 
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 describe('operator: licenses', () => {
   it('M7 a license is created with a key that is shown once and works', async () => {
-    const { house } = await open();
-    const created = await house.operator('POST', '/operator/licenses', { label: ' Office ', maxSeats: 2 });
+    const { bridge } = await open();
+    const created = await bridge.operator('POST', '/operator/licenses', { label: ' Office ', maxSeats: 2 });
     expect(created).toEqual({
       status: 201,
       body: {
@@ -35,9 +32,9 @@ describe('operator: licenses', () => {
         maxSeats: 2,
       },
     });
-    const { id, key } = created.body;
-    await activate(house.url, { licenseKey: key });
-    const list = await house.operator('GET', '/operator/licenses');
+    const { id, key } = created.body as { id: string; key: string };
+    await activate(bridge.url, { licenseKey: key });
+    const list = await bridge.operator('GET', '/operator/licenses');
     expect(list).toEqual({
       status: 200,
       body: {
@@ -59,9 +56,9 @@ describe('operator: licenses', () => {
   });
 
   it('M8 a license is suspended, resumed, renamed, given seats and revoked for good', async () => {
-    const { house } = await open();
-    const { id } = await house.createLicense(1);
-    const patch = (body: unknown) => house.operator('PATCH', `/operator/licenses/${id}`, body);
+    const { bridge } = await open();
+    const { id } = await bridge.createLicense(1);
+    const patch = (body: unknown) => bridge.operator('PATCH', `/operator/licenses/${id}`, body);
     expect(await patch({ status: 'suspended' })).toMatchObject({
       status: 200,
       body: { status: 'suspended' },
@@ -78,10 +75,10 @@ describe('operator: licenses', () => {
   });
 
   it('M7 seats cannot be taken away from under active devices', async () => {
-    const { house } = await open();
-    const { id, key } = await house.createLicense(2);
-    for (let count = 0; count < 2; count++) await activate(house.url, { licenseKey: key });
-    expect(await house.operator('PATCH', `/operator/licenses/${id}`, { maxSeats: 1 })).toMatchObject({
+    const { bridge } = await open();
+    const { id, key } = await bridge.createLicense(2);
+    for (let count = 0; count < 2; count++) await activate(bridge.url, { licenseKey: key });
+    expect(await bridge.operator('PATCH', `/operator/licenses/${id}`, { maxSeats: 1 })).toMatchObject({
       status: 409,
       body: { code: 'CONFLICT', message: expect.stringContaining('2 seats are in use') },
     });
@@ -97,18 +94,20 @@ describe('operator: licenses', () => {
     ['another field', { label: 'x', maxSeats: 1, key: 'mine' }, /key/],
     ['no object', [], /^The body/],
   ])('M7 a license with %s is refused by name of the field', async (_what, body, message) => {
-    const { house } = await open();
-    const answer = await house.operator('POST', '/operator/licenses', body);
+    const bridge = await start();
+    const answer = await bridge.operator('POST', '/operator/licenses', body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
-    expect(answer.body.message).toMatch(message);
+    expect(answer.body['message']).toMatch(message);
   });
 
   it('M8 rejects empty changes, changes of unknown ids and invalid values', async () => {
-    const { house } = await open();
-    const { id } = await house.createLicense();
-    const patch = (to: string, body: unknown) => house.operator('PATCH', `/operator/licenses/${to}`, body);
+    const { bridge } = await open();
+    const { id } = await bridge.createLicense();
+    const patch = (to: string, body: unknown) => bridge.operator('PATCH', `/operator/licenses/${to}`, body);
     expect((await patch(id, {})).status).toBe(400);
-    expect((await patch(id, { status: 'gone' })).body.message).toMatch(/^status: must be active, suspended/);
+    expect((await patch(id, { status: 'gone' })).body['message']).toMatch(
+      /^status: must be active, suspended/,
+    );
     expect((await patch('lic_none', { label: 'x' })).body).toMatchObject({ code: 'NOT_FOUND' });
     expect((await patch('%00', { label: 'x' })).status).toBe(404);
   });
@@ -116,18 +115,18 @@ describe('operator: licenses', () => {
 
 describe('operator: devices', () => {
   it('M7 devices are listed with their license, versions, connection and when they were seen, without tokens', async () => {
-    const { house, join } = await open();
-    const { id: licenseId, key } = await house.createLicense(2);
+    const { bridge, join } = await open();
+    const { id: licenseId, key } = await bridge.createLicense(2);
     await join(key, 'loc1', 'mac-0001');
-    const { deviceToken } = await activate(house.url, {
+    const { deviceToken } = await activate(bridge.url, {
       licenseKey: key,
       deviceId: 'mac-0002',
       name: 'Back office',
     });
-    const { status, body } = await house.operator('GET', '/operator/devices');
+    const { status, body } = await bridge.operator('GET', '/operator/devices');
     const common = { licenseId, license: 'Test', osVersion: '26.1', appVersion: '0.1.0', status: 'active' };
     const times = { id: expect.stringMatching(/^dev_/), activatedAt: ISO, lastSeenAt: ISO };
-    expect([status, body.devices]).toEqual([
+    expect([status, body['devices']]).toEqual([
       200,
       [
         {
@@ -152,21 +151,22 @@ describe('operator: devices', () => {
   });
 
   it('M8 a device is revoked, which ends its socket and frees its seat, and can be restored', async () => {
-    const { house, join } = await open();
-    const { key } = await house.createLicense(1);
+    const { bridge, join } = await open();
+    const { key } = await bridge.createLicense(1);
     const mac = await join(key, 'loc1', 'mac-0001');
-    const [device] = (await house.operator('GET', '/operator/devices')).body.devices;
-    const post = (what: string) => house.operator('POST', `/operator/devices/${device.id}/${what}`);
+    const { body } = await bridge.operator('GET', '/operator/devices');
+    const [device] = body['devices'] as { id: string }[];
+    const post = (what: string) => bridge.operator('POST', `/operator/devices/${device?.id}/${what}`);
     expect(await post('revoke')).toMatchObject({
       status: 200,
       body: { status: 'revoked', connected: false },
     });
     expect(await mac.closed).toMatchObject({ code: 4503 });
-    expect(await activate(house.url, { licenseKey: key, deviceId: 'mac-0002' })).toMatchObject({
+    expect(await activate(bridge.url, { licenseKey: key, deviceId: 'mac-0002' })).toMatchObject({
       status: 201,
     });
     expect(await post('restore')).toMatchObject({ status: 200, body: { status: 'deactivated' } });
-    expect(await house.operator('POST', '/operator/devices/dev_none/revoke')).toMatchObject({
+    expect(await bridge.operator('POST', '/operator/devices/dev_none/revoke')).toMatchObject({
       status: 404,
       body: { code: 'NOT_FOUND' },
     });
@@ -175,46 +175,47 @@ describe('operator: devices', () => {
 
 describe('operator: locations', () => {
   it('M8 locations are listed with owner, who is connected, who came last and the state of OAuth', async () => {
-    const grant = { state: 'active', expiresAt: Date.UTC(2030, 0, 1), lastError: null };
-    const { house, join } = await open({ grants: { loc1: grant, loc9: { ...grant, expiresAt: null } } });
-    const { id: licenseId, key } = await house.createLicense();
-    await join(key, 'loc1', 'mac-0001');
+    const { bridge, join } = await open();
+    await bridge.authorise('locOfNoMac');
+    const { id: licenseId, key } = await bridge.createLicense();
+    await join(key, LOCATION, 'mac-0001');
     (await join(key, 'loc2', 'mac-0002')).terminate();
-    await until(() => house.gateway.sessions === 1);
-    const { body } = await house.operator('GET', '/operator/locations');
+    await until(async () => (await bridge.metric('footbridge_macs_bound')) === 1);
+    const { body } = await bridge.operator('GET', '/operator/locations');
+    const grant = { state: 'active', expiresAt: ISO, lastError: null };
     const owned = { state: 'bound', licenseId, license: 'Test' };
     const device = (deviceId: string) => ({ id: expect.any(String), deviceId, name: 'Test Mac' });
-    expect(body.locations).toEqual([
+    expect(body['locations']).toEqual([
+      { ...owned, locationId: 'loc2', connected: null, lastDevice: device('mac-0002'), oauth: null },
       {
         ...owned,
-        locationId: 'loc1',
+        locationId: LOCATION,
         connected: {
           deviceId: 'mac-0001',
           name: 'Test Mac',
           since: ISO,
-          node: 'local',
+          node: expect.stringMatching(/^[0-9a-f-]{36}$/),
           epoch: expect.any(Number),
         },
         lastDevice: device('mac-0001'),
-        oauth: { state: 'active', expiresAt: '2030-01-01T00:00:00.000Z', lastError: null },
+        oauth: grant,
       },
-      { ...owned, locationId: 'loc2', connected: null, lastDevice: device('mac-0002'), oauth: null },
       {
-        locationId: 'loc9',
+        locationId: 'locOfNoMac',
         state: 'unassigned',
         licenseId: null,
         license: null,
         connected: null,
         lastDevice: null,
-        oauth: { state: 'active', expiresAt: null, lastError: null },
+        oauth: grant,
       },
     ]);
   });
 
   it('M8 a location is assigned, reassigned and released; its Mac goes', async () => {
-    const { house, join } = await open({ locationClaim: 'operator' });
-    const [one, two] = [await house.createLicense(), await house.createLicense()];
-    const put = (licenseId: unknown) => house.operator('PUT', '/operator/locations/loc1', { licenseId });
+    const { bridge, join } = await open({ env: { LOCATION_CLAIM: 'operator' } });
+    const [one, two] = [await bridge.createLicense(), await bridge.createLicense()];
+    const put = (licenseId: unknown) => bridge.operator('PUT', '/operator/locations/loc1', { licenseId });
     expect(await put(one.id)).toMatchObject({ status: 200, body: { state: 'bound', licenseId: one.id } });
     const mac = await join(one.key, 'loc1');
     expect(await put(two.id)).toMatchObject({ status: 200, body: { licenseId: two.id } });
@@ -227,12 +228,12 @@ describe('operator: locations', () => {
   });
 
   it('M8 a location is disconnected, and odd ids are no trouble', async () => {
-    const { house, join } = await open();
-    const { key } = await house.createLicense();
+    const { bridge, join } = await open();
+    const { key } = await bridge.createLicense();
     const odd = 'loc/1 ?#☃';
     const mac = await join(key, odd);
     const disconnect = (id: string) =>
-      house.operator('POST', `/operator/locations/${encodeURIComponent(id)}/disconnect`);
+      bridge.operator('POST', `/operator/locations/${encodeURIComponent(id)}/disconnect`);
     expect(await disconnect(odd)).toEqual({ status: 200, body: { locationId: odd, wasConnected: true } });
     expect(await mac.closed).toMatchObject({ code: 4000 });
     expect(await disconnect(odd)).toMatchObject({ status: 200, body: { wasConnected: false } });
