@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process';
 
-import { activate, joinMac } from '@footbridge/testkit/mac';
-import { createCleanup } from '@footbridge/testkit/cleanup';
-import { afterEach, expect, it } from 'vitest';
+import { activate } from '@footbridge/testkit/mac';
+import { expect, it } from 'vitest';
 
-import { startMacHouse } from './mac-house.ts';
+import { bridges } from './test-bridge.ts';
 
-const cleanup = createCleanup();
-afterEach(() => cleanup.run());
+const start = bridges();
 
 const MAIN = new URL('../../packages/cli/src/main.ts', import.meta.url).pathname;
 
@@ -18,12 +16,11 @@ interface Ended {
 }
 
 async function open() {
-  const house = await startMacHouse();
-  cleanup.add(() => house.stop());
+  const bridge = await start({ oauth: 'off' });
   const env = {
     ...process.env,
-    OPERATOR_TOKEN: 'none needed here',
-    FOOTBRIDGE_OPERATOR_URL: house.operatorUrl,
+    OPERATOR_TOKEN: bridge.bridge.operatorToken,
+    FOOTBRIDGE_OPERATOR_URL: bridge.bridge.operatorUrl,
   };
   const footbridge = (...args: string[]) =>
     new Promise<Ended>((resolve) => {
@@ -35,15 +32,15 @@ async function open() {
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, rows, errors: stderr });
       });
     });
-  return { house, footbridge };
+  return { bridge, footbridge };
 }
 
 it('M7 `footbridge license` creates, lists, suspends, resumes, sizes and revokes', async () => {
-  const { house, footbridge } = await open();
+  const { bridge, footbridge } = await open();
   const created = await footbridge('license', 'create', 'Front office', '--seats', '2');
   expect(created).toMatchObject({ code: 0, rows: [{ label: 'Front office', maxSeats: 2 }] });
   const { id, key } = created.rows[0] as { id: string; key: string };
-  expect(await activate(house.url, { licenseKey: key })).toMatchObject({ status: 201 });
+  expect(await activate(bridge.url, { licenseKey: key })).toMatchObject({ status: 201 });
   const listed = await footbridge('license', 'list');
   expect(listed.rows).toMatchObject([{ id, status: 'active', seats: { used: 1, max: 2 } }]);
   expect(JSON.stringify(listed)).not.toContain(key);
@@ -70,10 +67,10 @@ it('M7 `footbridge license` creates, lists, suspends, resumes, sizes and revokes
 });
 
 it('M8 `footbridge device` lists, revokes and restores', async () => {
-  const { house, footbridge } = await open();
-  const { key } = await house.createLicense();
-  const mac = await joinMac(house.url, { licenseKey: key, locationId: 'loc1', deviceId: 'mac-0001' });
-  cleanup.add(() => mac.terminate());
+  const { bridge, footbridge } = await open();
+  const { key } = await bridge.createLicense();
+  const mac = await bridge.connect({ token: await bridge.token('mac-0001', key) });
+  await mac.register('loc1');
   expect((await footbridge('device', 'list')).rows).toMatchObject([
     { deviceId: 'mac-0001', connected: true, locations: ['loc1'], status: 'active' },
   ]);
@@ -88,13 +85,13 @@ it('M8 `footbridge device` lists, revokes and restores', async () => {
 });
 
 it('M8 `footbridge location` lists, assigns, disconnects and releases', async () => {
-  const { house, footbridge } = await open();
-  const { id, key } = await house.createLicense();
+  const { bridge, footbridge } = await open();
+  const { id, key } = await bridge.createLicense();
   expect(await footbridge('location', 'assign', 'loc/1', 'Test')).toMatchObject({
     rows: [{ locationId: 'loc/1', licenseId: id, state: 'bound' }],
   });
-  const mac = await joinMac(house.url, { licenseKey: key, locationId: 'loc/1' });
-  cleanup.add(() => mac.terminate());
+  const mac = await bridge.connect({ token: await bridge.token('mac-0001', key) });
+  await mac.register('loc/1');
   expect((await footbridge('location', 'list')).rows).toMatchObject([{ connected: { name: 'Test Mac' } }]);
   expect(await footbridge('location', 'disconnect', 'loc/1')).toMatchObject({
     rows: [{ wasConnected: true }],
