@@ -111,6 +111,30 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     expect(await there.closed).toMatchObject({ code: CLOSE.suspended });
   });
 
+  it('M8 a device revoked and a location released at one node lose their Macs at another', async () => {
+    const { service } = house.node(0);
+    const license = await service.license(5);
+    const join = async (deviceId: string) => {
+      const locationId = await house.location();
+      const joined = await joinMac(house.node(1).service.url, {
+        licenseKey: license.key,
+        locationId,
+        deviceId,
+      });
+      cleanup.add(() => joined.terminate());
+      return { joined, locationId };
+    };
+    const [revoked, released] = [await join('mac-to-revoke'), await join('mac-to-release')];
+    const { body } = await service.operator('GET', '/operator/devices');
+    const devices = body['devices'] as { id: string; deviceId: string }[];
+    const device = devices.find(({ deviceId }) => deviceId === 'mac-to-revoke');
+    expect((await service.operator('POST', `/operator/devices/${device?.id}/revoke`)).status).toBe(200);
+    expect(await revoked.joined.closed).toMatchObject({ code: CLOSE.suspended });
+    const path = `/operator/locations/${released.locationId}`;
+    expect((await service.operator('PUT', path, { licenseId: null })).status).toBe(200);
+    expect(await released.joined.closed).toMatchObject({ code: CLOSE.foreignLocation });
+  });
+
   it('S6 a key added and removed at one node is trusted and refused at another', async () => {
     const key = ed25519Key();
     const location = await house.location();
