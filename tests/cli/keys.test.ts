@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import { systemClock } from '@footbridge/runtime/clock';
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { ed25519Key, signBody } from '@footbridge/testkit/keys';
 import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import fastify from 'fastify';
@@ -37,7 +37,7 @@ async function start() {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
   const app = fastify();
-  app.setErrorHandler(renderError(createLog('silent')));
+  app.setErrorHandler(renderError(silentLog));
   requireOperator(TOKEN, createMemoryLimits(systemClock))(app);
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.now()),

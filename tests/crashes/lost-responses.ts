@@ -5,7 +5,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import type { Crm, Fault } from '@footbridge/testkit/crm';
 import { until } from '@footbridge/testkit/until';
 
-import { seeded } from '../nodes/seeded.ts';
+import { seeded } from '@footbridge/testkit/seeded';
 import { startCrashWorld } from './crash-world.ts';
 
 export interface LostResponsesOptions {

@@ -1,7 +1,8 @@
 // What the switchboard costs, in CPU of the nodes and of Redis: node scripts/run.mjs tests/nodes/cost.ts [--rounds 20000] [--macs 10000]
 import { parseArgs } from 'node:util';
 
-import type { SendFrame } from '@footbridge/protocol/frames';
+import { sendFrame } from '@footbridge/testkit/send-frame';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { systemClock } from '@footbridge/runtime/clock';
@@ -24,7 +25,6 @@ const ROUNDS = Number(values.rounds);
 const MACS = Number(values.macs);
 const AT_ONCE = Number(values.window);
 const say = (text: string) => process.stdout.write(`${text}\n`);
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 const server = await startRedis();
 const probe = createClient({ url: server.url });
@@ -38,10 +38,10 @@ async function redisCpuMs(): Promise<number> {
 
 async function node(): Promise<Switchboard> {
   return createRedisSwitchboard({
-    redis: await openRedis(server.url, silent),
+    redis: await openRedis(server.url, silentLog),
     nodeSecret: 'a secret of all nodes',
     clock: systemClock,
-    log: silent,
+    log: silentLog,
   });
 }
 
@@ -88,16 +88,7 @@ async function bound(board: Switchboard, name: string): Promise<Lease> {
   if (outcome.kind !== 'bound') throw new Error('not bound');
   return outcome.lease;
 }
-const frame = (): SendFrame => ({
-  type: 'send',
-  requestId: newRequestId(),
-  messageId: 'message-1',
-  contactId: 'contact-1',
-  phone: '+15555550100',
-  message: 'See you on Tuesday at ten, and bring the papers.',
-  attachments: [],
-  channel: 'imessage',
-});
+const frame = () => sendFrame({ message: 'See you on Tuesday at ten, and bring the papers.' });
 
 const memory = createMemorySwitchboard({ clock: systemClock });
 await bound(memory, 'here');

@@ -1,3 +1,4 @@
+import { seeded } from '@footbridge/testkit/seeded';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { House } from './house.ts';
@@ -5,7 +6,6 @@ import { sendUntilTaken } from './patient-crm.ts';
 import type { Sent } from './patient-crm.ts';
 import { judge } from './score.ts';
 import type { Score } from './score.ts';
-import { seeded } from './seeded.ts';
 import { StubbornMac } from './stubborn-mac.ts';
 
 export interface TrafficOptions {

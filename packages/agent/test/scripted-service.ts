@@ -1,3 +1,4 @@
+import { sendFrame } from '@footbridge/testkit/send-frame';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -111,17 +112,11 @@ export class ScriptedService {
   /** Sends a `send` frame with defaults for all other fields, and returns it. */
   send(over: Partial<SendFrame> = {}): SendFrame {
     this.#requests += 1;
-    const frame: SendFrame = {
-      type: 'send',
+    const frame = sendFrame({
       requestId: `request-${this.#requests}`,
       messageId: `message-${this.#requests}`,
-      contactId: 'contact-1',
-      phone: '+15550100001',
-      message: 'Hello',
-      attachments: [],
-      channel: 'imessage',
       ...over,
-    };
+    });
     this.write(writeFrame(frame));
     return frame;
   }

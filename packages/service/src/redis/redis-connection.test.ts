@@ -2,12 +2,12 @@ import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { loadScript, openRedis } from './open-redis.ts';
 import type { Redis } from './open-redis.ts';
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const SCRIPT = loadScript(new URL('../ports/switchboard/scripts/owner.lua', import.meta.url));
 
 describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
@@ -20,7 +20,7 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
     const proxy = await startFaultProxy({ to: server.url });
     cleanup.add(() => proxy.stop());
     const open = async (url: string) => {
-      const redis = await openRedis(url, silent, silentMs);
+      const redis = await openRedis(url, silentLog, silentMs);
       cleanup.add(() => redis.close());
       return redis;
     };

@@ -1,3 +1,5 @@
+import { seeded } from '../seeded.ts';
+
 export type Direction = 'up' | 'down';
 
 /** `up` is from the client to the server. A toxic without a direction affects both. */
@@ -112,15 +114,4 @@ export class Toxics {
 
 function isOf<T extends ToxicType>(toxic: Toxic, type: T): toxic is Extract<Toxic, { type: T }> {
   return toxic.type === type;
-}
-
-/** The mulberry32 generator. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

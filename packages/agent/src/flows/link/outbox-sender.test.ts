@@ -1,6 +1,6 @@
 import { systemClock } from '@footbridge/runtime/clock';
 import { noFailpoints } from '@footbridge/runtime/failpoints';
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openJournal } from '../../ports/journal/journal-sqlite.ts';
@@ -19,7 +19,7 @@ beforeEach(() => {
   sender = new OutboxSender({
     outbox: journal.outbox,
     clock: systemClock,
-    log: createLog('silent'),
+    log: silentLog,
     failpoint: noFailpoints,
     session: { isOpen: () => isOpen, send: (text) => void sent.push(Number(JSON.parse(text).seq)) },
   });

@@ -2,13 +2,13 @@ import type { SendFrame } from '@footbridge/protocol/frames';
 import { parseMacFrame } from '@footbridge/protocol/frames';
 import { systemClock } from '@footbridge/runtime/clock';
 import { noFailpoints } from '@footbridge/runtime/failpoints';
-import { createLog } from '@footbridge/runtime/log';
+import { sendFrame } from '@footbridge/testkit/send-frame';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { openJournal } from '../../ports/journal/journal-sqlite.ts';
-import { sendFrame } from '../../ports/journal/journal.contract.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { MessageStore } from '../../ports/messages/messages.ts';
 import type { Outcome } from './outcome.ts';
@@ -88,7 +88,7 @@ class QueueModel {
     const queue = new Queue({
       journal: this.journal,
       clock: systemClock,
-      log: createLog('silent'),
+      log: silentLog,
       failpoint: noFailpoints,
       limit: LIMIT,
       gapMs: 0,
@@ -106,7 +106,7 @@ class QueueModel {
       jobs: this.journal.jobs,
       store,
       clock: systemClock,
-      log: createLog('silent'),
+      log: silentLog,
       failpoint: noFailpoints,
       timeoutMs: 1000,
     });
@@ -203,7 +203,7 @@ describe('a journal that is not writable', () => {
       const queue = new Queue({
         journal: { ...journal, jobs },
         clock: { ...systemClock, sleep: () => new Promise((resolve) => setImmediate(resolve)) },
-        log: createLog('silent'),
+        log: silentLog,
         failpoint: noFailpoints,
         limit: LIMIT,
         gapMs: 0,

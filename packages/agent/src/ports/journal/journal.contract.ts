@@ -1,21 +1,7 @@
-import type { SendFrame } from '@footbridge/protocol/frames';
+import { sendFrame } from '@footbridge/testkit/send-frame';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Journal, OutboxFrame } from './journal.ts';
-
-export function sendFrame(over: Partial<SendFrame> = {}): SendFrame {
-  return {
-    type: 'send',
-    requestId: 'request-1',
-    messageId: 'message-1',
-    contactId: 'contact-1',
-    phone: '+15550100001',
-    message: 'Hello',
-    attachments: [],
-    channel: 'imessage',
-    ...over,
-  };
-}
 
 const STATUS: OutboxFrame = {
   type: 'message_status',

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -31,7 +31,7 @@ describe('a listener that drains', () => {
     listener = await startListener(
       {
         name: 'test',
-        log: createLog('silent'),
+        log: silentLog,
         trusted: () => false,
         routes: [
           (app) => {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
@@ -30,7 +30,7 @@ async function start() {
   feed.addEntry(ENTRY);
   const app = fastify();
   cleanup.add(() => app.close());
-  app.setErrorHandler(renderError(createLog('silent')));
+  app.setErrorHandler(renderError(silentLog));
   eventsRoutes({ feed, clock })(app);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
@@ -25,7 +25,7 @@ async function start(keys: Buffer[] = [randomBytes(32)]) {
   const audited: string[] = [];
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
   cleanup.add(() => app.close());
-  app.setErrorHandler(renderError(createLog('silent')));
+  app.setErrorHandler(renderError(silentLog));
   grantsRoutes({
     grants,
     changes: { announce: async (_topic, subject) => void announced.push(subject) },

@@ -1,4 +1,4 @@
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { ed25519Key, fixedRsaKey } from '@footbridge/testkit/keys';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ async function start() {
     keysFile: undefined,
   });
   const app = fastify();
-  app.setErrorHandler(renderError(createLog('silent')));
+  app.setErrorHandler(renderError(silentLog));
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.UTC(2026, 0, 1)),
     fixed,

@@ -1,5 +1,5 @@
 import { newRequestId } from '@footbridge/protocol/ids';
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
@@ -19,13 +19,13 @@ async function start(redelivered: 'written' | 'not_connected' = 'written') {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
   const clock = new FakeClock();
-  const journal = createSqlJournal({ database, clock, log: createLog('silent') });
+  const journal = createSqlJournal({ database, clock, log: silentLog });
   cleanup.add(() => journal.close());
   const asked: [string, number][] = [];
   const audit: AuditRecord[] = [];
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
   cleanup.add(() => app.close());
-  app.setErrorHandler(renderError(createLog('silent')));
+  app.setErrorHandler(renderError(silentLog));
   messagesRoutes({
     journal,
     redeliver: async (locationId, seq) => {

@@ -1,5 +1,5 @@
 import { systemClock } from '@footbridge/runtime/clock';
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 
@@ -9,7 +9,7 @@ import { requireOperator } from './operator-auth.ts';
 
 async function statusOf(token: string, authorization?: string): Promise<number> {
   const app = fastify();
-  app.setErrorHandler(renderError(createLog('silent')));
+  app.setErrorHandler(renderError(silentLog));
   requireOperator(token, createMemoryLimits(systemClock))(app);
   app.get('/', () => 'ok');
   const { statusCode } = await app.inject({ url: '/', headers: authorization ? { authorization } : {} });

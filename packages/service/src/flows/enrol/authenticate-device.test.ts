@@ -1,4 +1,4 @@
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -72,7 +72,7 @@ describe('DeviceAuth', () => {
         return () => listeners.delete(topic);
       },
     };
-    deviceAuth = new DeviceAuth({ licenses: store, changes, clock, log: createLog('silent') });
+    deviceAuth = new DeviceAuth({ licenses: store, changes, clock, log: silentLog });
   });
   afterEach(() => deviceAuth.close());
 

@@ -1,4 +1,4 @@
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { expect, it } from 'vitest';
 
@@ -20,7 +20,7 @@ function open() {
       },
     },
     clock,
-    log: createLog('silent'),
+    log: silentLog,
   });
   return { clock, seen, versions, state, lastSeen };
 }

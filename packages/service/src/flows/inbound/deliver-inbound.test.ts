@@ -4,6 +4,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
@@ -92,7 +93,7 @@ async function setUp(
     conversations: EMPTY,
     settings: SETTINGS,
     clock,
-    log: { debug() {}, info() {}, warn() {}, error() {} },
+    log: silentLog,
     failpoint: undefined,
     otherNodes: false,
     ...more,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
@@ -20,7 +21,6 @@ import type { Tokens } from './tokens.ts';
 
 const DAY_SEC = 86_400;
 const DAY_MS = DAY_SEC * 1000;
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A token endpoint whose refresh tokens work once, like the real one's. */
 class Endpoint implements TokenEndpoint {
@@ -115,7 +115,7 @@ async function setUp(
       privateToken: undefined,
       changes,
       clock,
-      log: silent,
+      log: silentLog,
       failpoint: undefined,
     });
   const authorise = async () => {
@@ -498,7 +498,7 @@ describe('private integration tokens', () => {
       ]),
       grants: own({ loc1: 'pit-operator' }),
       knownLocations: async () => 5,
-      log: silent,
+      log: silentLog,
     });
     expect(await privateToken('loc1')).toBe('pit-operator');
     expect(await privateToken('loc2')).toBe('pit-two');
@@ -514,7 +514,7 @@ describe('private integration tokens', () => {
       byLocation: new Map(),
       grants: undefined,
       knownLocations: async () => locations,
-      log: { ...silent, info: log, warn: log },
+      log: { ...silentLog, info: log, warn: log },
     });
     expect(await privateToken('loc1')).toBe('pit-one');
     await privateToken('loc1');
@@ -529,7 +529,7 @@ describe('private integration tokens', () => {
   it('I4 serve only calls that do not require OAuth, and never beside it', async () => {
     const { clock } = await setUp();
     const changes = { announce: async () => {}, listen: () => () => {} };
-    const common = { changes, clock, log: silent, failpoint: undefined };
+    const common = { changes, clock, log: silentLog, failpoint: undefined };
     const privateOnly = createTokens({ ...common, oauth: undefined, privateToken: async () => 'pit-1' });
     expect(await privateOnly.bearer('loc1', 'any')).toEqual(refused('pit-1'));
     expect(await privateOnly.bearer('loc1', 'oauth')).toEqual({ missing: 'none' });

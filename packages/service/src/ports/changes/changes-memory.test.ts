@@ -1,9 +1,9 @@
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 
 import { createMemoryChanges } from './changes-memory.ts';
 import { changesContract } from './changes.contract.ts';
 
 changesContract('memory', async () => {
-  const changes = createMemoryChanges(createLog('silent'));
+  const changes = createMemoryChanges(silentLog);
   return { nodes: [changes], close: () => changes.close() };
 });

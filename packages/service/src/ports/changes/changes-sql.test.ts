@@ -1,5 +1,5 @@
 import { systemClock } from '@footbridge/runtime/clock';
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import type { Postgres } from '@footbridge/testkit/servers/postgres';
@@ -11,12 +11,11 @@ import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlChanges } from './changes-sql.ts';
 import { changesContract } from './changes.contract.ts';
 
-const log = createLog('silent');
 const openMemory = () => openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
 
 async function engineOn(databases: readonly OpenDatabase[]) {
   const nodes = await Promise.all(
-    databases.map(({ db }) => createSqlChanges({ db, clock: systemClock, log, pollMs: 50 })),
+    databases.map(({ db }) => createSqlChanges({ db, clock: systemClock, log: silentLog, pollMs: 50 })),
   );
   return {
     nodes,
@@ -56,7 +55,7 @@ describe('the SQL changes', () => {
     const { db } = database;
     const clock = new FakeClock();
     const node = async (through = db) => {
-      const changes = await createSqlChanges({ db: through, clock, log });
+      const changes = await createSqlChanges({ db: through, clock, log: silentLog });
       cleanup.add(() => changes.close());
       const received: string[] = [];
       changes.listen('license', (subject) => received.push(subject));

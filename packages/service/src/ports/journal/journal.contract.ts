@@ -1,6 +1,7 @@
 import { newRequestId } from '@footbridge/protocol/ids';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { sql } from 'kysely';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { OpenDatabase } from '../../sql/open-database.ts';
@@ -9,7 +10,6 @@ import type { SqlJournal } from './journal-sql.ts';
 import type { JournalEntry, JournalEvent } from './journal.ts';
 
 const DAY = 86_400_000;
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 export function journalContract(name: string, open: () => Promise<OpenDatabase>): void {
   describe(`journal: ${name}`, () => {
@@ -20,7 +20,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
     beforeEach(async () => {
       database = await open();
       clock = new FakeClock();
-      journal = createSqlJournal({ database, clock, log: silent });
+      journal = createSqlJournal({ database, clock, log: silentLog });
     });
     afterEach(async () => {
       await journal.close();
@@ -135,7 +135,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
 
     it('merges the steps of two nodes, in whichever order they write', async () => {
       const one = entry();
-      const other = createSqlJournal({ database, clock, log: silent });
+      const other = createSqlJournal({ database, clock, log: silentLog });
       other.step(one.id, 'written', { state: 'written' });
       expect(await other.show(one.id)).toBeUndefined();
       journal.open(one, 'accepted');

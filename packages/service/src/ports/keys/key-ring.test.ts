@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto';
 
-import { createLog } from '@footbridge/runtime/log';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { ed25519Key, fixedRsaKey } from '@footbridge/testkit/keys';
 import type { SigningKey } from '@footbridge/testkit/keys';
@@ -9,8 +9,6 @@ import { describe, expect, it } from 'vitest';
 import { checkKey } from './check-key.ts';
 import { openKeyRing } from './key-ring.ts';
 import type { KeyRecord } from './keys.ts';
-
-const silent = createLog('silent');
 
 function record(id: string, key: SigningKey, more: Partial<KeyRecord> = {}): KeyRecord {
   const checked = checkKey({ label: id, scheme: key.scheme, header: key.header, publicKey: key.publicKey });
@@ -32,7 +30,7 @@ async function ringOf(table: KeyRecord[], fixed: KeyRecord[] = []) {
       return store.table;
     },
   };
-  return { ring: await openKeyRing({ stored, fixed, clock, log: silent }), store, clock };
+  return { ring: await openKeyRing({ stored, fixed, clock, log: silentLog }), store, clock };
 }
 
 describe('the key ring', () => {
@@ -132,7 +130,7 @@ describe('the key ring', () => {
 
   it('S6 rejects when the table cannot be read at the start', async () => {
     const stored = { list: () => Promise.reject(new Error('unavailable')) };
-    await expect(openKeyRing({ stored, fixed: [], clock: new FakeClock(), log: silent })).rejects.toThrow(
+    await expect(openKeyRing({ stored, fixed: [], clock: new FakeClock(), log: silentLog })).rejects.toThrow(
       'unavailable',
     );
   });

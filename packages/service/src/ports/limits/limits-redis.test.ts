@@ -6,6 +6,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
 import { until } from '@footbridge/testkit/until';
 import { createClient } from '@redis/client';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openRedis } from '../../redis/open-redis.ts';
@@ -13,8 +14,6 @@ import type { Redis } from '../../redis/open-redis.ts';
 import { createMemoryLimits } from './limits-memory.ts';
 import { createRedisLimits } from './limits-redis.ts';
 import { limitsContract } from './limits.contract.ts';
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 describe.skipIf(!(await hasRedis()))('with Redis', () => {
   let server: Awaited<ReturnType<typeof startRedis>>;
@@ -24,7 +23,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
   afterAll(() => server.stop());
 
   const open = async (clock: Clock = systemClock) => {
-    const redis = await openRedis(server.url, silent);
+    const redis = await openRedis(server.url, silentLog);
     let calls = 0;
     const run: Redis['run'] = (...call) => {
       calls++;
@@ -34,7 +33,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
       redis: { run },
       fallback: createMemoryLimits(clock),
       clock,
-      log: silent,
+      log: silentLog,
     });
     return {
       ...limits,

@@ -1,6 +1,7 @@
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
-import type { SendFrame } from '@footbridge/protocol/frames';
+import { sendFrame } from '@footbridge/testkit/send-frame';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import type { Clock } from '@footbridge/runtime/clock';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
@@ -14,7 +15,6 @@ import type { Redis } from '../../redis/open-redis.ts';
 import type { DisconnectReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
 import { WRITE_TIMEOUT_MS, createRedisSwitchboard } from './switchboard-redis.ts';
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const SECRET = 'a secret that all nodes share';
 
 describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () => {
@@ -35,7 +35,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
   async function node(
     options: { secret?: string; clock?: Clock; through?: (redis: Redis) => Redis } = {},
   ): Promise<{ board: Switchboard; redis: Redis; name: string; warnings: string[] }> {
-    const redis = await openRedis(server.url, silent);
+    const redis = await openRedis(server.url, silentLog);
     const name = newRequestId();
     const warnings: string[] = [];
     const through = options.through ?? ((unchanged: Redis) => unchanged);
@@ -43,7 +43,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
       redis: through(redis),
       nodeSecret: options.secret ?? SECRET,
       clock: options.clock ?? clock,
-      log: { ...silent, warn: (_fields, message) => void warnings.push(message) },
+      log: { ...silentLog, warn: (_fields, message) => void warnings.push(message) },
       node: name,
     });
     opened.push(redis, board);
@@ -54,7 +54,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
   /** Redis's clock does not skip. Every node sends a request afterwards and learns Redis's time again. */
   async function skip(ms: number): Promise<void> {
     await clock.skip(ms);
-    for (const board of boards) await board.send(freshLocation(), frame()).catch(() => {});
+    for (const board of boards) await board.send(freshLocation(), sendFrame()).catch(() => {});
   }
 
   it('M1 fences a displaced Mac by its epoch when the notice is lost', async () => {
@@ -79,7 +79,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     await bound(a.board, location, old);
     await bound(c.board, location, connect('device-3'));
     await bound(b.board, location, newer);
-    expect(await a.board.send(location, frame())).toBe('written');
+    expect(await a.board.send(location, sendFrame())).toBe('written');
     expect([old.written, newer.written]).toEqual([0, 1]);
   });
 
@@ -92,7 +92,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     await skip(3000);
     await until(() => a.warnings.length >= 1, { what: 'the loss is noticed' });
     await skip(1200);
-    expect(await b.board.send(location, frame())).toBe('written');
+    expect(await b.board.send(location, sendFrame())).toBe('written');
     expect(mac.disconnects).toEqual([]);
     await skip(2500);
     expect(await a.board.confirm(lease)).toBe(true);
@@ -112,7 +112,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const lease = await bound(b.board, location, newer);
     await server.flush();
     // The node without subscriptions missed its displacement and restores its lease first. That proves nothing yet, so nothing is written.
-    const sending = expect(a.board.send(location, frame())).rejects.toThrow(/did not respond/);
+    const sending = expect(a.board.send(location, sendFrame())).rejects.toThrow(/did not respond/);
     await until(() => old.disconnects.length === 1);
     await skip(WRITE_TIMEOUT_MS);
     await sending;
@@ -144,7 +144,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const lease = await bound(b.board, location, newer);
     await delay.deliver();
     expect(await b.board.confirm(lease)).toBe(true);
-    expect(await a.board.send(location, frame())).toBe('written');
+    expect(await a.board.send(location, sendFrame())).toBe('written');
     expect(newer).toMatchObject({ written: 1, disconnects: [] });
   });
 
@@ -166,8 +166,8 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const location = freshLocation();
     lossy = true;
     await expect(a.board.bind(location, connect('device-1'))).rejects.toThrow(/was lost/);
-    await until(async () => (await b.board.send(location, frame())) === 'not_connected');
-    expect(await withoutTime.board.send(location, frame())).toBe('not_connected');
+    await until(async () => (await b.board.send(location, sendFrame())) === 'not_connected');
+    expect(await withoutTime.board.send(location, sendFrame())).toBe('not_connected');
   });
 
   it('M1 rejects a bind while the node closes', async () => {
@@ -178,7 +178,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const closing = a.board.close();
     await expect(binding).rejects.toThrow(/closed/);
     await closing;
-    await until(async () => (await b.board.send(location, frame())) === 'not_connected');
+    await until(async () => (await b.board.send(location, sendFrame())) === 'not_connected');
   });
 
   it('M1 waits with a frame for a Mac that is changing nodes', async () => {
@@ -193,7 +193,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     await bound(crashed.board, location, connect('device-1'));
     // A crash: the lease stays, but the node does not listen any more.
     await crashed.redis.close();
-    const sending = sender.board.send(location, frame());
+    const sending = sender.board.send(location, sendFrame());
     await until(() => published.length === 1);
     const mac = connect('device-1');
     await bound(b.board, location, mac);
@@ -214,7 +214,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     await bound(a.board, location, mac);
     await server.restart();
     await until(
-      async () => (await b.board.send(location, frame()).catch(() => 'unavailable')) === 'written',
+      async () => (await b.board.send(location, sendFrame()).catch(() => 'unavailable')) === 'written',
       {
         every: 100,
       },
@@ -228,14 +228,14 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const mac = connect('device-1');
     await bound(board, location, mac);
     await server.kill();
-    expect(await board.send(location, frame())).toBe('written');
-    await expect(board.send(freshLocation(), frame())).rejects.toThrow(/Redis is unavailable/);
+    expect(await board.send(location, sendFrame())).toBe('written');
+    await expect(board.send(freshLocation(), sendFrame())).rejects.toThrow(/Redis is unavailable/);
     await skip(9000);
     expect(mac.disconnects).toEqual(['fenced']);
-    await expect(board.send(location, frame())).rejects.toThrow(/Redis is unavailable/);
+    await expect(board.send(location, sendFrame())).rejects.toThrow(/Redis is unavailable/);
     await server.restart();
     await until(
-      async () => (await board.send(location, frame()).catch(() => 'unavailable')) === 'not_connected',
+      async () => (await board.send(location, sendFrame()).catch(() => 'unavailable')) === 'not_connected',
       {
         every: 100,
       },
@@ -248,10 +248,10 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const [old, newer] = [connect('device-1'), connect('device-2')];
     await bound(a.board, location, old);
     server.pause();
-    await expect(a.board.send(location, frame())).rejects.toThrow(/Redis is unavailable/);
+    await expect(a.board.send(location, sendFrame())).rejects.toThrow(/Redis is unavailable/);
     server.resume();
     await until(() => bound(b.board, location, newer).catch(() => undefined), { every: 100 });
-    expect(await a.board.send(location, frame())).toBe('written');
+    expect(await a.board.send(location, sendFrame())).toBe('written');
     expect([old.written, newer.written]).toEqual([0, 1]);
   });
 
@@ -280,7 +280,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     expect(await a.board.confirm(lease)).toBe(false);
     const again = await bound(a.board, location, old);
     stall = true;
-    expect(await a.board.send(location, frame())).toBe('written');
+    expect(await a.board.send(location, sendFrame())).toBe('written');
     expect([old.written, newer.written, again.epoch > lease.epoch]).toEqual([0, 1, true]);
   });
 
@@ -289,7 +289,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const location = freshLocation();
     const mac = connect('device-1');
     await bound(stalled.board, location, mac);
-    expect(await sender.board.send(location, frame())).toBe('not_connected');
+    expect(await sender.board.send(location, sendFrame())).toBe('not_connected');
     expect(mac.written).toBe(0);
     expect(WRITE_TIMEOUT_MS).toBeLessThan(2000);
   });
@@ -306,7 +306,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const mac = connect('device-1');
     await bound(stalled.board, location, mac);
     // Without a result it is unknown whether the frame was written, so "not connected" would be wrong.
-    await expect(sender.board.send(location, frame())).rejects.toThrow(/did not respond/);
+    await expect(sender.board.send(location, sendFrame())).rejects.toThrow(/did not respond/);
     expect(undelivered).toHaveLength(1);
     for (const deliver of undelivered) deliver();
     expect(mac.written).toBe(0);
@@ -321,7 +321,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     await bound(a.board, location, mac);
     await a.redis.publish(`footbridge:node:${a.name}`, Buffer.from('{"type":"disconnect"}'));
     await a.redis.publish(`footbridge:node:${a.name}`, Buffer.alloc(200));
-    const sending = expect(stranger.board.send(location, frame())).rejects.toThrow(/did not respond/);
+    const sending = expect(stranger.board.send(location, sendFrame())).rejects.toThrow(/did not respond/);
     await until(() => published.length === 1);
     await skip(WRITE_TIMEOUT_MS);
     await sending;
@@ -334,10 +334,10 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const location = freshLocation();
     const mac = connect('device-1');
     await bound(a.board, location, mac);
-    expect(await sender.board.send(location, frame())).toBe('written');
+    expect(await sender.board.send(location, sendFrame())).toBe('written');
     for (const { channel, message } of recorded) await a.redis.publish(channel, message);
     // Handled after all earlier messages.
-    expect(await sender.board.send(location, frame())).toBe('written');
+    expect(await sender.board.send(location, sendFrame())).toBe('written');
     expect(mac.written).toBe(2);
   });
 
@@ -440,14 +440,3 @@ function freshLocation(): LocationId {
   if (id === undefined) throw new Error('not a location');
   return id;
 }
-
-const frame = (): SendFrame => ({
-  type: 'send',
-  requestId: newRequestId(),
-  messageId: 'm-1',
-  contactId: 'c-1',
-  phone: '+15555550100',
-  message: 'Hi',
-  attachments: [],
-  channel: 'imessage',
-});

@@ -2,13 +2,12 @@ import { newRequestId } from '@footbridge/protocol/ids';
 import { systemClock } from '@footbridge/runtime/clock';
 import { ageKeys } from '@footbridge/testkit/age-keys';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterAll, beforeAll, describe } from 'vitest';
 
 import { openRedis } from '../../redis/open-redis.ts';
 import { switchboardContract } from './switchboard.contract.ts';
 import { createRedisSwitchboard } from './switchboard-redis.ts';
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 describe.skipIf(!(await hasRedis()))('with Redis', () => {
   let server: Awaited<ReturnType<typeof startRedis>>;
@@ -21,12 +20,12 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
     switchboardContract(`Redis, ${count} nodes`, async ({ contention }) => {
       const nodes = await Promise.all(
         Array.from({ length: count }, async () => {
-          const redis = await openRedis(server.url, silent);
+          const redis = await openRedis(server.url, silentLog);
           const node = await createRedisSwitchboard({
             redis,
             nodeSecret: 'a secret that all nodes share',
             clock: systemClock,
-            log: silent,
+            log: silentLog,
             node: newRequestId(),
             contention,
           });

@@ -1,6 +1,6 @@
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
-import type { SendFrame } from '@footbridge/protocol/frames';
+import { sendFrame } from '@footbridge/testkit/send-frame';
 import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -366,19 +366,6 @@ function freshLocation(): LocationId {
   const id = asLocationId(`loc-${newRequestId()}`);
   if (id === undefined) throw new Error('not a location');
   return id;
-}
-
-function sendFrame(): SendFrame {
-  return {
-    type: 'send',
-    requestId: newRequestId(),
-    messageId: 'm-1',
-    contactId: 'c-1',
-    phone: '+15555550100',
-    message: 'Hi',
-    attachments: [],
-    channel: 'imessage',
-  };
 }
 
 function leaseOf(outcome: BindOutcome): Lease {

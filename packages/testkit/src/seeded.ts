@@ -1,4 +1,4 @@
-/** The same numbers for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 that are the same for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
