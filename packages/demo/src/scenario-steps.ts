@@ -48,6 +48,20 @@ export function field(body: unknown, name: string): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : `no ${name}`;
 }
 
+/** Resolves when the Mac has been told that the CRM accepted the message. Footbridge does not repeat it after that. */
+export const waitForAck = ({ wire }: Demo, guid: string) =>
+  until(
+    () => {
+      const frames = wire.entries.filter((entry) => entry.kind === 'frame');
+      const sent = frames.filter(({ type, text }) => type === 'message_received' && text.includes(guid));
+      const ids = new Set(sent.map((frame) => `${frame.link} ${seqOf(frame.text)}`));
+      return frames.some((frame) => frame.type === 'ack' && ids.has(`${frame.link} ${seqOf(frame.text)}`));
+    },
+    { what: 'the acknowledgement of the message' },
+  );
+
+const seqOf = (frame: string): string => field(JSON.parse(frame), 'seq');
+
 export const DISPLACED = '4501';
 
 /** Returns whether a Mac was displaced after the entry with that number. */

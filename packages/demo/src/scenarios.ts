@@ -10,6 +10,7 @@ import {
   field,
   times,
   unique,
+  waitForAck,
   waitForFailure,
   waitForStatus,
   wasDisplaced,
@@ -38,10 +39,9 @@ const held = (condition: boolean, result: string): Outcome => ({ held: condition
 /** Sends a message from the customer and checks that the CRM gets it exactly once. */
 async function deliveredOnce(demo: Demo, text: string): Promise<Outcome> {
   const started = performance.now();
-  await demo.mac.say(CUSTOMER, { text });
-  await until(async () => (await countInCrm(demo, text)) > 0, { what: 'the message in the CRM' });
+  const { guid } = await demo.mac.say(CUSTOMER, { text });
+  await waitForAck(demo, guid);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  await new Promise((resolve) => setTimeout(resolve, 300));
   const copies = await countInCrm(demo, text);
   return held(copies === 1, `the CRM has it ${times(copies)}, after ${seconds} s`);
 }
@@ -264,20 +264,15 @@ export const SCENARIOS: readonly Scenario[] = [
     async run(demo) {
       const texts = Array.from({ length: 5 }, (_, index) => unique(`Message ${index + 1} of 5`));
       await demo.crm.injectFault({ match: 'inbound', times: 2, how: { answerDelayMs: 400 } });
-      for (const text of texts) await demo.mac.say(CUSTOMER, { text });
+      const guids: string[] = [];
+      for (const text of texts) guids.push((await demo.mac.say(CUSTOMER, { text })).guid);
       await until(async () => (await countInCrm(demo, texts[0] ?? '')) > 0, {
         what: 'the first message in the CRM',
       });
       const started = performance.now();
       await demo.killService();
-      await until(
-        async () =>
-          (await Promise.all(texts.map((text) => countInCrm(demo, text)))).every((copies) => copies > 0),
-        { what: 'all five messages in the CRM' },
-      );
+      for (const guid of guids) await waitForAck(demo, guid);
       const seconds = ((performance.now() - started) / 1000).toFixed(1);
-      // Leaves time for a late duplicate.
-      await new Promise((resolve) => setTimeout(resolve, 500));
       const counts = await Promise.all(texts.map((text) => countInCrm(demo, text)));
       const exactlyOnce = counts.every((copies) => copies === 1);
       return held(
