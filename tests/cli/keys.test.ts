@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -17,20 +16,13 @@ import { openCrmKeys } from '@footbridge/service/ports/keys/keys-sql';
 import { createMemoryLimits } from '@footbridge/service/ports/limits/limits-memory';
 import { openDatabase } from '@footbridge/service/sql/open-database';
 
+import { runCli } from './run-cli.ts';
+
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 const TOKEN = 'operator-token-for-tests';
-const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
 const key = ed25519Key('cli');
-
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Of stdout, line by line. */
-  readonly lines: Record<string, unknown>[];
-}
 
 async function start() {
   const dir = await tempDir(cleanup);
@@ -49,43 +41,14 @@ async function start() {
   await app.listen({ port: 0, host: '127.0.0.1' });
   cleanup.add(() => app.close());
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, NODE_COMPILE_CACHE, FOOTBRIDGE_OPERATOR_URL: url, OPERATOR_TOKEN: TOKEN };
+  const env = { FOOTBRIDGE_OPERATOR_URL: url, OPERATOR_TOKEN: TOKEN };
   writeFileSync(join(dir, 'key.pem'), key.publicKey);
   writeFileSync(join(dir, 'private.pem'), key.privateKey);
   return {
     dir,
     run: (args: string[], more: { env?: Record<string, string | undefined>; input?: string } = {}) =>
-      run(args, dir, { ...env, ...more.env }, more.input),
+      runCli(args, dir, { ...env, ...more.env }, more.input),
   };
-}
-
-function run(
-  args: string[],
-  cwd: string,
-  env: Record<string, string | undefined>,
-  input = '',
-): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
-      cwd,
-      env,
-    });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (part: string) => (stdout += part));
-    child.stderr.setEncoding('utf8').on('data', (part: string) => (stderr += part));
-    child.on('error', reject).on('close', (code) => {
-      const lines = code === 2 ? [] : stdout.split('\n').filter((line) => line.startsWith('{'));
-      resolve({
-        code,
-        stdout,
-        stderr,
-        lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>),
-      });
-    });
-    child.stdin.end(input);
-  });
 }
 
 const ADD = ['keys', 'add', '--label', 'Acme', '--header', 'X-Acme-Signature', '--file', 'key.pem'];

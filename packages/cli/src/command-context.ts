@@ -5,6 +5,7 @@ import { createOperatorClient } from './operator-client.ts';
 import type { OperatorClient } from './operator-client.ts';
 import { createOutput } from './output.ts';
 import type { Output } from './output.ts';
+import { describeTarget, serviceTarget } from './service-target.ts';
 
 /** The objects that a command's action uses, created from the options that all commands share. */
 export interface CommandContext {
@@ -14,18 +15,14 @@ export interface CommandContext {
   readonly confirm: (question: string) => Promise<void>;
 }
 
-const DEFAULT_URL = 'http://127.0.0.1:4610';
-
 export function addSharedOptions(program: Command): Command {
   return program
     .option('--json', 'print JSON, one object per line (the default when the output is piped)')
     .option('-q, --quiet', 'do not print hints')
     .option('-y, --yes', 'do not ask for confirmation')
-    .option('--url <url>', `URL of the operator API (default: FOOTBRIDGE_OPERATOR_URL, or ${DEFAULT_URL})`)
-    .option(
-      '--token-file <file>',
-      'file with the operator token (default: OPERATOR_TOKEN, or DATA_DIR/operator-token)',
-    )
+    .option('-v, --verbose', 'print which service the command talks to')
+    .option('--url <url>', 'operator API of the service (default: see below)')
+    .option('--token-file <file>', 'file with the operator token (default: see below)')
     .option('--timeout <seconds>', 'how long to wait for a response', '10');
 }
 
@@ -33,6 +30,7 @@ interface SharedOptions {
   json?: boolean;
   quiet?: boolean;
   yes?: boolean;
+  verbose?: boolean;
   url?: string;
   tokenFile?: string;
   timeout?: string;
@@ -43,6 +41,7 @@ export function contextOf(command: Command): CommandContext {
     json = false,
     quiet = false,
     yes = false,
+    verbose = false,
     url,
     tokenFile,
     timeout,
@@ -50,12 +49,11 @@ export function contextOf(command: Command): CommandContext {
   const output = createOutput({ json, quiet });
   return {
     output,
-    operator: () =>
-      createOperatorClient({
-        url: url ?? (process.env['FOOTBRIDGE_OPERATOR_URL'] || DEFAULT_URL),
-        tokenFile,
-        timeoutMs: seconds(timeout ?? '10') * 1000,
-      }),
+    operator() {
+      const target = serviceTarget({ url, tokenFile }, process.env);
+      if (verbose) process.stderr.write(`${describeTarget(target)}\n`);
+      return createOperatorClient(target, seconds(timeout ?? '10') * 1000);
+    },
     async confirm(question) {
       if (yes) return;
       if (!process.stdin.isTTY || !process.stderr.isTTY)

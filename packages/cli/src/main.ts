@@ -13,6 +13,7 @@ import { tailCommand } from './commands/tail.ts';
 import { EXIT, CliError } from './cli-error.ts';
 import { createOutput } from './output.ts';
 import { addSharedOptions } from './command-context.ts';
+import { describeTarget, loadEnvFile, serviceTarget } from './service-target.ts';
 
 /** Each function adds a command and its subcommands to the program. */
 const COMMANDS = [
@@ -34,12 +35,26 @@ export function createProgram(): Command {
     .version(version)
     .showSuggestionAfterError()
     .showHelpAfterError('Try --help.')
+    .addHelpText('after', whichService)
     .exitOverride();
   for (const add of COMMANDS) add(program);
   return program.action(() => program.outputHelp());
 }
 
+function whichService(): string {
+  const rules = `
+The service: --url, FOOTBRIDGE_OPERATOR_URL, or http://ADMIN_HOST:ADMIN_PORT.
+Its token: --token-file, OPERATOR_TOKEN, OPERATOR_TOKEN_FILE, or DATA_DIR/operator-token.
+Both come from the environment or from .env in the current folder, as for the service itself.`;
+  try {
+    return `${rules}\nHere: ${describeTarget(serviceTarget({}, process.env))}`;
+  } catch (error) {
+    return `${rules}\nHere: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
 async function run(args: readonly string[]): Promise<number> {
+  loadEnvFile();
   try {
     await createProgram().parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? EXIT.done);

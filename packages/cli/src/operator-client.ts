@@ -1,17 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 
 import { EXIT, CliError } from './cli-error.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
-
-export interface OperatorOptions {
-  readonly url: string;
-  readonly tokenFile: string | undefined;
-  readonly timeoutMs: number;
-}
+import type { ServiceTarget } from './service-target.ts';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -22,65 +14,45 @@ export interface OperatorClient {
   events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;
 }
 
-export function createOperatorClient(options: OperatorOptions, env = process.env): OperatorClient {
-  const token = operatorToken(options.tokenFile, env);
-  const base = options.url.replace(/\/+$/, '');
+export function createOperatorClient(target: ServiceTarget, timeoutMs: number): OperatorClient {
+  const token = target.token();
   return {
     async call<T>(method: Method, path: string, body?: object): Promise<T> {
-      const response = await request(base, path, {
+      const response = await request(target, path, {
         method,
         headers: {
           Authorization: `Bearer ${token}`,
           ...(body !== undefined && { 'Content-Type': 'application/json' }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(options.timeoutMs),
+        signal: AbortSignal.timeout(timeoutMs),
       });
       const text = await response.text();
       if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
-      throw toError(response, text);
+      throw toError(target, response, text);
     },
     async events(path, lastId) {
-      const response = await request(base, path, {
+      const response = await request(target, path, {
         headers: {
           Authorization: `Bearer ${token}`,
           ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
         },
       });
-      if (!response.ok || response.body === null) throw toError(response, await response.text());
+      if (!response.ok || response.body === null) throw toError(target, response, await response.text());
       return serverSentEvents(response.body);
     },
   };
 }
 
-/** A command-line option would expose the token in the process list, so it comes from a file or the environment. */
-function operatorToken(file: string | undefined, env: NodeJS.ProcessEnv): string {
-  if (file !== undefined) return readToken(file);
-  const given = env['OPERATOR_TOKEN'];
-  if (given !== undefined && given !== '') return given;
-  return readToken(join(env['DATA_DIR'] ?? 'data', 'operator-token'));
-}
-
-function readToken(file: string): string {
+async function request({ url, urlFrom }: ServiceTarget, path: string, init: RequestInit): Promise<Response> {
   try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw new CliError(`cannot read the operator token from ${file}`, {
-      exitCode: EXIT.configuration,
-      next: 'set OPERATOR_TOKEN or DATA_DIR, pass --token-file, or run this in the directory of the service',
-      cause: error,
-    });
-  }
-}
-
-async function request(base: string, path: string, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(base + path, { ...init, redirect: 'error' });
+    return await fetch(url + path, { ...init, redirect: 'error' });
   } catch (error) {
     const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
-    throw new CliError(timedOut ? `${base} did not respond in time` : `cannot connect to ${base}`, {
+    const service = `the service at ${url} (${urlFrom})`;
+    throw new CliError(timedOut ? `${service} did not respond in time` : `cannot connect to ${service}`, {
       exitCode: timedOut ? EXIT.timedOut : EXIT.unreachable,
-      next: 'check that the service is running; its operator API listens on ADMIN_HOST:ADMIN_PORT, or pass --url',
+      next: 'check that it is running; for another service run this in its folder, set ADMIN_HOST and ADMIN_PORT as it has them, or pass --url',
       cause: error,
     });
   }
@@ -93,20 +65,24 @@ const EXIT_OF: Readonly<Record<number, number>> = {
   429: EXIT.rateLimited,
 };
 
-const NEXT_OF: Readonly<Record<number, string>> = {
-  401: "use the service's own OPERATOR_TOKEN, or the token in its DATA_DIR/operator-token",
-  429: 'wait, then try again',
-};
-
-function toError(response: Response, text: string): CliError {
+function toError({ url, tokenFrom }: ServiceTarget, response: Response, text: string): CliError {
   const { status, headers } = response;
   const body = errorBody(text);
   const delayMs = status === 429 ? parseRetryAfter(headers.get('retry-after'), Date.now()) : undefined;
   return new CliError(body.message ?? body.error ?? `the service responded with HTTP ${status}`, {
     exitCode: EXIT_OF[status] ?? (status >= 500 ? EXIT.unreachable : EXIT.failed),
-    next: delayMs === undefined ? NEXT_OF[status] : `wait ${Math.ceil(delayMs / 1000)} s, then try again`,
+    next: nextStep(),
     code: body.code,
   });
+
+  function nextStep(): string | undefined {
+    if (status === 401)
+      return `the service at ${url} has another token than ${tokenFrom}; run this in the folder of that service, or pass --token-file`;
+    if (status !== 429) return undefined;
+    return delayMs === undefined
+      ? 'wait, then try again'
+      : `wait ${Math.ceil(delayMs / 1000)} s, then try again`;
+  }
 }
 
 function errorBody(text: string): { error?: string; code?: string; message?: string } {
