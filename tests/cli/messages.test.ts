@@ -117,6 +117,33 @@ describe('footbridge show and tail', () => {
     expect(said).not.toContain(PHONE);
   });
 
+  it('show every request that carried a message, and that it was delivered', async () => {
+    world = await TestBridge.start();
+    const mac = await world.mac();
+    const { answer } = await world.webhook({ messageId: 'm1', message: 'canary text' });
+    const { requestId } = answer as { requestId: string };
+    await mac.nextFrame('send');
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }));
+    mac.terminate();
+    // The CRM repeats the request after the Mac has gone.
+    await until(
+      async () => (await world?.webhook({ messageId: 'm1', message: 'canary text' }))?.status === 404,
+    );
+
+    const shown = run(['show', 'm1']);
+    expect(await shown.ended).toBe(0);
+    const [history] = shown.lines();
+    expect(history).toMatchObject({
+      outcome: 'delivered',
+      status: 'rejected',
+      code: 'LOCATION_NOT_CONNECTED',
+    });
+    const requests = history?.['requests'] as Record<string, unknown>[];
+    expect(requests[0]).toMatchObject({ id: requestId, status: 'delivered' });
+    expect(requests.at(-1)).toMatchObject({ status: 'rejected', code: 'LOCATION_NOT_CONNECTED' });
+    expect(history?.['sentence']).toBe(`Delivered, request 1 of ${requests.length}.`);
+  });
+
   it('say what is wrong with a flag', async () => {
     for (const args of [
       ['tail', '--since', 'yesterday'],

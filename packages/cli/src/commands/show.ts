@@ -4,11 +4,17 @@ import type { Command } from 'commander';
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 import { describeCode } from './explain.ts';
-import { arrow, clock, lengthOf, describeStep } from './format-message.ts';
+import { arrow, clock, describeStep, lengthOf, localDate } from './format-message.ts';
 import type { Message, Step } from './format-message.ts';
+import { messageOutcome } from './message-outcome.ts';
 
-interface MessageHistory extends Message {
+interface Request extends Message {
   readonly steps: readonly Step[];
+}
+
+/** The newest request that carried the message, and all of them, oldest first. */
+interface MessageHistory extends Request {
+  readonly requests: readonly Request[];
 }
 
 const EXAMPLES = `
@@ -16,38 +22,53 @@ Examples:
   footbridge show 01890a5d-ac96-774b-bcce-b302099a8057
   footbridge show GKJxs4P5L8dWc5CFUITM --json`;
 
-/** `footbridge show ID`: the history of one message. */
+/** `footbridge show ID`: what became of one message, and every request that carried it. */
 export function showCommand(program: Command): void {
   program
     .command('show <id>')
-    .description('show the history of a message; by requestId, messageId or guid')
+    .description('show what became of a message; by messageId, guid or requestId')
     .addHelpText('after', EXAMPLES)
     .action(async (id: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
       const path = `/operator/messages/${encodeURIComponent(id)}`;
       const history = await operator().call<MessageHistory>('GET', path);
-      output.result(formatHistory(history), { ...history });
+      const { outcome, sentence } = messageOutcome(history.requests);
+      output.result(formatHistory(history, sentence), { ...history, outcome, sentence });
       if (history.direction === 'inbound' && history.status === 'undeliverable')
         output.hint(`The message is still on the Mac. To resend it: footbridge redeliver ${history.id}`);
     });
 }
 
-function formatHistory(history: MessageHistory): string {
-  const { id, messageId, direction, locationId, kind, phone, code, status, steps } = history;
+export function formatHistory(history: MessageHistory, sentence: string): string {
+  const { id, messageId, direction, locationId, kind, phone, requests } = history;
   const head = [
     `${printable(messageId ?? id)}  ${arrow(history)} ${direction}`,
     printable(locationId),
     `${kind} ${lengthOf(history)}`,
     printable(phone ?? ''),
-    `id ${id}`,
   ];
-  const lines = steps.map((step, index) => {
-    const before = steps[index - 1];
+  const blocks = requests.map((request, index) => formatRequest(request, index, requests.length));
+  const codes = new Set(requests.flatMap(({ code }) => code ?? []));
+  const explanations = [...codes].flatMap((code) => {
+    const entry = codeEntry(code, 'status') ?? codeEntry(code);
+    return entry === undefined ? [] : [describeCode(entry)];
+  });
+  return [`${head.filter((part) => part !== '').join('  ')}\n${sentence}`, ...blocks, ...explanations].join(
+    '\n\n',
+  );
+}
+
+function formatRequest(
+  { id, createdAt, steps, status, code }: Request,
+  index: number,
+  count: number,
+): string {
+  const lines = steps.map((step, at) => {
+    const before = steps[at - 1];
     const elapsed = before === undefined ? '' : `+${Date.parse(step.at) - Date.parse(before.at)} ms`;
     return `  ${clock(step.at, true)}  ${describeStep(step).padEnd(56)} ${elapsed}`.trimEnd();
   });
-  const entry = code === null ? undefined : (codeEntry(code, 'status') ?? codeEntry(code));
-  const explanation = entry === undefined ? [] : ['', describeCode(entry)];
+  const number = count === 1 ? 'Request' : `Request ${index + 1} of ${count}`;
   const end = `  ${status}${code === null ? '' : ` ${printable(code)}`}`;
-  return [head.filter((part) => part !== '').join('  '), ...lines, end, ...explanation].join('\n');
+  return [`${number}  ${localDate(createdAt)}  id ${id}`, ...lines, end].join('\n');
 }

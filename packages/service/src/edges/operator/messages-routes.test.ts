@@ -118,6 +118,24 @@ describe('GET /operator/messages/:id', () => {
       });
   });
 
+  it('tells every request that carried the id of the CRM, oldest first', async () => {
+    const { journal, clock, call } = await start();
+    const [first, second] = [entry(), entry()];
+    journal.open(first, 'accepted');
+    journal.step(first.id, 'mac_says', { state: 'delivered', detail: { status: 'delivered' } });
+    await clock.advance(1000);
+    journal.open(second, 'rejected', { state: 'rejected', code: 'LOCATION_NOT_CONNECTED' });
+    expect((await call('GET', '/operator/messages/msg1')).body).toMatchObject({
+      id: second.id,
+      requests: [
+        { id: first.id, status: 'delivered', steps: [{ step: 'accepted' }, { step: 'mac_says' }] },
+        { id: second.id, status: 'rejected', steps: [{ step: 'rejected' }] },
+      ],
+    });
+    const one = await call('GET', `/operator/messages/${first.id}`);
+    expect(one.body).toMatchObject({ id: first.id, requests: [{ id: first.id }] });
+  });
+
   it.each(['unknown', 'x'.repeat(300), '%00', '..%2f'])('says 404 for %s', async (id) => {
     const { call } = await start();
     expect(await call('GET', `/operator/messages/${id}`)).toMatchObject({

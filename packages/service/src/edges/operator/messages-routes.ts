@@ -54,12 +54,12 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
     });
 
     app.get<OfMessage>('/operator/messages/:id', async (request) => {
-      const trail = await trailOf(request.params.id);
-      return {
-        ...summary(trail),
-        messageGuid: guidOf(trail),
-        steps: trail.steps.map(({ at, step, detail }) => ({ at: isoTime(at), step, detail })),
-      };
+      const { id } = request.params;
+      const trail = await trailOf(id);
+      const { locationId, messageId } = trail;
+      const requests =
+        messageId === null || id === trail.id ? [trail] : await journal.requestsOf(locationId, messageId);
+      return { ...history(trail), requests: requests.map(history) };
     });
 
     app.post<OfMessage>('/operator/messages/:id/redeliver', async (request, reply) => {
@@ -98,6 +98,12 @@ function guidOf({ direction, messageId, steps }: MessageTrail): string | null {
   const guid = steps.findLast(({ step }) => step === 'mac_says')?.detail?.['guid'];
   return typeof guid === 'string' ? guid : null;
 }
+
+const history = (trail: MessageTrail) => ({
+  ...summary(trail),
+  messageGuid: guidOf(trail),
+  steps: trail.steps.map(({ at, step, detail }) => ({ at: isoTime(at), step, detail })),
+});
 
 const summary = (message: MessageSummary) => ({
   id: message.id,

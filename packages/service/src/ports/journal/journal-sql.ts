@@ -188,6 +188,10 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.show(id));
   }
 
+  requestsOf(locationId: string, messageId: string) {
+    return this.#read(() => this.#reader.requestsOf(locationId, messageId));
+  }
+
   async locationOf(requestId: string) {
     const unwritten = this.#batch.get(requestId);
     return unwritten?.entry?.locationId ?? (await this.sentStatuses(requestId))?.locationId;

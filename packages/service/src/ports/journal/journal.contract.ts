@@ -71,6 +71,31 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect((await journal.show('msg1'))?.id).toBe(newer.id);
     });
 
+    it('returns every request with an id of the CRM, oldest first', async () => {
+      const [first, second, elsewhere] = [entry(), entry(), entry({ locationId: 'loc2' })];
+      journal.open(first, 'accepted');
+      await clock.advance(1);
+      journal.open(elsewhere, 'accepted');
+      journal.step(first.id, 'mac_says', { state: 'delivered' });
+      await clock.advance(1);
+      journal.open(second, 'rejected', { state: 'rejected', code: 'LOCATION_NOT_CONNECTED' });
+      expect(await journal.requestsOf('loc1', 'msg1')).toMatchObject([
+        { id: first.id, state: 'delivered', steps: [{ step: 'accepted' }, { step: 'mac_says' }] },
+        { id: second.id, state: 'rejected', steps: [{ step: 'rejected' }] },
+      ]);
+      expect(await journal.requestsOf('loc1', 'nothing')).toEqual([]);
+    });
+
+    it('returns the newest hundred of many requests with an id of the CRM', async () => {
+      const entries = Array.from({ length: 101 }, () => entry());
+      for (const one of entries) {
+        journal.open(one, 'accepted');
+        await clock.advance(1);
+      }
+      const found = await journal.requestsOf('loc1', 'msg1');
+      expect(found.map(({ id }) => id)).toEqual(entries.slice(1).map(({ id }) => id));
+    });
+
     it('writes nothing immediately and everything within the flush interval', async () => {
       const one = entry();
       journal.open(one, 'accepted');

@@ -86,6 +86,8 @@ export interface JournalReader {
   list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }>;
   /** Finds a message by its requestId, its generated inbound id, or the CRM's messageId (the newest one). */
   show(id: string): Promise<MessageTrail | undefined>;
+  /** Resolves with the entries of a location that have this messageId, oldest first; of many, the newest hundred. */
+  requestsOf(locationId: string, messageId: string): Promise<MessageTrail[]>;
   /** Resolves with the location of a request. */
   locationOf(requestId: string): Promise<string | undefined>;
   /** Resolves with the id of the newest entry of an inbound message. */

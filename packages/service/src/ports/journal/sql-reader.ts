@@ -19,6 +19,7 @@ type Row = Selectable<Schema['messages']>;
 export type LastStatuses = ReadonlyMap<string, SentStatus>;
 
 const PRUNE_BATCH = 1000;
+const MAX_REQUESTS = 100;
 
 /** Reads the journal's tables. */
 export function createReader(db: Database) {
@@ -73,7 +74,22 @@ export function createReader(db: Database) {
           .orderBy('created_at', 'desc')
           .limit(1)
           .executeTakeFirst());
-      return row === undefined ? undefined : { ...summaryOf(row), steps: await stepsOf(row) };
+      return row === undefined ? undefined : trailOf(row);
+    },
+
+    async requestsOf(locationId: string, messageId: string): Promise<MessageTrail[]> {
+      const rows = await db
+        .selectFrom('messages')
+        .selectAll()
+        .where('message_id', '=', messageId)
+        .where('location_id', '=', locationId)
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(MAX_REQUESTS)
+        .execute();
+      const trails: MessageTrail[] = [];
+      for (const row of rows.toReversed()) trails.push(await trailOf(row));
+      return trails;
     },
 
     async inboundId(locationId: string, guid: string): Promise<string | undefined> {
@@ -147,6 +163,10 @@ export function createReader(db: Database) {
       return pruned;
     },
   };
+
+  async function trailOf(row: Row): Promise<MessageTrail> {
+    return { ...summaryOf(row), steps: await stepsOf(row) };
+  }
 
   async function stepsOf({ id, steps }: Pick<Row, 'id' | 'steps'>): Promise<MessageTrail['steps']> {
     const later = await db
