@@ -144,6 +144,32 @@ describe('footbridge show and tail', () => {
     expect(history?.['sentence']).toBe(`Delivered, request 1 of ${requests.length}.`);
   });
 
+  it('I4 say that a location has no token when its messages wait for one', async () => {
+    world = await TestBridge.start({ oauth: 'off' });
+    const mac = await world.mac();
+    mac.received({ sender: '+14155550177', text: 'canary text', guid: 'guid-waiting' });
+    await until(async () => {
+      const { body } = (await world?.operator('GET', '/operator/messages/guid-waiting')) ?? {};
+      return Array.isArray(body?.['steps']) && body['steps'].length > 1;
+    });
+    const shown = run(['show', 'guid-waiting']);
+    expect(await shown.ended).toBe(0);
+    expect(shown.lines()).toMatchObject([
+      {
+        outcome: 'unknown',
+        status: 'received',
+        code: 'NO_TOKEN',
+        sentence: `Not in the CRM yet: ${LOCATION} has no token. Install the app in it, or without OAuth set CRM_PIT_TOKENS.`,
+        steps: [{ step: 'received' }, { step: 'no_token' }],
+      },
+    ]);
+    const listed = run(['tail', '--since', '1h', '--no-follow', '--code', 'NO_TOKEN']);
+    expect(await listed.ended).toBe(0);
+    expect(listed.lines()).toHaveLength(1);
+    expect(world.log).toMatch(/"event":"inbound\.no_token"[^\n]*"locationId":"locA+1"[^\n]*CRM_PIT_TOKENS/);
+    expect(world.log).not.toContain('canary');
+  });
+
   it('say what is wrong with a flag', async () => {
     for (const args of [
       ['tail', '--since', 'yesterday'],

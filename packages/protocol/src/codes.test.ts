@@ -71,9 +71,15 @@ describe('the catalogue of codes', () => {
     );
   });
 
-  it('V2 every inbound code allows a redelivery', () => {
+  it('V2 every inbound code allows another attempt', () => {
     const retry = Object.entries(inChannel('inbound')).map(([code, entry]) => `${code} ${entry.retry}`);
-    expect(retry).toEqual(['NO_CONTACT later', 'CRM_REFUSED sometimes', 'UNCERTAIN later']);
+    expect(retry).toEqual([
+      'NO_TOKEN later',
+      'TOKEN_REJECTED later',
+      'NO_CONTACT later',
+      'CRM_REFUSED sometimes',
+      'UNCERTAIN later',
+    ]);
   });
 
   it('V2 a channel has one entry per code, except for OAUTH_EXCHANGE_FAILED with its two HTTP statuses', () => {

@@ -280,6 +280,18 @@ const STATUS = [
 
 const INBOUND = [
   {
+    code: 'NO_TOKEN',
+    meaning: 'The location has no token for calls to the CRM. The message waits on the Mac.',
+    retry: 'later',
+    advice: 'Install the app in it, or without OAuth set CRM_PIT_TOKENS.',
+  },
+  {
+    code: 'TOKEN_REJECTED',
+    meaning: 'The CRM no longer accepts the token of the location. The message waits on the Mac.',
+    retry: 'later',
+    advice: 'Install the app in the location again, or without OAuth replace its private token.',
+  },
+  {
     code: 'NO_CONTACT',
     meaning:
       'The CRM has no contact for the sender, and none could be created. The message stays on the Mac.',

@@ -48,6 +48,7 @@ const STEPS: Readonly<Record<string, string>> = {
   written: "written to the Mac's socket",
   not_connected: 'no Mac connected',
   crm_told: 'status sent to the CRM',
+  no_token: 'not sent to the CRM: the location has no token',
   crm_refused: 'not accepted by the CRM',
   mac_says: 'status received from the Mac',
   received: 'received from the Mac',

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { messageOutcome } from './message-outcome.ts';
 
 const outbound = (status: string, code: string | null = null) =>
-  ({ direction: 'outbound', status, code }) as const;
+  ({ direction: 'outbound', locationId: 'loc1', status, code }) as const;
 const inbound = (status: string, code: string | null = null) =>
-  ({ direction: 'inbound', status, code }) as const;
+  ({ direction: 'inbound', locationId: 'loc1', status, code }) as const;
 
 describe('the outcome of a message', () => {
   it.each([
@@ -34,6 +34,11 @@ describe('the outcome of a message', () => {
     ],
     [[inbound('delivered')], 'delivered', 'Delivered: the CRM has it.'],
     [[inbound('received')], 'unknown', 'Not in the CRM yet: the Mac keeps it until the CRM has accepted it.'],
+    [
+      [inbound('received', 'NO_TOKEN')],
+      'unknown',
+      'Not in the CRM yet: loc1 has no token. Install the app in it, or without OAuth set CRM_PIT_TOKENS.',
+    ],
     [[inbound('undeliverable', 'NO_CONTACT')], 'not_delivered', 'Not in the CRM: undeliverable, NO_CONTACT.'],
   ])('of %j is %s', (requests, outcome, sentence) => {
     expect(messageOutcome(requests)).toEqual({ outcome, sentence });

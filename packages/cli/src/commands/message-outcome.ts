@@ -1,3 +1,5 @@
+import { codeEntry } from '@footbridge/protocol/codes';
+
 import { printable } from '../output.ts';
 import type { Message } from './format-message.ts';
 
@@ -6,7 +8,7 @@ export interface MessageOutcome {
   readonly sentence: string;
 }
 
-type Request = Pick<Message, 'direction' | 'status' | 'code'>;
+type Request = Pick<Message, 'direction' | 'locationId' | 'status' | 'code'>;
 
 /** Returns what became of a message over all requests that carried it, oldest first. */
 export function messageOutcome(requests: readonly Request[]): MessageOutcome {
@@ -38,8 +40,13 @@ function outboundOutcome(requests: readonly Request[]): MessageOutcome {
 const placeOf = (index: number, requests: readonly Request[]): string =>
   requests.length === 1 ? '' : `, request ${index + 1} of ${requests.length}`;
 
-function inboundOutcome({ status, code }: Request): MessageOutcome {
+function inboundOutcome({ locationId, status, code }: Request): MessageOutcome {
   if (status === 'delivered') return { outcome: 'delivered', sentence: 'Delivered: the CRM has it.' };
+  if (status === 'received' && code === 'NO_TOKEN')
+    return {
+      outcome: 'unknown',
+      sentence: `Not in the CRM yet: ${printable(locationId)} has no token. ${codeEntry(code, 'inbound')?.advice ?? ''}`,
+    };
   if (status === 'received')
     return {
       outcome: 'unknown',

@@ -353,7 +353,7 @@ describe('an inbound message', () => {
     expect(steps.map(([, step, recorded]) => [step, recorded?.detail?.['cause']])).toEqual([
       ['received', undefined],
       ['contact_found', undefined],
-      ['crm_refused', 'none'],
+      ['no_token', undefined],
       ['crm_refused', 'http'],
       ['crm_refused', 'circuit'],
       ['crm_refused', 'timeout'],
@@ -361,6 +361,17 @@ describe('an inbound message', () => {
       ['crm_took_it', undefined],
     ]);
   });
+
+  it.each(['reauth_required', 'token_refused'] as const)(
+    'I6 has the code TOKEN_REJECTED while the attempts end with %s',
+    async (kind) => {
+      const results = [failed(kind, { status: 401 })];
+      const { inbound, clock, steps } = await setUp(async () => results.shift() ?? posted);
+      expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
+      const noted = steps.find(([, step]) => step === 'crm_refused')?.[2];
+      expect(noted).toMatchObject({ state: 'received', code: 'TOKEN_REJECTED' });
+    },
+  );
 
   it('I1 is parked when the CRM stores nothing eight times', async () => {
     let posts = 0;

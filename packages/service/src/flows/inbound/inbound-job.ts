@@ -17,6 +17,7 @@ import { inboundRetryPolicy } from './inbound-retry-policy.ts';
 
 const MAX_NOTED_FAILURES = 8;
 const STORE_RETRY_MS = 1000;
+const TOKEN_REJECTED: ReadonlySet<FailedAttempt['kind']> = new Set(['reauth_required', 'token_refused']);
 
 export interface InboundJobDeps extends LeaseChecks {
   readonly journal: Pick<Journal, 'step'>;
@@ -128,7 +129,18 @@ export class InboundJob {
     if (this.#notedFailures.has(key) || this.#notedFailures.size >= MAX_NOTED_FAILURES) return;
     this.#notedFailures.add(key);
     const { journal, log } = this.#deps;
-    journal.step(this.id, 'crm_refused', { detail: { cause, http, reason } });
+    if (cause === 'none') {
+      journal.step(this.id, 'no_token', { state: 'received', code: 'NO_TOKEN' });
+      log.warn(
+        { event: 'inbound.no_token', id: this.id, locationId: this.locationId },
+        'inbound message waits: its location has no token; install the app in it, or without OAuth set CRM_PIT_TOKENS',
+      );
+      return;
+    }
+    journal.step(this.id, 'crm_refused', {
+      ...(TOKEN_REJECTED.has(cause) && { state: 'received', code: 'TOKEN_REJECTED' }),
+      detail: { cause, http, reason },
+    });
     log.info(
       { event: 'inbound.delayed', id: this.id, locationId: this.locationId, cause, http, reason, code },
       'inbound message delayed, the CRM did not accept it yet',

@@ -32,6 +32,7 @@ export type StepName =
   | 'not_connected'
   | 'crm_told'
   | 'crm_refused'
+  | 'no_token'
   | 'mac_says'
   | 'received'
   | 'contact_found'
