@@ -1,9 +1,12 @@
-// Writes the kit as plain JavaScript with types into a folder that stands alone: copy it, `npm install` it, or serve it
-// to a browser as it is. `node scripts/run.mjs scripts/pack-kit.ts [folder]`, by default packages/kit/dist.
+// Writes the kit as plain JavaScript with types into a folder of its own: copy it, `npm install` it or its archive, or
+// serve it to a browser as it is. `npm run kit -- [folder]`, by default packages/kit/dist.
 import { spawnSync } from 'node:child_process';
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { ForeignFilesError, prepareOutputFolder } from './output-folder.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const KIT = join(ROOT, 'packages/kit');
@@ -14,7 +17,7 @@ export const TSC = join(dirname(require.resolve('typescript/package.json')), 'bi
 const IMPORT = /(\b(?:from|import)\s*\(?\s*['"])([^'"]+)(['"])/g;
 
 export async function packKit(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
+  await prepareOutputFolder(folder);
   const compiled = join(folder, 'compiled');
   compile(await reachable(ENTRY), compiled);
   for await (const file of glob('{kit,protocol}/src/*.{js,d.ts}', { cwd: compiled })) {
@@ -86,7 +89,8 @@ async function manifest(): Promise<string> {
     await readFile(join(KIT, 'package.json'), 'utf8'),
   );
   const exports = { '.': { types: './kit.d.ts', default: './kit.js' }, './vectors/*': './vectors/*' };
-  const rest = { sideEffects: false, engines: { node: '>=20' }, exports };
+  const files = ['*.js', '*.d.ts', 'protocol', 'vectors'];
+  const rest = { sideEffects: false, engines: { node: '>=20' }, exports, files };
   return `${JSON.stringify({ name, version, license, type, ...rest }, null, 2)}\n`;
 }
 
@@ -95,10 +99,53 @@ async function write(file: string, text: string): Promise<void> {
   await writeFile(file, text);
 }
 
-if (import.meta.main) {
-  const folder = resolve(process.argv[2] ?? join(KIT, 'dist'));
-  await packKit(folder);
-  console.log(
-    `The kit is in ${relative(process.cwd(), folder) || '.'}: no dependencies, for Node 20 or newer and for browsers.`,
-  );
+/** Writes the archive of a packed kit into its folder. Returns the name of the file. */
+function makeArchive(folder: string): string {
+  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--pack-destination', '.'], {
+    cwd: folder,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
+  if (status !== 0) throw new Error(`npm pack failed:\n${stderr}`);
+  const [archive]: { filename: string }[] = JSON.parse(stdout);
+  if (archive === undefined) throw new Error('npm pack wrote no archive');
+  return archive.filename;
 }
+
+const HELP = `Usage: npm run kit -- [FOLDER]
+
+Writes the kit for CRM integrators into FOLDER (packages/kit/dist): plain
+JavaScript with types, no dependencies, for Node 20 or newer and for browsers,
+and an archive of it for npm install.
+
+FOLDER must be new, empty, or written by an earlier run, which is replaced.`;
+
+async function main(args: readonly string[]): Promise<number> {
+  let folder: string;
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    });
+    if (values.help === true) return (console.log(HELP), 0);
+    if (positionals.length > 1) throw new TypeError('Only one folder can be named.');
+    // npm runs scripts in the root of the repository; a relative path is relative to the caller's folder.
+    folder = resolve(process.env['INIT_CWD'] ?? '.', positionals[0] ?? join(KIT, 'dist'));
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)} See npm run kit -- --help.`);
+    return 2;
+  }
+  try {
+    await packKit(folder);
+  } catch (error) {
+    if (!(error instanceof ForeignFilesError)) throw error;
+    console.error(error.message);
+    return 1;
+  }
+  const archive = join(folder, makeArchive(folder));
+  console.log(`The kit is in ${folder}. To install it: npm install ${archive}`);
+  return 0;
+}
+
+if (import.meta.main) process.exitCode = await main(process.argv.slice(2));

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -26,6 +26,18 @@ async function install(name: string): Promise<{ folder: string; bin: string; dep
   const [path] = Object.values<string>(manifest.bin);
   return { folder, bin: join(folder, path ?? ''), dependencies };
 }
+
+describe('npm run pack', () => {
+  it('refuses a folder with other files and leaves it alone', () => {
+    const folder = join(installed, 'precious');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'precious.txt'), 'mine');
+    const script = join(import.meta.dirname, 'pack-program.ts');
+    const refused = spawnSync(process.execPath, [script, 'cli', folder], { encoding: 'utf8' });
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('did not write') });
+    expect(readFileSync(join(folder, 'precious.txt'), 'utf8')).toBe('mine');
+  });
+});
 
 describe.each([
   ['agent', ['commander', 'fast-png', 'pino', 'undici', 'ws']],

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, posix, relative, resolve } from 'node:path';
 
+import { ForeignFilesError, prepareOutputFolder } from './output-folder.ts';
 import { TSC } from './pack-kit.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -26,7 +27,7 @@ interface Manifest {
 
 /** Writes the program and the packages of ours that it needs. The folder keeps the layout of `packages`. */
 export async function packProgram(name: string, folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
+  await prepareOutputFolder(folder);
   const manifests = await ownPackages(name);
   const names = [...manifests.keys()];
   compile(await filesOf(names, 'src/**/*.ts'), folder);
@@ -132,20 +133,28 @@ function manifest(
     license: program?.license,
     type: program?.type,
     bin: Object.fromEntries(binsOf(name, manifests)),
+    files: [...manifests.keys()],
     engines: manifests.get('runtime')?.engines,
     dependencies: Object.fromEntries(dependencies),
   };
 }
 
-if (import.meta.main) {
-  const [, , name, target] = process.argv;
-  if (name === undefined) {
-    console.error('Name the program to pack: npm run pack -- agent [folder]');
-    process.exitCode = 2;
-  } else {
-    const folder = resolve(target ?? join(PACKAGES, name, 'dist'));
-    await packProgram(name, folder);
-    const path = relative(process.cwd(), folder) || '.';
-    console.log(`The ${name} is in ${path}. Make an archive of it with: npm pack ./${path}`);
+async function main(name: string | undefined, target: string | undefined): Promise<number> {
+  if (name === undefined || name.startsWith('-')) {
+    console.error('Name the program to pack: npm run pack -- agent [folder], or cli');
+    return 2;
   }
+  const folder = resolve(target ?? join(PACKAGES, name, 'dist'));
+  try {
+    await packProgram(name, folder);
+  } catch (error) {
+    if (!(error instanceof ForeignFilesError)) throw error;
+    console.error(error.message);
+    return 1;
+  }
+  const path = relative(process.cwd(), folder) || '.';
+  console.log(`The ${name} is in ${path}. Make an archive of it with: npm pack ./${path}`);
+  return 0;
 }
+
+if (import.meta.main) process.exitCode = await main(process.argv[2], process.argv[3]);
