@@ -5,9 +5,15 @@ import { dirname, join } from 'node:path';
 import { codeEntry } from '@footbridge/protocol/codes';
 import { describe, expect, it } from 'vitest';
 
+import { SETTINGS as AGENT_SETTINGS } from '@footbridge/agent/config/settings';
+import { createProgram } from '@footbridge/cli/main';
 import { SETTINGS } from '@footbridge/service/config/settings';
+import { openApiDocument } from '@footbridge/service/openapi/openapi-document';
 import { staleDocuments } from '../scripts/documents.ts';
+import { commandsIn, commandTable, problemWith } from '../scripts/named-commands.ts';
+import type { CommandTable } from '../scripts/named-commands.ts';
 import { clausesNotBuilt, CONTRACT, rulesOf, THREATS, unknownNumbersIn } from '../scripts/numbered-rules.ts';
+import { filesWithText, piecesOf } from '../scripts/written-text.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PAGES = [
@@ -16,10 +22,70 @@ const PAGES = [
   'CONTRIBUTING.md',
   '.github/SECURITY.md',
   '.github/pull_request_template.md',
+  'packages/kit/README.md',
   ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`),
 ].filter((name) => name.endsWith('.md'));
 const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+
+/** The page without clauses, commands and calls that are marked as not built. */
+function builtOf(page: string): string {
+  const sections = read(page).split(/^(?=### )/m);
+  const built =
+    page === CONTRACT ? sections.filter((section) => !/^\*Not built yet/m.test(section)) : sections;
+  return built.join('').replaceAll(/^\*Not built yet.*$/gm, '');
+}
+
+/** The code of a page: blocks, and spans with their backticks. */
+const codeIn = (markdown: string): string =>
+  [...markdown.matchAll(/^```\w*\n([\s\S]*?)^```|(`[^`\n]+`)/gm)]
+    .map(([, block, span]) => block ?? span ?? '')
+    .join('\n');
+
+/** Variables of the service, the agent, the command line and the test tools. */
+const VARIABLES = new Set([
+  ...Object.values(SETTINGS).flatMap(({ name }) => [name, `${name}_FILE`]),
+  ...Object.values(AGENT_SETTINGS).flatMap(({ name }) => [name, `${name}_FILE`]),
+  'FOOTBRIDGE_OPERATOR_URL',
+  'CHROMIUM_PATH',
+  // A fault of the simulator.
+  'OUTCOME_UNKNOWN',
+]);
+
+/** `METHOD /path` of every call to the service and of every call that the service makes to the CRM. */
+function callsThatExist(): string[] {
+  const { paths } = openApiDocument({ version: '0', url: 'http://127.0.0.1' });
+  const edges = join(ROOT, 'packages/service/src/edges');
+  const sources = (folder: string, suffix: string) =>
+    readdirSync(join(edges, folder))
+      .filter((name) => name.endsWith(suffix))
+      .map((name) => readFileSync(join(edges, folder, name), 'utf8'))
+      .join('\n');
+  const operator = sources('operator', '-routes.ts').matchAll(
+    /\bapp\.(get|post|put|patch|delete)(?:<[^(]*>)?\(\s*'(\/[^']*)'/g,
+  );
+  const crm = sources('crm', '-calls.ts').matchAll(/['`](\/con[^'`?]*)/g);
+  const control = readFileSync(join(ROOT, 'packages/agent/src/edges/control-port/calls.ts'), 'utf8');
+  const verbs = [...control.matchAll(/verb === '(\w+)'/g)].map(([, verb = '']) => `/people/{}/${verb}`);
+  return [
+    ...Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    ),
+    ...[...operator].map(([, method = '', path = '']) => `${method} ${path}`),
+    ...[...crm].flatMap(([, path = '']) => ['GET', 'POST', 'PUT'].map((method) => `${method} ${path}`)),
+    ...['/world', '/groups', '/people/{}', ...verbs].map((path) => `POST ${path}`),
+    'GET /world',
+    'GET /openapi.json',
+    'GET /asyncapi.json',
+  ];
+}
+
+/** Parameters of a path have one form: `:id`, `{id}` and `${…}` become `{}`. */
+const normalized = (call: string): string =>
+  call
+    .replace(/^\w+/, (method) => method.toUpperCase())
+    .replaceAll(/\$\{[^}]*\}|\{[^}]*\}|:[a-z]\w*/gi, '{}')
+    .replace(/\.$/, '');
 
 /** The anchors that GitHub makes for headings. */
 const anchorsIn = (markdown: string): string[] =>
@@ -47,21 +113,27 @@ describe('documents keep step with the code', () => {
   });
 
   it.each(PAGES)('%s: every npm script it names exists', (page) => {
-    const named = [
-      ...read(page).matchAll(/\bnpm (?:run )?(start|test|demo|check|contract|bench|[a-z]+:[a-z]+)\b/g),
-    ].map((match) => match[1] ?? '');
+    const named = [...codeIn(read(page)).matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].map(
+      ([, script, short]) => script ?? short ?? '',
+    );
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
 
-  it.each(PAGES)('%s: every setting it names exists', (page) => {
-    const known = new Set(Object.values(SETTINGS).flatMap(({ name }) => [name, `${name}_FILE`]));
-    const built = read(page).replaceAll(/^\*Not built yet.*$/gm, '');
+  it.each(PAGES)('%s: every environment variable it names exists', (page) => {
+    const code = codeIn(builtOf(page));
+    const named = [...code.matchAll(/(?:^|[\s(`])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=|(?<=`\w+)`)/gm)].map(
+      (match) => match[1] ?? '',
+    );
+    const unknown = named.filter((name) => !VARIABLES.has(name) && codeEntry(name) === undefined);
+    expect([...new Set(unknown)]).toEqual([]);
+  });
+
+  it.each(PAGES)('%s: every call it names exists', (page) => {
+    const known = new Set(callsThatExist().map(normalized));
     const named = [
-      ...built.matchAll(
-        /`((?:CRM|RATE_LIMIT|ASSET|DATABASE|REDIS|BASE|TRUST|OPERATOR|NODE|LOCATION|JOURNAL|MESSAGE_BODY)_[A-Z0-9_]*[A-Z0-9])(?==|`)/g,
-      ),
-    ].map((match) => match[1] ?? '');
-    expect(named.filter((name) => !known.has(name) && codeEntry(name) === undefined)).toEqual([]);
+      ...codeIn(builtOf(page)).matchAll(/\b(GET|POST|PUT|PATCH|DELETE) (?:\{your API\})?(\/[^\s`?]*)/g),
+    ].map(([, method = '', path = '']) => normalized(`${method} ${path}`));
+    expect(named.filter((call) => !known.has(call))).toEqual([]);
   });
 
   it('clauses.json holds every clause of the contract, with its title', () => {
@@ -82,29 +154,69 @@ describe('documents keep step with the code', () => {
   it('every clause and threat number in code, tests and documents exists', () => {
     expect(unknownNumbersIn(ROOT)).toEqual([]);
   });
+});
 
-  it('every footbridge command in the papers is one', () => {
-    const commands = new Set(
-      [...PAGES, '.github/ISSUE_TEMPLATE/bug.yml'].flatMap((page) =>
-        [...read(page).matchAll(/npx footbridge ([a-z]+(?: [a-z]+)?)/g)].map((match) => match[1] ?? ''),
-      ),
-    );
-    expect(commands.size).toBeGreaterThan(4);
-    const main = join(ROOT, 'packages/cli/src/main.ts');
-    const unknown = [...commands].filter((command) => {
-      try {
-        const help = execFileSync(process.execPath, [main, ...command.split(' '), '--help'], {
-          encoding: 'utf8',
-        });
-        // Commander answers an unknown command with the help of its parent.
-        return (
-          !help.startsWith(`Usage: footbridge ${command}`) &&
-          !help.startsWith(`Usage: footbridge ${command.split(' ')[0]} [`)
-        );
-      } catch {
-        return true;
-      }
+describe('commands that are named in documents, help, hints and comments', () => {
+  const cli = commandTable(createProgram());
+  const agent = agentTable();
+  const texts = filesWithText(ROOT)
+    .filter((path) => !/\.(?:test|contract)\.ts$|^tests\/|\/fixtures\//.test(path))
+    .flatMap((path) => {
+      const source = read(path);
+      const text = path.endsWith('.md')
+        ? [codeIn(builtOf(path))]
+        : piecesOf(path, source).map((piece) => piece.text.replaceAll('\\n', '\n'));
+      return text.map((piece) => ({ path, piece }));
     });
-    expect(unknown).toEqual([]);
+  const named = (program: string) =>
+    texts.flatMap(({ path, piece }) => commandsIn(program, piece).map((words) => ({ path, words })));
+  const faults = (program: string, table: CommandTable) =>
+    named(program).flatMap(({ path, words }) => {
+      const problem = problemWith(words, table);
+      return problem === undefined ? [] : [`${path}: ${program} ${words.join(' ')}: ${problem}`];
+    });
+
+  it('every footbridge command and option exists', () => {
+    expect(named('footbridge').length).toBeGreaterThan(20);
+    expect(faults('footbridge', cli)).toEqual([]);
+  });
+
+  it('every footbridge-agent command and option exists', () => {
+    expect(named('footbridge-agent').length).toBeGreaterThan(5);
+    expect(faults('footbridge-agent', agent)).toEqual([]);
+  });
+
+  it('every footbridge-agent run has --simulate, without which this version does not start', () => {
+    const runs = named('footbridge-agent').filter(({ words }) => words[0] === 'run');
+    expect(runs.length).toBeGreaterThan(2);
+    expect(runs.filter(({ words }) => !words.includes('--simulate'))).toEqual([]);
+  });
+
+  it('finds an unknown command and an unknown option', () => {
+    const found = commandsIn(
+      'footbridge',
+      'run `npx footbridge keys add --preset x`, footbridge config, footbridge tail --now',
+    );
+    expect(found).toEqual([['keys', 'add', '--preset', 'x'], ['config'], ['tail', '--now']]);
+    expect(found.map((words) => problemWith(words, cli))).toEqual([
+      undefined,
+      'config is not a command',
+      'tail has no option --now',
+    ]);
   });
 });
+
+/** The agent starts when its main file is imported, so its commands are read from its help. */
+function agentTable(): CommandTable {
+  const help = (...args: string[]) =>
+    execFileSync(process.execPath, [join(ROOT, 'packages/agent/src/main.ts'), ...args, '--help'], {
+      encoding: 'utf8',
+    });
+  const optionsIn = (text: string) =>
+    new Set(Array.from(text.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm), ([, name = '']) => name));
+  const names = Array.from(help().matchAll(/^ {2}([a-z]+) \[options\]/gm), ([, name = '']) => name);
+  return {
+    commands: new Map(names.map((name) => [name, { commands: new Map(), options: optionsIn(help(name)) }])),
+    options: new Set(),
+  };
+}

@@ -29,8 +29,8 @@ command({
   name: 'run',
   about: 'Connects to the service and runs until it is stopped.',
   examples: [
-    'footbridge-agent run --url https://bridge.example.com --location LOC --license KEY',
-    'footbridge-agent run --url http://127.0.0.1:4600 --location LOC --license KEY --simulate --macos 15.6',
+    'footbridge-agent run --simulate --url http://127.0.0.1:4600 --location LOC --license KEY',
+    'footbridge-agent run --simulate --macos 15.6 --url http://127.0.0.1:4600 --location LOC --license KEY',
   ],
   settings: [
     'url',

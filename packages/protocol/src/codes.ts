@@ -400,7 +400,7 @@ const ENROLMENT = [
   {
     code: 'FORBIDDEN',
     http: 403,
-    meaning: 'The credential is valid but does not permit this operation.',
+    meaning: 'The request has an Origin header, so it comes from a web page.',
     retry: 'no',
     advice: 'Connect with the Mac client; a web page cannot open this socket.',
   },

@@ -1,5 +1,5 @@
 /**
- * Masks a phone number or email address for the journal and the console: `+1•••0100`, `•••5`, `j•••@e•••`. The result
+ * Masks a phone number or email address for the journal and the operator: `+1•••0100`, `•••5`, `j•••@e•••`. The result
  * identifies a handle to a person who already knows it and reveals too little to contact it.
  */
 export function maskHandle(handle: string): string {

@@ -13,7 +13,10 @@ export async function activate(settings: Settings, output: Output): Promise<numb
   if (activated.ok) {
     const { seats } = activated;
     const used = seats === undefined ? '' : ` ${seats.used} of ${seats.max} seats are in use.`;
-    output.result({ activated: true, seats }, `This Mac is activated.${used} Next: footbridge-agent run`);
+    output.result(
+      { activated: true, seats },
+      `This Mac is activated.${used} Next: footbridge-agent run --simulate`,
+    );
     return EXIT.done;
   }
   output.problem(`${activated.message}.`, activated.code);

@@ -10,7 +10,7 @@ import type { Output } from './output.ts';
 /** Prints the state of the agent in a data folder, running or not. */
 export function status(dataDir: string, output: Output): number {
   if (!existsSync(journalPath(dataDir))) {
-    output.problem(`There is no agent in ${dataDir}. Start one with: footbridge-agent run`);
+    output.problem(`There is no agent in ${dataDir}. Start one with: footbridge-agent run --simulate`);
     return EXIT.failed;
   }
   const running = isLocked(dataDir);

@@ -39,7 +39,9 @@ export function licenseCommand(program: Command): void {
         `${created.key}\n\n${printable(created.label)} has ${seatsText(created.maxSeats)}. Save the key now: it will not be shown again.`,
         { ...created },
       );
-      output.hint(`Next, on the Mac: footbridge-agent run --license ${created.key} --location LOCATION`);
+      output.hint(
+        `Next: footbridge-agent run --simulate --url URL --location LOCATION --license ${created.key}`,
+      );
     });
 
   license

@@ -18,7 +18,7 @@ export interface ErrorResponse {
 /** How long a caller waits after a 503 that names no time of its own. */
 const UNAVAILABLE_SEC = 5;
 
-/** The only place that turns an error into HTTP. A 5xx shows the id it is logged under and nothing about the cause (W19). */
+/** Renders an error as JSON; only the OAuth page renders one as HTML. A 5xx shows the id it is logged under and nothing about the cause (W19). */
 export function errorResponse(error: HttpError, requestId?: string): ErrorResponse {
   const { status, label, code, details } = error;
   const retryAfterSec = error.retryAfterSec ?? (status === 503 ? UNAVAILABLE_SEC : undefined);
