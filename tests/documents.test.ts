@@ -136,6 +136,15 @@ describe('documents keep step with the code', () => {
     expect(named.filter((call) => !known.has(call))).toEqual([]);
   });
 
+  it('.env.example names a database next to the OAuth settings', () => {
+    const [, oauth = ''] = read('.env.example').split('\n# OAuth\n');
+    expect(oauth.split('\n\n')[0]).toContain('DATABASE_URL=sqlite:./data/footbridge.sqlite');
+  });
+
+  it('docs/crm.md says at its top which setting tapbacks on plain texts need', () => {
+    expect(read('docs/crm.md').split('\n## ')[0]).toContain('`FOOTER_ON_PLAIN_TEXT=true`');
+  });
+
   it('clauses.json holds every clause of the contract, with its title', () => {
     const clauses = JSON.parse(read('tests/contract/clauses.json')) as Record<string, string>;
     expect(clauses).toEqual(Object.fromEntries(rulesOf(read(CONTRACT))));

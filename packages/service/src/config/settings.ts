@@ -219,7 +219,7 @@ export const SETTINGS = {
     'DATABASE_URL',
     undefined,
     databaseUrl,
-    'PostgreSQL address, or sqlite: and a file name. Default: a SQLite file in DATA_DIR.',
+    'PostgreSQL address, or sqlite: and a file name. Default: footbridge.sqlite in DATA_DIR.',
     SECRET,
   ),
   redisUrl: define(
@@ -321,7 +321,7 @@ export const SETTINGS = {
     'FOOTER_ON_PLAIN_TEXT',
     'false',
     flag,
-    'End plain one-to-one texts with the metadata footer too.',
+    'End plain one-to-one texts with the metadata footer too. Tapbacks on them need it.',
   ),
   onUncertain: define(
     'CRM',
@@ -372,7 +372,7 @@ export const SETTINGS = {
     'CRM_OAUTH_ENABLED',
     'false',
     exactly('true'),
-    'Exactly true enables OAuth: status callbacks and per-location tokens.',
+    'Exactly true enables OAuth: status callbacks and per-location tokens. Set a database for them too: DATABASE_URL=sqlite:./data/footbridge.sqlite, or PostgreSQL.',
   ),
   oauthClientId: define('OAuth', 'CRM_OAUTH_CLIENT_ID', undefined, text, 'Client id of the marketplace app.'),
   oauthClientSecret: define(
