@@ -52,6 +52,16 @@ const VARIABLES = new Set([
   'OUTCOME_UNKNOWN',
 ]);
 
+/** The file that reads the options of an npm script. */
+const OPTIONS_OF: Readonly<Record<string, string>> = {
+  bench: 'bench/options.ts',
+  check: 'scripts/check.ts',
+  demo: 'packages/demo/src/options.ts',
+  kit: 'scripts/pack-kit.ts',
+  start: 'packages/service/src/config/command-line.ts',
+  test: 'scripts/test-options.ts',
+};
+
 /** `METHOD /path` of every call to the service and of every call that the service makes to the CRM. */
 function callsThatExist(): string[] {
   const { paths } = openApiDocument({ version: '0', url: 'http://127.0.0.1' });
@@ -117,6 +127,41 @@ describe('documents keep step with the code', () => {
       ([, script, short]) => script ?? short ?? '',
     );
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+  });
+
+  it.each(PAGES)('%s: every file it names exists, and every program is run by a Node that can', (page) => {
+    const code = codeIn(read(page));
+    const named = [...code.matchAll(/`((?:packages|tests|scripts|bench|docs|deploy)\/[\w./-]+)`/g)].map(
+      ([, path = '']) => path,
+    );
+    const run = [...code.matchAll(/\bnode (?:scripts\/run\.mjs )?(\S+\.ts)\b/g)].map(([, path = '']) => path);
+    expect([...named, ...run].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+    expect([...code.matchAll(/\bnode (?!scripts\/run\.mjs )\S+\.ts\b/g)].map(([line]) => line)).toEqual([]);
+  });
+
+  it.each(PAGES)('%s: every option of a script or program it names exists', (page) => {
+    const lines = [
+      ...codeIn(read(page)).matchAll(
+        /\b(?:npm (?:run )?(\w+) -- |node scripts\/run\.mjs (\S+\.ts) )([^`\n#]*)/g,
+      ),
+    ];
+    const unknown = lines.flatMap(([line, script = '', program, words = '']) => {
+      const source = read(program ?? OPTIONS_OF[script] ?? 'package.json');
+      const options = [...words.matchAll(/(?<!\S)--([a-z][a-z-]*)/g)].map(([, option = '']) => option);
+      return options.some((option) => !source.includes(option)) ? [line] : [];
+    });
+    expect(unknown).toEqual([]);
+  });
+
+  it.each(PAGES)('%s: every log event it names exists', (page) => {
+    const events = new Set(
+      [...read('docs/operate.md').matchAll(/^\| `(\w+\.\w+)` \|/gm)].map(([, event]) => event),
+    );
+    const areas = new Set([...events].map((event) => event?.split('.')[0]));
+    const named = [...codeIn(read(page)).matchAll(/`(([a-z_]+)\.[a-z]+_[a-z_]+)`/g)].flatMap(
+      ([, event, area]) => (areas.has(area) ? [event] : []),
+    );
+    expect(named.filter((event) => !events.has(event))).toEqual([]);
   });
 
   it.each(PAGES)('%s: every environment variable it names exists', (page) => {
