@@ -295,6 +295,27 @@ describe('an inbound message', () => {
     expect(await deliver()).toEqual(delivered);
   });
 
+  it('I9 claimed by a process that is gone is looked for at every contact with this handle', async () => {
+    const read: string[] = [];
+    const { inbound, guids, clock } = await setUp(
+      () => expect.unreachable(),
+      {
+        conversations: {
+          find: async (_location, contactId) => (read.push(contactId), succeeded(`of ${contactId}`)),
+          messages: async (_location, conversationId) => {
+            const stored = { id: 'crm-9', isInbound: true, text: 'text of g1', attachments: [] };
+            const messages = conversationId === 'of second' ? [{ ...stored, addedAt: clock.now() }] : [];
+            return succeeded({ messages, hasMore: false });
+          },
+        },
+      },
+      { find: async () => succeeded('first'), findAll: async () => succeeded(['first', 'second']) },
+    );
+    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
+    expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
+    expect(read).toEqual(['first', 'second']);
+  });
+
   it('I9 left to the Mac before it was posted is claimed again without a read', async () => {
     const { inbound, epoch, guids } = await setUp(async () => CANCELLED, {
       conversations: { find: () => expect.unreachable(), messages: () => expect.unreachable() },
