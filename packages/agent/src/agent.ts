@@ -79,6 +79,10 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       dir: join(config.dataDir, 'simulated-messages'),
       macos: config.macos,
       ownHandle: OWN_HANDLE,
+      memory: {
+        load: () => journal.note('message-store'),
+        save: (value) => journal.setNote('message-store', value),
+      },
       clock,
     });
     messages.change({ permissions: { automation: config.uiAutomation } });

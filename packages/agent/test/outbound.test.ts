@@ -115,24 +115,6 @@ describe('the destination', () => {
       { isGroup: true, recipients: [ANNA, BERT], messages: [{}, {}, {}] },
     ]);
   });
-
-  it('is the direct chat with the chat_id, even if the phone differs', async () => {
-    const { service, play, world } = await runAgent(cleanup);
-    const { chatId } = await play(person(BERT, 'say'), { text: 'Hello' });
-    await service.statusOf(service.send({ message: writeFooter('Back', { chat_id: chatId }) }).requestId);
-    expect((await world()).chats.map((chat) => chat.messages.map((message) => message.text))).toEqual([
-      ['Hello', 'Back'],
-    ]);
-  });
-
-  it('is never another person when the chat_id is unknown', async () => {
-    const { service, messages } = await runAgent(cleanup);
-    const status = await service.statusOf(
-      service.send({ message: writeFooter('Hi', { chat_id: 99 }) }).requestId,
-    );
-    expect(status.error?.code).toBe('INVALID_FRAME');
-    expect(await messages()).toEqual([]);
-  });
 });
 
 describe('outbound attachments', () => {

@@ -66,11 +66,7 @@ export class Receiver {
 
   start(): void {
     const { messages, journal } = this.#deps;
-    const { store } = messages;
-    // The first start of all skips the messages that are already in the store.
-    if (journal.inbox.cursor(store.identity()) === undefined) {
-      journal.inbox.moveCursor(store.identity(), store.newestRowid());
-    }
+    this.#cursor();
     for (const row of journal.inbox.pending()) this.#schedule(row);
     this.#unwatch = messages.watch(() => this.#changed.abort());
     this.#running = this.#run();
@@ -107,22 +103,33 @@ export class Receiver {
 
   /** Reads all new rows. Returns false when a row is not complete and must be read again soon. */
   #scan(): boolean {
-    const { messages, journal } = this.#deps;
-    const { store } = messages;
+    const { store } = this.#deps.messages;
     for (;;) {
-      const rows = store.rowsAfter(journal.inbox.cursor(store.identity()) ?? store.newestRowid(), BATCH);
-      for (const row of rows) if (!this.#read(row, store.identity())) return false;
+      const { generation, rowid } = this.#cursor();
+      const rows = store.rowsAfter(rowid, BATCH);
+      for (const row of rows) if (!this.#read(row, generation)) return false;
       if (rows.length < BATCH) return true;
     }
   }
 
-  #read(row: StoredRow, identity: string): boolean {
+  /** Returns the read position. A store that was not read before starts at its newest row: its messages are history. */
+  #cursor(): { generation: number; rowid: number } {
+    const { messages, journal } = this.#deps;
+    const generation = messages.store.generation();
+    const known = journal.inbox.cursor(generation);
+    if (known !== undefined) return { generation, rowid: known };
+    const rowid = messages.store.newestRowid();
+    journal.inbox.moveCursor(generation, rowid);
+    return { generation, rowid };
+  }
+
+  #read(row: StoredRow, generation: number): boolean {
     const { journal, clock, failpoint } = this.#deps;
     const now = clock.now();
     if (isReportable(row) && row.chatId === undefined && this.#mayStillGetChat(row.rowid)) return false;
-    const pending: PendingRow = { rowid: row.rowid, guid: row.guid, since: now };
+    const pending: PendingRow = { guid: row.guid, since: now };
     const added = journal.transaction(() => {
-      journal.inbox.moveCursor(identity, row.rowid);
+      journal.inbox.moveCursor(generation, row.rowid);
       // A known guid can reappear with a new row id after Messages rebuilt or synced its store.
       if (!this.#isWanted(row, now) || !journal.inbox.markSeen(row.guid, now)) return false;
       journal.inbox.addPending(pending);
@@ -155,7 +162,7 @@ export class Receiver {
 
   #schedule(pending: PendingRow, chatId?: number): void {
     const { messages, log } = this.#deps;
-    const chat = chatId ?? messages.store.row(pending.rowid)?.chatId ?? 0;
+    const chat = chatId ?? messages.store.rowByGuid(pending.guid)?.chatId ?? 0;
     void this.#byChat.add(chat, pending, () =>
       this.#deliverWithRetries(pending).catch((error) =>
         log.error(
@@ -189,7 +196,7 @@ export class Receiver {
     if (row === undefined) return;
     const chat = row === 'gone' ? undefined : messages.store.chat(row.chatId ?? 0);
     if (row === 'gone' || chat === undefined) {
-      journal.inbox.removePending(pending.rowid);
+      journal.inbox.removePending(pending.guid);
       return;
     }
     const urls = await this.#uploadAll(row);
@@ -200,7 +207,7 @@ export class Receiver {
     failpoint('inbound.before');
     journal.durableTransaction(() => {
       journal.outbox.put(frame, clock.now());
-      journal.inbox.removePending(pending.rowid);
+      journal.inbox.removePending(pending.guid);
     });
     failpoint('inbound.after');
     log.info(
@@ -221,8 +228,8 @@ export class Receiver {
     const { messages, clock, settings, log } = this.#deps;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const row = messages.store.row(pending.rowid);
-      if (row?.guid !== pending.guid || !isReportable(row)) return 'gone';
+      const row = messages.store.rowByGuid(pending.guid);
+      if (row === undefined || !isReportable(row)) return 'gone';
       const missing = row.expectsAttachments && row.attachments.length === 0;
       if (!missing && row.attachments.every((file) => file.ready)) return row;
       const left = pending.since + settings.attachmentWaitMs - clock.now();

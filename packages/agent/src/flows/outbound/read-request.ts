@@ -15,6 +15,8 @@ export interface Address {
   readonly chatId: number | undefined;
   readonly isGroup: boolean | undefined;
   readonly recipients: readonly string[] | undefined;
+  /** Who wrote the message whose footer was copied into this request. */
+  readonly sender: string | undefined;
 }
 
 interface MessageRequest {
@@ -33,8 +35,8 @@ export type ParsedRequest =
       readonly effect: string;
       readonly effectKind: string | undefined;
     } & MessageRequest)
-  | { readonly kind: 'reaction'; readonly chatId: number; readonly reaction: OutboundReaction }
-  | { readonly kind: 'sticker'; readonly chatId: number; readonly sticker: OutboundSticker };
+  | { readonly kind: 'reaction'; readonly address: Address; readonly reaction: OutboundReaction }
+  | { readonly kind: 'sticker'; readonly address: Address; readonly sticker: OutboundSticker };
 
 /**
  * Parses a request. Fails when its footer is malformed: the text might contain parts of the footer (F4). The text of a
@@ -49,12 +51,12 @@ export function readRequest(frame: SendFrame): ParsedRequest | Failed {
   if (Object.hasOwn(footer, 'reaction')) {
     const checked = checkReaction(footer);
     if (!checked.ok) return failed(checked.code, checked.message);
-    return { kind: 'reaction', chatId: checked.chatId, reaction: checked.reaction };
+    return { kind: 'reaction', address: addressOf(frame, footer), reaction: checked.reaction };
   }
   if (Object.hasOwn(footer, 'sticker')) {
     const checked = checkSticker(footer);
     if (!checked.ok) return failed(checked.code, checked.message);
-    return { kind: 'sticker', chatId: checked.chatId, sticker: checked.sticker };
+    return { kind: 'sticker', address: addressOf(frame, footer), sticker: checked.sticker };
   }
   return readMessage(frame, text, footer);
 }
@@ -65,13 +67,7 @@ function readMessage(frame: SendFrame, text: string, footer: Metadata): ParsedRe
     text: text.trim() === '' ? '' : text,
     attachments: frame.attachments,
     replyTo: known.reply_to?.message_guid,
-    address: {
-      phone: frame.phone,
-      channel: frame.channel,
-      chatId: known.chat_id,
-      isGroup: known.is_group,
-      recipients: known.recipients,
-    },
+    address: addressOf(frame, footer),
   };
   const animation = readAnimation(footer);
   if (animation !== undefined) {
@@ -91,6 +87,11 @@ function readMessage(frame: SendFrame, text: string, footer: Metadata): ParsedRe
     );
   }
   return { kind: 'text', ...message };
+}
+
+function addressOf({ phone, channel }: SendFrame, footer: Metadata): Address {
+  const { chat_id: chatId, is_group: isGroup, recipients, sender } = knownFields(footer);
+  return { phone, channel, chatId, isGroup, recipients, sender };
 }
 
 /** Unlike `knownFields`, accepts an animation without `kind`: the name of the effect determines it. */

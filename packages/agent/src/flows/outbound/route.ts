@@ -1,15 +1,17 @@
 import type { Destination, MessageStore, ServiceName } from '../../ports/messages/messages.ts';
+import { findChat, withoutOwn } from './find-chat.ts';
+import { isHandle, normalizeHandle } from './handles.ts';
 import { failed } from './outcome.ts';
 import type { Failed } from './outcome.ts';
 import type { Address } from './read-request.ts';
 
 /**
- * Resolves the destination of a message: a chat that this Mac knows, else the group of the recipients, else the phone. A
- * group message never falls back to a single person.
+ * Resolves the destination of a message: the chat of its `chat_id`, else the group of the recipients, else the phone. A group
+ * message never falls back to a single person.
  */
 export function route(address: Address, store: MessageStore): Destination | Failed {
   const service: ServiceName = address.channel === 'sms' ? 'SMS' : 'iMessage';
-  const chat = address.chatId === undefined ? undefined : store.chat(address.chatId);
+  const chat = findChat(address, store);
   if (chat !== undefined) {
     const [handle] = chat.recipients;
     // The webhook path selects the service of a direct chat. A group keeps its own.
@@ -18,15 +20,8 @@ export function route(address: Address, store: MessageStore): Destination | Fail
     }
     return { to: 'chat', chatId: chat.id };
   }
-  const others = address.recipients
-    ?.map(normalizeHandle)
-    .filter((handle) => !store.ownHandles().includes(handle));
-  if (address.isGroup === true || (others !== undefined && new Set(others).size > 1)) {
-    return groupOf(others ?? [], service);
-  }
-  if (address.chatId !== undefined && address.isGroup !== false && others === undefined) {
-    return failed('INVALID_FRAME', `chat_id ${address.chatId} does not exist on this Mac. Nothing was sent.`);
-  }
+  const others = new Set(withoutOwn(address.recipients ?? [], store).map(normalizeHandle));
+  if (address.isGroup === true || others.size > 1) return groupOf([...others], service);
   const handle = normalizeHandle(address.phone);
   if (!isHandle(handle))
     return failed(
@@ -36,8 +31,7 @@ export function route(address: Address, store: MessageStore): Destination | Fail
   return { to: 'person', handle, service };
 }
 
-function groupOf(recipients: readonly string[], service: ServiceName): Destination | Failed {
-  const members = [...new Set(recipients)];
+function groupOf(members: readonly string[], service: ServiceName): Destination | Failed {
   if (members.length < 2) {
     return failed(
       'IMESSAGE_GROUP_INVALID_RECIPIENTS',
@@ -51,14 +45,4 @@ function groupOf(recipients: readonly string[], service: ServiceName): Destinati
     );
   }
   return { to: 'group', recipients: members, service };
-}
-
-/** Formats a handle as Messages stores it: phone numbers without separators, email addresses in lower case. */
-function normalizeHandle(handle: string): string {
-  const trimmed = handle.trim();
-  return trimmed.includes('@') ? trimmed.toLowerCase() : trimmed.replaceAll(/[\s().-]/g, '');
-}
-
-function isHandle(handle: string): boolean {
-  return /^\+?\d{3,15}$/.test(handle) || /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(handle);
 }

@@ -4,6 +4,7 @@ import { macosMajor } from '../../ports/messages/messages.ts';
 import type { Environment, LocalFile, OwnReaction, TapbackPress } from '../../ports/messages/messages.ts';
 import { stripTargetPrefix } from '../../ports/messages/tapbacks.ts';
 import { MIN_MACOS } from './capabilities.ts';
+import { findChat } from './find-chat.ts';
 import type { Outcome, Failed } from './outcome.ts';
 import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
@@ -24,11 +25,13 @@ export async function sendReaction(
   const { messages } = deps;
   const targetGuid = stripTargetPrefix(request.reaction.targetGuid);
   const target = messages.store.rowByGuid(targetGuid);
+  const chat = findChat(request.address, messages.store);
   if (
+    chat === undefined ||
     target === undefined ||
     target.unsent ||
     target.tapback !== undefined ||
-    target.chatId !== request.chatId
+    target.chatId !== chat.id
   ) {
     return failed('TARGET_NOT_FOUND', 'The message to react to does not exist in that chat on this Mac.');
   }
@@ -41,7 +44,7 @@ export async function sendReaction(
   if (image !== undefined && 'state' in image) return image;
   if (isPresent(request.reaction, image, messages.store.ownReaction(targetGuid))) return DONE;
 
-  const press = { chatId: request.chatId, targetGuid, tapback: tapbackOf(request.reaction, image) };
+  const press = { chatId: chat.id, targetGuid, tapback: tapbackOf(request.reaction, image) };
   return await pressAndConfirm(request.reaction, image, press, deps);
 }
 

@@ -1,5 +1,6 @@
 import { macosMajor } from '../../ports/messages/messages.ts';
 import { MIN_MACOS } from './capabilities.ts';
+import { findChat } from './find-chat.ts';
 import type { Outcome } from './outcome.ts';
 import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
@@ -22,8 +23,9 @@ export async function sendSticker(
       `Stickers need macOS ${MIN_MACOS.stickers} or newer; this Mac has ${environment.macos}.`,
     );
   }
-  if (deps.messages.store.chat(request.chatId) === undefined) {
-    return failed('COMPOSE_FAILED', `chat_id ${request.chatId} does not exist on this Mac.`);
+  const chat = findChat(request.address, deps.messages.store);
+  if (chat === undefined) {
+    return failed('TARGET_NOT_FOUND', 'This Mac has no chat with this chat_id and these people.');
   }
   const file = await stickerImage(request.sticker, deps);
   if ('state' in file) return file;
@@ -31,7 +33,7 @@ export async function sendSticker(
   const description = name === undefined ? {} : { description: name };
   return await sendParts(
     [{ step: 'sticker', message: { kind: 'sticker', file, ...description } }],
-    { to: 'chat', chatId: request.chatId },
+    { to: 'chat', chatId: chat.id },
     deps,
   );
 }

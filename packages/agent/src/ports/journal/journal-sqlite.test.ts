@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { openJournal } from './journal-sqlite.ts';
 import { journalContract } from './journal.contract.ts';
+import { MIGRATIONS } from './sqlite-schema.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -38,6 +39,19 @@ describe('the journal file', () => {
     db.exec('PRAGMA user_version = 99');
     db.close();
     expect(() => openJournal(lastPath())).toThrowError(/cannot be opened/);
+  });
+
+  it('of the first version keeps its pending rows', () => {
+    const db = new DatabaseSync(nextPath());
+    db.exec(`${MIGRATIONS[0]}; PRAGMA user_version = 1`);
+    db.exec("INSERT INTO held (rowid_in_store, guid, held_since) VALUES (9, 'B', 2), (4, 'A', 1)");
+    db.close();
+    const journal = openJournal(lastPath());
+    expect(journal.inbox.pending()).toEqual([
+      { guid: 'A', since: 1 },
+      { guid: 'B', since: 2 },
+    ]);
+    journal.close();
   });
 
   it('is rejected, not overwritten, when it is damaged', () => {

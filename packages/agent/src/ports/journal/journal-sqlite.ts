@@ -92,7 +92,8 @@ function createJournal(db: DatabaseSync): Journal {
       }),
     empty: () =>
       transaction(() => {
-        for (const table of ['job', 'request', 'step', 'outbox', 'held']) db.exec(`DELETE FROM ${table}`);
+        for (const table of ['job', 'request', 'step', 'outbox', 'pending_row'])
+          db.exec(`DELETE FROM ${table}`);
         inbox.forgetCursor();
       }),
     walCheckpoint: () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)'),

@@ -28,8 +28,8 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
     journal.jobs.beginStep('a', 'text', 1);
     const last = journal.outbox.put(STATUS, 1);
     journal.outbox.reject(journal.outbox.put(STATUS, 1), 'no', 1);
-    journal.inbox.moveCursor('store', 7);
-    journal.inbox.addPending({ rowid: 7, guid: 'G', since: 1 });
+    journal.inbox.moveCursor(1, 7);
+    journal.inbox.addPending({ guid: 'G', since: 1 });
     journal.setNote('link', 'kept');
     journal.empty();
     expect(journal.jobs.pendingCount()).toBe(0);
@@ -37,7 +37,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
     expect(journal.jobs.findStep('a', 'text')).toBeUndefined();
     expect(journal.outbox.counts()).toEqual({ unacknowledged: 0, rejected: 0, setAside: 0 });
     expect(journal.inbox.pending()).toEqual([]);
-    expect(journal.inbox.cursor('store')).toBeUndefined();
+    expect(journal.inbox.cursor(1)).toBeUndefined();
     expect(journal.note('link')).toBe('kept');
     expect(journal.outbox.put(STATUS, 2)).toBeGreaterThan(last + 1);
   });
@@ -144,23 +144,26 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
   });
 
   describe('the inbox', () => {
-    it('returns a cursor only for the store it was saved for', () => {
-      expect(journal.inbox.cursor('1:2')).toBeUndefined();
-      journal.inbox.moveCursor('1:2', 77);
-      expect(journal.inbox.cursor('1:2')).toBe(77);
-      expect(journal.inbox.cursor('9:9')).toBeUndefined();
+    it('returns a cursor only for the generation of the store it was saved for', () => {
+      expect(journal.inbox.cursor(1)).toBeUndefined();
+      journal.inbox.moveCursor(1, 77);
+      expect(journal.inbox.cursor(1)).toBe(77);
+      expect(journal.inbox.cursor(2)).toBeUndefined();
+      journal.inbox.moveCursor(2, 5);
+      expect(journal.inbox.cursor(2)).toBe(5);
+      expect(journal.inbox.cursor(1)).toBeUndefined();
     });
 
-    it('keeps pending rows until they are removed', () => {
-      journal.inbox.addPending({ rowid: 9, guid: 'B', since: 5 });
-      journal.inbox.addPending({ rowid: 4, guid: 'A', since: 5 });
-      journal.inbox.addPending({ rowid: 4, guid: 'A', since: 6 });
+    it('keeps pending rows in order until they are removed', () => {
+      journal.inbox.addPending({ guid: 'B', since: 5 });
+      journal.inbox.addPending({ guid: 'A', since: 5 });
+      journal.inbox.addPending({ guid: 'B', since: 6 });
       expect(journal.inbox.pending()).toEqual([
-        { rowid: 4, guid: 'A', since: 5 },
-        { rowid: 9, guid: 'B', since: 5 },
+        { guid: 'B', since: 5 },
+        { guid: 'A', since: 5 },
       ]);
-      journal.inbox.removePending(4);
-      expect(journal.inbox.pending()).toHaveLength(1);
+      journal.inbox.removePending('B');
+      expect(journal.inbox.pending()).toEqual([{ guid: 'A', since: 5 }]);
     });
 
     it('recognises a guid that was marked as seen', () => {
@@ -211,13 +214,13 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
     journal.jobs.enqueue('a', 'print', sendFrame(), 1);
     journal.jobs.begin('a');
     const seq = journal.outbox.put(STATUS, 1);
-    journal.inbox.moveCursor('s', 5);
+    journal.inbox.moveCursor(3, 5);
     journal.setNote('link', 'registered');
     journal.close();
     journal = reopen();
     expect(journal.jobs.interrupted().map((job) => job.key)).toEqual(['a']);
     expect(journal.outbox.unacknowledged(0, 10).map((entry) => entry.seq)).toEqual([seq]);
-    expect(journal.inbox.cursor('s')).toBe(5);
+    expect(journal.inbox.cursor(3)).toBe(5);
     expect(journal.note('link')).toBe('registered');
   });
 }

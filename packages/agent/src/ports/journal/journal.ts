@@ -135,22 +135,21 @@ export interface Outbox {
   counts(): OutboxCounts;
 }
 
-/** A row of the message store whose frame is not in the outbox yet. */
+/** A row of the message store whose frame is not in the outbox yet. Its row id changes when the store is rebuilt. */
 export interface PendingRow {
-  readonly rowid: number;
   readonly guid: string;
   readonly since: number;
 }
 
 /** The read position in the message store. */
 export interface Inbox {
-  /** Returns the newest row that was read from this store, or undefined if none was. */
-  cursor(store: string): number | undefined;
-  moveCursor(store: string, rowid: number): void;
+  /** Returns the newest row that was read from the store of this generation, or undefined if none was. */
+  cursor(generation: number): number | undefined;
+  moveCursor(generation: number, rowid: number): void;
   addPending(row: PendingRow): void;
-  /** Returns the pending rows in store order. */
+  /** Returns the pending rows in the order in which they were added. */
   pending(): PendingRow[];
-  removePending(rowid: number): void;
+  removePending(guid: string): void;
   /** Returns false when the guid was already marked: the row is a duplicate. */
   markSeen(guid: string, now: number): boolean;
   hasSeen(guid: string): boolean;

@@ -51,4 +51,14 @@ export const MIGRATIONS: readonly string[] = [
     value TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  // Row ids restart in a rebuilt message store, so a pending row is identified by its guid.
+  `
+  CREATE TABLE pending_row (
+    place INTEGER PRIMARY KEY AUTOINCREMENT,
+    guid TEXT NOT NULL UNIQUE,
+    since INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO pending_row (guid, since) SELECT guid, held_since FROM held ORDER BY rowid_in_store;
+  DROP TABLE held;
+  `,
 ];

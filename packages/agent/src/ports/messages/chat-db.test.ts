@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { ChatDb } from './chat-db.ts';
+import { chatIdOf } from './chat-ids.ts';
 
 const fixture = (name: string): string => readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
 let db: DatabaseSync;
@@ -14,7 +15,8 @@ function realStore(macos: '12' | '26'): ChatDb {
   db = new DatabaseSync(':memory:');
   const tables = fixture(`chat-db-macos${macos}.sql`).match(/CREATE TABLE (?!sqlite_)[\s\S]*?\)\s*;/g) ?? [];
   for (const table of tables) db.exec(table);
-  return new ChatDb(db, 'fixture', ['+15550100000']);
+  const memory = { load: () => undefined, save: () => {} };
+  return new ChatDb(db, { file: () => 'fixture', memory, ownHandles: ['+15550100000'] });
 }
 
 const guid = (number: number): string => `A0000000-0000-4000-8000-000000000${number}`;
@@ -30,7 +32,7 @@ describe('chat.db of macOS 26', () => {
     expect(store26().rowByGuid(guid(100))).toEqual({
       rowid: 100,
       guid: guid(100),
-      chatId: 1,
+      chatId: chatIdOf(1, 1),
       fromMe: false,
       sender: '+15550100001',
       service: 'iMessage',
@@ -49,17 +51,24 @@ describe('chat.db of macOS 26', () => {
 
   it('returns chats with their recipients', () => {
     const store = store26();
-    expect(store.chat(2)).toEqual({
-      id: 2,
+    expect(store.chat(chatIdOf(1, 2))).toEqual({
+      id: chatIdOf(1, 2),
       isGroup: true,
       recipients: ['+15550100001', '+15550100002'],
       service: 'iMessage',
     });
-    expect(store.chat(3)).toMatchObject({ isGroup: false, service: 'SMS' });
-    expect(store.chat(4)).toBeUndefined();
-    expect(store.groupOf(['+15550100002', '+15550100001'])?.id).toBe(2);
+    expect(store.chat(chatIdOf(1, 3))).toMatchObject({ isGroup: false, service: 'SMS' });
+    expect(store.chat(chatIdOf(1, 4))).toBeUndefined();
+    expect(store.groupOf(['+15550100002', '+15550100001'])?.id).toBe(chatIdOf(1, 2));
     expect(store.groupOf(['+15550100002'])).toBeUndefined();
     expect(store.groupOf(['+15550100002', '+15550100001', '+15550100003'])).toBeUndefined();
+  });
+
+  it('M11 knows no chat of another generation', () => {
+    const store = store26();
+    expect([2, chatIdOf(0, 2), chatIdOf(2, 2), -2, 2 ** 53].map((id) => store.chat(id))).toEqual(
+      Array(5).fill(undefined),
+    );
   });
 
   it('returns reactions with their raw target and its guid', () => {

@@ -9,7 +9,10 @@ import type {
   StoredRow,
   StoredTapback,
 } from './messages.ts';
-import { Statements } from './chat-db-statements.ts';
+import { Statements } from './statements.ts';
+import { chatIdOf, chatRowOf } from './chat-ids.ts';
+import { StoreGeneration } from './store-generation.ts';
+import type { StoreMemory } from './store-generation.ts';
 import { readTapbackCode, stripTargetPrefix } from './tapbacks.ts';
 
 type Row = Record<string, SQLOutputValue>;
@@ -35,25 +38,31 @@ const LATER_COLUMNS = {
   attachment: ['emoji_image_short_description'],
 } as const;
 
+export interface ChatDbOptions {
+  /** Returns an id of the file that differs after it was replaced. */
+  readonly file: () => string;
+  readonly memory: StoreMemory;
+  readonly ownHandles: readonly string[];
+}
+
 /**
  * Reads `chat.db` of any supported macOS version. Rows change after they are inserted (edits, receipts, late
  * attachments), so only the column names are cached.
  */
 export class ChatDb implements MessageStore {
   readonly #sql: Statements;
-  readonly #identity: string;
+  readonly #generation: StoreGeneration;
   readonly #ownHandles: readonly string[];
   #columns: { version: number; message: string; attachment: string } | undefined;
 
-  /** `identity` identifies the file: it differs after Messages rebuilt the store. */
-  constructor(db: DatabaseSync, identity: string, ownHandles: readonly string[]) {
+  constructor(db: DatabaseSync, options: ChatDbOptions) {
     this.#sql = new Statements(db);
-    this.#identity = identity;
-    this.#ownHandles = ownHandles;
+    this.#generation = new StoreGeneration(this.#sql, options.file, options.memory);
+    this.#ownHandles = options.ownHandles;
   }
 
-  identity(): string {
-    return this.#identity;
+  generation(): number {
+    return this.#generation.current();
   }
 
   newestRowid(): number {
@@ -78,8 +87,15 @@ export class ChatDb implements MessageStore {
   }
 
   chat(id: number): Chat | undefined {
-    const row = this.#sql.of('SELECT ROWID AS id, style, service_name FROM chat WHERE ROWID = ?').get(id);
+    const rowid = this.rowidOf(id);
+    if (rowid === undefined) return undefined;
+    const row = this.#sql.of('SELECT ROWID AS id, style, service_name FROM chat WHERE ROWID = ?').get(rowid);
     return row === undefined ? undefined : this.#readChat(row);
+  }
+
+  /** Returns the row id of a chat in this store. */
+  rowidOf(chatId: number): number | undefined {
+    return chatRowOf(this.generation(), chatId);
   }
 
   /** Returns all chats, oldest first. */
@@ -93,7 +109,7 @@ export class ChatDb implements MessageStore {
     const sql = `${this.#select().message} WHERE m.ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id = ?) ORDER BY m.ROWID`;
     return this.#sql
       .of(sql)
-      .all(chatId)
+      .all(this.rowidOf(chatId) ?? null)
       .map((row) => this.#read(row));
   }
 
@@ -148,15 +164,15 @@ export class ChatDb implements MessageStore {
   }
 
   #readChat(row: Row): Chat {
-    const id = Number(row['id']);
+    const rowid = Number(row['id']);
     const members = this.#sql
       .of(
         `SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id
          WHERE j.chat_id = ? ORDER BY j.ROWID`,
       )
-      .all(id);
+      .all(rowid);
     return {
-      id,
+      id: chatIdOf(this.generation(), rowid),
       isGroup: row['style'] === GROUP_STYLE,
       recipients: members.map((member) => String(member['id'])),
       service: serviceName(row['service_name']),
@@ -170,7 +186,7 @@ export class ChatDb implements MessageStore {
     return {
       rowid,
       guid: String(row['guid']),
-      chatId: row['chat_id'] === null ? undefined : Number(row['chat_id']),
+      chatId: row['chat_id'] === null ? undefined : chatIdOf(this.generation(), Number(row['chat_id'])),
       fromMe: row['is_from_me'] === 1,
       sender: text(row['sender']),
       service: serviceName(row['service']),

@@ -12,8 +12,10 @@ const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let made = 0;
+const memories = new Map<string, string>();
 function open(macos: string, dir = join(folder, String((made += 1)))): SimulatedMessages {
-  return new SimulatedMessages({ dir, macos, ownHandle: '+15550100000', clock: systemClock });
+  const memory = { load: () => memories.get(dir), save: (value: string) => void memories.set(dir, value) };
+  return new SimulatedMessages({ dir, macos, ownHandle: '+15550100000', memory, clock: systemClock });
 }
 
 describe.each(['12.7', '14.8', '15.6', '26.1'])('the simulated Messages of macOS %s', (macos) => {
@@ -29,11 +31,11 @@ describe('the simulation', () => {
     const { guid, chatId } = first.people.say(ANNA, { text: 'Hello' });
     first.people.change('+15550100009', { imessage: false });
     const before = first.view();
-    const identity = first.store.identity();
+    const generation = first.store.generation();
     first.close();
     const second = open('26.1', dir);
     expect(second.view()).toEqual(before);
-    expect(second.store.identity()).toBe(identity);
+    expect(second.store.generation()).toBe(generation);
     expect(second.store.rowByGuid(guid)?.chatId).toBe(chatId);
     second.close();
   });

@@ -18,6 +18,7 @@ import type {
 } from './messages.ts';
 import { SimulatedPeople } from './simulated-people.ts';
 import { SimulatedStore } from './simulated-store.ts';
+import type { StoreMemory } from './store-generation.ts';
 import type { NewAttachment } from './simulated-store.ts';
 import { viewChats } from './simulated-view.ts';
 import { OUTCOME_UNKNOWN } from './simulation.ts';
@@ -36,6 +37,7 @@ export interface SimulationOptions {
   readonly dir: string;
   readonly macos: string;
   readonly ownHandle: string;
+  readonly memory: StoreMemory;
   readonly clock: Clock;
 }
 
@@ -62,7 +64,7 @@ export class SimulatedMessages implements Messages, Simulation {
 
   constructor(options: SimulationOptions) {
     this.#clock = options.clock;
-    this.#store = new SimulatedStore(options.dir, options.macos, options.ownHandle, () =>
+    this.#store = new SimulatedStore(options.dir, options.macos, options.ownHandle, options.memory, () =>
       options.clock.now(),
     );
     this.people = new SimulatedPeople(this.#store, options.clock, () => this.#changed());

@@ -84,8 +84,11 @@ export type PressResult =
 
 /** Read access to the message store. Needs only read permission on its file. */
 export interface MessageStore {
-  /** Changes when Messages rebuilds the store and its row ids restart. */
-  identity(): string;
+  /**
+   * The number of this store. It grows when the store was rebuilt, restored or replaced and its row ids restart. Chat ids
+   * contain it: those of another generation are unknown (M11).
+   */
+  generation(): number;
   newestRowid(): number;
   /** Returns rows in insertion order. An edited or unsent message keeps its row. */
   rowsAfter(rowid: number, limit: number): StoredRow[];

@@ -5,9 +5,11 @@ import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
 
 import { ChatDb } from './chat-db.ts';
+import { chatIdOf } from './chat-ids.ts';
 import type { Chat, ServiceName } from './messages.ts';
 import { columnsOf, prepareSimulatedStore } from './simulated-schema.ts';
-import { Statements } from './chat-db-statements.ts';
+import { Statements } from './statements.ts';
+import type { StoreMemory } from './store-generation.ts';
 import type { TapbackKind } from './tapbacks.ts';
 import { tapbackCode } from './tapbacks.ts';
 
@@ -56,7 +58,7 @@ export class SimulatedStore {
   /** The columns of this store, which depend on the macOS version. */
   #columns: ReadonlySet<string> = new Set();
 
-  constructor(dir: string, macos: string, ownHandle: string, now: () => number) {
+  constructor(dir: string, macos: string, ownHandle: string, memory: StoreMemory, now: () => number) {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const path = join(dir, 'chat.db');
     this.#dir = dir;
@@ -65,8 +67,8 @@ export class SimulatedStore {
     this.#sql = new Statements(this.#db);
     this.#macos = macos;
     this.#prepare();
-    const { dev, ino } = statSync(path);
-    this.chats = new ChatDb(this.#db, `${dev}:${ino}`, [ownHandle]);
+    const { ino } = statSync(path);
+    this.chats = new ChatDb(this.#db, { file: () => String(ino), memory, ownHandles: [ownHandle] });
   }
 
   get macos(): string {
@@ -98,7 +100,7 @@ export class SimulatedStore {
       .of(
         'DELETE FROM chat_handle_join WHERE chat_id = ? AND handle_id IN (SELECT ROWID FROM handle WHERE id = ?)',
       )
-      .run(chatId, handle);
+      .run(this.#rowidOf(chatId), handle);
   }
 
   insert(message: NewMessage): string {
@@ -136,7 +138,7 @@ export class SimulatedStore {
       };
       const rowid = this.#insertRow('message', columns);
       this.#insertRow('chat_message_join', {
-        chat_id: message.chatId,
+        chat_id: this.#rowidOf(message.chatId),
         message_id: rowid,
         message_date: date,
       });
@@ -265,7 +267,7 @@ export class SimulatedStore {
       const neutral = `any;${sign};${identifier}`;
       const taken = this.#sql.of('SELECT 1 FROM chat WHERE guid = ?').get(neutral) !== undefined;
       const guid = this.macosMajor >= 26 && !taken ? neutral : `${service};${sign};${identifier}`;
-      const id = this.#insertRow('chat', {
+      const rowid = this.#insertRow('chat', {
         guid,
         style,
         state: 3,
@@ -274,10 +276,16 @@ export class SimulatedStore {
         room_name: style === GROUP_STYLE ? identifier : null,
       });
       for (const member of members) {
-        this.#insertRow('chat_handle_join', { chat_id: id, handle_id: this.#handle(member, service) });
+        this.#insertRow('chat_handle_join', { chat_id: rowid, handle_id: this.#handle(member, service) });
       }
-      return id;
+      return chatIdOf(this.chats.generation(), rowid);
     });
+  }
+
+  #rowidOf(chatId: number): number {
+    const rowid = this.chats.rowidOf(chatId);
+    if (rowid === undefined) throw new Error(`There is no chat ${chatId} in this store`);
+    return rowid;
   }
 
   #otherIn(chat: Chat | undefined, service: ServiceName): number {

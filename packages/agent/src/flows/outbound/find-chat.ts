@@ -1,0 +1,39 @@
+import type { Chat, MessageStore } from '../../ports/messages/messages.ts';
+import { isEmail, isSameHandle } from './handles.ts';
+import type { Address } from './read-request.ts';
+
+/**
+ * Returns the chat with the request's `chat_id`. Returns undefined when this store does not know the id, and when the members
+ * of the chat are not the people of the request: then it is another conversation and must not be written to (M11).
+ */
+export function findChat(address: Address, store: MessageStore): Chat | undefined {
+  const chat = address.chatId === undefined ? undefined : store.chat(address.chatId);
+  return chat !== undefined && matches(chat, address, store) ? chat : undefined;
+}
+
+function matches(chat: Chat, { phone, recipients, sender }: Address, store: MessageStore): boolean {
+  const isMember = (handle: string): boolean =>
+    chat.recipients.some((member) => isSameHandle(member, handle));
+  const named = withoutOwn(recipients ?? [], store);
+  if (!named.every(isMember)) return false;
+  if (
+    named.length > 0 &&
+    !chat.recipients.every((member) => named.some((other) => isSameHandle(member, other)))
+  ) {
+    return false;
+  }
+  if (sender !== undefined && !isOwn(sender, store) && !isMember(sender)) return false;
+  const isNamed = named.length > 0 || sender !== undefined;
+  // A group has many members, and a contact with a phone may write from an email address: the footer names them.
+  if (isNamed && (chat.isGroup || chat.recipients.every(isEmail))) return true;
+  return isMember(phone);
+}
+
+/** Returns the handles that are not this Mac's own. */
+export function withoutOwn(handles: readonly string[], store: MessageStore): string[] {
+  return handles.filter((handle) => !isOwn(handle, store));
+}
+
+function isOwn(handle: string, store: MessageStore): boolean {
+  return store.ownHandles().some((own) => isSameHandle(own, handle));
+}

@@ -1,0 +1,85 @@
+import type { Statements } from './statements.ts';
+
+/** Remembers the message store across restarts of the agent. */
+export interface StoreMemory {
+  load(): string | undefined;
+  save(value: string): void;
+}
+
+interface Anchor {
+  readonly rowid: number;
+  readonly guid: string;
+}
+
+interface Remembered {
+  readonly generation: number;
+  readonly file: string;
+  /** The oldest and the newest message that was there. */
+  readonly anchors: readonly Anchor[];
+}
+
+/**
+ * Numbers the stores that this Mac has had: the number grows when Messages rebuilt its store, or when a store was restored
+ * or replaced. A chat id contains it, so an id of another store is unknown and never another conversation (M11).
+ *
+ * The store is the same while its file is the same and no remembered row id belongs to another message. A deleted message is
+ * not a sign of another store: Messages deletes old ones by itself.
+ */
+export class StoreGeneration {
+  readonly #sql: Statements;
+  readonly #file: () => string;
+  readonly #memory: StoreMemory;
+  #known: Remembered | undefined;
+
+  /** `file` returns an id of the store's file that differs after it was replaced. */
+  constructor(sql: Statements, file: () => string, memory: StoreMemory) {
+    this.#sql = sql;
+    this.#file = file;
+    this.#memory = memory;
+    this.#known = parse(memory.load());
+  }
+
+  /** Compares the store with the remembered one and returns its number. */
+  current(): number {
+    const known = this.#known;
+    const file = this.#file();
+    const anchors = [this.#row('ASC'), this.#row('DESC')].filter((anchor) => anchor !== undefined);
+    const isSame = known !== undefined && known.file === file && known.anchors.every((row) => this.#has(row));
+    const generation = isSame ? known.generation : (known?.generation ?? 0) + 1;
+    const now = format({ generation, file, anchors });
+    if (known === undefined || now !== format(known)) this.#memory.save(now);
+    this.#known = { generation, file, anchors };
+    return generation;
+  }
+
+  /** Whether a remembered message is still in its place, or was deleted. Row ids are never reused within one store. */
+  #has({ rowid, guid }: Anchor): boolean {
+    const found = this.#sql.of('SELECT guid FROM message WHERE ROWID = ?').get(rowid);
+    if (found !== undefined) return found['guid'] === guid;
+    const last = this.#sql.of("SELECT seq FROM sqlite_sequence WHERE name = 'message'").get();
+    return Number(last?.['seq'] ?? 0) >= rowid;
+  }
+
+  #row(order: 'ASC' | 'DESC'): Anchor | undefined {
+    const row = this.#sql
+      .of(`SELECT ROWID AS rowid, guid FROM message ORDER BY ROWID ${order} LIMIT 1`)
+      .get();
+    return row === undefined ? undefined : { rowid: Number(row['rowid']), guid: String(row['guid']) };
+  }
+}
+
+const SEPARATOR = '\n';
+
+function format({ generation, file, anchors }: Remembered): string {
+  return [generation, file, ...anchors.flatMap(({ rowid, guid }) => [rowid, guid])].join(SEPARATOR);
+}
+
+function parse(text: string | undefined): Remembered | undefined {
+  if (text === undefined) return undefined;
+  const [generation, file = '', ...rest] = text.split(SEPARATOR);
+  const anchors: Anchor[] = [];
+  for (let index = 0; index + 1 < rest.length; index += 2) {
+    anchors.push({ rowid: Number(rest[index]), guid: rest[index + 1] ?? '' });
+  }
+  return { generation: Number(generation), file, anchors };
+}
