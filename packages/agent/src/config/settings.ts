@@ -174,6 +174,12 @@ export const SETTINGS = {
     'timeout of a send, after which its outcome is unknown',
     300,
   ),
+  forwardFiltered: bool(
+    'FOOTBRIDGE_FORWARD_FILTERED',
+    undefined,
+    'report messages that Messages filed under unknown senders or junk',
+    true,
+  ),
   attachmentWaitMs: seconds(
     'FOOTBRIDGE_ATTACHMENT_WAIT_SEC',
     'time an inbound message waits for its attachments',

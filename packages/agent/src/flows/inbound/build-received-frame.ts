@@ -12,26 +12,41 @@ const MAX_RECIPIENTS = 64;
 const MAX_FIELD = 256;
 const MAX_DESCRIPTION = 1000;
 
-/** Whether a row is reported to the CRM. Outgoing messages, group events and app updates are not. */
-export function isReportable(row: StoredRow): boolean {
+/** The text of a message of which nothing can be shown: an empty message would look like a fault of the CRM. */
+export const UNREADABLE = '[This message could not be read on the Mac.]';
+
+/**
+ * Whether a row is reported to the CRM. Outgoing messages, group events and app updates are not, nor are link previews, whose
+ * text is reported, and messages that this Mac sent to itself.
+ */
+export function isReportable(row: StoredRow, ownHandles: readonly string[]): boolean {
   if (!row.isMessage || row.fromMe || row.unsent || row.sender === undefined) return false;
+  if (row.previewOf !== undefined || ownHandles.includes(row.sender)) return false;
   return row.tapback === undefined || readTapbackCode(row.tapback.type) !== undefined;
 }
 
-/** Builds the frame for a row. `urls` are those of its uploaded files, `durationMs` is that of a voice message. */
+/** What a frame is built from besides the row and its chat. */
+export interface FrameParts {
+  /** Of the uploaded files. */
+  readonly urls: readonly string[];
+  /** Of a voice message. */
+  readonly durationMs: number | undefined;
+  /** Used when the row has no valid date. */
+  readonly receivedAt: number;
+}
+
 export function buildReceivedFrame(
   row: StoredRow,
   chat: Chat,
-  urls: readonly string[],
-  durationMs: number | undefined,
+  { urls, durationMs, receivedAt }: FrameParts,
 ): Omit<MessageReceivedFrame, 'seq'> {
   return {
     type: 'message_received',
     guid: row.guid,
     sender: row.sender ?? '',
     service: row.service,
-    text: truncate(row.text),
-    sentAt: new Date(row.sentAt).toISOString(),
+    text: truncate(textOf(row, urls)),
+    sentAt: new Date(row.sentAt ?? receivedAt).toISOString(),
     chat: {
       id: chat.id,
       isGroup: chat.isGroup,
@@ -41,6 +56,13 @@ export function buildReceivedFrame(
     ...contentOf(row, durationMs),
     ...(row.replyTo === undefined ? {} : { replyTo: { guid: row.replyTo } }),
   };
+}
+
+/** Returns the text of a row, else the transcript of a voice message, else a sentence if there is nothing else to show. */
+function textOf(row: StoredRow, urls: readonly string[]): string {
+  if (row.text.trim() !== '') return row.text;
+  if (row.transcript !== undefined) return row.transcript;
+  return row.tapback === undefined && urls.length === 0 ? UNREADABLE : row.text;
 }
 
 /** Truncates a text to the limits of a frame. */

@@ -5,6 +5,7 @@ import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import type { Journal, PendingRow } from '../../ports/journal/journal.ts';
 import type { LocalFile, Messages, StoredRow } from '../../ports/messages/messages.ts';
+import { LINK_PREVIEW } from '../../ports/messages/messages.ts';
 import { buildReceivedFrame, isReportable } from './build-received-frame.ts';
 
 export type UploadResult =
@@ -24,6 +25,12 @@ export interface ReceiverSettings {
   readonly chatJoinTimeoutMs: number;
   /** How long a message waits for its attachments before it is sent without them. */
   readonly attachmentWaitMs: number;
+  /** Messages inserts some rows before their body. */
+  readonly bodyWaitMs: number;
+  /** How long a link preview waits for the text that it belongs to. */
+  readonly previewWaitMs: number;
+  /** Whether messages from unknown senders and junk are reported. */
+  readonly forwardFiltered: boolean;
   /** Older messages come from a history sync and are not reported. */
   readonly maxAgeMs: number;
   readonly retryBaseMs: number;
@@ -126,7 +133,7 @@ export class Receiver {
   #read(row: StoredRow, generation: number): boolean {
     const { journal, clock, failpoint } = this.#deps;
     const now = clock.now();
-    if (isReportable(row) && row.chatId === undefined && this.#mayStillGetChat(row.rowid)) return false;
+    if (this.#isReportable(row) && row.chatId === undefined && this.#mayStillGetChat(row.rowid)) return false;
     const pending: PendingRow = { guid: row.guid, since: now };
     const added = journal.transaction(() => {
       journal.inbox.moveCursor(generation, row.rowid);
@@ -141,17 +148,25 @@ export class Receiver {
   }
 
   #isWanted(row: StoredRow, now: number): boolean {
-    if (!isReportable(row)) return false;
+    if (!this.#isReportable(row)) return false;
     const { log, settings } = this.#deps;
     if (row.chatId === undefined) {
       log.warn({ event: 'inbound.skipped_without_chat', guid: row.guid }, 'message without a chat skipped');
       return false;
     }
-    if (now - row.sentAt > settings.maxAgeMs) {
+    if (row.filtered && !settings.forwardFiltered) {
+      log.info({ event: 'inbound.skipped_filtered', guid: row.guid }, 'filtered message skipped');
+      return false;
+    }
+    if (row.sentAt !== undefined && now - row.sentAt > settings.maxAgeMs) {
       log.warn({ event: 'inbound.skipped_too_old', guid: row.guid }, 'old message skipped');
       return false;
     }
     return true;
+  }
+
+  #isReportable(row: StoredRow): boolean {
+    return isReportable(row, this.#deps.messages.store.ownHandles());
   }
 
   #mayStillGetChat(rowid: number): boolean {
@@ -203,7 +218,11 @@ export class Receiver {
     if (urls === undefined) return;
     const [file] = row.attachments;
     const duration = row.isVoice && file !== undefined ? messages.audioDuration(file) : undefined;
-    const frame = buildReceivedFrame(row, chat, urls, duration);
+    const frame = buildReceivedFrame(row, chat, {
+      urls,
+      durationMs: duration,
+      receivedAt: pending.since,
+    });
     failpoint('inbound.before');
     journal.durableTransaction(() => {
       journal.outbox.put(frame, clock.now());
@@ -217,27 +236,30 @@ export class Receiver {
         chatId: chat.id,
         service: row.service,
         files: urls.length,
+        ...(row.bodyState === 'read' ? {} : { body: row.bodyState }),
       },
       'message received',
     );
     onFrames();
   }
 
-  /** Waits for late attachments. Resolves with undefined when the agent stops first. */
+  /** Waits until the row is complete. Resolves with undefined when the agent stops first. */
   async #whenComplete(pending: PendingRow): Promise<StoredRow | 'gone' | undefined> {
-    const { messages, clock, settings, log } = this.#deps;
+    const { messages, clock, log } = this.#deps;
     const { signal } = this.#stopping;
+    const started = clock.monotonic();
+    // The wall clock counts only across a restart: it can be set back while the agent waits.
+    const waitedBefore = Math.max(0, clock.now() - pending.since);
     while (!signal.aborted) {
       const row = messages.store.rowByGuid(pending.guid);
-      if (row === undefined || !isReportable(row)) return 'gone';
-      const missing = row.expectsAttachments && row.attachments.length === 0;
-      if (!missing && row.attachments.every((file) => file.ready)) return row;
-      const left = pending.since + settings.attachmentWaitMs - clock.now();
+      if (row === undefined || !this.#isReportable(row)) return 'gone';
+      const left = this.#waitFor(row) - waitedBefore - (clock.monotonic() - started);
       if (left <= 0) {
-        log.warn(
-          { event: 'inbound.attachment_timeout', guid: row.guid },
-          'attachment not downloaded in time, message sent without it',
-        );
+        if (isIncomplete(row))
+          log.warn(
+            { event: 'inbound.attachment_timeout', guid: row.guid },
+            'attachment not downloaded in time, message sent without it',
+          );
         return row;
       }
       await clock.sleep(Math.min(RECHECK_MS, left), signal);
@@ -245,12 +267,28 @@ export class Receiver {
     return undefined;
   }
 
+  /** Returns how long a row waits in all for what Messages has not stored yet. */
+  #waitFor(row: StoredRow): number {
+    const { attachmentWaitMs, bodyWaitMs, previewWaitMs } = this.#deps.settings;
+    return Math.max(
+      isIncomplete(row) ? attachmentWaitMs : 0,
+      row.bodyState === 'pending' ? bodyWaitMs : 0,
+      row.balloon === LINK_PREVIEW ? previewWaitMs : 0,
+    );
+  }
+
   /** Returns the URLs of the uploaded files, without those the service rejects. Resolves with undefined when the agent stops. */
   async #uploadAll(row: StoredRow): Promise<string[] | undefined> {
     const { log } = this.#deps;
     const urls: string[] = [];
-    for (const { path, name, mime, ready } of row.attachments) {
-      if (!ready || path === undefined) continue;
+    for (const { path, name, mime, state } of row.attachments) {
+      if (state === 'refused') {
+        log.warn(
+          { event: 'inbound.attachment_refused', guid: row.guid },
+          'attachment is not a file of Messages, message sent without it',
+        );
+      }
+      if (state !== 'ready' || path === undefined) continue;
       const uploaded = await this.#uploadWithRetries({ path, name, mime });
       if (uploaded === undefined) return undefined;
       if (uploaded.ok) urls.push(uploaded.url);
@@ -287,4 +325,9 @@ export class Receiver {
   #untilChange(): AbortSignal {
     return AbortSignal.any([this.#changed.signal, this.#stopping.signal]);
   }
+}
+
+/** Whether attachments of the row are missing or not downloaded. */
+function isIncomplete(row: StoredRow): boolean {
+  return row.expectsAttachments || row.attachments.some((file) => file.state === 'waiting');
 }

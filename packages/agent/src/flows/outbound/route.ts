@@ -21,7 +21,7 @@ export function route(address: Address, store: MessageStore): Destination | Fail
     return { to: 'chat', chatId: chat.id };
   }
   const others = new Set(withoutOwn(address.recipients ?? [], store).map(normalizeHandle));
-  if (address.isGroup === true || others.size > 1) return groupOf([...others], service);
+  if (address.isGroup === true || others.size > 1) return groupOf([...others], service, store);
   const handle = normalizeHandle(address.phone);
   if (!isHandle(handle))
     return failed(
@@ -31,7 +31,11 @@ export function route(address: Address, store: MessageStore): Destination | Fail
   return { to: 'person', handle, service };
 }
 
-function groupOf(members: readonly string[], service: ServiceName): Destination | Failed {
+function groupOf(
+  members: readonly string[],
+  service: ServiceName,
+  store: MessageStore,
+): Destination | Failed {
   if (members.length < 2) {
     return failed(
       'IMESSAGE_GROUP_INVALID_RECIPIENTS',
@@ -42,6 +46,12 @@ function groupOf(members: readonly string[], service: ServiceName): Destination 
     return failed(
       'IMESSAGE_GROUP_INVALID_RECIPIENTS',
       'A recipient is not a valid phone number or email address. Nothing was sent.',
+    );
+  }
+  if (store.groupOf(members, service) === 'ambiguous') {
+    return failed(
+      'IMESSAGE_GROUP_INVALID_RECIPIENTS',
+      'Several groups on this Mac have exactly these recipients. Name one by its chat_id. Nothing was sent.',
     );
   }
   return { to: 'group', recipients: members, service };

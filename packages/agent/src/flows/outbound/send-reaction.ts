@@ -2,7 +2,7 @@ import type { OutboundReaction } from '@footbridge/protocol/reactions';
 
 import { macosMajor } from '../../ports/messages/messages.ts';
 import type { Environment, LocalFile, OwnReaction, TapbackPress } from '../../ports/messages/messages.ts';
-import { stripTargetPrefix } from '../../ports/messages/tapbacks.ts';
+import { stripTargetPrefix, targetPart } from '../../ports/messages/tapbacks.ts';
 import { MIN_MACOS } from './capabilities.ts';
 import { findChat } from './find-chat.ts';
 import type { Outcome, Failed } from './outcome.ts';
@@ -24,6 +24,7 @@ export async function sendReaction(
 ): Promise<Outcome> {
   const { messages } = deps;
   const targetGuid = stripTargetPrefix(request.reaction.targetGuid);
+  const part = targetPart(request.reaction.targetGuid);
   const target = messages.store.rowByGuid(targetGuid);
   const chat = findChat(request.address, messages.store);
   if (
@@ -35,16 +36,21 @@ export async function sendReaction(
   ) {
     return failed('TARGET_NOT_FOUND', 'The message to react to does not exist in that chat on this Mac.');
   }
-  if (isPresent(request.reaction, undefined, messages.store.ownReaction(targetGuid))) return DONE;
+  if (isPresent(request.reaction, undefined, messages.store.ownReaction(targetGuid, part))) return DONE;
   const environment = messages.environment();
   const denied = checkUiAutomation(environment) ?? checkMacosVersion(request.reaction, environment);
   if (denied !== undefined) return denied;
   const image =
     request.reaction.kind === 'sticker' ? await stickerImage(request.reaction.sticker, deps) : undefined;
   if (image !== undefined && 'state' in image) return image;
-  if (isPresent(request.reaction, image, messages.store.ownReaction(targetGuid))) return DONE;
+  if (isPresent(request.reaction, image, messages.store.ownReaction(targetGuid, part))) return DONE;
 
-  const press = { chatId: chat.id, targetGuid, tapback: tapbackOf(request.reaction, image) };
+  const press = {
+    chatId: chat.id,
+    targetGuid,
+    ...(part === undefined ? {} : { part }),
+    tapback: tapbackOf(request.reaction, image),
+  };
   return await pressAndConfirm(request.reaction, image, press, deps);
 }
 
@@ -59,7 +65,7 @@ async function pressAndConfirm(
   const result = await deps.steps.once('press', async () => {
     const pressed = await deps.messages.react(press);
     if (pressed.result === 'failed') return pressed;
-    const confirmed = await waitUntilPresent(reaction, image, press.targetGuid, deps);
+    const confirmed = await waitUntilPresent(reaction, image, press, deps);
     return confirmed
       ? { result: 'sent', guid: press.targetGuid }
       : { result: 'failed', ...NOT_CONFIRMED[reaction.kind] };
@@ -72,12 +78,12 @@ async function pressAndConfirm(
 async function waitUntilPresent(
   reaction: OutboundReaction,
   image: LocalFile | undefined,
-  targetGuid: string,
+  { targetGuid, part }: TapbackPress,
   { messages, clock, settings }: JobDeps,
 ): Promise<boolean> {
   const deadline = clock.monotonic() + settings.confirmMs;
   for (;;) {
-    if (isPresent(reaction, image, messages.store.ownReaction(targetGuid))) return true;
+    if (isPresent(reaction, image, messages.store.ownReaction(targetGuid, part))) return true;
     if (clock.monotonic() >= deadline) return false;
     await clock.sleep(POLL_MS);
   }

@@ -1,22 +1,17 @@
-import { readFileSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { ChatDb } from './chat-db.ts';
+import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
+import { createChatDb, fixture, readChatDb } from './real-chat-db.ts';
 
-const fixture = (name: string): string => readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
 let db: DatabaseSync;
 afterEach(() => db.close());
 
-/** Creates a store with the real schema of that macOS version. */
-function realStore(macos: '12' | '26'): ChatDb {
-  db = new DatabaseSync(':memory:');
-  const tables = fixture(`chat-db-macos${macos}.sql`).match(/CREATE TABLE (?!sqlite_)[\s\S]*?\)\s*;/g) ?? [];
-  for (const table of tables) db.exec(table);
-  const memory = { load: () => undefined, save: () => {} };
-  return new ChatDb(db, { file: () => 'fixture', memory, ownHandles: ['+15550100000'] });
+function realStore(macos: string): ChatDb {
+  db = createChatDb(':memory:', macos);
+  return readChatDb(db);
 }
 
 const guid = (number: number): string => `A0000000-0000-4000-8000-000000000${number}`;
@@ -24,7 +19,7 @@ const guid = (number: number): string => `A0000000-0000-4000-8000-000000000${num
 describe('chat.db of macOS 26', () => {
   function store26(): ChatDb {
     const store = realStore('26');
-    db.exec(fixture('rows-macos26.sql'));
+    db.exec(fixture('rows-macos-26.sql'));
     return store;
   }
 
@@ -37,13 +32,19 @@ describe('chat.db of macOS 26', () => {
       sender: '+15550100001',
       service: 'iMessage',
       text: 'Hello',
+      bodyState: 'read',
+      transcript: undefined,
       sentAt: Date.UTC(2001, 0, 1) + 779_490_370_623,
       isMessage: true,
       unsent: false,
+      edited: false,
+      filtered: false,
       tapback: undefined,
       effect: undefined,
       replyTo: undefined,
       isVoice: false,
+      balloon: undefined,
+      previewOf: undefined,
       expectsAttachments: false,
       attachments: [],
     });
@@ -53,15 +54,19 @@ describe('chat.db of macOS 26', () => {
     const store = store26();
     expect(store.chat(chatIdOf(1, 2))).toEqual({
       id: chatIdOf(1, 2),
+      key: 'any;+;chat900000000000000001',
       isGroup: true,
       recipients: ['+15550100001', '+15550100002'],
       service: 'iMessage',
+      services: ['iMessage'],
     });
     expect(store.chat(chatIdOf(1, 3))).toMatchObject({ isGroup: false, service: 'SMS' });
     expect(store.chat(chatIdOf(1, 4))).toBeUndefined();
-    expect(store.groupOf(['+15550100002', '+15550100001'])?.id).toBe(chatIdOf(1, 2));
-    expect(store.groupOf(['+15550100002'])).toBeUndefined();
-    expect(store.groupOf(['+15550100002', '+15550100001', '+15550100003'])).toBeUndefined();
+    expect(store.groupOf(['+15550100002', '+15550100001'], 'iMessage')).toMatchObject({
+      id: chatIdOf(1, 2),
+    });
+    expect(store.groupOf(['+15550100002'], 'iMessage')).toBeUndefined();
+    expect(store.groupOf(['+15550100002', '+15550100001', '+15550100003'], 'iMessage')).toBeUndefined();
   });
 
   it('M11 knows no chat of another generation', () => {
@@ -83,7 +88,13 @@ describe('chat.db of macOS 26', () => {
     const sticker = store.rowByGuid(guid(104));
     expect(sticker?.tapback?.type).toBe(2007);
     expect(sticker?.attachments).toMatchObject([
-      { name: 'A8124391.heic', mime: 'image/heic', isSticker: true, description: 'pink poodle', ready: true },
+      {
+        name: 'A8124391.heic',
+        mime: 'image/heic',
+        isSticker: true,
+        description: 'pink poodle',
+        state: 'waiting',
+      },
     ]);
   });
 
@@ -91,7 +102,7 @@ describe('chat.db of macOS 26', () => {
     expect(store26().rowByGuid(guid(105))).toMatchObject({
       isVoice: true,
       text: '',
-      expectsAttachments: true,
+      expectsAttachments: false,
       attachments: [{ name: 'Audio Message.caf', mime: 'audio/x-caf' }],
     });
   });
@@ -147,10 +158,16 @@ describe('chat.db of macOS 12', () => {
     const store = realStore('12');
     db.exec("INSERT INTO handle (id, service) VALUES ('+15550100001', 'iMessage')");
     db.exec(
-      "INSERT INTO message (guid, text, handle_id, service, date) VALUES ('A', 'Hi', 1, 'iMessage', 5000000)",
+      "INSERT INTO message (guid, text, handle_id, service, date) VALUES ('A', 'Hi', 1, 'iMessage', 779490370005000000)",
     );
     expect(store.rowsAfter(0, 10)).toMatchObject([
-      { guid: 'A', text: 'Hi', sender: '+15550100001', chatId: undefined, sentAt: Date.UTC(2001, 0, 1) + 5 },
+      {
+        guid: 'A',
+        text: 'Hi',
+        sender: '+15550100001',
+        chatId: undefined,
+        sentAt: Date.UTC(2001, 0, 1) + 779_490_370_005,
+      },
     ]);
   });
 });

@@ -1,21 +1,18 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 
-import type {
-  Chat,
-  MessageStore,
-  OwnReaction,
-  ServiceName,
-  StoredAttachment,
-  StoredRow,
-  StoredTapback,
-} from './messages.ts';
-import { Statements } from './statements.ts';
+import type { MessagesFolders } from './attachment-files.ts';
 import { chatIdOf, chatRowOf } from './chat-ids.ts';
+import { Chats } from './chats.ts';
+import type { ChatRow } from './chats.ts';
+import type { MessageBody } from './message-body.ts';
+import type { Chat, MessageStore, OwnReaction, ServiceName, StoredRow } from './messages.ts';
+import { readOwnHandles } from './own-handles.ts';
+import { Rows } from './rows.ts';
+import type { MessageRow } from './rows.ts';
+import { Statements } from './statements.ts';
 import { StoreGeneration } from './store-generation.ts';
 import type { StoreMemory } from './store-generation.ts';
-import { readTapbackCode, stripTargetPrefix } from './tapbacks.ts';
-
-type Row = Record<string, SQLOutputValue>;
+import { readTapbackCode, targetsOf } from './tapbacks.ts';
 
 /** The send state of an outgoing row. */
 export interface SendState {
@@ -26,39 +23,32 @@ export interface SendState {
   readonly error: number;
 }
 
-const MACOS_EPOCH_MS = Date.UTC(2001, 0, 1);
-const GROUP_STYLE = 43;
-const TRANSFER_FINISHED = 5;
-/** Placeholders for attachments and app payloads in a text. */
-const PLACEHOLDERS = /[\uFFFC\uFFFD]/g;
-
-/** Columns that older macOS versions lack. They are selected only where they exist. */
-const LATER_COLUMNS = {
-  message: ['associated_message_emoji', 'part_count', 'thread_originator_guid'],
-  attachment: ['emoji_image_short_description'],
-} as const;
-
 export interface ChatDbOptions {
   /** Returns an id of the file that differs after it was replaced. */
   readonly file: () => string;
   readonly memory: StoreMemory;
+  readonly folders: MessagesFolders;
+  /** Addresses of this Mac that are known besides those that the store names. */
   readonly ownHandles: readonly string[];
 }
 
-/**
- * Reads `chat.db` of any supported macOS version. Rows change after they are inserted (edits, receipts, late
- * attachments), so only the column names are cached.
- */
+const REACTION_COLUMNS = ['is_from_me', 'associated_message_guid', 'associated_message_type', 'date'];
+
+/** Reads `chat.db` of any supported macOS version. */
 export class ChatDb implements MessageStore {
   readonly #sql: Statements;
   readonly #generation: StoreGeneration;
-  readonly #ownHandles: readonly string[];
-  #columns: { version: number; message: string; attachment: string } | undefined;
+  readonly #chats: Chats;
+  readonly #rows: Rows;
+  readonly #knownHandles: readonly string[];
+  #ownHandles: { readonly chats: number; readonly handles: readonly string[] } | undefined;
 
   constructor(db: DatabaseSync, options: ChatDbOptions) {
     this.#sql = new Statements(db);
     this.#generation = new StoreGeneration(this.#sql, options.file, options.memory);
-    this.#ownHandles = options.ownHandles;
+    this.#chats = new Chats(this.#sql);
+    this.#rows = new Rows(this.#sql, this.#chats, options.folders);
+    this.#knownHandles = options.ownHandles;
   }
 
   generation(): number {
@@ -71,26 +61,31 @@ export class ChatDb implements MessageStore {
   }
 
   rowsAfter(rowid: number, limit: number): StoredRow[] {
-    const sql = `${this.#select().message} WHERE m.ROWID > ? ORDER BY m.ROWID LIMIT ?`;
-    return this.#sql
-      .of(sql)
-      .all(rowid, limit)
-      .map((row) => this.#read(row));
+    return this.#stored(this.#rows.where('m.ROWID > ? ORDER BY m.ROWID LIMIT ?', rowid, limit));
   }
 
   row(rowid: number): StoredRow | undefined {
-    return this.#one('m.ROWID = ?', rowid);
+    return this.#stored(this.#rows.where('m.ROWID = ?', rowid))[0];
   }
 
   rowByGuid(guid: string): StoredRow | undefined {
-    return this.#one('m.guid = ?', guid);
+    return this.#stored(this.#rows.where('m.guid = ?', guid))[0];
+  }
+
+  /** Returns all rows of a chat, oldest first. */
+  rowsOf(chatId: number): StoredRow[] {
+    const condition =
+      'm.ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id = ?) ORDER BY m.ROWID';
+    return this.#stored(this.#rows.where(condition, this.rowidOf(chatId) ?? null));
+  }
+
+  body(guid: string): MessageBody | undefined {
+    return this.#rows.body(guid);
   }
 
   chat(id: number): Chat | undefined {
     const rowid = this.rowidOf(id);
-    if (rowid === undefined) return undefined;
-    const row = this.#sql.of('SELECT ROWID AS id, style, service_name FROM chat WHERE ROWID = ?').get(rowid);
-    return row === undefined ? undefined : this.#readChat(row);
+    return rowid === undefined ? undefined : this.#withId(this.#chats.byRowid(rowid));
   }
 
   /** Returns the row id of a chat in this store. */
@@ -100,48 +95,43 @@ export class ChatDb implements MessageStore {
 
   /** Returns all chats, oldest first. */
   chats(): Chat[] {
-    const rows = this.#sql.of('SELECT ROWID AS id, style, service_name FROM chat ORDER BY ROWID').all();
-    return rows.map((row) => this.#readChat(row));
+    return this.#chats.all().flatMap((chat) => this.#withId(chat) ?? []);
   }
 
-  /** Returns all rows of a chat, oldest first. */
-  rowsOf(chatId: number): StoredRow[] {
-    const sql = `${this.#select().message} WHERE m.ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id = ?) ORDER BY m.ROWID`;
-    return this.#sql
-      .of(sql)
-      .all(this.rowidOf(chatId) ?? null)
-      .map((row) => this.#read(row));
-  }
-
-  groupOf(recipients: readonly string[]): Chat | undefined {
-    const wanted = [...new Set(recipients)].sort().join('\n');
-    return this.chats().find((chat) => chat.isGroup && [...chat.recipients].sort().join('\n') === wanted);
+  groupOf(recipients: readonly string[], service: ServiceName): Chat | 'ambiguous' | undefined {
+    const group = this.#chats.group(recipients, service);
+    return group === 'ambiguous' ? group : this.#withId(group);
   }
 
   directChat(handle: string, service: ServiceName): Chat | undefined {
-    return this.chats().find(
-      (chat) => !chat.isGroup && chat.service === service && chat.recipients[0] === handle,
-    );
+    return this.#withId(this.#chats.direct(handle, service)[0]);
   }
 
   ownHandles(): readonly string[] {
-    return this.#ownHandles;
+    const chats = Number(this.#sql.of('SELECT max(ROWID) AS newest FROM chat').get()?.['newest'] ?? 0);
+    // A new account first appears with a chat.
+    if (this.#ownHandles?.chats !== chats) {
+      const handles = [...new Set([...this.#knownHandles, ...readOwnHandles(this.#sql)])];
+      this.#ownHandles = { chats, handles };
+    }
+    return this.#ownHandles.handles;
   }
 
-  ownReaction(targetGuid: string): OwnReaction | undefined {
-    const sql = `${this.#select().message}
-      WHERE m.is_from_me = 1 AND m.associated_message_guid IN (?1, 'p:0/' || ?1, 'bp:' || ?1)
+  ownReaction(targetGuid: string, part?: number): OwnReaction | undefined {
+    const targets = targetsOf(targetGuid, part);
+    if (!this.#rows.have(REACTION_COLUMNS)) return undefined;
+    const [row] = this.#rows.where(
+      `m.is_from_me = 1 AND m.associated_message_guid IN (${targets.map(() => '?').join(', ')})
         AND (m.associated_message_type = 1000 OR m.associated_message_type BETWEEN 2000 AND 2007
           OR m.associated_message_type BETWEEN 3000 AND 3007)
-      ORDER BY m.date DESC, m.ROWID DESC LIMIT 1`;
-    const found = this.#sql.of(sql).get(targetGuid);
-    if (found === undefined) return undefined;
-    const row = this.#read(found);
-    const tapback = row.tapback === undefined ? undefined : readTapbackCode(row.tapback.type);
+      ORDER BY m.date DESC, m.ROWID DESC LIMIT 1`,
+      ...targets,
+    );
+    const tapback = row?.tapback === undefined ? undefined : readTapbackCode(row.tapback.type);
     if (tapback?.action !== 'add') return undefined;
     if (tapback.kind === 'classic') return { kind: 'classic', type: tapback.type };
-    if (tapback.kind === 'emoji') return { kind: 'emoji', emoji: row.tapback?.emoji };
-    return { kind: 'sticker', fileName: row.attachments[0]?.name };
+    if (tapback.kind === 'emoji') return { kind: 'emoji', emoji: row?.tapback?.emoji };
+    return { kind: 'sticker', fileName: row?.attachments[0]?.name };
   }
 
   sendState(guid: string): SendState | undefined {
@@ -158,110 +148,18 @@ export class ChatDb implements MessageStore {
     };
   }
 
-  #one(condition: string, value: number | string): StoredRow | undefined {
-    const row = this.#sql.of(`${this.#select().message} WHERE ${condition}`).get(value);
-    return row === undefined ? undefined : this.#read(row);
+  #stored(rows: readonly MessageRow[]): StoredRow[] {
+    if (rows.length === 0) return [];
+    const generation = this.generation();
+    return rows.map(({ chatRowid, ...row }) => ({
+      ...row,
+      chatId: chatRowid === undefined ? undefined : chatIdOf(generation, chatRowid),
+    }));
   }
 
-  #readChat(row: Row): Chat {
-    const rowid = Number(row['id']);
-    const members = this.#sql
-      .of(
-        `SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id
-         WHERE j.chat_id = ? ORDER BY j.ROWID`,
-      )
-      .all(rowid);
-    return {
-      id: chatIdOf(this.generation(), rowid),
-      isGroup: row['style'] === GROUP_STYLE,
-      recipients: members.map((member) => String(member['id'])),
-      service: serviceName(row['service_name']),
-    };
+  #withId(chat: ChatRow | undefined): Chat | undefined {
+    if (chat === undefined) return undefined;
+    const { rowid, ...rest } = chat;
+    return { id: chatIdOf(this.generation(), rowid), ...rest };
   }
-
-  #read(row: Row): StoredRow {
-    const rowid = Number(row['rowid']);
-    const attachments = this.#attachments(rowid);
-    const body = (text(row['text']) ?? '').replaceAll(PLACEHOLDERS, '');
-    return {
-      rowid,
-      guid: String(row['guid']),
-      chatId: row['chat_id'] === null ? undefined : chatIdOf(this.generation(), Number(row['chat_id'])),
-      fromMe: row['is_from_me'] === 1,
-      sender: text(row['sender']),
-      service: serviceName(row['service']),
-      text: body,
-      sentAt: Number(row['date_ms']) + MACOS_EPOCH_MS,
-      isMessage: row['item_type'] === 0,
-      unsent: row['part_count'] === 0 && body === '' && attachments.length === 0,
-      tapback: readTapback(row),
-      effect: text(row['effect']),
-      replyTo: text(row['reply_to']),
-      isVoice: row['is_audio_message'] === 1,
-      expectsAttachments: row['cache_has_attachments'] === 1,
-      attachments,
-    };
-  }
-
-  #attachments(rowid: number): StoredAttachment[] {
-    const sql = `${this.#select().attachment}
-      JOIN message_attachment_join j ON j.attachment_id = a.ROWID WHERE j.message_id = ? ORDER BY a.ROWID`;
-    return this.#sql
-      .of(sql)
-      .all(rowid)
-      .map((row) => ({
-        guid: String(row['guid']),
-        path: text(row['filename']),
-        name: text(row['transfer_name']) ?? 'attachment',
-        mime: text(row['mime_type']) ?? 'application/octet-stream',
-        isSticker: row['is_sticker'] === 1,
-        description: text(row['description']),
-        ready: row['transfer_state'] === TRANSFER_FINISHED,
-      }));
-  }
-
-  #select(): { message: string; attachment: string } {
-    const version = Number(this.#sql.of('PRAGMA schema_version').get()?.['schema_version']);
-    if (this.#columns?.version === version) return this.#columns;
-    const message = this.#presentColumns('message');
-    const attachment = this.#presentColumns('attachment');
-    const optional = (present: ReadonlySet<string>, column: string, table: string, name: string): string =>
-      present.has(column) ? `${table}.${column} AS ${name}` : `NULL AS ${name}`;
-    this.#columns = {
-      version,
-      message: `SELECT m.ROWID AS rowid, m.guid, m.text, m.is_from_me, m.service, m.date / 1000000 AS date_ms,
-          m.item_type, m.associated_message_guid, m.associated_message_type, m.is_audio_message,
-          m.cache_has_attachments, m.expressive_send_style_id AS effect, h.id AS sender,
-          ${optional(message, 'associated_message_emoji', 'm', 'emoji')},
-          ${optional(message, 'part_count', 'm', 'part_count')},
-          ${optional(message, 'thread_originator_guid', 'm', 'reply_to')},
-          (SELECT MIN(chat_id) FROM chat_message_join WHERE message_id = m.ROWID) AS chat_id
-        FROM message m LEFT JOIN handle h ON h.ROWID = m.handle_id`,
-      attachment: `SELECT a.guid, a.filename, a.transfer_name, a.mime_type, a.is_sticker, a.transfer_state,
-          ${optional(attachment, 'emoji_image_short_description', 'a', 'description')}
-        FROM attachment a`,
-    };
-    return this.#columns;
-  }
-
-  #presentColumns(table: keyof typeof LATER_COLUMNS): ReadonlySet<string> {
-    const present = this.#sql.of(`SELECT name FROM pragma_table_info('${table}')`).all();
-    const names = new Set(present.map((row) => String(row['name'])));
-    return new Set(LATER_COLUMNS[table].filter((column) => names.has(column)));
-  }
-}
-
-function readTapback(row: Row): StoredTapback | undefined {
-  const type = Number(row['associated_message_type'] ?? 0);
-  const raw = text(row['associated_message_guid']);
-  if (type === 0 || raw === undefined) return undefined;
-  return { type, targetRaw: raw, targetGuid: stripTargetPrefix(raw), emoji: text(row['emoji']) };
-}
-
-function serviceName(value: unknown): ServiceName {
-  return value === 'SMS' || value === 'RCS' ? value : 'iMessage';
-}
-
-function text(value: SQLOutputValue | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

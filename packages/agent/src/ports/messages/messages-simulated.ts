@@ -138,7 +138,17 @@ export class SimulatedMessages implements Messages, Simulation {
       tapback.kind === 'sticker'
         ? { ...fileOf(tapback.file), sticker: true, description: tapback.description }
         : undefined;
-    this.#store.tapback(press.chatId, 'me', target.guid, tapback, action, text, target.service, sticker);
+    const { part = 0 } = press;
+    this.#store.tapback(
+      press.chatId,
+      'me',
+      target.guid,
+      { ...tapback, part },
+      action,
+      text,
+      target.service,
+      sticker,
+    );
     this.#changed();
     return { result: 'pressed' };
   }
@@ -201,11 +211,15 @@ export class SimulatedMessages implements Messages, Simulation {
     if (service === 'iMessage' && recipients.some((handle) => !this.#store.hasIMessage(handle))) {
       return failed('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'a recipient is not on iMessage');
     }
-    return this.#store.chats.groupOf(recipients)?.id ?? this.#store.group(recipients, service);
+    const group = this.#store.chats.groupOf(recipients, service);
+    if (group === 'ambiguous') {
+      return failed('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'several groups have exactly these recipients');
+    }
+    return group?.id ?? this.#store.group(recipients, service);
   }
 
-  #isActive({ targetGuid, tapback }: TapbackPress): boolean {
-    const present = this.#store.chats.ownReaction(targetGuid);
+  #isActive({ targetGuid, part, tapback }: TapbackPress): boolean {
+    const present = this.#store.chats.ownReaction(targetGuid, part);
     if (present === undefined || present.kind !== tapback.kind) return false;
     if (present.kind === 'classic' && tapback.kind === 'classic') return present.type === tapback.type;
     if (present.kind === 'emoji' && tapback.kind === 'emoji') return present.emoji === tapback.emoji;

@@ -1,6 +1,9 @@
 import type { StatusCode } from '@footbridge/protocol/codes';
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
+import type { FileState } from './attachment-files.ts';
+import type { MessageBody } from './message-body.ts';
+
 /**
  * The Messages app: its store, and sending through it.
  *
@@ -72,6 +75,8 @@ export type SendResult =
 export interface TapbackPress {
   readonly chatId: number;
   readonly targetGuid: string;
+  /** The part of the message. Undefined: the part that Messages selects. */
+  readonly part?: number;
   readonly tapback:
     | { readonly kind: 'classic'; readonly type: ClassicType }
     | { readonly kind: 'emoji'; readonly emoji: string }
@@ -95,20 +100,31 @@ export interface MessageStore {
   row(rowid: number): StoredRow | undefined;
   rowByGuid(guid: string): StoredRow | undefined;
   chat(id: number): Chat | undefined;
-  /** Returns the group with exactly these recipients. */
-  groupOf(recipients: readonly string[]): Chat | undefined;
+  /**
+   * Returns the group with exactly these recipients. Of several, one of `service` comes first, then the one with the newest
+   * message. Returns `ambiguous` when that does not tell them apart.
+   */
+  groupOf(recipients: readonly string[], service: ServiceName): Chat | 'ambiguous' | undefined;
+  /** Returns the chat with this person alone that a message of this service belongs to. */
+  directChat(handle: string, service: ServiceName): Chat | undefined;
   /** The addresses that this Mac sends from. */
   ownHandles(): readonly string[];
-  /** Returns the current reaction of this Mac to a message. There is at most one. */
-  ownReaction(targetGuid: string): OwnReaction | undefined;
+  /** Returns the current reaction of this Mac to a part of a message, or without `part` to any part. */
+  ownReaction(targetGuid: string, part?: number): OwnReaction | undefined;
+  /** Returns the parts and mentions of a message, if its body has them. */
+  body(guid: string): MessageBody | undefined;
 }
 
 export interface Chat {
   readonly id: number;
+  /** The name that Messages gives the chat. Unlike the id, it is the same in a rebuilt store. */
+  readonly key: string;
   readonly isGroup: boolean;
   /** The other members, without the Mac's own address. */
   readonly recipients: readonly string[];
   readonly service: ServiceName;
+  /** Since macOS 26 a chat can have messages of several services: each row has its own. */
+  readonly services: readonly ServiceName[];
 }
 
 export type OwnReaction =
@@ -125,20 +141,34 @@ export interface StoredRow {
   readonly sender: string | undefined;
   readonly service: ServiceName;
   readonly text: string;
-  readonly sentAt: number;
+  readonly bodyState: BodyState;
+  /** Messages' own transcription of a voice message. */
+  readonly transcript: string | undefined;
+  /** Undefined when the row has no valid date. */
+  readonly sentAt: number | undefined;
   /** False for group events: a member joined or left, the group was renamed. */
   readonly isMessage: boolean;
-  /** The sender unsent the message. */
+  /** The sender unsent the whole message. */
   readonly unsent: boolean;
+  readonly edited: boolean;
+  /** Messages filed the message under unknown senders or junk. */
+  readonly filtered: boolean;
   readonly tapback: StoredTapback | undefined;
   /** `expressive_send_style_id`. */
   readonly effect: string | undefined;
   readonly replyTo: string | undefined;
   readonly isVoice: boolean;
-  /** The message has attachments, even if their rows are not there yet. */
+  /** The id of the app that shows the message, for example `LINK_PREVIEW`. */
+  readonly balloon: string | undefined;
+  /** The row is only the preview of a link; this is the guid of the text with the link. */
+  readonly previewOf: string | undefined;
+  /** The rows of some attachments are not there yet. */
   readonly expectsAttachments: boolean;
   readonly attachments: readonly StoredAttachment[];
 }
+
+/** The `balloon` of a link and of its preview. */
+export const LINK_PREVIEW = 'com.apple.messages.URLBalloonProvider';
 
 export interface StoredTapback {
   /** `associated_message_type`. */
@@ -156,6 +186,13 @@ export interface StoredAttachment {
   readonly mime: string;
   readonly isSticker: boolean;
   readonly description: string | undefined;
-  /** The file is downloaded completely. */
-  readonly ready: boolean;
+  readonly state: FileState;
 }
+
+/**
+ * - `read`: the text is complete.
+ * - `recovered`: the body is damaged; the text was found in its bytes and may not be complete.
+ * - `pending`: Messages has not stored the body yet.
+ * - `unreadable`: the body cannot be decoded.
+ */
+export type BodyState = 'read' | 'recovered' | 'pending' | 'unreadable';

@@ -110,7 +110,8 @@ export class SimulatedPeople implements People {
   group(recipients: readonly string[], service: ServiceName = 'iMessage'): { chatId: number } {
     const others = [...new Set(recipients)];
     if (others.length < 2) throw new SimulationError('a group needs at least two recipients');
-    return { chatId: this.#store.chats.groupOf(others)?.id ?? this.#store.group(others, service) };
+    const known = this.#store.chats.groupOf(others, service);
+    return { chatId: typeof known === 'object' ? known.id : this.#store.group(others, service) };
   }
 
   change(handle: string, change: { readonly imessage: boolean }): void {

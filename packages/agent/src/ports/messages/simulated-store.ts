@@ -32,6 +32,7 @@ export interface NewMessage {
   /** False for outgoing messages until `finish`. */
   readonly finished: boolean;
   readonly attachments?: readonly NewAttachment[];
+  /** The target with the prefix for its part. */
   readonly tapback?: { readonly target: string; readonly code: number; readonly emoji?: string };
   readonly event?: { readonly itemType: number; readonly action: number };
 }
@@ -68,7 +69,12 @@ export class SimulatedStore {
     this.#macos = macos;
     this.#prepare();
     const { ino } = statSync(path);
-    this.chats = new ChatDb(this.#db, { file: () => String(ino), memory, ownHandles: [ownHandle] });
+    this.chats = new ChatDb(this.#db, {
+      file: () => String(ino),
+      memory,
+      folders: { home: dir, messages: dir },
+      ownHandles: [ownHandle],
+    });
   }
 
   get macos(): string {
@@ -86,7 +92,7 @@ export class SimulatedStore {
 
   directChat(handle: string, service: ServiceName): number {
     const known = this.chats.directChat(handle, service);
-    if (known !== undefined) return known.id;
+    if (known?.service === service) return known.id;
     return this.#insertChat(DIRECT_STYLE, '-', handle, [handle], service);
   }
 
@@ -129,7 +135,7 @@ export class SimulatedStore {
         expressive_send_style_id: message.effect ?? null,
         thread_originator_guid: message.replyTo ?? null,
         thread_originator_part: message.replyTo === undefined ? null : `0:0:${message.text.length}`,
-        associated_message_guid: message.tapback === undefined ? null : `p:0/${message.tapback.target}`,
+        associated_message_guid: message.tapback?.target ?? null,
         associated_message_type: message.tapback?.code ?? 0,
         ...(this.#has('associated_message_emoji')
           ? { associated_message_emoji: message.tapback?.emoji ?? null }
@@ -166,17 +172,18 @@ export class SimulatedStore {
     chatId: number,
     from: string,
     target: string,
-    tapback: TapbackKind & { readonly emoji?: string },
+    tapback: TapbackKind & { readonly emoji?: string; readonly part?: number },
     action: 'add' | 'remove',
     text: string,
     service: ServiceName,
     sticker?: NewAttachment,
   ): string {
     return this.#atomically(() => {
+      const raw = `p:${tapback.part ?? 0}/${target}`;
       const earlier = this.chats
         .rowsOf(chatId)
         .filter(
-          (row) => row.tapback?.targetGuid === target && (row.fromMe ? from === 'me' : row.sender === from),
+          (row) => row.tapback?.targetRaw === raw && (row.fromMe ? from === 'me' : row.sender === from),
         );
       for (const row of earlier) this.#sql.of('DELETE FROM message WHERE ROWID = ?').run(row.rowid);
       return this.insert({
@@ -186,7 +193,7 @@ export class SimulatedStore {
         text,
         finished: true,
         tapback: {
-          target,
+          target: raw,
           code: tapbackCode(tapback, action),
           ...(tapback.emoji === undefined ? {} : { emoji: tapback.emoji }),
         },

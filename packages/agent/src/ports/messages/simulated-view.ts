@@ -9,11 +9,14 @@ import { readTapbackCode } from './tapbacks.ts';
 
 /** Returns every chat with its messages as they appear on screen. */
 export function viewChats(store: SimulatedStore): ChatView[] {
-  return store.chats.chats().map((chat) => {
-    const rows = store.chats.rowsOf(chat.id).filter((row) => row.isMessage);
+  return store.chats.chats().map(({ id, isGroup, recipients, service }) => {
+    const rows = store.chats.rowsOf(id).filter((row) => row.isMessage);
     const reactions = reactionsByTarget(rows);
     return {
-      ...chat,
+      id,
+      isGroup,
+      recipients,
+      service,
       messages: rows
         .filter((row) => row.tapback === undefined && !row.unsent)
         .map((row) => viewMessage(store, row, reactions.get(row.guid) ?? [])),
@@ -30,7 +33,7 @@ function viewMessage(store: SimulatedStore, row: StoredRow, reactions: readonly 
     from: senderOf(row),
     text: row.text,
     service: row.service,
-    sentAt: row.sentAt,
+    sentAt: row.sentAt ?? 0,
     ...(effect === undefined ? {} : { effect }),
     ...(row.replyTo === undefined ? {} : { replyTo: row.replyTo }),
     attachments: row.attachments.map(viewFile),

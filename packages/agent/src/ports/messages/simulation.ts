@@ -83,7 +83,9 @@ export interface SimulationView {
   readonly chats: readonly ChatView[];
 }
 
-export type ChatView = Chat & { readonly messages: readonly MessageView[] };
+export type ChatView = Pick<Chat, 'id' | 'isGroup' | 'recipients' | 'service'> & {
+  readonly messages: readonly MessageView[];
+};
 
 export interface MessageView {
   readonly guid: string;

@@ -16,4 +16,9 @@ export class Statements {
     this.#prepared.set(sql, prepared);
     return prepared;
   }
+
+  hasTable(name: string): boolean {
+    const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
+    return this.of(sql).get(name) !== undefined;
+  }
 }

@@ -39,3 +39,20 @@ export function readTapbackCode(
 export function stripTargetPrefix(raw: string): string {
   return raw.replace(/^(?:p:\d+\/|bp:)/, '');
 }
+
+/** Returns the part that a raw target names: 1 for `p:1/GUID`. */
+export function targetPart(raw: string): number | undefined {
+  const part = /^p:(\d+)\//.exec(raw)?.[1];
+  return part === undefined ? undefined : Number(part);
+}
+
+/** Reactions to later parts of a message are not looked up without their part. */
+const MAX_PARTS = 20;
+
+/** Returns the forms in which a reaction can refer to a part of a message, or without `part` to any part. */
+export function targetsOf(guid: string, part?: number): string[] {
+  const whole = [guid, `bp:${guid}`];
+  if (part === undefined)
+    return [...whole, ...Array.from({ length: MAX_PARTS }, (_, index) => `p:${index}/${guid}`)];
+  return part === 0 ? [...whole, `p:0/${guid}`] : [`p:${part}/${guid}`];
+}

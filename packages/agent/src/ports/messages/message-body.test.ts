@@ -1,0 +1,174 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+import { parseBuffer } from 'bplist-parser';
+import { describe, expect, it, vi } from 'vitest';
+
+import { decodeBody } from './message-body.ts';
+import { runBounded } from './run-bounded.ts';
+import { readSummaryInfo } from './summary-info.ts';
+
+const bodies = new URL('../../../fixtures/bodies/', import.meta.url);
+const body = (name: string): Buffer => readFileSync(new URL(`${name}.bin`, bodies));
+
+/** Replaces a string of a body together with the byte in front of it that holds its length. */
+function replaceString(blob: Buffer, from: string, to: string): Buffer {
+  const stored = (text: string): Buffer =>
+    Buffer.from(`${String.fromCharCode(text.length)}${text}`, 'latin1');
+  const at = blob.indexOf(stored(from));
+  return Buffer.concat([blob.subarray(0, at), stored(to), blob.subarray(at + from.length + 1)]);
+}
+
+interface Row {
+  readonly attributedBody: string;
+  readonly message_summary_info: string;
+}
+
+function unsentRow(name: string): { body: Buffer; summary: Buffer } {
+  const file = new URL(`../../../fixtures/rows/partial_${name}.json`, import.meta.url);
+  const [row] = JSON.parse(readFileSync(file, 'utf8')) as [Row];
+  const bytes = (url: string): Buffer => Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
+  return { body: bytes(row.attributedBody), summary: bytes(row.message_summary_info) };
+}
+
+describe('the body of a message', () => {
+  it.each([
+    ['regular-text', 'Haha yeah 😃'],
+    ['tweet', 'https://twitter.com/chrismessina/status/1423827232510812167'],
+    ['user-mention', 'foo Kunal foo'],
+    ['two-parts', 'Check this out!Check this out!'],
+    ['completed-workout-2', '💥'],
+    ['closed-rings-2', '💪'],
+  ])('%s has its whole text', (name, text) => {
+    expect(decodeBody(body(name))).toMatchObject({ text, recovered: false });
+  });
+
+  it('is read in every real example but the damaged one', () => {
+    for (const name of readdirSync(bodies).filter((file) => file !== 'crashing.bin')) {
+      const read = decodeBody(readFileSync(new URL(name, bodies)));
+      expect(read?.text.trim(), name).not.toBe('');
+      expect(read?.recovered, name).toBe(false);
+    }
+  });
+
+  it('has its parts and mentions', () => {
+    expect(decodeBody(body('two-parts'))?.parts).toEqual([
+      { index: 0, text: 'Check this out!', attachmentGuid: undefined },
+      { index: 1, text: 'Check this out!', attachmentGuid: undefined },
+    ]);
+    expect(decodeBody(body('user-mention'))?.mentions).toEqual([
+      { handle: 'usr5@example.com', text: 'Kunal' },
+    ]);
+  });
+
+  it('has the attachments that are left after a part was unsent', () => {
+    const { parts } = decodeBody(unsentRow('trailing_unsends').body) ?? { parts: [] };
+    expect(parts.length).toBeGreaterThan(0);
+    for (const part of parts) expect(part.text === '' ? part.attachmentGuid : part.text).toBeTruthy();
+  });
+
+  it('of a voice message has its transcript', () => {
+    const voice = replaceString(body('user-mention'), '__kIMMentionConfirmedMention', 'IMAudioTranscription');
+    expect(decodeBody(replaceString(voice, 'usr5@example.com', 'Call me back'))).toMatchObject({
+      transcript: 'Call me back',
+      mentions: [],
+    });
+  });
+
+  it('that is damaged is recovered by the place of its text, and marked', () => {
+    const whole = body('regular-text');
+    const damaged = whole.subarray(0, whole.byteLength - 40);
+    expect(decodeBody(damaged)).toMatchObject({ text: 'Haha yeah 😃', recovered: true });
+    expect(decodeBody(body('crashing'))?.text.trim()).not.toBe('');
+  });
+
+  it.each([
+    ['empty', Buffer.alloc(0)],
+    ['a property list', Buffer.from('bplist00')],
+    ['a header only', Buffer.from('\u0004\u000bstreamtyped', 'latin1')],
+    ['too large', Buffer.concat([body('regular-text'), Buffer.alloc(2 * 1024 * 1024)])],
+    ['cut in its text', body('regular-text').subarray(0, body('regular-text').indexOf('yeah'))],
+  ])('that is %s cannot be read', (_, blob) => {
+    expect(decodeBody(blob)).toBeUndefined();
+  });
+});
+
+describe('the summary of a message', () => {
+  it.each([
+    ['leading_unsends', [0, 1], []],
+    ['multiple_middle_adjacent_unsend', [1, 2], []],
+    ['trailing_unsends', expect.any(Array), expect.any(Array)],
+  ])('%s names the unsent parts', (name, retracted: unknown, edited: unknown) => {
+    const summary = readSummaryInfo(unsentRow(name).summary);
+    expect(summary).toEqual({ retracted, edited });
+    expect(summary.retracted.length).toBeGreaterThan(0);
+  });
+
+  it('that cannot be read says nothing', () => {
+    for (const blob of [Buffer.alloc(0), Buffer.from('bplist00'), body('regular-text')]) {
+      expect(readSummaryInfo(blob)).toEqual({ retracted: [], edited: [] });
+    }
+  });
+});
+
+describe('a decoder', () => {
+  it('that does not return is ended', () => {
+    const started = performance.now();
+    const endless = (): never => {
+      for (;;);
+    };
+    expect(runBounded(endless)).toBeUndefined();
+    expect(performance.now() - started).toBeGreaterThan(200);
+    expect(runBounded(() => 'still works')).toBe('still works');
+  });
+
+  it('prints nothing, and the console works again afterwards', () => {
+    const print = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const noisy = propertyList(Buffer.from([0x32, 0, 0, 0, 0, 0, 0, 0, 0]));
+    readSummaryInfo(noisy);
+    expect(print).not.toHaveBeenCalled();
+    parseBuffer(noisy);
+    expect(print).toHaveBeenCalledOnce();
+    print.mockRestore();
+  });
+
+  it('survives mutated bodies', () => {
+    const random = seededRandom(20_261_115);
+    const examples = readdirSync(bodies).map((name) => readFileSync(new URL(name, bodies)));
+    for (let round = 0; round < 2_000; round += 1) {
+      const blob = mutate(examples[round % examples.length] ?? Buffer.alloc(0), random);
+      const read = decodeBody(blob);
+      if (read !== undefined) expect(typeof read.text).toBe('string');
+      readSummaryInfo(blob);
+    }
+  });
+});
+
+/** Returns a binary property list with one object. */
+function propertyList(object: Buffer): Buffer {
+  const header = Buffer.from('bplist00');
+  const trailer = Buffer.alloc(32);
+  trailer[6] = 1; // bytes of an offset
+  trailer[7] = 1; // bytes of a reference
+  trailer[15] = 1; // number of objects
+  trailer[31] = header.byteLength + object.byteLength; // place of the offset table
+  return Buffer.concat([header, object, Buffer.from([header.byteLength]), trailer]);
+}
+
+/** Returns a copy with a few bytes changed, removed or repeated. */
+function mutate(example: Buffer, random: (below: number) => number): Buffer {
+  const blob = Buffer.from(example);
+  for (let count = 1 + random(8); count > 0; count -= 1) blob[random(blob.byteLength)] = random(256);
+  const [from, to] = [random(blob.byteLength), random(blob.byteLength)];
+  const choice = random(4);
+  if (choice === 0) return blob.subarray(0, from);
+  if (choice === 1) return Buffer.concat([blob.subarray(0, from), blob.subarray(to)]);
+  return blob;
+}
+
+function seededRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}

@@ -1,0 +1,295 @@
+import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
+
+import { attachmentFileState, resolveAttachmentPath } from './attachment-files.ts';
+import type { MessagesFolders } from './attachment-files.ts';
+import { cleanHandle, serviceName, textOf } from './chats.ts';
+import type { Chats } from './chats.ts';
+import { Columns } from './columns.ts';
+import { decodeBody, withoutPlaceholders } from './message-body.ts';
+import type { MessageBody } from './message-body.ts';
+import { LINK_PREVIEW } from './messages.ts';
+import type { BodyState, StoredAttachment, StoredRow, StoredTapback } from './messages.ts';
+import type { Statements } from './statements.ts';
+import { readSummaryInfo } from './summary-info.ts';
+import { stripTargetPrefix } from './tapbacks.ts';
+
+type Row = Record<string, SQLOutputValue>;
+
+/** A message row. Its chat is a row of the store. */
+export type MessageRow = Omit<StoredRow, 'chatId'> & { readonly chatRowid: number | undefined };
+
+const MACOS_EPOCH_MS = Date.UTC(2001, 0, 1);
+/** Later times are not dates: Messages stores 2^63 − 1 in some rows. */
+const LAST_DATE_MS = Date.UTC(2100, 0, 1);
+const TRANSFER_FINISHED = 5;
+/** How far apart the rows of a text and of its link preview can be. */
+const PREVIEW_ROWS = 20;
+const PREVIEW_MS = 10_000;
+
+const isPositive = (column: string): string => `coalesce(${column}, 0) > 0`;
+
+const MESSAGE = {
+  text: { column: 'text' },
+  body: { column: 'attributedBody' },
+  is_from_me: { column: 'is_from_me' },
+  handle_id: { column: 'handle_id' },
+  service: { column: 'service' },
+  // Nanoseconds since macOS 10.13, seconds before. Divided here: nanoseconds exceed the integers of JavaScript.
+  date_ms: {
+    column: 'date',
+    as: (date) => `CASE WHEN ${date} < 100000000000 THEN ${date} * 1000 ELSE ${date} / 1000000 END`,
+  },
+  item_type: { column: 'item_type' },
+  tapback_target: { column: 'associated_message_guid' },
+  tapback_type: { column: 'associated_message_type' },
+  tapback_emoji: { column: 'associated_message_emoji' },
+  is_audio: { column: 'is_audio_message' },
+  has_attachments: { column: 'cache_has_attachments' },
+  effect: { column: 'expressive_send_style_id' },
+  part_count: { column: 'part_count' },
+  reply_to: { column: 'thread_originator_guid' },
+  summary: { column: 'message_summary_info' },
+  balloon: { column: 'balloon_bundle_id' },
+  is_spam: { column: 'is_spam' },
+  is_edited: { column: 'date_edited', as: isPositive },
+} as const satisfies Record<string, { column: string; as?: (column: string) => string }>;
+
+const ATTACHMENT = {
+  filename: { column: 'filename' },
+  transfer_name: { column: 'transfer_name' },
+  mime_type: { column: 'mime_type' },
+  uti: { column: 'uti' },
+  is_sticker: { column: 'is_sticker' },
+  transfer_state: { column: 'transfer_state' },
+  is_hidden: { column: 'hide_attachment' },
+  description: { column: 'emoji_image_short_description' },
+} as const;
+
+const HANDLE = { sender: { column: 'id' }, sender_as_typed: { column: 'uncanonicalized_id' } } as const;
+
+/** MIME types of files that Messages stores with a uniform type identifier only. */
+const MIME_BY_UTI: Readonly<Record<string, string>> = {
+  'com.apple.coreaudio-format': 'audio/x-caf',
+  'public.heic': 'image/heic',
+  'public.jpeg': 'image/jpeg',
+  'public.png': 'image/png',
+  'com.compuserve.gif': 'image/gif',
+  'com.apple.quicktime-movie': 'video/quicktime',
+};
+
+/** Reads the messages of a store. Rows change after they are inserted, so none is cached. */
+export class Rows {
+  readonly #sql: Statements;
+  readonly #columns: Columns;
+  readonly #chats: Chats;
+  readonly #folders: MessagesFolders;
+
+  constructor(sql: Statements, chats: Chats, folders: MessagesFolders) {
+    this.#sql = sql;
+    this.#columns = new Columns(sql);
+    this.#chats = chats;
+    this.#folders = folders;
+  }
+
+  /** Returns the rows that fulfil a condition on `m`, oldest first. */
+  where(condition: string, ...values: SQLInputValue[]): MessageRow[] {
+    const sql = `SELECT m.ROWID AS rowid, m.guid, ${this.#columns.list('message', 'm', MESSAGE)},
+        ${this.#columns.list('handle', 'h', HANDLE)},
+        (SELECT min(chat_id) FROM chat_message_join WHERE message_id = m.ROWID) AS chat_id
+      FROM message m LEFT JOIN handle h ON h.ROWID = ${this.#columns.has('message', 'handle_id') ? 'm.handle_id' : 'NULL'}
+      WHERE ${condition}`;
+    return this.#sql
+      .of(sql)
+      .all(...values)
+      .map((row) => this.#read(row));
+  }
+
+  have(columns: readonly string[]): boolean {
+    return columns.every((column) => this.#columns.has('message', column));
+  }
+
+  body(guid: string): MessageBody | undefined {
+    if (!this.#columns.has('message', 'attributedbody')) return undefined;
+    const row = this.#sql.of('SELECT attributedBody AS body FROM message WHERE guid = ?').get(guid);
+    return row?.['body'] instanceof Uint8Array ? decodeBody(row['body']) : undefined;
+  }
+
+  #read(row: Row): MessageRow {
+    const rowid = Number(row['rowid']);
+    const chatRowid = row['chat_id'] === null ? undefined : Number(row['chat_id']);
+    const fromMe = row['is_from_me'] === 1;
+    const joined = this.#attachments(rowid);
+    const content = readContent(row, joined);
+    const retracted = content.retracted.length > 0 || row['part_count'] === 0;
+    const balloon = textOf(row['balloon']);
+    const isMessage = (row['item_type'] ?? 0) === 0;
+    const result: MessageRow = {
+      rowid,
+      guid: String(row['guid']),
+      chatRowid,
+      fromMe,
+      sender: cleanHandle(row['sender'], row['sender_as_typed']) ?? this.#otherIn(chatRowid, fromMe),
+      service: serviceName(row['service']),
+      text: content.text,
+      bodyState: content.bodyState,
+      transcript: content.transcript,
+      sentAt: dateOf(row['date_ms']),
+      isMessage,
+      unsent: retracted && content.text === '' && content.attachments.length === 0,
+      edited: row['is_edited'] === 1,
+      filtered: row['is_spam'] === 1 || this.#isFiltered(chatRowid),
+      tapback: readTapback(row),
+      effect: textOf(row['effect']),
+      replyTo: textOf(row['reply_to']),
+      isVoice: row['is_audio'] === 1,
+      balloon,
+      previewOf: undefined,
+      expectsAttachments: content.expectsAttachments,
+      attachments: content.attachments,
+    };
+    return balloon === LINK_PREVIEW ? { ...result, previewOf: this.#linkOf(result) } : result;
+  }
+
+  /** Messages stores some inbound rows without a handle. In a direct chat the other person wrote them. */
+  #otherIn(chatRowid: number | undefined, fromMe: boolean): string | undefined {
+    const chat = fromMe || chatRowid === undefined ? undefined : this.#chats.byRowid(chatRowid);
+    return chat?.isGroup === false ? chat.recipients[0] : undefined;
+  }
+
+  #isFiltered(chatRowid: number | undefined): boolean {
+    if (chatRowid === undefined || !this.#columns.has('chat', 'is_filtered')) return false;
+    const row = this.#sql.of('SELECT is_filtered FROM chat WHERE ROWID = ?').get(chatRowid);
+    return Number(row?.['is_filtered'] ?? 0) !== 0;
+  }
+
+  /** Returns the guid of the text that a link preview belongs to. Messages stores the preview of a link in a row of its own. */
+  #linkOf(preview: MessageRow): string | undefined {
+    if (preview.chatRowid === undefined) return undefined;
+    const near = this.where(
+      `m.ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id = ? AND message_id BETWEEN ? AND ?)
+         AND m.balloon_bundle_id IS NULL
+       ORDER BY abs(m.ROWID - ?)`,
+      preview.chatRowid,
+      preview.rowid - PREVIEW_ROWS,
+      preview.rowid + PREVIEW_ROWS,
+      preview.rowid,
+    );
+    const link = linkIn(preview.text);
+    return near.find(
+      (row) =>
+        row.isMessage &&
+        row.tapback === undefined &&
+        row.fromMe === preview.fromMe &&
+        row.sender === preview.sender &&
+        Math.abs((row.sentAt ?? 0) - (preview.sentAt ?? 0)) <= PREVIEW_MS &&
+        (link === undefined ? linkIn(row.text) !== undefined : row.text.toLowerCase().includes(link)),
+    )?.guid;
+  }
+
+  #attachments(rowid: number): JoinedAttachment[] {
+    const sql = `SELECT a.guid, ${this.#columns.list('attachment', 'a', ATTACHMENT)}
+      FROM attachment a JOIN message_attachment_join j ON j.attachment_id = a.ROWID
+      WHERE j.message_id = ? ORDER BY a.ROWID`;
+    return this.#sql
+      .of(sql)
+      .all(rowid)
+      .map((row) => this.#readAttachment(row));
+  }
+
+  #readAttachment(row: Row): JoinedAttachment {
+    const stored = textOf(row['filename']);
+    const path = stored === undefined ? undefined : resolveAttachmentPath(stored, this.#folders);
+    const finished = row['transfer_state'] === TRANSFER_FINISHED;
+    const name = textOf(row['transfer_name']) ?? path?.split('/').at(-1) ?? 'attachment';
+    const file: StoredAttachment = {
+      guid: String(row['guid']),
+      path,
+      name,
+      mime: textOf(row['mime_type']) ?? MIME_BY_UTI[textOf(row['uti']) ?? ''] ?? 'application/octet-stream',
+      isSticker: row['is_sticker'] === 1,
+      description: textOf(row['description']),
+      state: !finished || path === undefined ? 'waiting' : attachmentFileState(path, this.#folders),
+    };
+    const isPreview = [name, stored ?? ''].some((text) => text.endsWith(PREVIEW_FILE));
+    return { file, isHidden: isPreview || row['is_hidden'] === 1 };
+  }
+}
+
+/** The data of a link preview, stored as an attachment. */
+const PREVIEW_FILE = '.pluginPayloadAttachment';
+
+/** An attachment as joined to its message. Hidden ones are data that Messages does not show as a file. */
+interface JoinedAttachment {
+  readonly file: StoredAttachment;
+  readonly isHidden: boolean;
+}
+
+interface Content {
+  readonly text: string;
+  readonly bodyState: BodyState;
+  readonly transcript: string | undefined;
+  readonly retracted: readonly number[];
+  readonly attachments: readonly StoredAttachment[];
+  readonly expectsAttachments: boolean;
+}
+
+/** Since macOS 13 most bodies are in `attributedBody` only, and `text` is NULL. */
+function readContent(row: Row, joined: readonly JoinedAttachment[]): Content {
+  const { summary, body: blob } = row;
+  const stored = withoutPlaceholders(textOf(row['text']) ?? '');
+  const isEmpty = stored.trim() === '';
+  const retracted =
+    summary instanceof Uint8Array && (isEmpty || row['is_edited'] === 1)
+      ? readSummaryInfo(summary).retracted
+      : [];
+  const visible = joined.filter(({ isHidden }) => !isHidden).map(({ file }) => file);
+  const needsBody = isEmpty || row['is_audio'] === 1 || retracted.length > 0 || visible.length > 1;
+  const body = needsBody && blob instanceof Uint8Array ? decodeBody(blob) : undefined;
+  const guids = (body?.parts ?? []).flatMap((part) => part.attachmentGuid ?? []);
+  // The file of an unsent part stays joined to its message.
+  const kept = retracted.length > 0 ? visible.filter((file) => guids.includes(file.guid)) : visible;
+  const expectsAttachments =
+    textOf(row['balloon']) === undefined &&
+    (joined.length < guids.length || (row['has_attachments'] === 1 && joined.length === 0));
+  const isPending =
+    isEmpty &&
+    !(blob instanceof Uint8Array) &&
+    joined.length === 0 &&
+    !expectsAttachments &&
+    retracted.length === 0 &&
+    row['part_count'] !== 0 &&
+    textOf(row['balloon']) === undefined &&
+    (row['tapback_type'] ?? 0) === 0;
+  const isUnreadable = isEmpty && blob instanceof Uint8Array && body === undefined;
+  return {
+    text: isEmpty ? (body?.text ?? '') : stored,
+    bodyState: isPending
+      ? 'pending'
+      : isUnreadable
+        ? 'unreadable'
+        : isEmpty && body?.recovered === true
+          ? 'recovered'
+          : 'read',
+    transcript: body?.transcript,
+    retracted,
+    attachments: kept.toSorted((one, other) => guids.indexOf(one.guid) - guids.indexOf(other.guid)),
+    expectsAttachments,
+  };
+}
+
+/** Returns the first link of a text, without its protocol and a trailing slash, or undefined if it has none. */
+function linkIn(text: string): string | undefined {
+  return /(?:https?:\/\/|www\.)(\S+)/i.exec(text)?.[1]?.replace(/\/+$/, '').toLowerCase();
+}
+
+function dateOf(value: SQLOutputValue | undefined): number | undefined {
+  const ms = typeof value === 'number' ? value + MACOS_EPOCH_MS : undefined;
+  return ms !== undefined && ms > MACOS_EPOCH_MS && ms < LAST_DATE_MS ? ms : undefined;
+}
+
+function readTapback(row: Row): StoredTapback | undefined {
+  const type = Number(row['tapback_type'] ?? 0);
+  const raw = textOf(row['tapback_target']);
+  if (type === 0 || raw === undefined) return undefined;
+  return { type, targetRaw: raw, targetGuid: stripTargetPrefix(raw), emoji: textOf(row['tapback_emoji']) };
+}
