@@ -74,7 +74,8 @@ const AGENT: readonly Part[] = [
   },
   {
     name: 'engines',
-    files: /^ports\/[^/]+\/(?:[a-z0-9-]+-)?(?:sqlite|simulated|chat-db)(?:-[a-z-]+)?\.ts$/,
+    files:
+      /^ports\/[^/]+\/(?:macos\/[a-z-]+|(?:[a-z0-9-]+-)?(?:sqlite|simulated|chat-db|macos)(?:-[a-z-]+)?)\.ts$/,
     mayImport: ['ports', 'errors'],
     separate: /^ports\/([^/]+)\//,
   },

@@ -142,7 +142,12 @@ describe('footbridge-agent', () => {
     await agent.registered();
     const running = await command('status', '--data-dir', agent.dataDir);
     expect(running.code).toBe(0);
-    expect(JSON.parse(running.out)).toMatchObject({ running: true, link: { state: 'registered' }, queue: 0 });
+    expect(JSON.parse(running.out)).toMatchObject({
+      running: true,
+      link: { state: 'registered' },
+      store: 'readable',
+      queue: 0,
+    });
     scripted.close(4501);
     await agent.exited;
     const stopped = await command('status', '--data-dir', agent.dataDir);

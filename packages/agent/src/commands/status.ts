@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { openAgentJournal } from '../agent.ts';
 import { isLocked, journalPath } from '../edges/data-dir.ts';
 import { readLinkState } from '../flows/link/link-state.ts';
+import { readStoreState } from '../flows/inbound/store-state.ts';
 import type { SavedLinkState } from '../flows/link/link-state.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
@@ -20,12 +21,23 @@ export function status(dataDir: string, output: Output): number {
     const queue = journal.jobs.pendingCount();
     const inboundWaiting = journal.inbox.pending().length;
     const { unacknowledged, rejected, setAside } = journal.outbox.counts();
-    const data = { running, link, queue, unacknowledged, rejected, setAside, inboundWaiting };
+    const store = readStoreState(journal);
+    const data = {
+      running,
+      link,
+      store: store?.state ?? 'unknown',
+      queue,
+      unacknowledged,
+      rejected,
+      setAside,
+      inboundWaiting,
+    };
     output.result(
       data,
       [
         `agent     ${running ? 'running' : 'not running'}`,
         `link      ${describeLink(link, running)}`,
+        `store     ${store?.meaning ?? 'not read yet'}`,
         `queue     ${queue} waiting to be sent`,
         `outbox    ${unacknowledged} not acknowledged by the service, ${inboundWaiting} waiting for attachments`,
         `rejected  ${rejected} by the CRM, ${setAside} that cannot be delivered`,

@@ -5,8 +5,9 @@ import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import type { Journal, PendingRow } from '../../ports/journal/journal.ts';
 import type { LocalFile, Messages, StoredRow } from '../../ports/messages/messages.ts';
-import { LINK_PREVIEW } from '../../ports/messages/messages.ts';
+import { LINK_PREVIEW, StoreUnavailableError } from '../../ports/messages/messages.ts';
 import { buildReceivedFrame, isReportable } from './build-received-frame.ts';
+import { recordStoreState } from './store-state.ts';
 
 export type UploadResult =
   | { readonly ok: true; readonly url: string }
@@ -38,7 +39,7 @@ export interface ReceiverSettings {
 }
 
 export interface ReceiverDeps {
-  readonly messages: Messages;
+  readonly messages: Pick<Messages, 'store' | 'watch' | 'audioDuration'>;
   readonly journal: Journal;
   readonly uploads: Uploads;
   readonly clock: Clock;
@@ -66,16 +67,15 @@ export class Receiver {
   #running: Promise<void> | undefined;
   #changed = new AbortController();
   #withoutChat: { rowid: number; since: number } | undefined;
+  #hasResumed = false;
+  #problem: string | undefined;
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
   }
 
   start(): void {
-    const { messages, journal } = this.#deps;
-    this.#cursor();
-    for (const row of journal.inbox.pending()) this.#schedule(row);
-    this.#unwatch = messages.watch(() => this.#changed.abort());
+    this.#unwatch = this.#deps.messages.watch(() => this.#changed.abort());
     this.#running = this.#run();
   }
 
@@ -98,25 +98,55 @@ export class Receiver {
       let wait = settings.pollMs;
       try {
         if (!this.#scan()) wait = RECHECK_MS;
+        if (this.#problem !== undefined)
+          log.info({ event: 'inbound.store_readable' }, 'message store readable again');
+        this.#problem = undefined;
       } catch (error) {
-        log.error(
-          { event: 'inbound.store_not_readable', err: error },
-          'message store not readable, will retry',
-        );
+        // Logged once per problem: a missing permission can last for days.
+        const problem = error instanceof Error ? error.message : 'unknown';
+        if (problem !== this.#problem)
+          log.error(
+            { event: 'inbound.store_not_readable', err: error },
+            'message store not readable, will retry',
+          );
+        this.#problem = problem;
       }
+      this.#recordState();
       await clock.sleep(wait, this.#untilChange());
+    }
+  }
+
+  #recordState(): void {
+    const { messages, journal, log } = this.#deps;
+    try {
+      recordStoreState(messages.store.state(), journal);
+    } catch (error) {
+      log.error({ event: 'journal.store_state_not_saved', err: error }, 'store state not saved');
     }
   }
 
   /** Reads all new rows. Returns false when a row is not complete and must be read again soon. */
   #scan(): boolean {
     const { store } = this.#deps.messages;
+    this.#resume();
     for (;;) {
       const { generation, rowid } = this.#cursor();
       const rows = store.rowsAfter(rowid, BATCH);
       for (const row of rows) if (!this.#read(row, generation)) return false;
       if (rows.length < BATCH) return true;
     }
+  }
+
+  /** Continues with the rows that were pending when the agent stopped. */
+  #resume(): void {
+    if (this.#hasResumed) return;
+    const { messages, journal } = this.#deps;
+    this.#cursor();
+    const chats = journal.inbox
+      .pending()
+      .map((row) => ({ row, chatId: messages.store.rowByGuid(row.guid)?.chatId ?? 0 }));
+    this.#hasResumed = true;
+    for (const { row, chatId } of chats) this.#schedule(row, chatId);
   }
 
   /** Returns the read position. A store that was not read before starts at its newest row: its messages are history. */
@@ -143,7 +173,7 @@ export class Receiver {
       return true;
     });
     failpoint('inbound.held');
-    if (added) this.#schedule(pending, row.chatId);
+    if (added) this.#schedule(pending, row.chatId ?? 0);
     return true;
   }
 
@@ -175,10 +205,9 @@ export class Receiver {
     return clock.monotonic() - this.#withoutChat.since < settings.chatJoinTimeoutMs;
   }
 
-  #schedule(pending: PendingRow, chatId?: number): void {
-    const { messages, log } = this.#deps;
-    const chat = chatId ?? messages.store.rowByGuid(pending.guid)?.chatId ?? 0;
-    void this.#byChat.add(chat, pending, () =>
+  #schedule(pending: PendingRow, chatId: number): void {
+    const { log } = this.#deps;
+    void this.#byChat.add(chatId, pending, () =>
       this.#deliverWithRetries(pending).catch((error) =>
         log.error(
           { event: 'inbound.postponed', err: error, guid: pending.guid },
@@ -200,6 +229,7 @@ export class Receiver {
           'inbound message not saved, will retry',
         );
         await this.#backoff(attempt);
+        if (error instanceof StoreUnavailableError && !this.#stopping.signal.aborted) attempt = 0;
       }
     }
     await this.#deliver(pending);
@@ -211,7 +241,11 @@ export class Receiver {
     if (row === undefined) return;
     const chat = row === 'gone' ? undefined : messages.store.chat(row.chatId ?? 0);
     if (row === 'gone' || chat === undefined) {
-      journal.inbox.removePending(pending.guid);
+      // It was not reported. If a rebuilt store brings it back later, it is a new message.
+      journal.transaction(() => {
+        journal.inbox.removePending(pending.guid);
+        journal.inbox.unmarkSeen(pending.guid);
+      });
       return;
     }
     const urls = await this.#uploadAll(row);

@@ -171,6 +171,8 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.inbox.markSeen('A', 1)).toBe(true);
       expect(journal.inbox.markSeen('A', 2)).toBe(false);
       expect(journal.inbox.hasSeen('A')).toBe(true);
+      journal.inbox.unmarkSeen('A');
+      expect(journal.inbox.markSeen('A', 3)).toBe(true);
     });
   });
 

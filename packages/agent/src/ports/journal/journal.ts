@@ -153,4 +153,5 @@ export interface Inbox {
   /** Returns false when the guid was already marked: the row is a duplicate. */
   markSeen(guid: string, now: number): boolean;
   hasSeen(guid: string): boolean;
+  unmarkSeen(guid: string): void;
 }

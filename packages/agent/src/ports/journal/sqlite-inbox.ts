@@ -15,6 +15,7 @@ export function sqliteInbox(
   const removePending = db.prepare('DELETE FROM pending_row WHERE guid = ?');
   const markSeen = db.prepare('INSERT INTO seen (guid, seen_at) VALUES (?, ?) ON CONFLICT (guid) DO NOTHING');
   const hasSeen = db.prepare('SELECT 1 FROM seen WHERE guid = ?');
+  const unmarkSeen = db.prepare('DELETE FROM seen WHERE guid = ?');
   const prune = db.prepare('DELETE FROM seen WHERE seen_at < ?');
 
   return {
@@ -27,6 +28,7 @@ export function sqliteInbox(
     pending: () => pending.all().map((row) => ({ guid: String(row['guid']), since: Number(row['since']) })),
     removePending: (guid) => void removePending.run(guid),
     markSeen: (guid, now) => markSeen.run(guid, now).changes === 1,
+    unmarkSeen: (guid) => void unmarkSeen.run(guid),
     hasSeen: (guid) => hasSeen.get(guid) !== undefined,
     forgetCursor: () => notes.setNote(CURSOR, ''),
     prune: (before) => void prune.run(before),

@@ -5,12 +5,12 @@ import { chatIdOf, chatRowOf } from './chat-ids.ts';
 import { Chats } from './chats.ts';
 import type { ChatRow } from './chats.ts';
 import type { MessageBody } from './message-body.ts';
-import type { Chat, MessageStore, OwnReaction, ServiceName, StoredRow } from './messages.ts';
+import type { Chat, MessageStore, OwnReaction, ServiceName, StoredRow, StoreState } from './messages.ts';
 import { readOwnHandles } from './own-handles.ts';
 import { Rows } from './rows.ts';
 import type { MessageRow } from './rows.ts';
 import { Statements } from './statements.ts';
-import { StoreGeneration } from './store-generation.ts';
+import { rememberedGeneration, StoreGeneration } from './store-generation.ts';
 import type { StoreMemory } from './store-generation.ts';
 import { readTapbackCode, targetsOf } from './tapbacks.ts';
 
@@ -41,6 +41,8 @@ export class ChatDb implements MessageStore {
   readonly #chats: Chats;
   readonly #rows: Rows;
   readonly #knownHandles: readonly string[];
+  /** The generation that was remembered when the store was opened. */
+  readonly #openedAs: number | undefined;
   #ownHandles: { readonly chats: number; readonly handles: readonly string[] } | undefined;
 
   constructor(db: DatabaseSync, options: ChatDbOptions) {
@@ -49,6 +51,12 @@ export class ChatDb implements MessageStore {
     this.#chats = new Chats(this.#sql);
     this.#rows = new Rows(this.#sql, this.#chats, options.folders);
     this.#knownHandles = options.ownHandles;
+    this.#openedAs = rememberedGeneration(options.memory);
+  }
+
+  state(): StoreState {
+    const opened = this.#openedAs ?? 1;
+    return this.generation() > opened ? 'replaced' : 'readable';
   }
 
   generation(): number {

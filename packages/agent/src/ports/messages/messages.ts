@@ -87,8 +87,38 @@ export type PressResult =
   | { readonly result: 'pressed' }
   | { readonly result: 'failed'; readonly code: StatusCode; readonly message: string };
 
-/** Read access to the message store. Needs only read permission on its file. */
+/** Why the message store cannot be read. */
+export type StoreProblem =
+  /** macOS does not allow the agent to read it: Full Disk Access is missing. */
+  | 'denied'
+  /** There is no store: Messages was never opened by this user. */
+  | 'absent'
+  /** The store has no tables yet: Messages is not signed in. */
+  | 'empty'
+  | 'corrupt'
+  /** Another process keeps it locked for longer than the agent waits. */
+  | 'locked';
+
+/** `replaced`: readable, and another store than before. Chat ids from before are unknown (M11). */
+export type StoreState = 'readable' | 'replaced' | StoreProblem;
+
+/** The store cannot be read now. The engine tries again by itself. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+  readonly problem: StoreProblem;
+
+  constructor(problem: StoreProblem, options?: ErrorOptions) {
+    super(`The message store cannot be read: ${problem}`, options);
+    this.problem = problem;
+  }
+}
+
+/**
+ * Read access to the message store. Needs only read permission on its file. Every method but `state` throws a
+ * StoreUnavailableError when the store cannot be read.
+ */
 export interface MessageStore {
+  state(): StoreState;
   /**
    * The number of this store. It grows when the store was rebuilt, restored or replaced and its row ids restart. Chat ids
    * contain it: those of another generation are unknown (M11).

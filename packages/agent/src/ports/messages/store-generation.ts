@@ -68,6 +68,11 @@ export class StoreGeneration {
   }
 }
 
+/** Returns the number of the store that was remembered last. */
+export function rememberedGeneration(memory: StoreMemory): number | undefined {
+  return parse(memory.load())?.generation;
+}
+
 const SEPARATOR = '\n';
 
 function format({ generation, file, anchors }: Remembered): string {

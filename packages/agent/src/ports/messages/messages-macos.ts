@@ -1,0 +1,49 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { MessagesFolders } from './attachment-files.ts';
+import { MacStore } from './macos/mac-store.ts';
+import { watchStore } from './macos/watch-store.ts';
+import type { StoreMemory } from './store-generation.ts';
+
+export interface MacReaderOptions {
+  readonly folders: MessagesFolders;
+  readonly memory: StoreMemory;
+  readonly clock: Clock;
+}
+
+/** Reads the store of Messages on this Mac and watches it. It cannot send. */
+export class MacReader {
+  readonly store: MacStore;
+  readonly #listeners = new Set<() => void>();
+  readonly #unwatch: () => void;
+
+  constructor({ folders, memory, clock }: MacReaderOptions) {
+    const store = new MacStore(folders, memory);
+    this.store = store;
+    this.#unwatch = watchStore({
+      folder: folders.messages,
+      clock,
+      refresh: () => store.refresh(),
+      onChange: () => {
+        for (const listener of this.#listeners) listener();
+      },
+    });
+  }
+
+  /** Calls the listener when the store may have new rows. Returns an unsubscribe function. */
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Messages does not store the duration. */
+  audioDuration(): undefined {
+    return undefined;
+  }
+
+  close(): void {
+    this.#unwatch();
+    this.#listeners.clear();
+    this.store.close();
+  }
+}

@@ -1,0 +1,332 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+
+import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
+import { noFailpoints } from '@footbridge/runtime/failpoints';
+import { createLog } from '@footbridge/runtime/log';
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
+import { until } from '@footbridge/testkit/until';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { Receiver } from '../src/flows/inbound/receive-messages.ts';
+import { openJournal } from '../src/ports/journal/journal-sqlite.ts';
+import type { Journal } from '../src/ports/journal/journal.ts';
+import { MacReader } from '../src/ports/messages/messages-macos.ts';
+import { createChatDb, insertInto, MACOS_VERSIONS } from '../src/ports/messages/real-chat-db.ts';
+
+const ANNA = '+15550100001';
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
+
+const body = (name: string): Buffer =>
+  readFileSync(new URL(`../fixtures/bodies/${name}.bin`, import.meta.url));
+
+/** The receiver of the agent over a store with a real schema, which the test writes as Messages does. */
+class Inbox {
+  readonly clock = new FakeClock(Date.UTC(2026, 10, 1));
+  readonly uploaded: string[] = [];
+  readonly logs: string[] = [];
+  readonly folder: string;
+  readonly journal: Journal = openJournal(':memory:');
+  readonly #macos: string;
+  readonly #forwardFiltered: boolean;
+  #db: DatabaseSync | undefined;
+  #reader: MacReader | undefined;
+  #receiver: Receiver | undefined;
+  #made = 0;
+
+  constructor(home: string, macos: string, forwardFiltered = true) {
+    this.folder = join(home, 'Library/Messages');
+    mkdirSync(join(this.folder, 'Attachments'), { recursive: true });
+    this.#macos = macos;
+    this.#forwardFiltered = forwardFiltered;
+  }
+
+  createStore(): this {
+    this.#db = createChatDb(join(this.folder, 'chat.db'), this.#macos);
+    this.insert('handle', { id: ANNA, service: 'iMessage' });
+    this.insert('chat', {
+      guid: 'any;-;1',
+      style: 45,
+      chat_identifier: ANNA,
+      service_name: 'iMessage',
+      account_login: 'E:me@example.com',
+    });
+    this.insert('chat_handle_join', { chat_id: 1, handle_id: 1 });
+    return this;
+  }
+
+  removeStore(): void {
+    this.#db?.close();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(this.folder, `chat.db${suffix}`), { force: true });
+  }
+
+  async start(): Promise<this> {
+    const folders = { home: join(this.folder, '../..'), messages: this.folder };
+    const memory = {
+      load: () => this.journal.note('message-store'),
+      save: (value: string) => this.journal.setNote('message-store', value),
+    };
+    this.#reader = new MacReader({ folders, memory, clock: this.clock });
+    this.#receiver = new Receiver({
+      messages: this.#reader,
+      journal: this.journal,
+      uploads: {
+        upload: ({ path, name }) => {
+          this.uploaded.push(path);
+          return Promise.resolve({ ok: true, url: `https://files.example/${name}` });
+        },
+      },
+      clock: this.clock,
+      log: createLog('debug', { destination: { write: (line) => void this.logs.push(line) } }),
+      failpoint: noFailpoints,
+      settings: {
+        pollMs: 2_000,
+        chatJoinTimeoutMs: 5_000,
+        attachmentWaitMs: 120_000,
+        bodyWaitMs: 500,
+        previewWaitMs: 2_000,
+        forwardFiltered: this.#forwardFiltered,
+        maxAgeMs: 72 * 3600_000,
+        retryBaseMs: 500,
+        retryCapMs: 30_000,
+      },
+      onFrames: () => {},
+    });
+    this.#receiver.start();
+    await this.pass(1);
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    await this.#receiver?.stop();
+    this.#reader?.close();
+    if (this.#db?.isOpen === true) this.#db.close();
+  }
+
+  /** Moves the time of the agent. */
+  async pass(ms: number): Promise<void> {
+    await this.clock.advance(ms);
+  }
+
+  /** Resolves as soon as the agent has read a row and waits for the rest of it. */
+  async noticed(): Promise<void> {
+    await until(async () => {
+      await this.pass(20);
+      return this.journal.inbox.pending().length > 0;
+    });
+  }
+
+  insert(table: string, values: Record<string, SQLInputValue>): number {
+    if (this.#db === undefined) throw new Error('there is no store');
+    return insertInto(this.#db, table, values);
+  }
+
+  run(sql: string): void {
+    this.#db?.exec(sql);
+  }
+
+  /** Inserts a message of Anna without its chat. */
+  row(values: Record<string, SQLInputValue>): number {
+    this.#made += 1;
+    return this.insert('message', {
+      guid: `GUID-${this.#made}-${this.clock.now()}`,
+      handle_id: 1,
+      service: 'iMessage',
+      date: BigInt(this.clock.now() - Date.UTC(2001, 0, 1)) * 1_000_000n,
+      ...values,
+    });
+  }
+
+  join(rowid: number): void {
+    this.insert('chat_message_join', { chat_id: 1, message_id: rowid });
+  }
+
+  say(values: Record<string, SQLInputValue>): number {
+    const rowid = this.row(values);
+    this.join(rowid);
+    return rowid;
+  }
+
+  attach(rowid: number, values: Record<string, SQLInputValue>): void {
+    this.#made += 1;
+    const guid = `at_${this.#made}`;
+    const id = this.insert('attachment', { guid, original_guid: guid, transfer_state: 5, ...values });
+    this.insert('message_attachment_join', { message_id: rowid, attachment_id: id });
+  }
+
+  frames(): MessageReceivedFrame[] {
+    return this.journal.outbox
+      .unacknowledged(0, 1_000)
+      .map(({ text }) => JSON.parse(text) as MessageReceivedFrame);
+  }
+
+  texts(): string[] {
+    return this.frames().map((frame) => frame.text);
+  }
+}
+
+const UNREADABLE = '[This message could not be read on the Mac.]';
+
+describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (macos) => {
+  let inbox: Inbox;
+  let home: string;
+  beforeEach(async () => {
+    home = await tempDir(cleanup);
+    inbox = await new Inbox(home, macos).createStore().start();
+    cleanup.add(() => inbox.stop());
+  });
+
+  it('I3 have the text of their body and are never empty', async () => {
+    inbox.say({ text: 'Plain' });
+    inbox.say({ attributedBody: body('regular-text') });
+    inbox.say({ attributedBody: body('two-parts') });
+    inbox.say({ attributedBody: Buffer.from('nonsense') });
+    inbox.say({ balloon_bundle_id: 'com.apple.DigitalTouchBalloonProvider', text: '\uFFFD' });
+    inbox.say({});
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual([
+      'Plain',
+      'Haha yeah 😃',
+      'Check this out!Check this out!',
+      UNREADABLE,
+      UNREADABLE,
+      UNREADABLE,
+    ]);
+  });
+
+  it('I6 wait for their chat and their body', async () => {
+    const late = inbox.row({ text: 'Joined later' });
+    inbox.say({ text: 'Behind it' });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual([]);
+    inbox.join(late);
+    await inbox.pass(1_000);
+    const bodiless = inbox.say({});
+    await inbox.noticed();
+    inbox.run(`UPDATE message SET text = 'Body later' WHERE ROWID = ${bodiless}`);
+    await inbox.pass(1_000);
+    expect(inbox.texts()).toEqual(['Joined later', 'Behind it', 'Body later']);
+  });
+
+  it('I8 wait for their files, and other files of the Mac are never uploaded', async () => {
+    const photo = inbox.say({ text: '\uFFFC', cache_has_attachments: 1 });
+    inbox.say({ text: 'Behind it' });
+    await inbox.pass(3_000);
+    inbox.attach(photo, {
+      filename: '~/Library/Messages/Attachments/photo.jpg',
+      transfer_name: 'photo.jpg',
+    });
+    await inbox.pass(3_000);
+    expect(inbox.frames()).toEqual([]);
+    const path = join(inbox.folder, 'Attachments/photo.jpg');
+    writeFileSync(path, 'photo');
+    await inbox.pass(1_000);
+    expect(inbox.frames()).toMatchObject([
+      { text: '', attachments: ['https://files.example/photo.jpg'] },
+      { text: 'Behind it' },
+    ]);
+    writeFileSync(join(home, 'secret.txt'), 'secret');
+    for (const filename of ['~/secret.txt', '/etc/passwd', '../../secret.txt']) {
+      inbox.attach(inbox.say({ text: '\uFFFC', cache_has_attachments: 1 }), { filename });
+    }
+    await inbox.pass(3_000);
+    expect(inbox.texts().slice(2)).toEqual([UNREADABLE, UNREADABLE, UNREADABLE]);
+    expect(inbox.uploaded).toEqual([path]);
+  });
+
+  it('are one message for a link and its preview, in either order', async () => {
+    const balloon = { balloon_bundle_id: 'com.apple.messages.URLBalloonProvider', cache_has_attachments: 1 };
+    inbox.say({ text: 'Look: https://example.com/a' });
+    inbox.attach(inbox.say({ text: 'https://example.com/a', ...balloon }), {
+      transfer_name: 'A.pluginPayloadAttachment',
+    });
+    await inbox.pass(5_000);
+    inbox.say({ text: 'https://example.com/b', ...balloon });
+    await inbox.noticed();
+    inbox.say({ text: 'And https://example.com/b' });
+    await inbox.pass(5_000);
+    inbox.say({ text: 'https://example.com/c', ...balloon });
+    await inbox.pass(5_000);
+    expect(inbox.texts()).toEqual([
+      'Look: https://example.com/a',
+      'And https://example.com/b',
+      'https://example.com/c',
+    ]);
+    expect(inbox.frames().flatMap((frame) => frame.attachments)).toEqual([]);
+  });
+
+  it('are not those that the owner sent, from any of the own addresses', async () => {
+    inbox.insert('handle', { id: 'me@example.com', service: 'iMessage' });
+    inbox.say({ text: 'To myself', is_from_me: 1 });
+    inbox.say({ text: 'To myself', handle_id: 2 });
+    inbox.say({ text: 'From Anna', handle_id: 0 });
+    await inbox.pass(3_000);
+    expect(inbox.frames()).toMatchObject([{ text: 'From Anna', sender: ANNA }]);
+  });
+
+  it('have the time of their arrival when the row has no valid date', async () => {
+    inbox.say({ text: 'Zero', date: 0 });
+    inbox.say({ text: 'Largest', date: 2n ** 63n - 1n });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['Zero', 'Largest']);
+    for (const { sentAt } of inbox.frames())
+      expect(Math.abs(Date.parse(sentAt) - inbox.clock.now())).toBeLessThan(5_000);
+  });
+
+  it('M11 start at the newest row of a store that replaced the first one', async () => {
+    inbox.say({ text: 'Old store' });
+    await inbox.pass(3_000);
+    inbox.removeStore();
+    inbox.createStore();
+    for (let index = 0; index < 5; index += 1) inbox.say({ text: `History ${index}` });
+    await inbox.pass(3_000);
+    inbox.say({ text: 'New store' });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['Old store', 'New store']);
+    const [first, second] = inbox.frames().map((frame) => frame.chat.id);
+    expect(second).not.toBe(first);
+    expect(inbox.journal.note('store')).toBe('replaced');
+  });
+
+  it('I6 are not lost when a store was replaced while they waited', async () => {
+    inbox.say({ guid: 'WAITS', text: 'Look\uFFFC', cache_has_attachments: 1 });
+    await inbox.pass(3_000);
+    inbox.removeStore();
+    inbox.createStore();
+    await inbox.pass(3_000);
+    inbox.say({ guid: 'WAITS', text: 'Look' });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['Look']);
+  });
+
+  it('are read as soon as an absent store appears, and the problem is logged once', async () => {
+    inbox.removeStore();
+    await inbox.pass(20_000);
+    expect(inbox.journal.note('store')).toBe('absent');
+    inbox.createStore();
+    await inbox.pass(3_000);
+    inbox.say({ text: 'Back' });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['Back']);
+    expect(inbox.logs.filter((line) => line.includes('inbound.store_not_readable'))).toHaveLength(1);
+  });
+});
+
+it.each([
+  [true, ['Spam', 'Unknown sender', 'Anna']],
+  [false, ['Anna']],
+])('messages that Messages filtered are reported: %s', async (forwardFiltered, texts) => {
+  const inbox = await new Inbox(await tempDir(cleanup), '26', forwardFiltered).createStore().start();
+  cleanup.add(() => inbox.stop());
+  inbox.say({ text: 'Spam', is_spam: 1 });
+  inbox.run('UPDATE chat SET is_filtered = 1');
+  inbox.say({ text: 'Unknown sender' });
+  await inbox.pass(3_000);
+  inbox.run('UPDATE chat SET is_filtered = 0');
+  inbox.say({ text: 'Anna' });
+  await inbox.pass(3_000);
+  expect(inbox.texts()).toEqual(texts);
+});
