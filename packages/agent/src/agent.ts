@@ -29,7 +29,6 @@ import type { LinkState } from './flows/link/link-state.ts';
 import { Link } from './flows/link/link.ts';
 import type { LinkSettings } from './flows/link/link.ts';
 import { claimLocation } from './flows/link/served-location.ts';
-import { capabilitiesOf } from './flows/outbound/capabilities.ts';
 import type { Downloads } from './flows/outbound/job-deps.ts';
 import type { Outcome } from './flows/outbound/outcome.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
@@ -101,7 +100,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
             locationId: config.location,
             agent: { version: AGENT_VERSION },
             os: { name: 'macOS', version: messages.environment().macos },
-            capabilities: capabilitiesOf(messages.environment()),
+            capabilities: messages.capabilities(),
           }),
           handlers,
           clock,

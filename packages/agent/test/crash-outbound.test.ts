@@ -17,7 +17,7 @@ describe('M4 kill -9 during an outbound text', () => {
     ['job.begun', 'delivered', 1],
     ['step.before', 'delivered', 1],
     ['step.begun', 'unknown', 0],
-    ['step.sent', 'unknown', 1],
+    ['step.sent', 'delivered', 1],
     ['step.recorded', 'delivered', 1],
     ['job.performed', 'delivered', 1],
     ['job.ended', 'delivered', 1],

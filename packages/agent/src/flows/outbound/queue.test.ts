@@ -101,7 +101,7 @@ class QueueModel {
 
   async #perform(key: string, frame: SendFrame): Promise<Outcome> {
     await this.#hold;
-    const store = { newestRowid: () => 0 } as MessageStore;
+    const store = { position: () => 0 } as MessageStore;
     const steps = stepsOf(key, {
       jobs: this.journal.jobs,
       store,

@@ -11,15 +11,6 @@ import { reportStatus } from './report-status.ts';
 const MAX_ERROR_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;
 
-const INTERRUPTED: JobResult = {
-  state: 'unknown',
-  error: {
-    code: 'INTERNAL_ERROR',
-    message:
-      'outcome unknown: the agent was interrupted while sending; it does not send this messageId again. Use a new messageId to retry.',
-  },
-};
-
 export interface QueueDeps {
   readonly journal: Journal;
   readonly clock: Clock;
@@ -83,19 +74,10 @@ export class Queue {
     await this.#running;
   }
 
+  /** Runs interrupted jobs again: a step that had begun looks for its outcome and is not repeated (M4). */
   #recover(): void {
-    const { journal, log } = this.#deps;
-    for (const job of journal.jobs.interrupted()) {
-      if (journal.jobs.unfinishedSteps(job.key).length === 0) {
-        journal.jobs.requeue(job.key);
-      } else {
-        log.warn(
-          { event: 'queue.outcome_unknown', messageId: job.messageId },
-          'send interrupted, outcome unknown',
-        );
-        this.#end(job, INTERRUPTED);
-      }
-    }
+    const { journal } = this.#deps;
+    for (const job of journal.jobs.interrupted()) journal.jobs.requeue(job.key);
   }
 
   async #run(): Promise<void> {

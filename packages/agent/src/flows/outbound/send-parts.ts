@@ -35,14 +35,20 @@ async function sendPart(
   destination: Destination,
   { messages, steps, settings }: JobDeps,
 ): Promise<{ sent: SendResult; target: Destination }> {
-  const sent = await steps.once(part.step, () => messages.send(part.message, destination));
+  const sendTo = (to: Destination): Promise<SendResult> =>
+    steps.once(
+      part.step,
+      () => messages.send(part.message, to),
+      (since) => messages.outcomeOf(part.message, to, since),
+    );
+  const sent = await sendTo(destination);
   const notOnIMessage = sent.result === 'failed' && sent.notOnIMessage === true;
   const handle =
     notOnIMessage && settings.channel === 'auto' ? onlyRecipient(destination, messages) : undefined;
   if (handle === undefined || !fitsSms(part.message)) return { sent, target: destination };
   // Cannot duplicate the message: Messages reported that the first attempt was not sent.
   const target: Destination = { to: 'person', handle, service: 'SMS' };
-  return { sent: await steps.once(part.step, () => messages.send(part.message, target)), target };
+  return { sent: await sendTo(target), target };
 }
 
 function onlyRecipient(destination: Destination, { store }: Messages): string | undefined {

@@ -1,9 +1,8 @@
 import type { OutboundReaction } from '@footbridge/protocol/reactions';
 
-import { macosMajor } from '../../ports/messages/messages.ts';
+import { majorOf, MIN_MACOS } from '../../ports/messages/feature-versions.ts';
 import type { Environment, LocalFile, OwnReaction, TapbackPress } from '../../ports/messages/messages.ts';
 import { stripTargetPrefix, targetPart } from '../../ports/messages/tapbacks.ts';
-import { MIN_MACOS } from './capabilities.ts';
 import { findChat } from './find-chat.ts';
 import type { Outcome, Failed } from './outcome.ts';
 import { failed } from './outcome.ts';
@@ -97,7 +96,7 @@ const NOT_CONFIRMED = {
 
 /** Returns a failure for a reaction that this version of macOS does not support (M5). */
 function checkMacosVersion(reaction: OutboundReaction, environment: Environment): Failed | undefined {
-  const major = macosMajor(environment);
+  const major = majorOf(environment.macos);
   if (reaction.kind === 'emoji' && major < MIN_MACOS.emojiReactions) {
     return failed(
       'EMOJI_NOT_IN_RECENTS',

@@ -1,5 +1,4 @@
-import { macosMajor } from '../../ports/messages/messages.ts';
-import { MIN_MACOS } from './capabilities.ts';
+import { majorOf, MIN_MACOS } from '../../ports/messages/feature-versions.ts';
 import { findChat } from './find-chat.ts';
 import type { Outcome } from './outcome.ts';
 import { failed } from './outcome.ts';
@@ -17,7 +16,7 @@ export async function sendSticker(
   const environment = deps.messages.environment();
   const denied = checkUiAutomation(environment);
   if (denied !== undefined) return denied;
-  if (macosMajor(environment) < MIN_MACOS.stickers) {
+  if (majorOf(environment.macos) < MIN_MACOS.stickers) {
     return failed(
       'COMPOSE_FAILED',
       `Stickers need macOS ${MIN_MACOS.stickers} or newer; this Mac has ${environment.macos}.`,

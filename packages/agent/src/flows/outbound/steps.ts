@@ -7,8 +7,15 @@ import type { MessageStore, SendResult } from '../../ports/messages/messages.ts'
 
 /** The sends of one job. Each runs at most once, also across a crash (M4). */
 export interface Steps {
-  /** Runs `send` unless an earlier attempt has. An attempt that began and has no recorded end is not repeated. */
-  once(name: string, send: () => Promise<SendResult>): Promise<SendResult>;
+  /**
+   * Runs `send` unless an earlier attempt has. An attempt that began and has no known end is not repeated: `outcome` looks for
+   * its end in the message store, from the position before it.
+   */
+  once(
+    name: string,
+    send: () => Promise<SendResult>,
+    outcome?: (since: number) => Promise<SendResult>,
+  ): Promise<SendResult>;
 }
 
 export interface StepsDeps {
@@ -23,23 +30,44 @@ export interface StepsDeps {
 const INTERRUPTED: SendResult = {
   result: 'unknown',
   code: 'INTERNAL_ERROR',
-  message: 'outcome unknown: an earlier attempt was interrupted while sending; it is not sent again',
+  message:
+    'outcome unknown: the agent was interrupted while sending; it does not send this messageId again. Use a new messageId to retry.',
 };
 
 export function stepsOf(key: string, deps: StepsDeps): Steps {
-  const { jobs, store, failpoint } = deps;
+  const { jobs, store, failpoint, log } = deps;
+
+  /** Returns the outcome that the store shows, or `result` if it does not show any. */
+  async function lookUp(
+    result: SendResult,
+    since: number,
+    outcome: ((since: number) => Promise<SendResult>) | undefined,
+  ): Promise<SendResult> {
+    if (result.result !== 'unknown') return result;
+    const found = outcome === undefined ? result : await withTimeout(() => outcome(since), deps);
+    if (found.result !== 'unknown') return found;
+    log.warn({ event: 'queue.outcome_unknown', key }, 'outcome of a send unknown');
+    return result;
+  }
+
+  function record(name: string, result: SendResult): SendResult {
+    if (result.result === 'sent') jobs.finishStep(key, name, result.guid);
+    if (result.result === 'failed') jobs.discardStep(key, name);
+    return result;
+  }
+
   return {
-    once: async (name, send) => {
+    once: async (name, send, outcome) => {
       const earlier = jobs.findStep(key, name);
       if (earlier?.done === true) return { result: 'sent', guid: earlier.guid ?? '' };
-      if (earlier !== undefined) return INTERRUPTED;
+      if (earlier !== undefined) return record(name, await lookUp(INTERRUPTED, earlier.watermark, outcome));
       failpoint('step.before');
-      jobs.beginStep(key, name, store.newestRowid());
+      const since = store.position();
+      jobs.beginStep(key, name, since);
       failpoint('step.begun');
-      const result = await withTimeout(send, deps);
+      const sent = await withTimeout(send, deps);
       failpoint('step.sent');
-      if (result.result === 'sent') jobs.finishStep(key, name, result.guid);
-      if (result.result === 'failed') jobs.discardStep(key, name);
+      const result = record(name, await lookUp(sent, since, outcome));
       failpoint('step.recorded');
       return result;
     },

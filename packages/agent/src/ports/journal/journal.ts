@@ -100,7 +100,7 @@ export interface Step {
   readonly name: string;
   readonly done: boolean;
   readonly guid: string | undefined;
-  /** The newest row of the message store before the send began. */
+  /** The position of the message store before the send began. */
   readonly watermark: number;
 }
 

@@ -5,7 +5,15 @@ import { chatIdOf, chatRowOf } from './chat-ids.ts';
 import { Chats } from './chats.ts';
 import type { ChatRow } from './chats.ts';
 import type { MessageBody } from './message-body.ts';
-import type { Chat, MessageStore, OwnReaction, ServiceName, StoredRow, StoreState } from './messages.ts';
+import type {
+  Chat,
+  MessageStore,
+  OwnReaction,
+  SendState,
+  ServiceName,
+  StoredRow,
+  StoreState,
+} from './messages.ts';
 import { readOwnHandles } from './own-handles.ts';
 import { Rows } from './rows.ts';
 import type { MessageRow } from './rows.ts';
@@ -13,15 +21,6 @@ import { Statements } from './statements.ts';
 import { rememberedGeneration, StoreGeneration } from './store-generation.ts';
 import type { StoreMemory } from './store-generation.ts';
 import { readTapbackCode, targetsOf } from './tapbacks.ts';
-
-/** The send state of an outgoing row. */
-export interface SendState {
-  readonly rowid: number;
-  readonly guid: string;
-  readonly finished: boolean;
-  readonly sent: boolean;
-  readonly error: number;
-}
 
 export interface ChatDbOptions {
   /** Returns an id of the file that differs after it was replaced. */
@@ -66,6 +65,10 @@ export class ChatDb implements MessageStore {
   newestRowid(): number {
     const row = this.#sql.of("SELECT seq FROM sqlite_sequence WHERE name = 'message'").get();
     return Number(row?.['seq'] ?? 0);
+  }
+
+  position(): number {
+    return chatIdOf(this.generation(), this.newestRowid());
   }
 
   rowsAfter(rowid: number, limit: number): StoredRow[] {
@@ -143,13 +146,10 @@ export class ChatDb implements MessageStore {
   }
 
   sendState(guid: string): SendState | undefined {
-    const row = this.#sql
-      .of('SELECT ROWID AS rowid, guid, is_finished, is_sent, error FROM message WHERE guid = ?')
-      .get(guid);
+    const row = this.#sql.of('SELECT is_finished, is_sent, error FROM message WHERE guid = ?').get(guid);
     if (row === undefined) return undefined;
     return {
-      rowid: Number(row['rowid']),
-      guid: String(row['guid']),
+      guid,
       finished: row['is_finished'] === 1,
       sent: row['is_sent'] === 1,
       error: Number(row['error']),

@@ -16,6 +16,8 @@ import type {
   StoredAttachment,
   TapbackPress,
 } from './messages.ts';
+import { findOutcome } from './find-outcome.ts';
+import { capabilitiesSince } from './feature-versions.ts';
 import { SimulatedPeople } from './simulated-people.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import type { StoreMemory } from './store-generation.ts';
@@ -78,6 +80,14 @@ export class SimulatedMessages implements Messages, Simulation {
     return { macos: this.#store.macos, ...this.#permissions };
   }
 
+  capabilities(): readonly string[] {
+    return capabilitiesSince(this.#store.macos);
+  }
+
+  outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
+    return Promise.resolve(findOutcome(this.store, message, destination, since));
+  }
+
   async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
     const fault = this.#takeFault(jobOf(message));
     await this.#waitDelay();
@@ -99,7 +109,6 @@ export class SimulatedMessages implements Messages, Simulation {
     });
     this.#changed();
     if (fault === OUTCOME_UNKNOWN) {
-      this.#store.finish(guid, { sent: true, delivered: false, error: 0 });
       return { result: 'unknown', code: 'TIMEOUT', message: 'Messages stopped responding during the send' };
     }
     const unreachable =

@@ -16,8 +16,16 @@ import type { MessageBody } from './message-body.ts';
  */
 export interface Messages {
   readonly store: MessageStore;
+  /** Returns the newest snapshot. The engine refreshes it in the background. */
   environment(): Environment;
+  /** Returns what this engine can do on this Mac now, for the registration. A setting cannot add to it. */
+  capabilities(): readonly string[];
   send(message: OutgoingMessage, destination: Destination): Promise<SendResult>;
+  /**
+   * Looks for the outcome of an earlier `send` that was interrupted. `since` is the position of the store before it. The result
+   * is `unknown` unless the store shows that the message was sent, or that it failed. Nothing is sent.
+   */
+  outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult>;
   react(press: TapbackPress): Promise<PressResult>;
   /** Returns the duration of a voice message in milliseconds, if it is known. */
   audioDuration(attachment: StoredAttachment): number | undefined;
@@ -33,10 +41,6 @@ export interface Environment {
   readonly automation: boolean;
   /** Whether macOS granted the Accessibility permission. */
   readonly accessibility: boolean;
-}
-
-export function macosMajor(environment: Environment): number {
-  return Number.parseInt(environment.macos, 10);
 }
 
 export type ServiceName = 'iMessage' | 'SMS' | 'RCS';
@@ -125,6 +129,8 @@ export interface MessageStore {
    */
   generation(): number;
   newestRowid(): number;
+  /** Returns the place of the newest row as a number that is unique over all generations. */
+  position(): number;
   /** Returns rows in insertion order. An edited or unsent message keeps its row. */
   rowsAfter(rowid: number, limit: number): StoredRow[];
   row(rowid: number): StoredRow | undefined;
@@ -141,8 +147,18 @@ export interface MessageStore {
   ownHandles(): readonly string[];
   /** Returns the current reaction of this Mac to a part of a message, or without `part` to any part. */
   ownReaction(targetGuid: string, part?: number): OwnReaction | undefined;
+  /** Returns the send state of an outgoing message. */
+  sendState(guid: string): SendState | undefined;
   /** Returns the parts and mentions of a message, if its body has them. */
   body(guid: string): MessageBody | undefined;
+}
+
+export interface SendState {
+  readonly guid: string;
+  readonly finished: boolean;
+  readonly sent: boolean;
+  /** The error number of Messages, 0 for none. */
+  readonly error: number;
 }
 
 export interface Chat {

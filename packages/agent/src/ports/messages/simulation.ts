@@ -60,7 +60,7 @@ export interface SimulatedFile {
 export const JOB_KINDS = ['text', 'attachment', 'animation', 'voice', 'reaction', 'sticker'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** Makes the next `times` jobs of a kind end with `code`. After `OUTCOME_UNKNOWN` the message is sent and no result follows. */
+/** Makes the next `times` jobs of a kind end with `code`. After `OUTCOME_UNKNOWN` the store never shows whether the message was sent. */
 export interface Fault {
   readonly job: JobKind;
   readonly code: FaultCode;

@@ -9,6 +9,7 @@ import type {
   Chat,
   MessageStore,
   OwnReaction,
+  SendState,
   ServiceName,
   StoredRow,
   StoreProblem,
@@ -71,6 +72,14 @@ export class MacStore implements MessageStore {
 
   newestRowid(): number {
     return this.#read((chats) => chats.newestRowid());
+  }
+
+  position(): number {
+    return this.#read((chats) => chats.position());
+  }
+
+  sendState(guid: string): SendState | undefined {
+    return this.#read((chats) => chats.sendState(guid));
   }
 
   rowsAfter(rowid: number, limit: number): StoredRow[] {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { capabilitiesOf } from './capabilities.ts';
+import { capabilitiesSince } from './feature-versions.ts';
 
 it.each([
   ['14.8', []],
@@ -8,5 +8,5 @@ it.each([
   ['26.1', ['sticker-reactions', 'stickers', 'emoji-reactions']],
 ])('M5 macOS %s adds the capabilities %j', (macos, added) => {
   const base = ['text', 'groups', 'attachments', 'voice', 'animations', 'replies', 'reactions'];
-  expect(capabilitiesOf({ macos, automation: true, accessibility: true })).toEqual([...base, ...added]);
+  expect(capabilitiesSince(macos)).toEqual([...base, ...added]);
 });
