@@ -21,8 +21,8 @@ export const CUSTOMER = '+15555550100';
 export const FRIEND = '+15555550123';
 /** A customer of another location. */
 export const OTHER_CUSTOMER = '+15555550177';
-/** How the CRM treats a repeated request at the start. The page has a switch for it. */
-export const CRM_HONOURS_IDEMPOTENCY_KEY = true;
+/** HighLevel ignores `Idempotency-Key`, and so does the CRM of the demo. The page has a switch for it. */
+export const CRM_HONOURS_IDEMPOTENCY_KEY = false;
 
 /** The running demo: the service, the agent with simulated Messages, the simulated CRM, and a recording proxy between them. */
 export interface Demo {

@@ -9,7 +9,6 @@ import { hasChromium } from '@footbridge/testkit/servers/chromium';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { CRM_HONOURS_IDEMPOTENCY_KEY } from './demo.ts';
 import { startPage } from './page-server.ts';
 import { SCENARIOS } from './scenarios.ts';
 import {
@@ -37,11 +36,10 @@ const SIZES = [
   [1440, 900],
 ] as const;
 
-/** The promises hold in both modes once the real CRM, which ignores the key, is the default. */
-const MODES: readonly (readonly [string, boolean])[] = [
-  ...(CRM_HONOURS_IDEMPOTENCY_KEY ? [] : [['ignores Idempotency-Key', false] as const]),
+const MODES = [
+  ['ignores Idempotency-Key', false],
   ['honours Idempotency-Key', true],
-];
+] as const;
 
 /** The states of the page that are checked for accessibility, and how a user reaches each of them. */
 const STATES: readonly { name: string; part: string; show: (page: Page) => Promise<void> }[] = [
