@@ -14,7 +14,7 @@ export async function move(
   output: Output,
 ): Promise<number> {
   if (!existsSync(journalPath(dataDir))) {
-    output.problem(`There is no agent in ${dataDir}. Start one with: footbridge-agent run`);
+    output.problem(`There is no agent in ${dataDir}. Start one with: footbridge-agent run --simulate`);
     return EXIT.failed;
   }
   const unlock = lockDataDir(dataDir);
@@ -28,7 +28,7 @@ export async function move(
     const dropped = contentOf(journal);
     if (!yes && !(await confirm(describe(dropped), output))) return EXIT.failed;
     moveTo(journal, location);
-    const next = `footbridge-agent run --location ${location}`;
+    const next = `footbridge-agent run --simulate --location ${location}`;
     output.result({ location, previous, dropped }, `This Mac now serves ${location}. Next: ${next}`);
     return EXIT.done;
   } finally {
