@@ -213,11 +213,11 @@ describe('documents keep step with the code', () => {
 describe('commands that are named in documents, help, hints and comments', () => {
   const cli = commandTable(createProgram());
   const agent = agentTable();
-  const texts = filesWithText(ROOT)
+  const texts = [...filesWithText(ROOT), '.github/ISSUE_TEMPLATE/bug.yml']
     .filter((path) => !/\.(?:test|contract)\.ts$|^tests\/|\/fixtures\//.test(path))
     .flatMap((path) => {
       const source = read(path);
-      const text = path.endsWith('.md')
+      const text = /\.(?:md|yml)$/.test(path)
         ? [codeIn(builtOf(path))]
         : piecesOf(path, source).map((piece) => piece.text.replaceAll('\\n', '\n'));
       return text.map((piece) => ({ path, piece }));
