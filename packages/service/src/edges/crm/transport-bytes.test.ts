@@ -189,6 +189,18 @@ describe('a connection', () => {
     }
   });
 
+  it('hands a call that waits for it to another connection when it is reset before the call is sent', async () => {
+    const { send, received } = await serve((socket, { connection }) => {
+      socket.write(OK);
+      if (connection % 2 === 1) socket.resetAndDestroy();
+    }, 1);
+    for (let calls = 0; calls < 20; calls++) {
+      const responses = await Promise.all([send(), send(), send()]);
+      expect(responses).toMatchObject([{ status: 200 }, { status: 200 }, { status: 200 }]);
+    }
+    expect(received).toHaveLength(60);
+  });
+
   it('may be closed after every response without notice, and no call fails', async () => {
     const { send } = await serve((socket) => socket.end(OK), 2);
     for (const response of await Promise.all(Array.from({ length: 40 }, () => send())))
