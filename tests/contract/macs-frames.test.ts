@@ -75,8 +75,8 @@ describe('frames that a Mac sends', () => {
   it('M1 a status that the CRM need not know is acknowledged as skipped', async () => {
     const { bridge, join } = await start({ oauth: 'off' });
     const mac = await join(LOCATION);
-    const requestId = await requestTo(bridge, 'm-1');
-    const seq = mac.status({ requestId, messageId: 'm-1', status: 'delivered' });
+    const requestId = await requestTo(bridge, 'm-2');
+    const seq = mac.status({ requestId, messageId: 'm-2', status: 'delivered' });
     expect(await mac.ack(seq)).toEqual({ type: 'ack', seq, outcome: 'skipped' });
   });
 
@@ -101,14 +101,14 @@ describe('frames that a Mac sends', () => {
     [
       'a status',
       'status.beforeTerminal:throw',
-      (mac, requestId) => void mac.status({ requestId, messageId: 'm-1', status: 'delivered' }),
+      (mac, requestId) => void mac.status({ requestId, messageId: 'm-3', status: 'delivered' }),
     ],
   ])(
     'M1 %s whose delivery failed is not acknowledged, and the Mac is asked to come back with it',
     async (_what, failpoint, send) => {
       const { bridge, join } = await start({ env: { FAILPOINTS: failpoint, MAC_HEARTBEAT_SEC: '10' } });
       const mac = await join(LOCATION);
-      send(mac, await requestTo(bridge, 'm-1'));
+      send(mac, await requestTo(bridge, 'm-3'));
       await mac.roundTrip();
       const closed = await bridge.clock.skipThrough(mac.closed);
       expect(closed).toMatchObject({ code: 1001, reason: expect.stringContaining('come back') });
@@ -157,15 +157,15 @@ describe('frames that a Mac sends', () => {
     const { bridge, crm, join } = await start();
     await bridge.authorise(OTHER_LOCATION);
     const [mac, other] = [await join(LOCATION), await join(OTHER_LOCATION)];
-    const requestId = await requestTo(bridge, 'm-1');
+    const requestId = await requestTo(bridge, 'm-4');
     const more = { locationId: OTHER_LOCATION, lease: { locationId: OTHER_LOCATION }, epoch: 1 };
     await mac.ack(mac.received({ sender: PHONE, text: 'Hi', ...more }));
-    await mac.ack(mac.status({ requestId, messageId: 'm-1', status: 'delivered', ...more }));
+    await mac.ack(mac.status({ requestId, messageId: 'm-4', status: 'delivered', ...more }));
     const locations = [...crm.messages, ...crm.statuses].map(({ locationId }) => locationId);
     expect(new Set(locations)).toEqual(new Set([LOCATION]));
     const claimed = other.status({
       requestId,
-      messageId: 'm-1',
+      messageId: 'm-4',
       status: 'failed',
       error: { code: 'X', message: 'x' },
     });
@@ -181,10 +181,10 @@ describe('frames that a Mac gets', () => {
   it('M1 a message is on the socket when the webhook is answered; the CRM and the journal are told', async () => {
     const { bridge, crm, join } = await start();
     const mac = await join(LOCATION);
-    const requestId = await requestTo(bridge, 'm-1');
+    const requestId = await requestTo(bridge, 'm-5');
     expect(await mac.nextFrame('send')).toMatchObject({ requestId, phone: PHONE, message: 'Hello' });
     await bridge.journalled(requestId, 'written');
-    await until(() => crm.accepted('m-1').includes('pending'));
+    await until(() => crm.accepted('m-5').includes('pending'));
   });
 
   it('M1 the first frame is `registered`, also when a message is ready at the same moment', async () => {
