@@ -18,7 +18,7 @@ afterEach(() => cleanup.run());
 const fixture = (name: string) =>
   readFileSync(join(import.meta.dirname, '../../packages/media/src/fixtures', name));
 
-interface House {
+interface Started {
   bridge: RunningBridge;
   token: string;
   upload: (
@@ -28,7 +28,7 @@ interface House {
   operator: (path: string) => Promise<unknown>;
 }
 
-async function house(env: Record<string, string> = {}, clock?: Clock): Promise<House> {
+async function start(env: Record<string, string> = {}, clock?: Clock): Promise<Started> {
   const bridge = await startBridge(env, { clock });
   cleanup.add(() => bridge.stop());
   const headers = { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' };
@@ -75,7 +75,7 @@ function announce(url: string, token: string, bytes: number, sent = 1): Promise<
 
 describe('attachments', () => {
   it('I8 serves an image that browsers show unchanged', async () => {
-    const { upload } = await house();
+    const { upload } = await start();
     const png = fixture('pattern.png');
     const { status, body } = await upload(png, { 'X-File-Name': 'holiday.png' });
     expect(status).toBe(201);
@@ -86,7 +86,7 @@ describe('attachments', () => {
   });
 
   it('I8 converts HEIC to PNG', async () => {
-    const { upload, operator } = await house();
+    const { upload, operator } = await start();
     const { body } = await upload(fixture('cutout.heic'), {
       'X-File-Name': 'sticker.heic',
       'Content-Type': 'image/heic',
@@ -99,7 +99,7 @@ describe('attachments', () => {
   });
 
   it('I8 serves WebP unchanged', async () => {
-    const { upload, operator } = await house();
+    const { upload, operator } = await start();
     const webp = fixture('animation.webp');
     const { body } = await upload(webp, { 'X-File-Name': 'party.webp' });
     expect(body.url).toMatch(/party\.webp$/);
@@ -114,7 +114,7 @@ describe('attachments', () => {
     ['voice_aac.caf', 'audio/mp4', 'm4a'],
     ['voice.amr', 'audio/mpeg', 'mp3'],
   ])('I8 converts the voice message %s to %s', async (name, type, extension) => {
-    const { upload } = await house();
+    const { upload } = await start();
     const { body } = await upload(fixture(name), { 'X-File-Name': 'Audio Message.caf' });
     expect(body.url).toMatch(new RegExp(`Audio%20Message\\.${extension}$`));
     const answer = await fetch(body.url);
@@ -123,7 +123,7 @@ describe('attachments', () => {
   });
 
   it('I8 serves HEIC unconverted when MEDIA_HEIC is off', async () => {
-    const { upload } = await house({ MEDIA_HEIC: 'off' });
+    const { upload } = await start({ MEDIA_HEIC: 'off' });
     const heic = fixture('cutout.heic');
     const { body } = await upload(heic, { 'X-File-Name': 'sticker.heic' });
     expect(body.url).toMatch(/sticker\.heic$/);
@@ -133,7 +133,7 @@ describe('attachments', () => {
   });
 
   it('I8 serves a file that cannot be converted unchanged', async () => {
-    const { upload } = await house();
+    const { upload } = await start();
     const broken = fixture('cutout.heic').subarray(0, 600);
     const { status, body } = await upload(broken, { 'X-File-Name': 'broken.heic' });
     expect(status).toBe(201);
@@ -141,7 +141,7 @@ describe('attachments', () => {
   });
 
   it('I8 serves markup as an opaque attachment', async () => {
-    const { upload } = await house();
+    const { upload } = await start();
     for (const hostile of [
       '<html><script>alert(1)</script></html>',
       '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
@@ -157,7 +157,7 @@ describe('attachments', () => {
   });
 
   it('I8 supports ranges, HEAD and ETag', async () => {
-    const { upload } = await house();
+    const { upload } = await start();
     const png = fixture('pattern.png');
     const { url } = (await upload(png)).body;
     const part = await fetch(url, { headers: { Range: 'bytes=4-7' } });
@@ -171,7 +171,7 @@ describe('attachments', () => {
   });
 
   it('rejects an upload without a valid token, and from a Mac without a location', async () => {
-    const { bridge, upload } = await house();
+    const { bridge, upload } = await start();
     expect((await upload('x', { Authorization: 'Bearer wrong' })).status).toBe(401);
     const headers = { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' };
     const made = await fetch(`${bridge.operatorUrl}/operator/licenses`, {
@@ -185,7 +185,7 @@ describe('attachments', () => {
   });
 
   it('enforces the quota of a location and keeps nothing of a refused file', async () => {
-    const { upload, operator } = await house({ ASSET_QUOTA_MB: '1' });
+    const { upload, operator } = await start({ ASSET_QUOTA_MB: '1' });
     expect((await upload(Buffer.alloc(600_000, 1))).status).toBe(201);
     expect(await upload(Buffer.alloc(600_000, 1))).toMatchObject({
       status: 507,
@@ -195,7 +195,7 @@ describe('attachments', () => {
   });
 
   it('enforces the quota over concurrent uploads', async () => {
-    const { upload, operator } = await house({ ASSET_QUOTA_MB: '1' });
+    const { upload, operator } = await start({ ASSET_QUOTA_MB: '1' });
     const statuses = await Promise.all(
       Array.from({ length: 6 }, async () => (await upload(Buffer.alloc(300_000, 1))).status),
     );
@@ -209,12 +209,12 @@ describe('attachments', () => {
   });
 
   it('rejects a file that is announced as too large before it is sent', async () => {
-    const { bridge, token } = await house();
+    const { bridge, token } = await start();
     expect(await announce(bridge.url, token, 100_000_001)).toBe(413);
   });
 
   it('responds 413 to a file that is too large, also when the Mac sends all of it', async () => {
-    const { upload } = await house();
+    const { upload } = await start();
     const file = Buffer.alloc(101_000_000);
     for (let time = 0; time < 6; time++)
       expect(await upload(file)).toMatchObject({ status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } });
@@ -222,7 +222,7 @@ describe('attachments', () => {
 
   it('aborts an upload that stalls for 10 seconds and keeps nothing of it', async () => {
     const clock = new SkippingClock();
-    const { bridge, token, operator } = await house({}, clock);
+    const { bridge, token, operator } = await start({}, clock);
     const incoming = () => readdirSync(join(bridge.dataDir, 'assets/incoming')).length;
     let outcome: number | 'cut' | undefined;
     void announce(bridge.url, token, 1_000_000, 100_000).then((end) => (outcome = end));
@@ -238,14 +238,14 @@ describe('attachments', () => {
   });
 
   it('limits the concurrent uploads of a location', async () => {
-    const { bridge, token, upload } = await house();
+    const { bridge, token, upload } = await start();
     const idle = Array.from({ length: 51 }, () => announce(bridge.url, token, 1000));
     expect(await Promise.race(idle)).toBe(429);
     expect((await upload('x')).status).toBe(429);
   });
 
   it('responds 404 to an unknown or malformed id', async () => {
-    const { bridge } = await house();
+    const { bridge } = await start();
     for (const path of [
       '/assets/x/y',
       `/assets/${'a'.repeat(32)}/y.png`,

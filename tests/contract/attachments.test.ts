@@ -17,13 +17,13 @@ afterEach(() => cleanup.run());
 const fixture = (name: string) =>
   readFileSync(join(import.meta.dirname, '../../packages/media/src/fixtures', name));
 
-interface World {
+interface Started {
   crm: Crm;
   mac: Mac;
   upload: (bytes: Uint8Array<ArrayBuffer>, name: string) => Promise<string>;
 }
 
-async function world(env: Record<string, string> = {}): Promise<World> {
+async function start(env: Record<string, string> = {}): Promise<Started> {
   const crm = await startCrm();
   cleanup.add(() => crm.stop());
   const bridge = await startBridge({
@@ -64,7 +64,7 @@ const from = '+15555550100';
 
 describe('attachments in the CRM', () => {
   it('I8 sends the URL of a converted image, without a footer', async () => {
-    const { crm, mac, upload } = await world();
+    const { crm, mac, upload } = await start();
     const url = await upload(fixture('cutout.heic'), 'sticker.heic');
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
     const [stored] = crm.messages;
@@ -74,7 +74,7 @@ describe('attachments in the CRM', () => {
   });
 
   it('I8 says in the footer that an image could not be converted', async () => {
-    const { crm, mac, upload } = await world();
+    const { crm, mac, upload } = await start();
     const url = await upload(fixture('cutout.heic').subarray(0, 700), 'broken.heic');
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
     const [stored] = crm.messages;
@@ -85,7 +85,7 @@ describe('attachments in the CRM', () => {
   });
 
   it('I8 hands the file over to the CRM with CRM_UPLOAD_ATTACHMENTS', async () => {
-    const { crm, mac, upload } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
+    const { crm, mac, upload } = await start({ CRM_UPLOAD_ATTACHMENTS: 'true' });
     const url = await upload(fixture('pattern.png'), 'pattern.png');
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
     expect(crm.uploads).toMatchObject([{ name: 'pattern.png', size: fixture('pattern.png').length }]);
@@ -93,7 +93,7 @@ describe('attachments in the CRM', () => {
   });
 
   it('I8 sends our own URL when the CRM refuses the file', async () => {
-    const { crm, mac, upload } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
+    const { crm, mac, upload } = await start({ CRM_UPLOAD_ATTACHMENTS: 'true' });
     crm.injectFault({ match: 'upload', times: 5, how: { status: 415 } });
     const url = await upload(fixture('pattern.png'), 'pattern.png');
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
@@ -101,14 +101,14 @@ describe('attachments in the CRM', () => {
   });
 
   it('I8 sends our own URL of a WebP, which the CRM does not store', async () => {
-    const { crm, mac, upload } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
+    const { crm, mac, upload } = await start({ CRM_UPLOAD_ATTACHMENTS: 'true' });
     const url = await upload(fixture('animation.webp'), 'party.webp');
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [url] }));
     expect(crm.messages[0]?.attachments).toEqual([url]);
   });
 
   it('passes a foreign URL on without fetching it', async () => {
-    const { crm, mac } = await world({ CRM_UPLOAD_ATTACHMENTS: 'true' });
+    const { crm, mac } = await start({ CRM_UPLOAD_ATTACHMENTS: 'true' });
     const foreign = 'http://127.0.0.1:1/assets/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/x.png';
     await mac.ack(mac.received({ sender: from, text: 'look', attachments: [foreign] }));
     expect(crm.messages[0]?.attachments).toEqual([foreign]);
