@@ -54,7 +54,7 @@ async function start() {
 const ADD = ['keys', 'add', '--label', 'Acme', '--header', 'X-Acme-Signature', '--file', 'key.pem'];
 
 describe('footbridge keys', () => {
-  it('S6 adds, lists, disables, enables and removes', async () => {
+  it('S6 adds, lists, disables, enables and removes a key', async () => {
     const { run: cli } = await start();
     const added = await cli([...ADD, '--location', 'locA', 'locB']);
     expect(added).toMatchObject({
@@ -71,7 +71,7 @@ describe('footbridge keys', () => {
     expect(await cli(['keys', 'list'])).toMatchObject({ code: 0, lines: [] });
   });
 
-  it('S6 takes presets, and keys from standard input', async () => {
+  it('S6 adds keys from presets and from standard input', async () => {
     const { run: cli } = await start();
     expect((await cli(['keys', 'add', '--preset', 'highlevel'])).lines).toMatchObject([
       { header: 'X-GHL-Signature' },
@@ -80,7 +80,7 @@ describe('footbridge keys', () => {
     expect(piped.lines).toMatchObject([{ label: 'Piped', header: 'X-CRM-Signature' }]);
   });
 
-  it('S6 passes on why a key was refused, and never the key', async () => {
+  it('S6 reports why the service rejected a key, without printing the key', async () => {
     const { run: cli } = await start();
     const refused = await cli(['keys', 'add', '--label', 'x', '--file', 'private.pem']);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
@@ -103,7 +103,7 @@ describe('footbridge keys', () => {
     expect((await cli(args, { env })).code).toBe(code);
   });
 
-  it('finds the token beside the data of the service', async () => {
+  it('reads the operator token from the data folder of the service', async () => {
     const { run: cli, dir } = await start();
     mkdirSync(join(dir, 'data'));
     writeFileSync(join(dir, 'data/operator-token'), `${TOKEN}\n`);
@@ -117,7 +117,7 @@ describe('footbridge keys', () => {
 describe('footbridge keys test', () => {
   const body = '{"locationId":"loc1"}';
 
-  it('S2 works without a service', async () => {
+  it('S2 verifies a signature without a running service', async () => {
     const { run: cli, dir } = await start();
     writeFileSync(join(dir, 'body'), body);
     const test = (signature: string) =>
@@ -132,7 +132,7 @@ describe('footbridge keys test', () => {
     expect(await test('N/A')).toMatchObject({ code: 4, lines: [{ step: 'header' }] });
   });
 
-  it('S5 tries the keys of the service when none is given', async () => {
+  it('S5 verifies with the keys of the service when no key is given', async () => {
     const { run: cli } = await start();
     await cli(ADD);
     const args = ['keys', 'test', '--body', '-', '--signature', signBody(body, key)];

@@ -38,25 +38,25 @@ function run(args: readonly string[]) {
 }
 
 describe('footbridge explain', () => {
-  it('V2 tells a code from the catalogue, without a service', async () => {
+  it('V2 explains a code of the catalogue without a running service', async () => {
     const { ended, lines } = run(['explain', 'rate_limited']);
     expect(await ended).toBe(0);
     expect(lines()).toMatchObject([{ code: 'RATE_LIMITED', channel: 'status', retry: 'yes' }]);
   });
 
-  it('V2 tells every place a code is met in', async () => {
+  it('V2 explains every place where a code occurs', async () => {
     const { ended, lines } = run(['explain', 'OAUTH_EXCHANGE_FAILED']);
     expect(await ended).toBe(0);
     expect(lines().map(({ http }) => http)).toEqual([400, 500]);
   });
 
-  it('knows what was meant', async () => {
+  it('suggests the nearest code for an unknown one', async () => {
     const { ended, stderr } = run(['explain', 'EMOJI']);
     expect(await ended).toBe(5);
     expect(JSON.parse(stderr())).toMatchObject({ next: 'footbridge explain EMOJI_NOT_IN_RECENTS' });
   });
 
-  it('lists all of them', async () => {
+  it('lists all codes', async () => {
     const { ended, lines } = run(['explain']);
     expect(await ended).toBe(0);
     expect(lines().length).toBeGreaterThan(30);
