@@ -15,6 +15,7 @@ const FULL_VERSIONS: Readonly<Record<MacosVersion, readonly [version: string, bu
 /** The paths of the simulated system programs. */
 export interface Commands {
   readonly osascript: string;
+  readonly open: string;
   readonly swVers: string;
 }
 
@@ -23,10 +24,11 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
   const folder = join(home, 'bin');
   mkdirSync(folder, { recursive: true });
   const [version, build] = FULL_VERSIONS[macos];
-  const main = fileURLToPath(new URL('osascript-main.ts', import.meta.url));
+  const main = (name: string) => fileURLToPath(new URL(`${name}-main.ts`, import.meta.url));
   const node = `'${process.execPath}' --disable-warning=ExperimentalWarning`;
   return {
-    osascript: script(join(folder, 'osascript'), `exec ${node} '${main}' '${controlUrl}' "$@"`),
+    osascript: script(join(folder, 'osascript'), `exec ${node} '${main('osascript')}' '${controlUrl}' "$@"`),
+    open: script(join(folder, 'open'), `exec ${node} '${main('open')}' '${controlUrl}' "$@"`),
     swVers: script(
       join(folder, 'sw_vers'),
       `case "$1" in -productVersion) echo ${version};; -buildVersion) echo ${build};; esac`,

@@ -2,8 +2,14 @@ import type { AppleEvents } from './apple-events.ts';
 import type { MessagesApp } from './messages-app.ts';
 import type { OsascriptFaults } from './osascript-faults.ts';
 
+export interface ProgramCall {
+  readonly program: string;
+  readonly arguments: readonly string[];
+}
+
 /** The operations of the control port. The types of the remote client derive from this table. */
 export function operationsOf(app: MessagesApp, events: AppleEvents, faults: OsascriptFaults) {
+  const calls: ProgramCall[] = [];
   return {
     write: app.write.bind(app),
     react: app.react.bind(app),
@@ -26,6 +32,9 @@ export function operationsOf(app: MessagesApp, events: AppleEvents, faults: Osas
     accounts: () => events.accounts(),
     chats: () => events.chats(),
     send: events.send.bind(events),
+    recordCall: (call: ProgramCall) => void calls.push(call),
+    /** Every call of a system program with its arguments, in order. */
+    calls: () => calls,
     breakOsascript: faults.add.bind(faults),
     takeOsascriptFault: () => faults.take() ?? null,
   };

@@ -24,6 +24,7 @@ if (
 }
 
 const calls = openSynchronousCalls(controlUrl);
+calls.call('recordCall', { program: 'osascript', arguments: args });
 const fault = calls.call('takeOsascriptFault') as OsascriptFault | null;
 
 const MISBEHAVIOUR: Partial<Record<OsascriptFault, () => void>> = {
