@@ -240,12 +240,6 @@ describe('commands that are named in documents, help, hints and comments', () =>
     expect(faults('footbridge-agent', agent)).toEqual([]);
   });
 
-  it('every footbridge-agent run has --simulate, without which this version does not start', () => {
-    const runs = named('footbridge-agent').filter(({ words }) => words[0] === 'run');
-    expect(runs.length).toBeGreaterThan(2);
-    expect(runs.filter(({ words }) => !words.includes('--simulate'))).toEqual([]);
-  });
-
   it('finds an unknown command and an unknown option', () => {
     const found = commandsIn(
       'footbridge',

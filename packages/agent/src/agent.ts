@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
@@ -36,8 +36,11 @@ import { Queue } from './flows/outbound/queue.ts';
 import { stepsOf } from './flows/outbound/steps.ts';
 import { openJournal } from './ports/journal/journal-sqlite.ts';
 import type { Job, Journal } from './ports/journal/journal.ts';
+import { MacMessages, SYSTEM_PROGRAMS } from './ports/messages/macos/mac-messages.ts';
+import type { MacPrograms } from './ports/messages/macos/mac-messages.ts';
 import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
 import type { Messages } from './ports/messages/messages.ts';
+import type { StoreMemory } from './ports/messages/store-generation.ts';
 
 /** The address that the simulated Mac sends from. */
 const OWN_HANDLE = '+15550100000';
@@ -49,6 +52,8 @@ export interface AgentDeps {
   readonly clock?: Clock;
   readonly failpoint?: BlockingFailpoint;
   readonly downloads?: Downloads;
+  /** Default: the Mac that this process runs on. */
+  readonly mac?: Mac;
   readonly link?: Partial<LinkSettings & SessionSettings>;
 }
 
@@ -60,7 +65,6 @@ export interface Agent {
 
 /** Builds and starts the agent. Rejects with a ConfigurationError when it cannot start as configured. */
 export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
-  if (!config.simulate) throw new NoEngineError();
   const { log, clock = createSystemClock({ keepAlive: true }), failpoint = noFailpoints } = deps;
   const failures: unknown[] = [];
   const life = new Lifecycle((_part, error) => failures.push(error));
@@ -74,20 +78,15 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     const served = claimLocation(journal, config.location);
     if (served !== config.location) throw new LocationFixedError(config.dataDir, served, config.location);
     journal.prune(clock.now() - RETENTION_MS);
-    const messages = new SimulatedMessages({
-      dir: join(config.dataDir, 'simulated-messages'),
-      macos: config.macos,
-      ownHandle: OWN_HANDLE,
-      memory: {
-        load: () => journal.note('message-store'),
-        save: (value) => journal.setNote('message-store', value),
-      },
-      clock,
-    });
-    messages.change({ permissions: { automation: config.uiAutomation } });
+    const memory: StoreMemory = {
+      load: () => journal.note('message-store'),
+      save: (value) => journal.setNote('message-store', value),
+    };
+    const simulated = config.simulate ? simulateMessages(config, memory, clock) : undefined;
+    const messages = simulated ?? (await openMessages(config, deps.mac ?? thisMac(), memory, clock));
     life.add('messages', () => messages.close());
 
-    const enrolment = await createEnrolment(config, log);
+    const enrolment = await createEnrolment(config, messages.environment().macos, log);
     const settings = linkSettings(config, deps.link);
     const link = new Link({
       tokens: { token: () => enrolment.token(), renew: () => enrolment.activate() },
@@ -149,17 +148,19 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       onFrames: () => link.flush(),
     });
 
-    const control = await openControlPort(
-      config.controlPort,
-      {
-        people: messages.people,
-        change: (change) => messages.change(change),
-        view: () => ({ ...messages.view(), queue: queue.depth() }),
-      },
-      log,
-    );
-    life.add('control port', () => control.close());
-    log.info({ event: 'agent.simulator_ready', controlUrl: control.url }, 'simulator ready');
+    if (simulated !== undefined) {
+      const control = await openControlPort(
+        config.controlPort,
+        {
+          people: simulated.people,
+          change: (change) => simulated.change(change),
+          view: () => ({ ...simulated.view(), queue: queue.depth() }),
+        },
+        log,
+      );
+      life.add('control port', () => control.close());
+      log.info({ event: 'agent.simulator_ready', controlUrl: control.url }, 'simulator ready');
+    }
 
     queue.start();
     receiver.start();
@@ -191,16 +192,44 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
   }
 }
 
+/** The Mac that the agent runs on. */
+export interface Mac {
+  readonly home: string;
+  readonly programs: MacPrograms;
+}
+
+function thisMac(): Mac {
+  if (process.platform !== 'darwin') throw new NoEngineError();
+  return { home: homedir(), programs: SYSTEM_PROGRAMS };
+}
+
+function simulateMessages(config: AgentConfig, memory: StoreMemory, clock: Clock): SimulatedMessages {
+  const messages = new SimulatedMessages({
+    dir: join(config.dataDir, 'simulated-messages'),
+    macos: config.macos,
+    ownHandle: OWN_HANDLE,
+    memory,
+    clock,
+  });
+  messages.change({ permissions: { automation: config.uiAutomation } });
+  return messages;
+}
+
+function openMessages(config: AgentConfig, mac: Mac, memory: StoreMemory, clock: Clock): Promise<Messages> {
+  return MacMessages.open({ ...mac, memory, clock, uiAutomation: config.uiAutomation });
+}
+
 /** Opens the journal in a data folder, also while an agent runs. */
 export function openAgentJournal(dataDir: string): Journal {
   return openJournal(journalPath(dataDir));
 }
 
 export async function createEnrolment(
-  config: Pick<AgentConfig, 'url' | 'dataDir' | 'license' | 'deviceId' | 'macos'>,
+  config: Pick<AgentConfig, 'url' | 'dataDir' | 'license' | 'deviceId'>,
+  osVersion: string,
   log: Log,
 ): Promise<Enrolment> {
-  const { url, dataDir, license, macos } = config;
+  const { url, dataDir, license } = config;
   makeDataDir(dataDir);
   const deviceId = asDeviceId(config.deviceId) ?? (await stableDeviceId(dataDir));
   return new Enrolment({
@@ -209,7 +238,7 @@ export async function createEnrolment(
     license,
     deviceId,
     name: hostname().slice(0, 64) || 'Mac',
-    osVersion: macos,
+    osVersion,
     appVersion: AGENT_VERSION,
     log,
   });

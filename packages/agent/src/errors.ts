@@ -3,11 +3,11 @@ export class ConfigurationError extends Error {
   override readonly name: string = 'ConfigurationError';
 }
 
-/** This version has no engine for the real Messages. */
+/** Messages exists only on a Mac. */
 export class NoEngineError extends ConfigurationError {
   override readonly name = 'NoEngineError';
   constructor() {
-    super('This version of the agent only works with a simulated Messages. Add --simulate.');
+    super('This machine is not a Mac, so there is no Messages. Add --simulate to use a simulated one.');
   }
 }
 

@@ -3,7 +3,7 @@ import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 import { startAgent } from '../src/agent.ts';
-import type { Agent, AgentDeps } from '../src/agent.ts';
+import type { Agent, AgentDeps, Mac } from '../src/agent.ts';
 import { readConfig } from '../src/config/config.ts';
 import type { AgentConfig } from '../src/config/config.ts';
 import type { MessageView, SimulationView } from '../src/ports/messages/simulation.ts';
@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly deps?: Partial<AgentDeps>;
   readonly dataDir?: string;
   readonly service?: ScriptedService;
+  /** Runs the agent on this Mac instead of the simulation. There is no control port then. */
+  readonly mac?: Mac;
   /** False: do not wait for the registration. */
   readonly wait?: boolean;
 }
@@ -43,7 +45,7 @@ export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Prom
       location: 'location1',
       license: 'LICENSE-KEY',
       dataDir,
-      simulate: true,
+      simulate: options.mac === undefined,
       controlPort: '0',
     },
     { FOOTBRIDGE_ALLOW_LOOPBACK: 'true', FOOTBRIDGE_CONFIRM_SEC: '0.15', ...options.env },
@@ -54,11 +56,12 @@ export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Prom
   const log = createLog('debug', { destination: { write: (line) => void logs.push(line) } });
   const agent = await startAgent(read.value, {
     log,
+    ...(options.mac !== undefined && { mac: options.mac }),
     ...options.deps,
     link: { backoffBaseMs: 5, protocolWaitMs: 50, ...options.deps?.link },
   });
   cleanup.add(() => agent.stop());
-  const control = controlUrlOf(logs);
+  const control = options.mac === undefined ? controlUrlOf(logs) : '';
   const call = async (path: string, init: RequestInit): Promise<unknown> => {
     const response = await fetch(control + path, init);
     const body: unknown = await response.json();

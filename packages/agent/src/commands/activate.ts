@@ -50,5 +50,5 @@ async function enrolmentOf(
     output.problem('--url (FOOTBRIDGE_URL) is missing');
     return undefined;
   }
-  return await createEnrolment({ url, dataDir, license, deviceId, macos }, createLog('silent'));
+  return await createEnrolment({ url, dataDir, license, deviceId }, macos, createLog('silent'));
 }

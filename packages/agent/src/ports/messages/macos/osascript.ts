@@ -13,10 +13,10 @@ export interface ProgramOutput {
   /** The JSON lines of the program, in order. Other output is left out. */
   readonly lines: readonly unknown[];
   /**
-   * `ended`: the output is complete. `cut_off`: the program was stopped after its deadline, or because it wrote too much; it may
-   * have done more than its lines say. `not_started`: there is no such program.
+   * `ended`: by itself. `stopped`: at its deadline, or by a signal; it did nothing after its last line. `overflowed`: it wrote too
+   * much and was stopped; lines are missing. `not_started`: there is no such program.
    */
-  readonly end: 'ended' | 'cut_off' | 'not_started';
+  readonly end: 'ended' | 'stopped' | 'overflowed' | 'not_started';
 }
 
 const MAX_OUTPUT_BYTES = 1_000_000;
@@ -49,19 +49,26 @@ export class Osascript {
     let size = 0;
     child.stdout.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > MAX_OUTPUT_BYTES) end('cut_off');
-      else chunks.push(chunk);
+      if (size <= MAX_OUTPUT_BYTES) chunks.push(chunk);
+      else end('overflowed');
     });
     child.once('error', () => end('not_started'));
     // `close` instead of `exit`: all output has been read then.
-    child.once('close', (code) => end(code === null ? 'cut_off' : 'ended'));
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+    child.once('close', (code) => {
+      end(code === null ? 'stopped' : 'ended');
+      close();
+    });
     // The program may end without reading its input.
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(input));
-    const cancel = this.#options.clock.after(timeoutMs, () => end('cut_off'));
+    const cancel = this.#options.clock.after(timeoutMs, () => end('stopped'));
     const how = await ended;
     cancel();
-    if (how === 'cut_off') stop(child);
+    if (how !== 'not_started') {
+      stop(child);
+      await closed;
+    }
     return { lines: Buffer.concat(chunks).toString('utf8').split('\n').flatMap(parseLine), end: how };
   }
 }

@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { MessagesFolders } from '../attachment-files.ts';
+import { findOutcome } from '../find-outcome.ts';
+import { MacReader } from '../messages-macos.ts';
+import type {
+  Destination,
+  Environment,
+  Messages,
+  MessageStore,
+  OutgoingMessage,
+  PressResult,
+  SendResult,
+} from '../messages.ts';
+import type { StoreMemory } from '../store-generation.ts';
+import { Osascript } from './osascript.ts';
+import { sendMessage } from './send-message.ts';
+import { sweepStaged } from './stage-file.ts';
+
+const run = promisify(execFile);
+const COMMAND_TIMEOUT_MS = 30_000;
+
+/** The programs of macOS that the engine uses, by path. */
+export interface MacPrograms {
+  readonly osascript: string;
+  readonly open: string;
+  readonly swVers: string;
+}
+
+export const SYSTEM_PROGRAMS: MacPrograms = {
+  osascript: '/usr/bin/osascript',
+  open: '/usr/bin/open',
+  swVers: '/usr/bin/sw_vers',
+};
+
+export interface MacMessagesOptions {
+  /** The home directory of the user who is signed in to Messages. */
+  readonly home: string;
+  readonly programs: MacPrograms;
+  readonly memory: StoreMemory;
+  readonly clock: Clock;
+  /** Whether the owner allows UI automation. */
+  readonly uiAutomation: boolean;
+}
+
+/**
+ * The Messages app of this Mac: its store is read directly, texts and files are sent with Apple events. Reactions, replies, effects
+ * and new groups need Accessibility, which this version does not use: they fail, and nothing is sent in another form.
+ */
+export class MacMessages implements Messages {
+  readonly #options: MacMessagesOptions;
+  readonly #reader: MacReader;
+  readonly #osascript: Osascript;
+  readonly #stagingFolders: readonly [string, string];
+  readonly #macos: string;
+
+  /** Resolves when the version of macOS is known. */
+  static async open(options: MacMessagesOptions): Promise<MacMessages> {
+    const { stdout } = await run(options.programs.swVers, ['-productVersion'], {
+      timeout: COMMAND_TIMEOUT_MS,
+    });
+    const messages = new MacMessages(options, stdout.trim());
+    await messages.#sweep();
+    return messages;
+  }
+
+  private constructor(options: MacMessagesOptions, macos: string) {
+    const { home, programs, memory, clock } = options;
+    const folders: MessagesFolders = { home, messages: join(home, 'Library/Messages') };
+    this.#options = options;
+    this.#macos = macos;
+    this.#reader = new MacReader({ folders, memory, clock });
+    this.#osascript = new Osascript({ path: programs.osascript, clock });
+    // Messages reads both, and no folder outside of its own.
+    this.#stagingFolders = [
+      join(folders.messages, '.send-staging'),
+      join(home, 'Library/Containers/com.apple.MobileSMS/Data/tmp/footbridge'),
+    ];
+  }
+
+  get store(): MessageStore {
+    return this.#reader.store;
+  }
+
+  environment(): Environment {
+    return { macos: this.#macos, automation: this.#options.uiAutomation, accessibility: true };
+  }
+
+  capabilities(): readonly string[] {
+    return ['text', 'groups', 'attachments'];
+  }
+
+  async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+    const refused = refuse(message);
+    if (refused !== undefined) return refused;
+    const { clock, programs } = this.#options;
+    return sendMessage(message, destination, {
+      store: this.store,
+      osascript: this.#osascript,
+      clock,
+      stagingFolders: this.#stagingFolders,
+      startMessages: async () => {
+        // In the background, without a window in front of the owner's.
+        await run(programs.open, ['-gj', '-a', 'Messages'], { timeout: COMMAND_TIMEOUT_MS }).catch(
+          () => undefined,
+        );
+      },
+    });
+  }
+
+  outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
+    return Promise.resolve(findOutcome(this.store, message, destination, since));
+  }
+
+  react(): Promise<PressResult> {
+    return Promise.resolve(notBuilt('Reactions'));
+  }
+
+  audioDuration(): undefined {
+    return this.#reader.audioDuration();
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#reader.watch(listener);
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+
+  async #sweep(): Promise<void> {
+    for (const folder of this.#stagingFolders) await sweepStaged(folder, this.#options.clock.now());
+  }
+}
+
+/** Returns a failure for what cannot be sent. A reply is never sent without its thread, a sticker never as a file. */
+function refuse(message: OutgoingMessage): SendResult | undefined {
+  if (message.kind === 'sticker')
+    return { result: 'failed', code: 'COMPOSE_FAILED', message: 'macOS offers no way to send a sticker.' };
+  if (message.kind !== 'text') return undefined;
+  if (message.effect !== undefined) return notBuilt('Effects');
+  return message.replyTo === undefined ? undefined : notBuilt('Replies in a thread');
+}
+
+function notBuilt(what: string): { result: 'failed'; code: 'NOT_IMPLEMENTED'; message: string } {
+  const message = `${what} need Accessibility, which this version of the agent does not use. Nothing was sent.`;
+  return { result: 'failed', code: 'NOT_IMPLEMENTED', message };
+}
