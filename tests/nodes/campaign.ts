@@ -31,7 +31,6 @@ export async function campaign(options: CampaignOptions): Promise<CampaignScore>
   try {
     const env = { RATE_LIMIT_CRM_WEBHOOK: '1000000', RATE_LIMIT_MAC_SOCKET: '1000000' };
     const house = await openHouse(cleanup, { nodes, env });
-    house.crm.settings.honourIdempotencyKey = true;
     const struck: Record<string, number> = {};
     const history: string[] = [];
     const tell = (name: string, from: number, to: number) => {
