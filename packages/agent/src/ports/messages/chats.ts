@@ -112,7 +112,9 @@ export class Chats {
   /** Since macOS 26 a chat can hold messages of several services. */
   #services(rowid: number, service: ServiceName): ServiceName[] {
     if (!this.#sql.hasTable('chat_service')) return [service];
-    const rows = this.#sql.of('SELECT service FROM chat_service WHERE chat = ?').all(rowid);
+    // The index begins with the service.
+    const sql = `SELECT service FROM chat_service WHERE service IN ('iMessage', 'SMS', 'RCS') AND chat = ?`;
+    const rows = this.#sql.of(sql).all(rowid);
     return [...new Set([service, ...rows.map((row) => serviceName(row['service']))])];
   }
 

@@ -4,6 +4,7 @@ import { parseBuffer } from 'bplist-parser';
 import { describe, expect, it, vi } from 'vitest';
 
 import { decodeBody } from './message-body.ts';
+import { mutatedBodies } from './mutated-bodies.ts';
 import { runBounded } from './run-bounded.ts';
 import { readSummaryInfo } from './summary-info.ts';
 
@@ -117,7 +118,7 @@ describe('a decoder', () => {
       for (;;);
     };
     expect(runBounded(endless)).toBeUndefined();
-    expect(performance.now() - started).toBeGreaterThan(200);
+    expect(performance.now() - started).toBeGreaterThan(150);
     expect(runBounded(() => 'still works')).toBe('still works');
   });
 
@@ -132,10 +133,9 @@ describe('a decoder', () => {
   });
 
   it('survives mutated bodies', () => {
-    const random = seededRandom(20_261_115);
-    const examples = readdirSync(bodies).map((name) => readFileSync(new URL(name, bodies)));
-    for (let round = 0; round < 2_000; round += 1) {
-      const blob = mutate(examples[round % examples.length] ?? Buffer.alloc(0), random);
+    const mutated = mutatedBodies(20_261_115);
+    for (let round = 0; round < 1_500; round += 1) {
+      const blob = mutated.next().value;
       const read = decodeBody(blob);
       if (read !== undefined) expect(typeof read.text).toBe('string');
       readSummaryInfo(blob);
@@ -152,23 +152,4 @@ function propertyList(object: Buffer): Buffer {
   trailer[15] = 1; // number of objects
   trailer[31] = header.byteLength + object.byteLength; // place of the offset table
   return Buffer.concat([header, object, Buffer.from([header.byteLength]), trailer]);
-}
-
-/** Returns a copy with a few bytes changed, removed or repeated. */
-function mutate(example: Buffer, random: (below: number) => number): Buffer {
-  const blob = Buffer.from(example);
-  for (let count = 1 + random(8); count > 0; count -= 1) blob[random(blob.byteLength)] = random(256);
-  const [from, to] = [random(blob.byteLength), random(blob.byteLength)];
-  const choice = random(4);
-  if (choice === 0) return blob.subarray(0, from);
-  if (choice === 1) return Buffer.concat([blob.subarray(0, from), blob.subarray(to)]);
-  return blob;
-}
-
-function seededRandom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
 }

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
 import type { StoredRow } from './messages.ts';
+import { seededRandom } from './mutated-bodies.ts';
 import { createChatDb, insertInto, MACOS_VERSIONS, readChatDb } from './real-chat-db.ts';
 
 const ANNA = '+15550100001';
@@ -340,13 +341,5 @@ function realRow(name: string): { values: Record<string, SQLInputValue>; guids: 
       cache_has_attachments: 1,
     },
     guids: [...new Set(guids)],
-  };
-}
-
-function seededRandom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
   };
 }

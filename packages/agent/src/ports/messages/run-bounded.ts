@@ -1,7 +1,7 @@
 import { createContext, Script } from 'node:vm';
 
-/** Ends a decoder that has not returned by then. */
-const MAX_DECODE_MS = 300;
+/** Ends a decoder that has not returned by then. A body has at most two: the second one recovers the text. */
+const MAX_DECODE_MS = 200;
 
 const CALL = new Script('decode()');
 const context = createContext({ decode: undefined });

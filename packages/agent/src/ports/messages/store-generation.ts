@@ -43,7 +43,7 @@ export class StoreGeneration {
   current(): number {
     const known = this.#known;
     const file = this.#file();
-    const anchors = [this.#row('ASC'), this.#row('DESC')].filter((anchor) => anchor !== undefined);
+    const anchors = [this.#row('min'), this.#row('max')].filter((anchor) => anchor !== undefined);
     const isSame = known !== undefined && known.file === file && known.anchors.every((row) => this.#has(row));
     const generation = isSame ? known.generation : (known?.generation ?? 0) + 1;
     const now = format({ generation, file, anchors });
@@ -60,9 +60,9 @@ export class StoreGeneration {
     return Number(last?.['seq'] ?? 0) >= rowid;
   }
 
-  #row(order: 'ASC' | 'DESC'): Anchor | undefined {
+  #row(which: 'min' | 'max'): Anchor | undefined {
     const row = this.#sql
-      .of(`SELECT ROWID AS rowid, guid FROM message ORDER BY ROWID ${order} LIMIT 1`)
+      .of(`SELECT ROWID AS rowid, guid FROM message WHERE ROWID = (SELECT ${which}(ROWID) FROM message)`)
       .get();
     return row === undefined ? undefined : { rowid: Number(row['rowid']), guid: String(row['guid']) };
   }
