@@ -10,6 +10,7 @@ import { startRedis } from '@footbridge/testkit/servers/redis';
 import { createClient } from '@redis/client';
 
 import type { Lease, MacConnection, Switchboard } from '@footbridge/service/ports/switchboard/switchboard';
+import { SendLedger } from '@footbridge/service/ports/switchboard/send-ledger';
 import { createMemorySwitchboard } from '@footbridge/service/ports/switchboard/switchboard-memory';
 import { createRedisSwitchboard } from '@footbridge/service/ports/switchboard/switchboard-redis';
 import { openRedis } from '@footbridge/service/redis/open-redis';
@@ -42,6 +43,7 @@ async function node(): Promise<Switchboard> {
     nodeSecret: 'a secret of all nodes',
     clock: systemClock,
     log: silentLog,
+    ledger: new SendLedger({ clock: systemClock, onDrop: () => {} }),
   });
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { RegisterFrame } from '@footbridge/protocol/frames';
 import { startCrm } from '@footbridge/testkit/crm';
 import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { Crm } from '@footbridge/testkit/crm';
@@ -38,7 +39,12 @@ export interface House {
   /** A new location, with a token at the CRM and a contact. */
   location(): Promise<string>;
   /** A Mac of that location on that node; the same device when it is named again. */
-  mac(index: number, locationId: string, deviceId?: string): Promise<Mac>;
+  mac(
+    index: number,
+    locationId: string,
+    deviceId?: string,
+    registration?: Partial<RegisterFrame>,
+  ): Promise<Mac>;
   /** A webhook for that location, at that node. */
   webhook(
     index: number,
@@ -150,7 +156,7 @@ export async function openHouse(
       contacts.set(locationId, crm.addContact({ locationId, phone: '+15555550100' }).id);
       return locationId;
     },
-    async mac(index, locationId, deviceId = `mac-${randomUUID()}`) {
+    async mac(index, locationId, deviceId = `mac-${randomUUID()}`, registration = {}) {
       const { url } = node(index).service;
       const token =
         tokens.get(deviceId) ?? (await activate(url, { licenseKey: license.key, deviceId })).deviceToken;
@@ -158,7 +164,7 @@ export async function openHouse(
       tokens.set(deviceId, token);
       const mac = await connectMac(url, { token });
       try {
-        await mac.register(locationId).catch((error: unknown) => {
+        await mac.register(locationId, registration).catch((error: unknown) => {
           if (!mac.isOpen) throw error;
           return mac.nextFrame('registered', REGISTER_MS);
         });

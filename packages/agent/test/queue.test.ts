@@ -45,6 +45,20 @@ describe('M2 the queue', () => {
     expect((await messages()).map((message) => message.text)).toEqual(['first', 'second']);
   });
 
+  it('M10 does not queue a rejected request that comes again with its requestId', async () => {
+    const { service, play, messages } = await runAgent(cleanup, { env: { FOOTBRIDGE_QUEUE_LIMIT: '1' } });
+    await play('/world', { delayMs: HELD_MS });
+    const first = service.send({ message: 'first' });
+    const second = service.send({ messageId: null, message: 'second' });
+    expect((await service.statusOf(second.requestId)).error?.code).toBe('RATE_LIMITED');
+    await play('/world', { delayMs: 0 });
+    await service.statusOf(first.requestId);
+    service.send({ ...second, again: true });
+    await service.statusOf(service.send({ message: 'third' }).requestId);
+    expect((await messages()).map((message) => message.text)).toEqual(['first', 'third']);
+    expect(service.statuses).toHaveLength(3);
+  });
+
   it('M2 is one queue for all kinds of jobs', async () => {
     const { service, play, world, messages } = await runAgent(cleanup);
     const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello' });
@@ -140,14 +154,45 @@ describe('M4 a messageId', () => {
     expect(await messages()).toHaveLength(2);
   });
 
-  it('M4 that is null still deduplicates a repeated requestId', async () => {
-    const { service, messages } = await runAgent(cleanup);
-    const frame = service.send({ messageId: null, message: 'Hi' });
-    service.send(frame);
-    await service.statusOf(frame.requestId);
-    service.send(frame);
-    await until(() => service.statuses.length >= 2, { what: 'the second status' });
-    expect(await messages()).toHaveLength(1);
+  it.each([null, 'm-1'])(
+    'M10 %j with a requestId that comes again is confirmed again, and sent and reported once',
+    async (messageId) => {
+      const { service, messages } = await runAgent(cleanup);
+      const frame = service.send({ messageId, message: 'Hi' });
+      service.send({ ...frame, again: true });
+      await service.statusOf(frame.requestId);
+      service.send({ ...frame, again: true });
+      await service.settled();
+      expect(service.confirmed).toEqual([frame.requestId, frame.requestId, frame.requestId]);
+      expect(service.statuses).toHaveLength(1);
+      expect(await messages()).toHaveLength(1);
+    },
+  );
+
+  it('M10 that failed is not tried again for a requestId that comes again', async () => {
+    const { service, messages, play } = await runAgent(cleanup);
+    await play('/world', { faults: [{ job: 'text', code: 'TIMEOUT', times: 1 }] });
+    const frame = service.send({ messageId: 'm-1', message: 'Hi' });
+    expect(await service.statusOf(frame.requestId)).toMatchObject({ status: 'failed' });
+    service.send({ ...frame, again: true });
+    await service.settled();
+    expect(service.statuses).toHaveLength(1);
+    expect(await messages()).toHaveLength(0);
+  });
+
+  it('M10 of a reaction is not evaluated again for a requestId that comes again', async () => {
+    const { service, messages, play } = await runAgent(cleanup);
+    const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello' });
+    const react = (action: string) => {
+      const reaction = { target_message_guid: guid, kind: 'classic', action, type: 'love' };
+      return service.send({ message: withFooter('', { chat_id: chatId, reaction }) });
+    };
+    const added = react('add');
+    await service.statusOf(added.requestId);
+    await service.statusOf(react('remove').requestId);
+    service.send({ ...added, again: true });
+    await service.settled();
+    expect((await messages())[0]?.reactions).toEqual([]);
   });
 
   it('M4 is remembered over a restart', async () => {

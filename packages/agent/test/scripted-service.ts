@@ -47,6 +47,8 @@ export class ScriptedService {
   readonly registrations: RegisterFrame[] = [];
   readonly statuses: MessageStatusFrame[] = [];
   readonly received: MessageReceivedFrame[] = [];
+  /** The `requestId` of every `received` frame. */
+  readonly confirmed: string[] = [];
   /** The `seq` of every frame in order of arrival, including repeats. */
   readonly seqs: number[] = [];
   readonly invalid: string[] = [];
@@ -193,7 +195,7 @@ export class ScriptedService {
       const { locationId } = parsed.frame;
       const sessionId = `session-${this.registrations.length}`;
       socket.send(writeFrame({ type: 'registered', locationId, sessionId, window: this.window }));
-    } else if (this.autoAck) {
+    } else if (parsed.frame.type !== 'received' && this.autoAck) {
       this.unacked.delete(parsed.frame.seq);
       socket.send(writeFrame({ type: 'ack', seq: parsed.frame.seq, outcome: 'delivered' }));
     }
@@ -202,6 +204,10 @@ export class ScriptedService {
   #keep(frame: MacFrame): void {
     if (frame.type === 'register') {
       this.registrations.push(frame);
+      return;
+    }
+    if (frame.type === 'received') {
+      this.confirmed.push(frame.requestId);
       return;
     }
     this.seqs.push(frame.seq);

@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { startAgent } from '@footbridge/testkit/agent';
 import type { Agent } from '@footbridge/testkit/agent';
 import { startCrm } from '@footbridge/testkit/crm';
 import type { Crm } from '@footbridge/testkit/crm';
 import { crmEnv } from '@footbridge/testkit/crm-env';
+import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
 import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
 import { createCleanup } from '@footbridge/testkit/cleanup';
@@ -40,9 +43,9 @@ afterEach(() => cleanup.run());
 afterAll(() => undoAll.run());
 
 /** Starts an agent for a new location. */
-async function agentFor(location: string, macos: string): Promise<Agent> {
+async function agentFor(location: string, macos: string, url = service.url): Promise<Agent> {
   await fetch(`${service.url}/oauth/callback/crm?code=${crm.install({ locationId: location })}`);
-  const agent = await startAgent({ url: service.url, license, location, macos, args: ['--allow-loopback'] });
+  const agent = await startAgent({ url, license, location, macos, args: ['--allow-loopback'] });
   cleanup.add(() => agent.stop());
   await agent.registered();
   return agent;
@@ -61,6 +64,43 @@ async function outcome(locationId: string, fields: object): Promise<string> {
 }
 
 const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
+
+describe('over a link that is dead while it looks alive', () => {
+  it('M10 every message is sent once, in order, and reported as delivered', async () => {
+    const location = 'deadlink';
+    const proxy = await startFaultProxy({ to: service.url });
+    cleanup.add(() => proxy.stop());
+    const agent = await agentFor(location, '26.1', proxy.url(service.url));
+    const texts: string[] = [];
+    const ids: string[] = [];
+    const send = async (text: string) => {
+      const { status, messageId = '' } = await crm.sendWebhook({
+        locationId: location,
+        phone: ANNA,
+        message: text,
+      });
+      if (status !== 200) return;
+      texts.push(text);
+      ids.push(messageId);
+    };
+    await send('before');
+    const dead = proxy.add({ type: 'timeout' });
+    for (let index = 0; index < 30; index++) {
+      await send(`while dead ${index}`);
+      await sleep(50);
+    }
+    const registrations = () => agent.logs.filter(({ msg }) => msg === 'registered').length;
+    const before = registrations();
+    dead.remove();
+    await until(() => registrations() > before, { what: 'the agent is back' });
+    await send('after');
+    await until(() => ids.every((id) => crm.accepted(id).length === 2), { what: 'every status' });
+    expect(new Set(ids.map((id) => crm.accepted(id).join(' ')))).toEqual(new Set(['pending delivered']));
+    const { chats } = await agent.simulatorState();
+    expect(chats.flatMap(({ messages }) => messages.map(({ text }) => text))).toEqual(texts);
+    expect(texts.length).toBeGreaterThan(10);
+  });
+});
 
 describe('from the CRM to a person and back', () => {
   it.each([

@@ -37,6 +37,11 @@ const MAC_FRAMES = {
     },
     required: ['type', 'locationId', 'agent', 'os', 'capabilities'],
   },
+  received: {
+    type: 'object',
+    properties: { type: { type: 'string', enum: ['received'] }, requestId },
+    required: ['type', 'requestId'],
+  },
   message_status: {
     type: 'object',
     properties: {
@@ -110,6 +115,7 @@ const SERVICE_FRAMES = {
       message: { type: ['string', 'null'], maxLength: MAX_TEXT_UNITS },
       attachments: { type: 'array', items: attachment, maxItems: MAX_ATTACHMENTS },
       channel: { type: 'string', enum: ['imessage', 'sms'] },
+      again: { type: 'boolean' },
     },
     required: ['type', 'requestId', 'messageId', 'contactId', 'phone', 'message', 'attachments', 'channel'],
   },
@@ -136,7 +142,8 @@ export const FRAME_SHAPES = { mac: MAC_FRAMES, service: SERVICE_FRAMES } as cons
 export type RegisterFrame = FromSchema<typeof MAC_FRAMES.register>;
 export type MessageStatusFrame = FromSchema<typeof MAC_FRAMES.message_status>;
 export type MessageReceivedFrame = FromSchema<typeof MAC_FRAMES.message_received>;
-export type MacFrame = RegisterFrame | MessageStatusFrame | MessageReceivedFrame;
+export type ReceivedFrame = FromSchema<typeof MAC_FRAMES.received>;
+export type MacFrame = RegisterFrame | ReceivedFrame | MessageStatusFrame | MessageReceivedFrame;
 
 export type RegisteredFrame = FromSchema<typeof SERVICE_FRAMES.registered>;
 export type SendFrame = FromSchema<typeof SERVICE_FRAMES.send>;

@@ -9,6 +9,8 @@ export interface Metrics {
   readonly displaced: () => void;
   readonly contended: () => void;
   readonly frameIgnored: (reason: string) => void;
+  readonly sendRepeated: () => void;
+  readonly sendNotConfirmed: (reason: string) => void;
   readonly inbound: (result: string) => void;
   readonly inboundLookUp: (result: string) => void;
   readonly statusCall: (status: string, result: string) => void;
@@ -47,6 +49,15 @@ export function createMetrics(): Metrics {
   const displacements = counter('displacements_total', 'Macs displaced by another Mac.');
   const contentions = counter('contentions_total', 'Binds delayed because several Macs claim one location.');
   const ignored = counter('mac_frames_ignored_total', 'Frames from Macs that were ignored.', 'reason');
+  const repeated = counter(
+    'mac_sends_repeated_total',
+    'Messages written again to a Mac that had not confirmed them.',
+  );
+  const notConfirmed = counter(
+    'mac_sends_not_confirmed_total',
+    'Messages given up before their Mac confirmed them.',
+    'reason',
+  );
   const inbounds = counter('inbound_total', 'Inbound messages by result.', 'result');
   const lookUps = counter(
     'inbound_lookups_total',
@@ -68,6 +79,8 @@ export function createMetrics(): Metrics {
     displaced: () => displacements.inc(),
     contended: () => contentions.inc(),
     frameIgnored: (reason) => ignored.inc({ reason }),
+    sendRepeated: () => repeated.inc(),
+    sendNotConfirmed: (reason) => notConfirmed.inc({ reason }),
     inbound: (result) => inbounds.inc({ result }),
     inboundLookUp: (result) => lookUps.inc({ result }),
     statusCall: (status, result) => statuses.inc({ status, result }),

@@ -147,6 +147,7 @@ export class Mac {
   #waiting: (() => void)[] = [];
   #closed: Closed | undefined;
   #reportsDelivered = false;
+  #confirmsAll = false;
 
   constructor(socket: WebSocket, seq: number) {
     this.seq = seq;
@@ -234,6 +235,16 @@ export class Mac {
     return seq;
   }
 
+  /** Confirms a `send`. */
+  confirm(requestId: string): void {
+    this.send({ type: 'received', requestId });
+  }
+
+  /** From now on, confirms every `send`. A Mac that does lists `received` among its capabilities when it registers. */
+  confirmAll(): void {
+    this.#confirmsAll = true;
+  }
+
   /** From now on, reports every `send` as delivered. */
   deliverAll(): void {
     this.#reportsDelivered = true;
@@ -290,6 +301,7 @@ export class Mac {
     if (parsed.kind === 'frame') {
       this.frames.push(parsed.frame);
       this.#unread.push(parsed.frame);
+      if (this.#confirmsAll && parsed.frame.type === 'send') this.confirm(parsed.frame.requestId);
       if (this.#reportsDelivered && parsed.frame.type === 'send') this.#reportDelivered(parsed.frame);
     } else {
       this.unknownFrames.push(text);

@@ -26,6 +26,8 @@ export interface SessionSettings {
 }
 
 const MAX_MISSED_PINGS = 3;
+/** Tells the service that this session confirms `send` frames (M10). */
+const CONFIRMS = 'received';
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /** One WebSocket connection to the service. */
@@ -73,7 +75,9 @@ export class WebSocketSession implements Session {
     const socket = this.#socket;
     socket.on('open', () => {
       this.#expectPing();
-      socket.send(writeFrame(this.#deps.registration()));
+      const registration = this.#deps.registration();
+      const capabilities = [...registration.capabilities, CONFIRMS];
+      socket.send(writeFrame({ ...registration, capabilities }));
     });
     socket.on('ping', () => this.#expectPing());
     socket.on('message', (data, isBinary) => {
@@ -114,8 +118,10 @@ export class WebSocketSession implements Session {
 
   #dispatch(frame: ServiceFrame): void {
     const { handlers } = this.#deps;
-    if (frame.type === 'send') handlers.onSend(frame);
-    else if (frame.type === 'ack') handlers.onAck(frame);
+    if (frame.type === 'send') {
+      handlers.onSend(frame);
+      this.#confirm(frame);
+    } else if (frame.type === 'ack') handlers.onAck(frame);
     else if (frame.type === 'redeliver') handlers.onRedeliver(frame.seq);
     else handlers.onRegistered(frame);
   }
@@ -127,8 +133,14 @@ export class WebSocketSession implements Session {
       { event: 'link.frame_invalid', reason, requestId: request?.requestId },
       'invalid frame from the service',
     );
-    if (request === undefined) handlers.onIgnored();
-    else handlers.onInvalidSend(request, reason);
+    if (request === undefined) return handlers.onIgnored();
+    handlers.onInvalidSend(request, reason);
+    this.#confirm(request);
+  }
+
+  /** The request is in the journal: the service need not send it again. */
+  #confirm({ requestId }: RequestNames): void {
+    if (this.isOpen()) this.#socket.send(writeFrame({ type: 'received', requestId }));
   }
 
   /** Ends the session unless the next ping arrives within three intervals. */

@@ -53,6 +53,7 @@ const STEPS: Readonly<Record<string, string>> = {
   mac_says: 'status received from the Mac',
   received: 'received from the Mac',
   contact_found: 'contact found',
+  not_confirmed: 'not confirmed by the Mac',
   crm_took_it: 'accepted by the CRM',
   acknowledged: 'acknowledged to the Mac',
   looked_up: 'response lost, conversation read',

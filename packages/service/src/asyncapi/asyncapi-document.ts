@@ -9,11 +9,13 @@ type FrameType = (MacFrame | ServiceFrame)['type'];
 
 const SUMMARIES: Readonly<Record<FrameType, string>> = {
   register: 'Asks for a location. Must be the first frame, within 10 seconds, and is sent once.',
+  received:
+    'The `send` is in the journal of the Mac. Not acknowledged. A Mac that sends it lists `received` in the `capabilities` of `register`.',
   message_status: 'What became of a message that the service sent. `error` is present when it failed.',
   message_received:
     'A message that arrived on the Mac. At most one of `reaction`, `sticker`, `voice` and `animation` is present.',
   registered: 'The location is bound to this Mac. `window` frames may be unacknowledged at a time.',
-  send: 'A message to send. Delivered at most once and never repeated.',
+  send: 'A message to send. Written again with `again` after a reconnect, until `received` confirms it; `requestId` tells repeats apart.',
   redeliver: 'Send a frame that was rejected again, under a new `seq`.',
   ack: 'What became of the frame with this `seq`; acks come in any order. `reason` is present when it was rejected.',
 };

@@ -18,7 +18,7 @@ export const EXAMPLES: readonly (MacFrame | ServiceFrame)[] = [
     locationId: 've9EPM428h8vShlRW1KT',
     agent: { version: '1.0.0' },
     os: { name: 'macOS', version: '26.1' },
-    capabilities: ['reactions'],
+    capabilities: ['received', 'reactions'],
   },
   {
     type: 'registered',
@@ -35,6 +35,18 @@ export const EXAMPLES: readonly (MacFrame | ServiceFrame)[] = [
     message: 'See you at ten.',
     attachments: [],
     channel: 'imessage',
+  },
+  { type: 'received', requestId },
+  {
+    type: 'send',
+    requestId,
+    messageId: null,
+    contactId: 'GKBhT6BfwY9mjzXAU3sq',
+    phone: '+15555550100',
+    message: 'See you at ten.',
+    attachments: [],
+    channel: 'sms',
+    again: true,
   },
   {
     type: 'message_status',

@@ -30,6 +30,7 @@ import { openCrmKeys } from '../ports/keys/keys-sql.ts';
 import { settingsKeys } from '../ports/keys/settings-keys.ts';
 import { createSqlLicenses } from '../ports/licenses/licenses-sql.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
+import { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import { sodium } from '../sodium.ts';
 import { openDatabase } from '../sql/open-database.ts';
 import { composeAssets } from './compose-assets.ts';
@@ -91,7 +92,15 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   const journal = createSqlJournal({ database, clock, log });
   life.add('journal', () => journal.close());
 
-  const cluster = await composeCluster(context, database);
+  const ledger = new SendLedger({
+    clock,
+    onDrop(requestId, reason) {
+      metrics.sendNotConfirmed(reason);
+      journal.step(requestId, 'not_confirmed', { detail: { reason } });
+    },
+  });
+  life.add('ledger', () => ledger.shutDown());
+  const cluster = await composeCluster(context, database, ledger);
   const { switchboard, changes, limits } = cluster;
 
   const keys = openCrmKeys(database.db, () => clock.now());
@@ -135,6 +144,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   const macs = composeMacs(context, {
     licenses,
     switchboard,
+    ledger,
     changes,
     limits,
     journal,

@@ -4,6 +4,7 @@ import { createMemoryChanges } from '../ports/changes/changes-memory.ts';
 import type { HealthCheck } from '../ports/health/health-checks.ts';
 import type { Limits } from '../ports/limits/limits.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
+import type { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import type { Switchboard } from '../ports/switchboard/switchboard.ts';
 import { createMemorySwitchboard } from '../ports/switchboard/switchboard-memory.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
@@ -19,9 +20,13 @@ export interface Cluster {
 type RedisChoice = Extract<BridgeContext['config']['cluster'], { engine: 'redis' }>;
 
 /** The state that nodes share: in memory for one node, in Redis and PostgreSQL for several. */
-export function composeCluster(context: BridgeContext, database: OpenDatabase): Cluster | Promise<Cluster> {
+export function composeCluster(
+  context: BridgeContext,
+  database: OpenDatabase,
+  ledger: SendLedger,
+): Cluster | Promise<Cluster> {
   const { cluster } = context.config;
-  return cluster.engine === 'memory' ? oneNode(context) : severalNodes(context, database, cluster);
+  return cluster.engine === 'memory' ? oneNode(context) : severalNodes(context, database, ledger, cluster);
 }
 
 function oneNode({ log, clock, life, node }: BridgeContext): Cluster {
@@ -37,6 +42,7 @@ function oneNode({ log, clock, life, node }: BridgeContext): Cluster {
 async function severalNodes(
   { log, clock, life, node }: BridgeContext,
   database: OpenDatabase,
+  ledger: SendLedger,
   { url, nodeSecret: given }: RedisChoice,
 ): Promise<Cluster> {
   // Loaded on demand: a single node starts faster without them.
@@ -59,7 +65,7 @@ async function severalNodes(
   life.add('limits', () => limits.close());
   const changes = await createSqlChanges({ db: database.db, clock, log });
   life.add('changes', () => changes.close());
-  const switchboard = await createRedisSwitchboard({ redis, nodeSecret, clock, log, node });
+  const switchboard = await createRedisSwitchboard({ redis, nodeSecret, clock, log, ledger, node });
   life.add('switchboard', () => switchboard.close());
   return { switchboard, changes, limits, checks: [{ name: 'redis', check: () => redis.ping() }] };
 }

@@ -24,11 +24,13 @@ import type { Changes } from '../ports/changes/changes.ts';
 import type { Journal } from '../ports/journal/journal.ts';
 import type { Licenses } from '../ports/licenses/licenses.ts';
 import type { Limits } from '../ports/limits/limits.ts';
+import type { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import type { Switchboard } from '../ports/switchboard/switchboard.ts';
 
 export interface MacsDeps {
   readonly licenses: Licenses;
   readonly switchboard: Switchboard;
+  readonly ledger: SendLedger;
   readonly changes: Changes;
   readonly limits: Limits;
   readonly journal: Journal;
@@ -46,7 +48,7 @@ export interface Macs {
 
 /** Licenses, devices, locations and the sockets of the Macs. */
 export function composeMacs({ config, log, clock, life, metrics }: BridgeContext, deps: MacsDeps): Macs {
-  const { licenses, switchboard, changes, limits, journal, audit, takeUpload, crm } = deps;
+  const { licenses, switchboard, ledger, changes, limits, journal, audit, takeUpload, crm } = deps;
   const deviceAuth = new DeviceAuth({ licenses, changes, clock, log });
   life.add('device authentication', () => deviceAuth.close());
   const claims = new LocationClaims({ licenses, changes, mode: config.macs.locationClaim });
@@ -64,6 +66,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
     lastSeen,
     changes,
     limits,
+    ledger,
     journal,
     clock,
     log,
@@ -88,6 +91,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
         );
       },
       frameIgnored: (reason) => metrics.frameIgnored(reason),
+      repeated: () => metrics.sendRepeated(),
     },
   });
   life.add('gateway', () => gateway.close());

@@ -12,9 +12,10 @@ import { reportStatus } from './report-status.ts';
  * - `queued`: a job was queued for it.
  * - `joined`: a job for the same message is pending. The request gets its status when that job ends.
  * - `answered`: the message was sent before. The request got the same status again.
+ * - `repeated`: the same request came again, because its confirmation got lost. Its status is in the outbox or was acknowledged.
  * - `rejected`: the request got a failure at once.
  */
-export type AcceptResult = 'queued' | 'joined' | 'answered' | 'rejected';
+export type AcceptResult = 'queued' | 'joined' | 'answered' | 'repeated' | 'rejected';
 
 const QUEUE_FULL: StatusError = {
   code: 'RATE_LIMITED',
@@ -35,7 +36,9 @@ export function acceptRequest(
   return journal.durableTransaction(() => {
     const key = keyOf(frame);
     const fingerprint = fingerprintOf(frame);
-    const job = journal.jobs.findByRequest(frame.requestId) ?? journal.jobs.find(key);
+    const known = journal.jobs.findByRequest(frame.requestId);
+    if (known !== undefined && !isPending(known)) return 'repeated';
+    const job = known ?? journal.jobs.find(key);
     if (job !== undefined && job.fingerprint !== fingerprint) {
       return reject(journal, frame, MESSAGE_ID_REUSED, now);
     }
@@ -47,13 +50,28 @@ export function acceptRequest(
       reportStatus(journal.outbox, frame, resultOf(job), now);
       return 'answered';
     }
-    if (journal.jobs.pendingCount() >= limit) return reject(journal, frame, QUEUE_FULL, now);
+    if (journal.jobs.pendingCount() >= limit) return rejectAsFailed(journal, frame, key, fingerprint, now);
     // The job looks at the present state before it presses again (F9), whatever it did before.
     if (job !== undefined && isReaction(frame)) journal.jobs.discardStep(job.key, 'press');
     journal.jobs.enqueue(key, fingerprint, frame, now);
     journal.jobs.attachRequest(frame.requestId, key, now);
     return 'queued';
   });
+}
+
+/** Leaves an ended job behind, so that the same request, sent again, is not queued after its failure was reported. */
+function rejectAsFailed(
+  journal: Journal,
+  frame: SendFrame,
+  key: string,
+  fingerprint: string,
+  now: number,
+): AcceptResult {
+  journal.jobs.enqueue(key, fingerprint, frame, now);
+  journal.jobs.attachRequest(frame.requestId, key, now);
+  journal.jobs.takeUnanswered(key);
+  journal.jobs.end(key, { state: 'failed', error: QUEUE_FULL }, now);
+  return reject(journal, frame, QUEUE_FULL, now);
 }
 
 /** Reports a failure for a request that cannot be parsed. */

@@ -38,7 +38,7 @@ export function sqliteOutbox(db: DatabaseSync): Outbox & { prune(before: number)
     redeliver: (seq, now) => {
       const stored = parked.get(seq)?.['frame'];
       const parsed = typeof stored === 'string' ? parseMacFrame(stored) : undefined;
-      if (parsed?.kind !== 'frame' || parsed.frame.type === 'register') return undefined;
+      if (parsed?.kind !== 'frame' || !('seq' in parsed.frame)) return undefined;
       drop.run(seq);
       return put(parsed.frame, now);
     },

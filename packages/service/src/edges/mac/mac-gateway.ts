@@ -22,6 +22,7 @@ import type { SessionDeps, SessionHost } from './mac-session.ts';
 import { createSocketServer } from './mac-socket.ts';
 import type { MacSocket } from './mac-socket.ts';
 import { PacedClosing } from './paced-closing.ts';
+import { SilentMacs } from './silent-macs.ts';
 import { SlowReaders } from './slow-readers.ts';
 
 export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host'> {
@@ -54,6 +55,8 @@ const REGISTER_MS = 10_000;
 /** Share of the drain time for starting to close sessions; the rest is for closing handshakes. */
 const DRAIN_SHARE = 0.7;
 const DRAIN_STEP_MS = 20;
+const SILENCE_CHECK_MS = 200;
+const EXPIRE_MS = 10_000;
 const HANDSHAKES_MS = 500;
 const SHUTTING_DOWN = [CLOSE.goingAway, 'this node is shutting down; come back'] as const;
 const REJECTED: Limit = { name: 'mac-socket-refused', max: 300, windowSec: 60 };
@@ -69,6 +72,7 @@ class Gateway implements MacGateway, SessionHost {
   readonly #server = createSocketServer();
   readonly #wheel: HeartbeatWheel<MacSession>;
   readonly #slow = new SlowReaders();
+  readonly #silent = new SilentMacs<MacSession>();
   readonly #closing: PacedClosing;
   /** Sessions that have not registered yet, with their deadlines, earliest first. */
   readonly #unregistered = new Map<MacSession, number>();
@@ -84,6 +88,7 @@ class Gateway implements MacGateway, SessionHost {
       switchboard: deps.switchboard,
       inbound: deps.inbound,
       statuses: deps.statuses,
+      ledger: deps.ledger,
       journal: deps.journal,
       events: deps.events,
       log: deps.log,
@@ -99,6 +104,8 @@ class Gateway implements MacGateway, SessionHost {
     this.#closing = new PacedClosing(clock);
     this.#undo = [
       every(clock, this.#wheel.tickMs, () => this.#tick()),
+      every(clock, SILENCE_CHECK_MS, () => this.#silent.check(clock.monotonic())),
+      every(clock, EXPIRE_MS, () => deps.ledger.expire()),
       deviceAuth.onStatusChange(() => this.#checkStatuses()),
       changes.listen('location', (subject) => void this.#checkOwners(subject)),
     ];
@@ -186,9 +193,14 @@ class Gateway implements MacGateway, SessionHost {
     this.#slow.watch(session, this.#deps.clock.monotonic());
   }
 
+  unconfirmed(session: MacSession): void {
+    this.#silent.watch(session, this.#deps.clock.monotonic());
+  }
+
   left(session: MacSession): void {
     this.#wheel.delete(session);
     this.#slow.forget(session);
+    this.#silent.forget(session);
     this.#deps.deviceAuth.release(session.device);
     this.#deps.lastSeen.note(session.device.deviceRow);
   }

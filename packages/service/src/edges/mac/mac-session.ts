@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
-import { parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
+import { MAX_FRAME_BYTES, parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
 import type {
   AckOutcome,
-  MacFrame,
   MessageReceivedFrame,
   MessageStatusFrame,
   RegisterFrame,
+  SendFrame,
   ServiceFrame,
 } from '@footbridge/protocol/frames';
 import { asLocationId } from '@footbridge/protocol/ids';
@@ -18,6 +18,7 @@ import type { Log } from '@footbridge/runtime/log';
 import type { DeviceIdentity, AuthStatus } from '../../flows/enrol/authenticate-device.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { ClaimOutcome } from '../../ports/licenses/licenses.ts';
+import type { LedgerEntry, MacLedger, SendLedger } from '../../ports/switchboard/send-ledger.ts';
 import type {
   DisconnectReason,
   Lease,
@@ -27,6 +28,7 @@ import type {
 } from '../../ports/switchboard/switchboard.ts';
 import type { Beating } from './heartbeat-wheel.ts';
 import type { MacSocket, SocketOwner } from './mac-socket.ts';
+import type { Confirming } from './silent-macs.ts';
 import type { Reader } from './slow-readers.ts';
 
 /** Delivers inbound messages to the CRM. Calls come in order of arrival and do not wait for earlier ones. */
@@ -52,6 +54,8 @@ export interface MacEvents {
   gone(lease: Lease): void;
   locationContended(locationId: LocationId, deviceId: string, waitSec: number): void;
   frameIgnored(reason: 'unknown_type'): void;
+  /** An unconfirmed frame was written again. */
+  repeated(): void;
 }
 
 /** Admission checks at `register`. They run again there because the license may have changed since the upgrade. */
@@ -67,6 +71,8 @@ export interface SessionHost {
   settled(session: MacSession): void;
   /** The socket has buffered bytes that the Mac has not read. */
   unsent(session: MacSession): void;
+  /** A frame was written that the Mac has to confirm. */
+  unconfirmed(session: MacSession): void;
   left(session: MacSession): void;
   closeSocket(socket: MacSocket, code: CloseCode, reason: string): void;
   /** The connection is closed. */
@@ -78,6 +84,7 @@ export interface SessionDeps {
   readonly admission: Admission;
   readonly inbound: Inbound;
   readonly statuses: Statuses;
+  readonly ledger: SendLedger;
   readonly journal: Pick<Journal, 'step'>;
   readonly events: MacEvents;
   readonly log: Log;
@@ -88,6 +95,8 @@ export interface SessionDeps {
 export const WINDOW = 64;
 const MAX_UNSENT_BYTES = 1_000_000;
 const MAX_ACK_REASON = 500;
+/** Unconfirmed frames are repeated as long as less than this is unsent. */
+const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
 /** Maximum pings and frames of unknown type between two heartbeats. */
 const MAX_UNCOUNTED_FRAMES = 1000;
 const REGISTER_FIRST = 'the first frame must be register';
@@ -105,20 +114,29 @@ const CLOSE_BY_STATUS: Readonly<Record<Exclude<AuthStatus, 'active'>, readonly [
   replaced: [CLOSE.protocol, 'this device was activated again; connect with its new token'],
 };
 
-type Unregistered = Exclude<MacFrame, RegisterFrame>;
+/** What a Mac that confirms `send` frames lists among its capabilities (M10). */
+const CONFIRMS = 'received';
+
+/** Frames that are acknowledged. */
+type Acknowledged = MessageStatusFrame | MessageReceivedFrame;
 
 /** One Mac's session, from the upgrade until the socket closes. Kept small: a node holds tens of thousands. */
-export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
+export class MacSession implements MacConnection, SocketOwner, Beating, Reader, Confirming {
   readonly sessionId = randomUUID();
   readonly device: DeviceIdentity;
   slot = 0;
+  signsOfLife = 0;
   readonly #socket: MacSocket;
   readonly #deps: SessionDeps;
   #state: 'new' | 'binding' | 'bound' | 'ended' = 'new';
   #locationId: LocationId | undefined;
   #lease: Lease | undefined;
   /** Frames that arrived after `register` and before the session was bound. */
-  #early: Unregistered[] | undefined;
+  #early: Acknowledged[] | undefined;
+  /** The frames that this device has not confirmed. Undefined for a Mac that does not confirm. */
+  #ledger: MacLedger | undefined;
+  /** Frames that go to the Mac before any newer one. Undefined once they are all written. */
+  #backlog: LedgerEntry[] | undefined;
   #unacknowledged = 0;
   #unanswered = 0;
   #uncountedFrames = 0;
@@ -127,6 +145,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
   #leaving: readonly [CloseCode, string] | undefined;
   /** Whether `events.bound` was called, so that `events.gone` must follow. */
   #isAnnounced = false;
+  /** While the unconfirmed frames of the device are collected, nothing newer may be written. */
+  #isResuming = true;
 
   constructor(socket: MacSocket, device: DeviceIdentity, deps: SessionDeps) {
     this.#socket = socket;
@@ -150,8 +170,13 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     return this.#socket.flushed;
   }
 
+  get hasUnconfirmed(): boolean {
+    return this.#ledger !== undefined && this.#ledger.entries.size > 0;
+  }
+
   heard(data: Buffer, isText: boolean): void {
     if (this.#state === 'ended') return;
+    this.signsOfLife++;
     if (!isText) return this.#violated('frames must be text');
     const parsed = parseMacFrame(data.toString());
     if (parsed.kind === 'invalid') return this.#violated(parsed.reason);
@@ -159,7 +184,18 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     const { frame } = parsed;
     if (frame.type === 'register') return this.#registered(frame);
     if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
+    if (frame.type === 'received') {
+      // A confirmation of a frame that was not sent, or that was confirmed before, has no effect but counts.
+      return this.#confirm(frame.requestId) ? this.#leaveIfDone() : this.#limitUncounted();
+    }
+    if (frame.type === 'message_status') this.#confirm(frame.requestId);
     this.#take(frame);
+  }
+
+  #confirm(requestId: string): boolean {
+    if (this.#ledger === undefined || !this.#deps.ledger.confirm(this.#ledger, requestId)) return false;
+    if (this.#backlog !== undefined) this.#repeat();
+    return true;
   }
 
   #ignore(): void {
@@ -185,6 +221,10 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
       return this.#violated('register: locationId must be a text without control characters');
     this.#state = 'binding';
     this.#locationId = locationId;
+    if (frame.capabilities.includes(CONFIRMS)) {
+      this.#ledger = this.#deps.ledger.open(locationId, this.deviceId);
+      this.#backlog = [];
+    }
     this.#deps.host.settled(this);
     this.#deps.admission.introduced(this.device, {
       osVersion: frame.os.version,
@@ -215,6 +255,37 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     this.#isAnnounced = true;
     events.bound(outcome.lease, outcome.displaced);
     this.checkStatus();
+    if (outcome.unconfirmed !== undefined) await outcome.unconfirmed;
+    this.#resume();
+  }
+
+  /** Starts to write what the device has not confirmed, the frames that arrived meanwhile included. */
+  #resume(): void {
+    if (this.#ledger === undefined || this.#isEnded) return;
+    this.#backlog = [...this.#ledger.entries.values()];
+    this.#isResuming = false;
+    this.#repeat();
+  }
+
+  /** Writes unconfirmed frames in order, as far as the Mac reads them. */
+  #repeat(): void {
+    if (this.#isResuming) return;
+    const backlog = this.#backlog ?? [];
+    while (backlog.length > 0 && this.unsent < MAX_REPEATED_UNSENT_BYTES && !this.#isEnded) {
+      const entry = backlog.shift();
+      if (entry?.isOpen === true) this.#writeEntry(entry);
+    }
+    if (backlog.length === 0) this.#backlog = undefined;
+  }
+
+  #writeEntry(entry: LedgerEntry): void {
+    const { frame, wasWritten } = entry;
+    if (this.#put(wasWritten ? { ...frame, again: true } : frame) === undefined) return;
+    entry.wasWritten = true;
+    this.#deps.host.unconfirmed(this);
+    if (!wasWritten) return;
+    this.#deps.events.repeated();
+    this.#deps.journal.step(frame.requestId, 'written', { detail: { again: true } });
   }
 
   get #isEnded(): boolean {
@@ -238,7 +309,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     for (const frame of early) this.#take(frame);
   }
 
-  #take(frame: Unregistered): void {
+  #take(frame: Acknowledged): void {
     // An undelivered frame will be resent; later ones must not overtake it (I5).
     if (this.#state === 'ended' || this.#owesRetry || this.#leaving !== undefined) return;
     if (this.#lease === undefined) {
@@ -251,7 +322,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     void this.#deliver(this.#lease, frame);
   }
 
-  async #deliver(lease: Lease, frame: Unregistered): Promise<void> {
+  async #deliver(lease: Lease, frame: Acknowledged): Promise<void> {
     const { inbound, statuses, switchboard, log } = this.#deps;
     try {
       const outcome =
@@ -287,30 +358,55 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     if (this.#locationId === undefined || this.#isEnded) return 'overloaded';
     this.#enter({ locationId: this.#locationId, deviceId: this.deviceId, sessionId: this.sessionId, epoch });
     const lease = this.#lease;
-    if (lease?.epoch !== epoch || !this.#put(frame)) return 'overloaded';
-    if (frame.type === 'send') {
-      const { requestId, messageId } = frame;
-      this.#deps.journal.step(requestId, 'written', { state: 'written', detail: { epoch } });
-      this.#deps.statuses.published({ requestId, messageId, locationId: lease.locationId, lease });
-    }
+    if (lease?.epoch !== epoch) return 'overloaded';
+    if (frame.type !== 'send') return this.#put(frame) === undefined ? 'overloaded' : 'written';
+    if (!this.#send(frame)) return 'overloaded';
+    const { requestId, messageId } = frame;
+    this.#deps.journal.step(requestId, 'written', { state: 'written', detail: { epoch } });
+    this.#deps.statuses.published({ requestId, messageId, locationId: lease.locationId, lease });
     return 'written';
   }
 
-  #put(frame: ServiceFrame): boolean {
-    if (this.#isEnded || this.#socket.readyState !== this.#socket.OPEN) return false;
+  #send(frame: SendFrame): boolean {
+    const { ledger, host } = this.#deps;
+    if (this.#ledger !== undefined && this.#backlog !== undefined)
+      return this.#sendLater(this.#ledger, frame);
+    const bytes = this.#put(frame);
+    if (bytes === undefined) return false;
+    if (this.#ledger !== undefined) {
+      ledger.add(this.#ledger, frame, bytes);
+      host.unconfirmed(this);
+    }
+    return true;
+  }
+
+  /** Older frames go first. Once it is in the ledger the frame reaches this device, over this connection or the next. */
+  #sendLater(mac: MacLedger, frame: SendFrame): boolean {
+    const { ledger } = this.#deps;
+    const bytes = Buffer.byteLength(writeFrame(frame));
+    if (bytes > MAX_FRAME_BYTES || !ledger.hasRoom(mac, bytes)) return false;
+    const entry = ledger.add(mac, frame, bytes);
+    entry.wasWritten = false;
+    this.#backlog?.push(entry);
+    this.#repeat();
+    return true;
+  }
+
+  /** Returns the number of bytes written, or undefined when the frame was not written. */
+  #put(frame: ServiceFrame): number | undefined {
+    if (this.#isEnded || this.#socket.readyState !== this.#socket.OPEN) return undefined;
     if (this.unsent > MAX_UNSENT_BYTES) {
       this.tooSlow();
-      return false;
+      return undefined;
     }
-    if (!this.#socket.sendText(writeFrame(frame))) {
+    const bytes = this.#socket.sendText(writeFrame(frame));
+    if (bytes === undefined)
       this.#deps.log.warn(
         { event: 'mac.frame_too_large', locationId: this.#locationId, type: frame.type },
         'frame too large',
       );
-      return false;
-    }
-    this.#watchUnsent();
-    return true;
+    else this.#watchUnsent();
+    return bytes;
   }
 
   #watchUnsent(): void {
@@ -331,7 +427,18 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
   }
 
   answered(): void {
+    this.signsOfLife++;
     this.#unanswered = 0;
+  }
+
+  probe(): void {
+    this.#socket.beat();
+    if (this.#backlog !== undefined) this.#repeat();
+  }
+
+  silent(): void {
+    this.#finish('no confirmation and no pong');
+    this.#socket.terminate();
   }
 
   checkPong(): void {
@@ -343,6 +450,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
   pinged(data: Buffer): void {
     if (this.#isEnded) return;
     if (this.unsent > MAX_UNSENT_BYTES) return this.tooSlow();
+    this.signsOfLife++;
     this.#socket.pong(data);
     this.#watchUnsent();
     this.#limitUncounted();
@@ -370,14 +478,15 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     this.end(...DISCONNECTS[reason]);
   }
 
-  /** Ends the session once all accepted frames are acknowledged, so that the Mac has nothing to resend. */
+  /** Ends the session once all accepted frames are acknowledged and all written ones confirmed, so that neither side has to resend. */
   leave(code: CloseCode, reason: string): void {
     this.#leaving = [code, reason];
     this.#leaveIfDone();
   }
 
   #leaveIfDone(): void {
-    if (this.#leaving !== undefined && this.#unacknowledged === 0) this.end(...this.#leaving);
+    if (this.#leaving !== undefined && this.#unacknowledged === 0 && !this.hasUnconfirmed)
+      this.end(...this.#leaving);
   }
 
   end(code: CloseCode, reason: string): void {
@@ -401,7 +510,9 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader {
     if (this.#isEnded) return;
     this.#state = 'ended';
     this.#early = undefined;
-    const { host, log, switchboard, events } = this.#deps;
+    this.#backlog = undefined;
+    const { host, log, switchboard, events, ledger } = this.#deps;
+    if (this.#ledger !== undefined) ledger.close(this.#ledger);
     host.settled(this);
     host.left(this);
     const lease = this.#lease;

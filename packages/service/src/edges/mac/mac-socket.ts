@@ -46,13 +46,13 @@ export class MacSocket extends WebSocket {
 
   /**
    * Writes a text frame in one write. `ws` writes header and payload separately, which costs more than twice as much.
-   * Returns false when the text is too large for a frame.
+   * Returns the number of bytes, or undefined when the text is too large for a frame.
    */
-  sendText(text: string): boolean {
+  sendText(text: string): number | undefined {
     const length = Buffer.byteLength(text);
-    if (length > MAX_FRAME_BYTES) return false;
+    if (length > MAX_FRAME_BYTES) return undefined;
     this.#stream?.write(textFrame(text, length));
-    return true;
+    return length;
   }
 
   /** Like `ping()`, without encoding the frame again. Every frame is a single write, so frames never interleave. */

@@ -29,6 +29,7 @@ export type StepName =
   | 'accepted'
   | 'rejected'
   | 'written'
+  | 'not_confirmed'
   | 'not_connected'
   | 'crm_told'
   | 'crm_refused'

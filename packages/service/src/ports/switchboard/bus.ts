@@ -3,6 +3,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type Sodium from 'sodium-native';
 
 import { sodium } from '../../sodium.ts';
+import type { HandedFrame } from './send-ledger.ts';
 import type { DisconnectReason, RoutedFrame, BoundMac } from './switchboard.ts';
 
 /** Asks the node that holds the socket of a Mac to write a frame. */
@@ -25,11 +26,41 @@ export interface DisconnectNotice {
   readonly reason: DisconnectReason;
 }
 
+/** Asks a node for the frames that a device has not confirmed. The device is bound with this epoch now. */
+export interface TakeOverRequest {
+  readonly type: 'take_over';
+  readonly id: string;
+  readonly from: string;
+  readonly locationId: string;
+  readonly deviceId: string;
+  readonly epoch: number;
+}
+
+/** Leaves the unconfirmed frames of a device to a node, because their node is shutting down. */
+export interface AdoptNotice {
+  readonly type: 'adopt';
+  readonly locationId: string;
+  readonly deviceId: string;
+  readonly frames: readonly HandedFrame[];
+}
+
 /** The messages between nodes. */
 export type BusMessage =
   | WriteRequest
   | DisconnectNotice
   | { readonly type: 'write_result'; readonly id: string; readonly result: WriteResult }
+  | TakeOverRequest
+  /** A part of the frames, in order. */
+  | {
+      readonly type: 'handed_over';
+      readonly id: string;
+      readonly frames: readonly HandedFrame[];
+      readonly isLast: boolean;
+    }
+  | { readonly type: 'taken'; readonly locationId: string; readonly deviceId: string }
+  | { readonly type: 'offer'; readonly id: string; readonly from: string }
+  | { readonly type: 'offer_accepted'; readonly id: string; readonly node: string }
+  | AdoptNotice
   | { readonly type: 'leases_lost'; readonly from: string }
   | { readonly type: 'list'; readonly id: string; readonly from: string }
   | { readonly type: 'list_result'; readonly id: string; readonly macs: BoundMac[] };

@@ -33,7 +33,13 @@ export interface StoredLease extends LeaseHolder {
 }
 
 export type BindResult =
-  | { readonly kind: 'bound'; readonly epoch: number; readonly previous: LeaseHolder | undefined }
+  | {
+      readonly kind: 'bound';
+      readonly epoch: number;
+      readonly previous: LeaseHolder | undefined;
+      /** The node that kept frames which the device has not confirmed. */
+      readonly unconfirmedAt: string | undefined;
+    }
   | { readonly kind: 'contended'; readonly rejections: number };
 
 /**
@@ -88,10 +94,9 @@ export class RedisLeases {
     { sessionId, deviceId }: Omit<LeaseHolder, 'node'>,
   ): Promise<BindResult | undefined> {
     const { windowMs, displacements } = this.#contention;
-    const keys = ['lease', 'epoch', 'displacements', 'rejections'].map((field) =>
-      keyOf(nameOf(locationId), field),
-    );
-    const [kind, number, node = '', session = '', device = ''] = await this.#run(BIND, keys, [
+    const fields = ['lease', 'epoch', 'displacements', 'rejections', unconfirmedField(deviceId)];
+    const keys = fields.map((field) => keyOf(nameOf(locationId), field));
+    const [kind, number, node = '', session = '', device = '', keeper = ''] = await this.#run(BIND, keys, [
       this.#node,
       sessionId,
       deviceId,
@@ -106,7 +111,7 @@ export class RedisLeases {
     const epoch = Number(number);
     this.#highestEpoch = Math.max(this.#highestEpoch, epoch);
     const previous = session === '' ? undefined : { node, sessionId: session, deviceId: device };
-    return { kind: 'bound', epoch, previous };
+    return { kind: 'bound', epoch, previous, unconfirmedAt: keeper === '' ? undefined : keeper };
   }
 
   async owner(locationId: LocationId): Promise<StoredLease | undefined> {
@@ -127,14 +132,20 @@ export class RedisLeases {
     return (await this.#run(RENEW, keys, args)).map(renewal);
   }
 
-  /** Deletes the lease of the session, or of any session when none is named. Resolves with its holder. */
+  /**
+   * Deletes the lease of the session, or of any session when none is named. Resolves with its holder. `keeper` is the node that keeps
+   * frames which the device has not confirmed.
+   */
   async release(
     locationId: LocationId,
     sessionId = '',
+    keeper?: { readonly node: string; readonly deviceId: string; readonly forMs: number },
   ): Promise<Pick<LeaseHolder, 'node' | 'sessionId'> | undefined> {
     const name = nameOf(locationId);
-    const keys = [keyOf(name, 'lease'), keyOf(name, 'epoch')];
-    const [node, session] = (await this.#redis.run(RELEASE, keys, [sessionId], REDIS_TIMEOUT_MS)) as string[];
+    const fields = ['lease', 'epoch', unconfirmedField(keeper?.deviceId ?? '')];
+    const keys = fields.map((field) => keyOf(name, field));
+    const args = [sessionId, keeper?.node ?? '', String(keeper?.forMs ?? 0)];
+    const [node, session] = (await this.#redis.run(RELEASE, keys, args, REDIS_TIMEOUT_MS)) as string[];
     return node === undefined || session === undefined ? undefined : { node, sessionId: session };
   }
 
@@ -164,5 +175,7 @@ export const shardOf = (locationId: LocationId): number => LETTERS.indexOf(nameO
 
 /** A hash: it accepts any id and keeps ids unreadable in Redis. */
 const nameOf = (locationId: LocationId): string => hash('sha256', locationId, 'base64url').slice(0, 22);
+
+const unconfirmedField = (deviceId: string) => `unconfirmed:${deviceId}`;
 
 const keyOf = (name: string, field: string) => `footbridge:{${name.charAt(0)}}:${name}:${field}`;

@@ -5,10 +5,22 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { Redis } from '../../redis/open-redis.ts';
 import { createBusCipher } from './bus.ts';
-import type { BusCipher, BusMessage, DisconnectNotice, WriteRequest, WriteResult } from './bus.ts';
+import type {
+  AdoptNotice,
+  BusCipher,
+  BusMessage,
+  DisconnectNotice,
+  TakeOverRequest,
+  WriteRequest,
+  WriteResult,
+} from './bus.ts';
+import type { HandedFrame } from './send-ledger.ts';
 import type { BoundMac } from './switchboard.ts';
 
 const LIST_TIMEOUT_MS = 1000;
+const OFFER_TIMEOUT_MS = 500;
+/** Frames are handed over in messages of about this size. */
+const MAX_PART_BYTES = 512 * 1024;
 
 /** Handles the messages of other nodes. */
 export interface BusHandler {
@@ -16,6 +28,13 @@ export interface BusHandler {
   onDisconnect(notice: DisconnectNotice): void;
   /** Redis lost leases: the node restores its own. */
   onLeasesLost(): void;
+  /** Returns the frames that the device has not confirmed, and stops writing to it: another node has bound it. */
+  onTakeOver(request: TakeOverRequest): HandedFrame[];
+  /** The frames of a device arrived at the node that asked for them. */
+  onTaken(locationId: string, deviceId: string): void;
+  onAdopt(notice: AdoptNotice): void;
+  /** Whether this node can keep frames of a node that is shutting down. */
+  isStaying(): boolean;
   /** Returns the Macs connected to this node. */
   localMacs(): BoundMac[];
 }
@@ -42,6 +61,8 @@ export class NodeBus {
   readonly #handler: BusHandler;
   readonly #writes = new Map<string, (result: WriteResult) => void>();
   readonly #lists = new Map<string, (macs: BoundMac[]) => void>();
+  readonly #takeOvers = new Map<string, (part: readonly HandedFrame[], isLast: boolean) => void>();
+  readonly #offers = new Map<string, (node: string) => void>();
   #forged = 0;
 
   constructor({ redis, nodeSecret, node, clock, log, handler }: NodeBusDeps) {
@@ -86,6 +107,54 @@ export class NodeBus {
 
   disconnect(to: string, notice: Omit<DisconnectNotice, 'type'>): void {
     this.#notify(channelOf(to), { type: 'disconnect', ...notice });
+  }
+
+  /** Resolves with the frames that arrive in time. */
+  async takeOver(
+    to: string,
+    request: Omit<TakeOverRequest, 'type' | 'id' | 'from'>,
+    timeoutMs: number,
+  ): Promise<HandedFrame[]> {
+    const id = randomUUID();
+    const frames: HandedFrame[] = [];
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#takeOvers.set(id, (part, isLast) => {
+      for (const frame of part) frames.push(frame);
+      if (isLast) resolve(true);
+    });
+    const cancel = this.#clock.after(timeoutMs, () => setImmediate(() => resolve(false)));
+    try {
+      const message = { type: 'take_over', id, from: this.#node, ...request } as const;
+      const subscribers = await this.#publish(channelOf(to), message);
+      const { locationId, deviceId } = request;
+      if (subscribers > 0 && (await promise))
+        this.#notify(channelOf(to), { type: 'taken', locationId, deviceId });
+    } finally {
+      cancel();
+      this.#takeOvers.delete(id);
+    }
+    return frames;
+  }
+
+  /** Resolves with a node that keeps the frames of this one, or undefined when there is none. */
+  async findAdopter(): Promise<string | undefined> {
+    const id = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    this.#offers.set(id, resolve);
+    const cancel = this.#clock.after(OFFER_TIMEOUT_MS, () => setImmediate(() => resolve(undefined)));
+    try {
+      const subscribers = await this.#publish(ALL_NODES, { type: 'offer', id, from: this.#node });
+      return subscribers > 1 ? await promise : undefined;
+    } finally {
+      cancel();
+      this.#offers.delete(id);
+    }
+  }
+
+  async adopt(to: string, { frames, ...mac }: Omit<AdoptNotice, 'type'>): Promise<void> {
+    // The adopter puts what it gets before what it has.
+    for (const part of partsOf(frames).toReversed())
+      await this.#publish(channelOf(to), { type: 'adopt', ...mac, frames: part });
   }
 
   leasesLost(): void {
@@ -133,6 +202,21 @@ export class NodeBus {
         return this.#writes.get(message.id)?.(message.result);
       case 'disconnect':
         return this.#handler.onDisconnect(message);
+      case 'take_over':
+        return this.#handOver(message);
+      case 'handed_over':
+        return this.#takeOvers.get(message.id)?.(message.frames, message.isLast);
+      case 'taken':
+        return this.#handler.onTaken(message.locationId, message.deviceId);
+      case 'offer': {
+        const { id, from } = message;
+        if (from === this.#node || !this.#handler.isStaying()) return;
+        return this.#notify(channelOf(from), { type: 'offer_accepted', id, node: this.#node });
+      }
+      case 'offer_accepted':
+        return this.#offers.get(message.id)?.(message.node);
+      case 'adopt':
+        return this.#handler.onAdopt(message);
       case 'leases_lost':
         return message.from === this.#node ? undefined : this.#handler.onLeasesLost();
       case 'list': {
@@ -142,6 +226,18 @@ export class NodeBus {
       case 'list_result':
         return this.#lists.get(message.id)?.(message.macs);
     }
+  }
+
+  #handOver(request: TakeOverRequest): void {
+    const { id, from } = request;
+    const parts = partsOf(this.#handler.onTakeOver(request));
+    for (const [index, frames] of parts.entries())
+      this.#notify(channelOf(from), {
+        type: 'handed_over',
+        id,
+        frames,
+        isLast: index === parts.length - 1,
+      });
   }
 
   #publish(channel: string, message: BusMessage): Promise<number> {
@@ -156,6 +252,23 @@ export class NodeBus {
       ),
     );
   }
+}
+
+/** At least one part, which may be empty. */
+function partsOf(frames: readonly HandedFrame[]): HandedFrame[][] {
+  let part: HandedFrame[] = [];
+  const parts = [part];
+  let bytes = 0;
+  for (const frame of frames) {
+    if (bytes > 0 && bytes + frame.bytes > MAX_PART_BYTES) {
+      part = [];
+      parts.push(part);
+      bytes = 0;
+    }
+    part.push(frame);
+    bytes += frame.bytes;
+  }
+  return parts;
 }
 
 const ALL_NODES = 'footbridge:nodes';

@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EngineError } from '../../errors.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
+import { SendLedger } from './send-ledger.ts';
 import type { DisconnectReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
 import { WRITE_TIMEOUT_MS, createRedisSwitchboard } from './switchboard-redis.ts';
 
@@ -44,6 +45,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
       nodeSecret: options.secret ?? SECRET,
       clock: options.clock ?? clock,
       log: { ...silentLog, warn: (_fields, message) => void warnings.push(message) },
+      ledger: new SendLedger({ clock: options.clock ?? clock, onDrop: () => {} }),
       node: name,
     });
     opened.push(redis, board);
@@ -155,7 +157,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
         ...redis,
         run: async (...call) => {
           const response = await redis.run(...call);
-          if (lossy && call[1].length === 4) throw new EngineError('redis', 'the response was lost');
+          if (lossy && call[1].length === 5) throw new EngineError('redis', 'the response was lost');
           return response;
         },
       }),

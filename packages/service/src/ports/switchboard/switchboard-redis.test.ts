@@ -6,6 +6,7 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterAll, beforeAll, describe } from 'vitest';
 
 import { openRedis } from '../../redis/open-redis.ts';
+import { SendLedger } from './send-ledger.ts';
 import { switchboardContract } from './switchboard.contract.ts';
 import { createRedisSwitchboard } from './switchboard-redis.ts';
 
@@ -26,6 +27,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
             nodeSecret: 'a secret that all nodes share',
             clock: systemClock,
             log: silentLog,
+            ledger: new SendLedger({ clock: systemClock, onDrop: () => {} }),
             node: newRequestId(),
             contention,
           });

@@ -7,11 +7,13 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../errors.ts';
 import type { Redis } from '../../redis/open-redis.ts';
-import type { DisconnectNotice, WriteRequest, WriteResult } from './bus.ts';
+import type { AdoptNotice, DisconnectNotice, TakeOverRequest, WriteRequest, WriteResult } from './bus.ts';
 import { LEASE_TTL_MS, REDIS_TIMEOUT_MS, RedisLeases, SHARDS, shardOf } from './leases-redis.ts';
 import type { LeaseHolder, Renewal, StoredLease } from './leases-redis.ts';
 import { NodeBus } from './node-bus-redis.ts';
 import type { BusHandler } from './node-bus-redis.ts';
+import { LEDGER_LIMITS } from './send-ledger.ts';
+import type { HandedFrame, SendLedger } from './send-ledger.ts';
 import { CONTENTION, UncertainSendError, contendedWaitSec } from './switchboard.ts';
 import type {
   BindOutcome,
@@ -39,6 +41,8 @@ export const WRITE_TIMEOUT_MS = 1500;
 /** The owner rejects a request that arrives later than this, so that no frame is written after the requesting node timed out. */
 const NOT_AFTER_MS = 1200;
 const RETRY_PAUSE_MS = 50;
+/** How long a new connection waits for the unconfirmed frames of its device. Webhooks that arrive meanwhile follow them. */
+const TAKE_OVER_TIMEOUT_MS = 1500;
 /** Ticks this far apart mean that the process was stalled. */
 const STALL_MS = 500;
 const UNAVAILABLE = 'Redis is unavailable: the owner of the location is unknown';
@@ -49,6 +53,7 @@ export interface RedisSwitchboardDeps {
   readonly nodeSecret: string;
   readonly clock: Clock;
   readonly log: Log;
+  readonly ledger: SendLedger;
   readonly node?: string;
   readonly contention?: Contention;
 }
@@ -79,6 +84,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   readonly #bus: NodeBus;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #ledger: SendLedger;
   readonly #node: string;
   readonly #held = new Map<LocationId, HeldLease>();
   readonly #shards: readonly Set<HeldLease>[] = Array.from({ length: SHARDS }, () => new Set<HeldLease>());
@@ -95,10 +101,11 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   #closed = false;
 
   constructor(deps: RedisSwitchboardDeps) {
-    const { redis, nodeSecret, clock, log, node = randomUUID(), contention = CONTENTION } = deps;
+    const { redis, nodeSecret, clock, log, ledger, node = randomUUID(), contention = CONTENTION } = deps;
     this.#redis = redis;
     this.#clock = clock;
     this.#log = log;
+    this.#ledger = ledger;
     this.#node = node;
     this.#tickedAt = clock.monotonic();
     this.#leases = new RedisLeases({ redis, node, clock, contention });
@@ -122,13 +129,16 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       if (result.kind === 'contended')
         return { kind: 'contended', waitSec: contendedWaitSec(result.rejections) };
       this.#assertOpen();
-      const { epoch, previous } = result;
+      const { epoch, previous, unconfirmedAt } = result;
       const lease: Lease = { locationId, deviceId, sessionId, epoch };
       const displaced = previous !== undefined && previous.deviceId !== deviceId;
       if (previous !== undefined)
         this.#disconnectHolder(locationId, previous, displaced ? 'displaced' : 'resumed');
       this.#hold(lease, connection, sentAt, previous?.deviceId);
-      return { kind: 'bound', lease, displaced };
+      const keepers = new Set([unconfirmedAt, displaced ? undefined : previous?.node]);
+      const nodes = [...keepers].flatMap((node) => (node === undefined || node === this.#node ? [] : [node]));
+      if (nodes.length === 0) return { kind: 'bound', lease, displaced };
+      return { kind: 'bound', lease, displaced, unconfirmed: this.#takeOver(lease, nodes) };
     } catch (error) {
       // Redis may have stored the lease nevertheless, and other nodes would send requests for this Mac here.
       void this.#releaseInRedis(locationId, sessionId);
@@ -203,7 +213,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   async release(lease: Lease): Promise<void> {
     const held = this.#held.get(lease.locationId);
     if (held?.lease.epoch === lease.epoch) this.#remove(held);
-    await this.#releaseInRedis(lease.locationId, lease.sessionId);
+    const { locationId, deviceId, sessionId } = lease;
+    const isKept = this.#ledger.hasUnconfirmed(locationId, deviceId);
+    await this.#releaseInRedis(locationId, sessionId, isKept ? this.#keeper(deviceId) : undefined);
   }
 
   async disconnect(locationId: LocationId): Promise<void> {
@@ -227,6 +239,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     for (const held of all) this.#remove(held);
     await Promise.all(all.map(({ lease }) => this.#releaseInRedis(lease.locationId, lease.sessionId)));
     for (const { connection } of all) connection.disconnect('fenced');
+    await this.#leaveUnconfirmed();
   }
 
   onWrite({ id, locationId, epoch, notAfter, frame }: WriteRequest): WriteResult {
@@ -237,6 +250,63 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 
   onDisconnect({ locationId, sessionId, reason }: DisconnectNotice): void {
     this.#disconnectSession(locationId as LocationId, sessionId, reason);
+  }
+
+  onTakeOver({ locationId, deviceId, epoch }: TakeOverRequest): HandedFrame[] {
+    const held = this.#held.get(locationId as LocationId);
+    // The notice that disconnects it may be lost.
+    if (held !== undefined && held.lease.epoch < epoch) this.#drop(held, reasonFor(deviceId, held.lease));
+    return this.#ledger.handOver(locationId, deviceId);
+  }
+
+  onTaken(locationId: string, deviceId: string): void {
+    this.#ledger.forget(locationId, deviceId);
+  }
+
+  onAdopt({ locationId, deviceId, frames }: AdoptNotice): void {
+    this.#ledger.adopt(locationId, deviceId, frames);
+  }
+
+  isStaying(): boolean {
+    return !this.#closed;
+  }
+
+  /** Collects the frames that the device has not confirmed from the nodes that may keep them. Never rejects. */
+  async #takeOver({ locationId, deviceId, epoch }: Lease, nodes: readonly string[]): Promise<void> {
+    const request = { locationId, deviceId, epoch };
+    const all = nodes.map((node) => this.#bus.takeOver(node, request, TAKE_OVER_TIMEOUT_MS));
+    try {
+      this.#ledger.adopt(locationId, deviceId, (await Promise.all(all)).flat());
+    } catch (error) {
+      this.#log.warn(
+        { event: 'switchboard.take_over_failed', err: error, locationId, deviceId },
+        'unconfirmed frames not collected from another node',
+      );
+    }
+  }
+
+  /** Leaves the unconfirmed frames to another node: this one is shutting down. Never rejects. */
+  async #leaveUnconfirmed(): Promise<void> {
+    if (this.#ledger.size === 0) return;
+    try {
+      const node = await this.#bus.findAdopter();
+      if (node === undefined) return;
+      for (const { locationId, deviceId } of this.#ledger.devices()) {
+        const frames = this.#ledger.handOver(locationId, deviceId);
+        await this.#bus.adopt(node, { locationId, deviceId, frames });
+        await this.#leases.release(locationId as LocationId, 'none', { ...this.#keeper(deviceId), node });
+        this.#ledger.forget(locationId, deviceId);
+      }
+    } catch (error) {
+      this.#log.warn(
+        { event: 'switchboard.frames_not_left', err: error, frames: this.#ledger.size },
+        'unconfirmed frames not left to another node',
+      );
+    }
+  }
+
+  #keeper(deviceId: string) {
+    return { node: this.#node, deviceId, forMs: LEDGER_LIMITS.maxAgeMs };
   }
 
   onLeasesLost(): void {
@@ -437,9 +507,13 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     }
   }
 
-  async #releaseInRedis(locationId: LocationId, sessionId: string): Promise<void> {
+  async #releaseInRedis(
+    locationId: LocationId,
+    sessionId: string,
+    keeper?: Parameters<RedisLeases['release']>[2],
+  ): Promise<void> {
     try {
-      await this.#leases.release(locationId, sessionId);
+      await this.#leases.release(locationId, sessionId, keeper);
     } catch (error) {
       this.#log.debug(
         { event: 'switchboard.release_failed', err: error },

@@ -33,7 +33,16 @@ export interface Lease {
 }
 
 export type BindOutcome =
-  | { readonly kind: 'bound'; readonly lease: Lease; readonly displaced: boolean }
+  | {
+      readonly kind: 'bound';
+      readonly lease: Lease;
+      readonly displaced: boolean;
+      /**
+       * Present when another node may hold frames that this device has not confirmed. Resolves once they are in the ledger of this node, or
+       * cannot be had. Never rejects.
+       */
+      readonly unconfirmed?: Promise<void>;
+    }
   /** Too many displacements of this location: the new Mac retries after `waitSec`, the current owner stays. */
   | { readonly kind: 'contended'; readonly waitSec: number };
 
@@ -76,6 +85,7 @@ export interface BoundMac {
  * - `bind` takes the location for a connection. The epochs of a location only grow, also across restarts of the engine. The
  *   previous connection is disconnected (`displaced`, or `resumed` when the device is the same). Correctness does not depend on
  *   that notice: the previous epoch is stale as soon as `bind` resolves.
+ * - The frames in the `SendLedger` of a device follow it from node to node: `bind` collects them (M10).
  * - A displacement beyond `Contention` resolves with `contended`; the count restarts after a window without displacements. A
  *   device that reconnects to its own location is never rejected.
  * - `send` resolves with `written` only when the frame is on the socket of the current owner, and with `not_connected` when there
@@ -100,6 +110,9 @@ export interface Switchboard {
   boundMacs(): Promise<BoundMac[]>;
   /** Rejects with EngineError when the engine is down. */
   ping(): Promise<void>;
-  /** Releases all leases and disconnects the Macs of this node. Calling it twice is harmless. */
+  /**
+   * Releases all leases, disconnects the Macs of this node, and leaves the unconfirmed frames to another node if there is one. Calling it
+   * twice is harmless.
+   */
   close(): Promise<void>;
 }

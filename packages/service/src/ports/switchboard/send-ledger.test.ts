@@ -1,0 +1,118 @@
+import type { SendFrame } from '@footbridge/protocol/frames';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
+import { describe, expect, it } from 'vitest';
+
+import { SendLedger } from './send-ledger.ts';
+import type { MacLedger } from './send-ledger.ts';
+
+const LIMITS = { maxFrames: 4, maxBytes: 1000, maxTotalBytes: 1500, maxAgeMs: 60_000 };
+
+function setUp() {
+  const clock = new FakeClock();
+  const dropped: string[] = [];
+  const onDrop = (requestId: string, reason: string) => void dropped.push(`${reason} ${requestId}`);
+  return { clock, dropped, ledger: new SendLedger({ clock, limits: LIMITS, onDrop }) };
+}
+
+const frame = (requestId: string): SendFrame => ({
+  type: 'send',
+  requestId,
+  messageId: null,
+  contactId: 'c',
+  phone: '+15555550100',
+  message: 'Hi',
+  attachments: [],
+  channel: 'imessage',
+});
+const idsOf = (mac: MacLedger) => [...mac.entries.keys()];
+const handed = (requestId: string, ageMs = 0) => ({ frame: frame(requestId), bytes: 10, ageMs });
+
+describe('the ledger of unconfirmed frames', () => {
+  it('M10 keeps frames in order until they are confirmed, each once', () => {
+    const { ledger, dropped } = setUp();
+    const mac = ledger.open('loc1', 'device-1');
+    for (const id of ['a', 'b', 'c']) ledger.add(mac, frame(id), 10);
+    expect(ledger.confirm(mac, 'b')).toBe(true);
+    expect(ledger.confirm(mac, 'b')).toBe(false);
+    expect(ledger.confirm(mac, 'never sent')).toBe(false);
+    expect(idsOf(mac)).toEqual(['a', 'c']);
+    expect([ledger.size, dropped]).toEqual([2, []]);
+  });
+
+  it('M10 belongs to a device at a location, and outlives its connections', () => {
+    const { ledger } = setUp();
+    const mac = ledger.open('loc1', 'device-1');
+    ledger.add(mac, frame('a'), 10);
+    ledger.close(mac);
+    expect(idsOf(ledger.open('loc1', 'device-2'))).toEqual([]);
+    expect(idsOf(ledger.open('loc2', 'device-1'))).toEqual([]);
+    expect(ledger.confirm(ledger.open('loc1', 'device-2'), 'a')).toBe(false);
+    expect(idsOf(ledger.open('loc1', 'device-1'))).toEqual(['a']);
+  });
+
+  it('M10 gives up the oldest frames of a Mac beyond 512 frames or 8 MB', () => {
+    const { ledger, dropped } = setUp();
+    const many = ledger.open('loc1', 'device-1');
+    for (const id of ['a', 'b', 'c', 'd', 'e']) ledger.add(many, frame(id), 10);
+    const large = ledger.open('loc2', 'device-2');
+    for (const id of ['f', 'g', 'h']) ledger.add(large, frame(id), 400);
+    expect(idsOf(many)).toEqual(['b', 'c', 'd', 'e']);
+    expect(idsOf(large)).toEqual(['g', 'h']);
+    expect(dropped).toEqual(['full a', 'full f']);
+    expect([ledger.hasRoom(many, 10), ledger.hasRoom(large, 300), ledger.hasRoom(large, 200)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  it('M10 bounds the frames of all Macs together', () => {
+    const { ledger, dropped } = setUp();
+    for (const index of [1, 2, 3, 4])
+      ledger.add(ledger.open(`loc${index}`, 'device'), frame(`r${index}`), 500);
+    expect(dropped).toEqual(['full r1']);
+    expect(ledger.size).toBe(3);
+  });
+
+  it('M10 gives up frames after ten minutes, also those of another node', async () => {
+    const { ledger, clock, dropped } = setUp();
+    const mac = ledger.open('loc1', 'device-1');
+    ledger.add(mac, frame('a'), 10);
+    await clock.advance(30_000);
+    ledger.add(mac, frame('b'), 10);
+    ledger.adopt('loc1', 'device-1', [handed('from another node', 50_000)]);
+    await clock.advance(15_000);
+    ledger.expire();
+    expect(dropped).toEqual(['expired from another node']);
+    await clock.advance(15_000);
+    ledger.expire();
+    expect(dropped).toEqual(['expired from another node', 'expired a']);
+    expect(idsOf(mac)).toEqual(['b']);
+  });
+
+  it('M10 puts the frames of another node before those that were added since, each once', () => {
+    const { ledger } = setUp();
+    const mac = ledger.open('loc1', 'device-1');
+    ledger.add(mac, frame('new'), 10);
+    ledger.adopt('loc1', 'device-1', [handed('old 1'), handed('old 2'), handed('new')]);
+    expect(idsOf(mac)).toEqual(['old 1', 'old 2', 'new']);
+    expect(ledger.confirm(mac, 'new')).toBe(true);
+    expect(ledger.handOver('loc1', 'device-1').map(({ frame: { requestId } }) => requestId)).toEqual([
+      'old 1',
+      'old 2',
+    ]);
+    ledger.forget('loc1', 'device-1');
+    expect([ledger.size, ledger.hasUnconfirmed('loc1', 'device-1'), mac.bytes]).toEqual([0, false, 0]);
+  });
+
+  it('M10 keeps nothing about Macs that are gone and owe nothing', () => {
+    const { ledger } = setUp();
+    const mac = ledger.open('loc1', 'device-1');
+    ledger.add(mac, frame('a'), 10);
+    ledger.close(mac);
+    expect([...ledger.devices()]).toEqual([{ locationId: 'loc1', deviceId: 'device-1' }]);
+    ledger.shutDown();
+    expect([...ledger.devices()]).toEqual([]);
+    expect(ledger.open('loc1', 'device-1')).not.toBe(mac);
+  });
+});

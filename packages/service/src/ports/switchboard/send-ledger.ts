@@ -1,0 +1,225 @@
+import type { SendFrame } from '@footbridge/protocol/frames';
+import type { Clock } from '@footbridge/runtime/clock';
+
+/** Why a frame was given up before its Mac confirmed it. */
+export type DropReason = 'expired' | 'full' | 'shutdown';
+
+export interface LedgerLimits {
+  /** Per Mac. */
+  readonly maxFrames: number;
+  readonly maxBytes: number;
+  /** Over all Macs of this node. */
+  readonly maxTotalBytes: number;
+  readonly maxAgeMs: number;
+}
+
+export const LEDGER_LIMITS: LedgerLimits = {
+  maxFrames: 512,
+  maxBytes: 8 * 1024 * 1024,
+  maxTotalBytes: 128 * 1024 * 1024,
+  maxAgeMs: 600_000,
+};
+
+export interface SendLedgerDeps {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly limits?: LedgerLimits;
+  /** Called for every frame that is given up. */
+  readonly onDrop: (requestId: string, reason: DropReason) => void;
+}
+
+/** A `send` that its Mac has not confirmed. */
+export interface LedgerEntry {
+  readonly frame: SendFrame;
+  readonly bytes: number;
+  readonly mac: MacLedger;
+  readonly addedAt: number;
+  /** Whether it may have been written to a socket before. */
+  wasWritten: boolean;
+  /** False once it was confirmed or given up. */
+  isOpen: boolean;
+}
+
+/** An entry on its way to another node. */
+export interface HandedFrame {
+  readonly frame: SendFrame;
+  readonly bytes: number;
+  readonly ageMs: number;
+}
+
+/**
+ * The `send` frames of this node that no Mac has confirmed, in memory only (M10). They belong to a device at a location, not to its
+ * connection: when the device comes back it gets them again, in order, and no other device does. Bounded per Mac, over all Macs and in
+ * time; beyond a bound the oldest frames are given up.
+ */
+export class SendLedger {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #limits: LedgerLimits;
+  readonly #onDrop: SendLedgerDeps['onDrop'];
+  readonly #macs = new Map<string, MacLedger>();
+  /** All entries in the order in which they came here. */
+  readonly #entries = new Set<LedgerEntry>();
+  #bytes = 0;
+
+  constructor({ clock, limits = LEDGER_LIMITS, onDrop }: SendLedgerDeps) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#onDrop = onDrop;
+  }
+
+  /** Unconfirmed frames over all Macs. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The frames of a device, for a connection of it. The connection calls `close` on it when it ends. */
+  open(locationId: string, deviceId: string): MacLedger {
+    const mac = this.#mac(locationId, deviceId);
+    mac.connections++;
+    return mac;
+  }
+
+  close(mac: MacLedger): void {
+    mac.connections--;
+    this.#forgetIfUnused(mac);
+  }
+
+  add(mac: MacLedger, frame: SendFrame, bytes: number): LedgerEntry {
+    const entry = { frame, bytes, mac, addedAt: this.#clock.monotonic(), wasWritten: true, isOpen: true };
+    this.#insert(entry);
+    this.#trim(mac);
+    return entry;
+  }
+
+  /** Whether a frame can be added without giving up another. */
+  hasRoom(mac: MacLedger, bytes: number): boolean {
+    const { maxFrames, maxBytes, maxTotalBytes } = this.#limits;
+    return (
+      mac.entries.size < maxFrames && mac.bytes + bytes <= maxBytes && this.#bytes + bytes <= maxTotalBytes
+    );
+  }
+
+  /** The Mac has the frame. Returns false when it was not waited for, which is harmless. */
+  confirm(mac: MacLedger, requestId: string): boolean {
+    const entry = mac.entries.get(requestId);
+    if (entry === undefined) return false;
+    this.#remove(entry);
+    return true;
+  }
+
+  hasUnconfirmed(locationId: string, deviceId: string): boolean {
+    return (this.#macs.get(nameOf(locationId, deviceId))?.entries.size ?? 0) > 0;
+  }
+
+  /** Returns copies for another node, oldest first. They stay here until `forget`. */
+  handOver(locationId: string, deviceId: string): HandedFrame[] {
+    const mac = this.#macs.get(nameOf(locationId, deviceId));
+    const now = this.#clock.monotonic();
+    return Array.from(mac?.entries.values() ?? [], ({ frame, bytes, addedAt }) => ({
+      frame,
+      bytes,
+      ageMs: now - addedAt,
+    }));
+  }
+
+  /** Another node has the frames of this device now. */
+  forget(locationId: string, deviceId: string): void {
+    const mac = this.#macs.get(nameOf(locationId, deviceId));
+    for (const entry of mac?.entries.values() ?? []) this.#remove(entry);
+    if (mac !== undefined) this.#forgetIfUnused(mac);
+  }
+
+  /** Takes the frames of another node. They are older than all that were added here since the device connected. */
+  adopt(locationId: string, deviceId: string, frames: readonly HandedFrame[]): void {
+    const mac = this.#mac(locationId, deviceId);
+    const newer = [...mac.entries.values()];
+    mac.entries.clear();
+    const now = this.#clock.monotonic();
+    const known = new Set(newer.map(({ frame }) => frame.requestId));
+    for (const { frame, bytes, ageMs } of frames)
+      if (!known.has(frame.requestId))
+        this.#insert({ frame, bytes, mac, addedAt: now - ageMs, wasWritten: true, isOpen: true });
+    for (const entry of newer) mac.entries.set(entry.frame.requestId, entry);
+    this.#trim(mac);
+    this.#forgetIfUnused(mac);
+  }
+
+  /** Every device with unconfirmed frames. */
+  *devices(): Iterable<{ readonly locationId: string; readonly deviceId: string }> {
+    for (const { entries, locationId, deviceId } of this.#macs.values())
+      if (entries.size > 0) yield { locationId, deviceId };
+  }
+
+  /** Gives up frames that are too old. */
+  expire(): void {
+    const before = this.#clock.monotonic() - this.#limits.maxAgeMs;
+    for (const entry of this.#entries) if (entry.addedAt <= before) this.#drop(entry, 'expired');
+  }
+
+  /** Gives up all frames. */
+  shutDown(): void {
+    for (const entry of this.#entries) this.#drop(entry, 'shutdown');
+  }
+
+  #mac(locationId: string, deviceId: string): MacLedger {
+    const name = nameOf(locationId, deviceId);
+    const known = this.#macs.get(name) ?? new MacLedger(locationId, deviceId);
+    this.#macs.set(name, known);
+    return known;
+  }
+
+  #insert(entry: LedgerEntry): void {
+    const { mac, frame, bytes } = entry;
+    mac.entries.set(frame.requestId, entry);
+    mac.bytes += bytes;
+    this.#bytes += bytes;
+    this.#entries.add(entry);
+  }
+
+  #remove(entry: LedgerEntry): void {
+    const { mac, frame, bytes } = entry;
+    entry.isOpen = false;
+    mac.entries.delete(frame.requestId);
+    mac.bytes -= bytes;
+    this.#bytes -= bytes;
+    this.#entries.delete(entry);
+  }
+
+  #trim(mac: MacLedger): void {
+    const { maxFrames, maxBytes, maxTotalBytes } = this.#limits;
+    while (mac.entries.size > maxFrames || mac.bytes > maxBytes) this.#dropOldest(mac.entries.values());
+    while (this.#bytes > maxTotalBytes) this.#dropOldest(this.#entries.values());
+  }
+
+  #dropOldest(entries: IterableIterator<LedgerEntry>): void {
+    const { value } = entries.next();
+    if (value !== undefined) this.#drop(value, 'full');
+  }
+
+  #drop(entry: LedgerEntry, reason: DropReason): void {
+    this.#remove(entry);
+    this.#forgetIfUnused(entry.mac);
+    this.#onDrop(entry.frame.requestId, reason);
+  }
+
+  #forgetIfUnused(mac: MacLedger): void {
+    if (mac.connections === 0 && mac.entries.size === 0)
+      this.#macs.delete(nameOf(mac.locationId, mac.deviceId));
+  }
+}
+
+/** The unconfirmed frames of one device at one location, oldest first. Only `SendLedger` changes it. */
+export class MacLedger {
+  readonly locationId: string;
+  readonly deviceId: string;
+  readonly entries = new Map<string, LedgerEntry>();
+  bytes = 0;
+  connections = 0;
+
+  constructor(locationId: string, deviceId: string) {
+    this.locationId = locationId;
+    this.deviceId = deviceId;
+  }
+}
+
+/** A device id contains no space. */
+const nameOf = (locationId: string, deviceId: string): string => `${locationId} ${deviceId}`;

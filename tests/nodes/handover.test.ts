@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+
+import type { SendFrame } from '@footbridge/protocol/frames';
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import type { Mac } from '@footbridge/testkit/mac';
+import { hasPostgres } from '@footbridge/testkit/servers/postgres';
+import { hasRedis } from '@footbridge/testkit/servers/redis';
+import { until } from '@footbridge/testkit/until';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { openHouse } from './house.ts';
+import type { House } from './house.ts';
+
+const canRun = (await hasRedis()) && (await hasPostgres());
+const RECEIVED = { capabilities: ['received'] };
+
+describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300_000 }, () => {
+  const closing = createCleanup();
+  const cleanup = createCleanup();
+  let house: House;
+  beforeAll(async () => {
+    house = await openHouse(closing, {
+      nodes: 2,
+      faultProxies: false,
+      env: { RATE_LIMIT_CRM_WEBHOOK: '100000' },
+    });
+  }, 300_000);
+  afterEach(() => cleanup.run());
+  afterAll(async () => {
+    const bugs = await house.bugs();
+    await closing.run();
+    expect(bugs).toEqual([]);
+  }, 300_000);
+
+  async function mac(index: number, locationId: string, deviceId: string) {
+    const joined = await house.mac(index, locationId, deviceId, RECEIVED);
+    cleanup.add(() => joined.terminate());
+    return joined;
+  }
+
+  const sends = (there: Mac): SendFrame[] =>
+    there.frames.filter((frame): frame is SendFrame => frame.type === 'send');
+
+  /** Sends webhooks through the other node. Returns their request ids. */
+  async function webhooks(count: number, locationId: string, message = 'Hello'): Promise<string[]> {
+    const ids: string[] = [];
+    for (let index = 0; index < count; index++) {
+      const { status, answer } = await house.webhook(1, locationId, { message });
+      expect(status).toBe(200);
+      ids.push((answer as { requestId: string }).requestId);
+    }
+    return ids;
+  }
+
+  it.each(['while the old socket looks alive', 'after the old socket has broken'])(
+    'M10 follow the device to another node %s, before anything newer',
+    async (when) => {
+      const location = await house.location();
+      const device = `mac-${randomUUID()}`;
+      const first = await mac(0, location, device);
+      // About 2 MB: more than one message on the bus, and more than a socket buffers.
+      const ids = await webhooks(100, location, 'x'.repeat(19_000));
+      await until(() => sends(first).length === 100);
+      first.confirm(ids[0] ?? '');
+      await first.roundTrip();
+      if (when === 'after the old socket has broken') {
+        first.terminate();
+        await until(async () => (await house.webhook(1, location)).status === 404, { every: 20 });
+      }
+      const second = await house.mac(1, location, device, RECEIVED);
+      cleanup.add(() => second.terminate());
+      second.confirmAll();
+      for (const frame of sends(second)) second.confirm(frame.requestId);
+      const [last = ''] = await webhooks(1, location);
+      await until(() => sends(second).some(({ requestId }) => requestId === last));
+      // Besides these there may be webhooks that asked whether the old socket is gone.
+      const known = new Set([...ids, last]);
+      const got = sends(second).map(({ requestId }) => requestId);
+      expect(got.filter((id) => known.has(id))).toEqual([...ids.slice(1), last]);
+      expect(got.at(-1)).toBe(last);
+      // The former node gave them away: back there, nothing comes again.
+      await second.roundTrip();
+      second.terminate();
+      const third = await mac(0, location, device);
+      await third.roundTrip();
+      expect(sends(third)).toEqual([]);
+    },
+  );
+
+  it('M10 do not follow to another device', async () => {
+    const location = await house.location();
+    const first = await mac(0, location, `mac-${randomUUID()}`);
+    await webhooks(3, location);
+    await until(() => sends(first).length === 3);
+    const other = await mac(1, location, `mac-${randomUUID()}`);
+    const [last] = await webhooks(1, location);
+    await until(() => sends(other).length > 0);
+    expect(sends(other).map(({ requestId }) => requestId)).toEqual([last]);
+  });
+
+  it('M10 are left to another node by one that stops, also for a Mac that is away', async () => {
+    const location = await house.location();
+    const device = `mac-${randomUUID()}`;
+    const first = await mac(0, location, device);
+    const ids = await webhooks(5, location);
+    await until(() => sends(first).length === 5);
+    first.pauseReading();
+    const { service } = house.node(0);
+    await service.halt();
+    const second = await mac(1, location, device);
+    await until(() => sends(second).length === 5);
+    expect(sends(second).map(({ requestId, again }) => [requestId, again])).toEqual(
+      ids.map((requestId) => [requestId, true]),
+    );
+    await service.start();
+  });
+});
