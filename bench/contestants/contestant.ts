@@ -36,6 +36,8 @@ export interface Running {
 export interface Credentials {
   readonly locationId: string;
   readonly token: string;
+  /** Whether its Macs confirm every `send`, as the agent does it. */
+  readonly confirms?: boolean;
 }
 
 export interface ServiceProcess {

@@ -123,7 +123,7 @@ async function enrol(at: Addresses, locations: readonly string[]): Promise<Crede
       osVersion: '26.1',
       appVersion: '0.1.0',
     });
-    return { locationId, token: deviceToken };
+    return { locationId, token: deviceToken, confirms: true };
   };
 
   const credentials: Credentials[] = [];

@@ -16,6 +16,8 @@ export interface Received {
 interface Credentials {
   readonly locationId: string;
   readonly token: string;
+  /** Whether the service wants every `send` confirmed, as the agent does it. */
+  readonly confirms?: boolean;
 }
 
 class Mac {
@@ -23,12 +25,14 @@ class Mac {
   readonly registered: Promise<void>;
   readonly #socket: WebSocketClient;
   readonly #fleet: Fleet;
+  readonly #confirms: boolean;
   readonly #onAck = new Map<number, () => void>();
   #seq = 0;
 
   constructor(url: string, credentials: Credentials, fleet: Fleet) {
     this.locationId = credentials.locationId;
     this.#fleet = fleet;
+    this.#confirms = credentials.confirms === true;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.registered = promise;
     this.#socket = new WebSocketClient(
@@ -42,7 +46,7 @@ class Mac {
               locationId: this.locationId,
               agent: { version: '0.1.0' },
               os: { name: 'macOS', version: '26.1' },
-              capabilities: [],
+              capabilities: credentials.confirms === true ? ['received'] : [],
             }),
           ),
         text: (text) => this.#handle(JSON.parse(text), resolve),
@@ -70,6 +74,7 @@ class Mac {
 
   #deliver(frame: SendFrame): void {
     const { reportAfterMs } = this.#fleet;
+    if (this.#confirms) this.#socket.send(JSON.stringify({ type: 'received', requestId: frame.requestId }));
     if (reportAfterMs === 0) this.#report(frame);
     else setTimeout(() => this.#report(frame), reportAfterMs);
   }
