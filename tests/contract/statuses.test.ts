@@ -356,6 +356,9 @@ describe('status callbacks', () => {
   it('A7 nothing for an unusable message id or without a token', async () => {
     const here = await start({ oauth: 'unauthorised' });
     expect((await here.webhook({ messageId: 'm1' })).status).toBe(404);
+    await until(async () => (await here.metric('footbridge_status_put_total')) === 1, {
+      what: 'the attempt that found no token',
+    });
     expect(here.crm.calls).toEqual([]);
     await here.authorise(LOCATION);
     expect((await here.webhook({ messageId: '..' })).status).toBe(404);

@@ -1,14 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /**
- * Collects the lookups of one turn of the event loop into one query, so that mass reconnects cost the database a few round trips.
- * Simultaneous lookups of one key share the result.
+ * Collects the lookups of one turn of the event loop, or of a few milliseconds, into one query, so that many at once cost the database a few
+ * round trips. Simultaneous lookups of one key share the result.
  */
 export class Batcher<K, V> {
   readonly #load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>;
+  readonly #collectMs: number;
   #pending = new Map<K, Promise<V | undefined>>();
   #batch: Promise<ReadonlyMap<K, V>> | undefined;
 
-  constructor(load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>) {
+  constructor(load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>, collectMs = 0) {
     this.#load = load;
+    this.#collectMs = collectMs;
   }
 
   get(key: K): Promise<V | undefined> {
@@ -21,7 +25,7 @@ export class Batcher<K, V> {
   }
 
   async #loadPending(): Promise<ReadonlyMap<K, V>> {
-    await nextTurn();
+    await (this.#collectMs === 0 ? nextTurn() : sleep(this.#collectMs));
     const keys = [...this.#pending.keys()];
     this.#pending = new Map();
     this.#batch = undefined;

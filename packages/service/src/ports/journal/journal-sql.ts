@@ -40,6 +40,8 @@ const FLUSH_STEPS = 500;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** The number of flushes for which a change waits until the node that opened its message has written it. */
 const MAX_ORPHAN_TRIES = 25;
+/** `lastStatus` is asked for every message that is new to this process, and its caller is in no hurry. */
+const COLLECT_MS = 10;
 const NOTHING: Recorded = {};
 
 export function createSqlJournal(deps: SqlJournalDeps): SqlJournal {
@@ -69,7 +71,7 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushMs = flushMs;
     this.#write = createWriteBatch(database.db);
     this.#reader = createReader(database.db);
-    this.#lastStatuses = new Batcher((messageIds) => this.#reader.lastStatuses(messageIds));
+    this.#lastStatuses = new Batcher((messageIds) => this.#reader.lastStatuses(messageIds), COLLECT_MS);
     this.#recent = new RecentEvents(clock.now().toString(36));
   }
 

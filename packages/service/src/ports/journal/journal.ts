@@ -97,8 +97,8 @@ export interface JournalReader {
   /** Resolves with the statuses of a request that were sent to the CRM. */
   sentStatuses(requestId: string): Promise<SentStatuses | undefined>;
   /**
-   * Resolves with the last status of a message that the CRM accepted, over all its requests; `delivered` is always the last. Simultaneous
-   * calls share one query. Unlike the other reads this one leaves out what this node has not written yet, so that it never waits for a write.
+   * Resolves with the last status of a message that the CRM accepted, over all its requests; `delivered` is always the last. Calls
+   * within a few milliseconds share one query. Unlike the other reads this one leaves out what this node has not written yet, so that it never waits for a write.
    */
   lastStatus(locationId: string, messageId: string): Promise<SentStatus | undefined>;
 }
