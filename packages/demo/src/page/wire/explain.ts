@@ -148,6 +148,7 @@ const FRAMES: Record<string, string> = {
   register: 'Mac registers for the location',
   registered: 'Mac now serves the location',
   send: 'Message to send',
+  received: 'Mac has the message',
   message_received: 'Message received',
   redeliver: 'Request to resend',
 };

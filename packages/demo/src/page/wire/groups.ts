@@ -102,7 +102,7 @@ class MessageKeys {
       this.#open.set(key, textOf(fields['sender']));
       return key;
     }
-    if (type === 'send' || type === 'message_status') {
+    if (type === 'send' || type === 'received' || type === 'message_status') {
       const key = this.#outboundKey(fields['messageId'], fields['requestId'], n);
       if (type === 'message_status') this.#bySeq.set(seq, key);
       return key;
