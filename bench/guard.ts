@@ -1,18 +1,18 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
-import { openArena } from './arena.ts';
-import { footbridge } from './contestants/footbridge.ts';
-import { floor } from './contestants/plain.ts';
+import { openHarness } from './harness.ts';
+import { footbridge } from './candidates/footbridge.ts';
+import { floor } from './candidates/plain.ts';
 import { findPinning } from './measure/pinning.ts';
 import { pathCosts } from './results.ts';
 import type { Results } from './results.ts';
 import { measureCosts, warmUp } from './scenarios/costs.ts';
 import { inbound, outbound } from './scenarios/work.ts';
 
-/** What a message costs Footbridge in units of the floor, by path. Ratios only: times belong to a machine. */
+/** The cost of a message in Footbridge relative to the floor, by path. Absolute times depend on the machine. */
 export type Ratios = Readonly<Record<string, number>>;
 
-/** Processors differ in what cryptography costs, and the floor does it with another library: a record per architecture. */
+/** One record per architecture: the relative cost of cryptography differs, and the floor uses another library for it. */
 const recordOf = (arch: string) => new URL(`recorded/${arch}.json`, import.meta.url);
 /** A shared CI machine disturbs short runs by a third; a real regression of the hot path is larger than that. */
 const TOLERANCE = 1.5;
@@ -28,7 +28,7 @@ export function recordRatios({ when, command, machine, costs }: Results): void {
 
 const rounded = (ratio = Number.NaN) => Number(ratio.toFixed(3));
 
-/** The ratios recorded on this architecture, or undefined where nothing was recorded. */
+/** Returns the ratios recorded on this architecture, or undefined if there is no record. */
 export function readRecorded(arch: string): Ratios | undefined {
   if (!existsSync(recordOf(arch))) return undefined;
   const { toFloor } = JSON.parse(readFileSync(recordOf(arch), 'utf8')) as { toFloor: Ratios };
@@ -40,36 +40,36 @@ export async function guard(arch: string): Promise<0 | 1 | 2> {
   const recorded = readRecorded(arch);
   if (recorded === undefined) {
     console.error(
-      `guard: nothing is recorded for ${arch}; on a quiet machine run npm run bench -- --only outbound,inbound,refusals --record`,
+      `guard: there is no record for ${arch}; on a quiet machine run npm run bench -- --only outbound,inbound,rejections --record`,
     );
     return 2;
   }
   const now = await measureNow();
   for (const [path, ratio] of Object.entries(now))
     console.log(`${path}: ${ratio.toFixed(2)} × floor, recorded ${recorded[path]?.toFixed(2) ?? 'never'}`);
-  const dearer = regressions(now, recorded);
-  for (const line of dearer) console.error(`guard: ${line}`);
-  return dearer.length === 0 ? 0 : 1;
+  const found = regressions(now, recorded);
+  for (const line of found) console.error(`guard: ${line}`);
+  return found.length === 0 ? 0 : 1;
 }
 
 /** A short interleaved run of Footbridge against the floor. */
 async function measureNow(): Promise<Ratios> {
-  const arena = await openArena({ pinning: findPinning() });
+  const harness = await openHarness({ pinning: findPinning() });
   try {
-    const lanes = [await arena.enter(floor(), 100), await arena.enter(footbridge(), 100)];
+    const candidates = [await harness.start(floor(), 100), await harness.start(footbridge(), 100)];
     const now: Record<string, number> = {};
     for (const [path, work] of Object.entries({ outbound, inbound })) {
-      await warmUp(arena, lanes, work, 1000);
-      const costs = await measureCosts(arena, lanes, work, { rounds: 7, messages: 300 });
+      await warmUp(harness, candidates, work, 1000);
+      const costs = await measureCosts(harness, candidates, work, { rounds: 7, messages: 300 });
       now[path] = rounded(pathCosts(costs)['footbridge']?.toFloor.median);
     }
     return now;
   } finally {
-    await arena.stop();
+    await harness.close();
   }
 }
 
-/** A line for every path that became dearer than the record allows. */
+/** Returns a line for every path that costs more than the record allows. */
 export function regressions(now: Ratios, recorded: Ratios): string[] {
   return Object.entries(now).flatMap(([path, ratio]) => {
     const limit = (recorded[path] ?? 0) * TOLERANCE;

@@ -204,7 +204,7 @@ function progress(message: string): void {
 
 function print(results: readonly Row[]): void {
   console.log(
-    '| | Macs | all connected in (CPU) | memory per Mac (heap) | heartbeat CPU | longest timer (CPU) | longest stall | webhook p50 / p99 | reconnect storm (CPU) | lost |',
+    '| | Macs | connect all (CPU) | memory per Mac (heap) | heartbeat CPU | longest timer (CPU) | longest stall | webhook p50 / p99 | reconnect storm (CPU) | lost |',
   );
   console.log('|---|---|---|---|---|---|---|---|---|---|');
   for (const row of results)

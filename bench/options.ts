@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 export const SECTIONS = [
   'outbound',
   'inbound',
-  'refusals',
+  'rejections',
   'latency',
   'slow-crm',
   'macs',
@@ -15,12 +15,12 @@ export const SECTIONS = [
 
 export type Section = (typeof SECTIONS)[number];
 
-export const CONTESTANTS = ['floor', 'floor again', 'fast floor', 'reference', 'footbridge'] as const;
+export const CANDIDATES = ['floor', 'floor again', 'fast floor', 'reference', 'footbridge'] as const;
 
 export interface Options {
   readonly quick: boolean;
   readonly sections: readonly Section[];
-  /** The names of contestants to leave out. */
+  /** The names of candidates to leave out. */
   readonly without: readonly string[];
   readonly rounds: number;
   readonly messages: number;
@@ -35,9 +35,9 @@ const HELP = `npm run bench -- [options]
 
   --quick                measure only the CPU cost per message, in at most 90 s
   --only SECTION[,…]     ${SECTIONS.join(', ')}
-  --without NAME[,…]     leave out: ${CONTESTANTS.slice(1).join(', ')}
-  --rounds N             number of rounds; every contestant runs once per round (12)
-  --messages N           messages per contestant and round (1000)
+  --without NAME[,…]     leave out: ${CANDIDATES.slice(1).join(', ')}
+  --rounds N             number of rounds; every candidate runs once per round (12)
+  --messages N           messages per candidate and round (1000)
   --macs N               connected Macs (1000)
   --memory-messages N    number of messages in the memory run (200000)
   --profile FOLDER       also write V8 CPU profiles and a summary of the time by path to this folder
@@ -65,7 +65,7 @@ export function readOptions(args: string[]): Options | string {
   });
   if (values.help) return HELP;
   const { quick } = values;
-  const wanted = values.only?.split(',') ?? (quick ? ['outbound', 'inbound', 'refusals'] : SECTIONS);
+  const wanted = values.only?.split(',') ?? (quick ? ['outbound', 'inbound', 'rejections'] : SECTIONS);
   const sections = SECTIONS.filter((section) => wanted.includes(section));
   if (sections.length !== wanted.length)
     return `--only must be one or more of ${SECTIONS.join(', ')}\n\n${HELP}`;

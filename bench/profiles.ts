@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { Lane } from './arena.ts';
+import type { RunningCandidate } from './harness.ts';
 import { tree } from './measure/process-costs.ts';
 import { summariseProfile } from './measure/profile.ts';
 import type { Interval } from './measure/profile.ts';
 
-/** Records the intervals in which each contestant was measured, and summarises the V8 profiles for these intervals. */
+/** Records the intervals in which each candidate was measured, and summarises the V8 profiles for these intervals. */
 export class Profiles {
   readonly folder: string;
   readonly #intervals = new Map<string, { pids: number[]; intervals: Interval[] }>();
@@ -16,16 +16,16 @@ export class Profiles {
     mkdirSync(folder, { recursive: true });
   }
 
-  watch(path: string): (lane: Lane, interval: Interval) => void {
-    return (lane, interval) => {
-      const key = `${path}: ${lane.name}`;
-      const entry = this.#intervals.get(key) ?? { pids: tree(lane.pid), intervals: [] };
+  watch(path: string): (candidate: RunningCandidate, interval: Interval) => void {
+    return (candidate, interval) => {
+      const key = `${path}: ${candidate.name}`;
+      const entry = this.#intervals.get(key) ?? { pids: tree(candidate.pid), intervals: [] };
       entry.intervals.push(interval);
       this.#intervals.set(key, entry);
     };
   }
 
-  /** Must be called after the contestants have exited. */
+  /** Must be called after the candidates have exited. */
   report(): string {
     const parts: string[] = [];
     for (const [key, { pids, intervals }] of this.#intervals) {

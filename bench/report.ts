@@ -55,7 +55,7 @@ function latencyTable({ latencies }: Results): string {
   );
   return rows.length === 0
     ? ''
-    : table(['latency, ms', 'contestant', 'until', 'p50', 'p99', 'max', 'samples'], rows);
+    : table(['latency, ms', 'candidate', 'until', 'p50', 'p99', 'max', 'samples'], rows);
 }
 
 function flatnessTable({ flatness }: Results): string {

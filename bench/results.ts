@@ -7,7 +7,7 @@ import type { Costs } from './scenarios/costs.ts';
 import type { Latencies } from './scenarios/latencies.ts';
 import type { Memory } from './scenarios/memory.ts';
 
-/** The cost per message of one contestant on one path. */
+/** The cost per message of one candidate on one path. */
 export interface PathCost {
   readonly micros: Spread;
   readonly toFloor: Spread;

@@ -27,24 +27,24 @@ const pem = ed25519.publicKey.export({ type: 'spki', format: 'pem' });
 const inUse = ed25519Verifier(ed25519.publicKey);
 const openssl = opensslVerifier(ed25519.publicKey);
 
-const CONTESTANTS: Record<string, () => boolean> = {
+const CANDIDATES: Record<string, () => boolean> = {
   'Ed25519, as the service does it': () => inUse(body, signature),
   'Ed25519, OpenSSL': () => openssl(body, signature),
   'Ed25519, OpenSSL, key parsed every time': () => verify(null, body, createPublicKey(pem), signature),
   'RSA-2048, OpenSSL': () => verify('sha256', body, rsa.publicKey, rsaSignature),
 };
 
-/** CPU of this process in microseconds per call: what the machine does besides does not count. */
+/** Returns the CPU time of this process per call, in microseconds. Other load on the machine is not included. */
 function cost(call: () => boolean): number {
   const before = process.cpuUsage();
-  for (let n = 0; n < CALLS; n++) if (!call()) throw new Error('a good signature was refused');
+  for (let n = 0; n < CALLS; n++) if (!call()) throw new Error('a valid signature was rejected');
   const { user, system } = process.cpuUsage(before);
   return (user + system) / CALLS;
 }
 
-const costs = new Map(Object.keys(CONTESTANTS).map((name) => [name, [] as number[]]));
+const costs = new Map(Object.keys(CANDIDATES).map((name) => [name, [] as number[]]));
 for (let round = 0; round <= ROUNDS; round++)
-  for (const [name, call] of Object.entries(CONTESTANTS)) {
+  for (const [name, call] of Object.entries(CANDIDATES)) {
     const measured = cost(call);
     if (round > 0) costs.get(name)?.push(measured);
   }

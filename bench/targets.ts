@@ -33,7 +33,7 @@ export function judge(results: Results): Verdict[] {
     if (floor !== undefined && value !== undefined)
       atMost(`${moment} p99 at 200 + 200 per second`, value / floor, 1.5, '× floor');
   }
-  const slow = results.latencies['800 per second, CRM answers in 50 ms']?.['footbridge'];
+  const slow = results.latencies['800 per second, CRM responds in 50 ms']?.['footbridge'];
   atMost('delivered p99 with a CRM of 50 ms', slow?.delivered?.p99, 150, 'ms');
 
   atMost('CPU over two nodes when a message crosses Redis', results.nodes?.toLocal.median, 1.35, '× local');

@@ -10,7 +10,7 @@ const ARCHITECTURES = readdirSync(new URL('../bench/recorded/', import.meta.url)
 );
 
 describe('the regression guard of the bench', () => {
-  it('lets noise pass and names the path that became dearer', () => {
+  it('tolerates noise and names the path that became more expensive', () => {
     const recorded = { outbound: 0.8, inbound: 1.2 };
     expect(regressions({ outbound: 1.19, inbound: 1.3 }, recorded)).toEqual([]);
     expect(regressions({ outbound: 1.21, inbound: 1.3 }, recorded)).toEqual([
@@ -30,7 +30,7 @@ describe('the regression guard of the bench', () => {
     expect(readRecorded(arch)).toMatchObject({ outbound: expect.any(Number), inbound: expect.any(Number) });
   });
 
-  it('ends with 2 and measures nothing on an architecture without a record', async () => {
+  it('returns 2 and measures nothing on an architecture without a record', async () => {
     expect(await guard('riscv64')).toBe(2);
   });
 });

@@ -7,7 +7,7 @@ import type { MacsCalls } from './macs.ts';
 import { startWorker } from './worker.ts';
 import type { Worker } from './worker.ts';
 
-/** The environment of the service under test, in three processes. It is the same for every contestant. */
+/** The environment of the service under test, in three processes. It is the same for every candidate. */
 export interface BenchEnvironment {
   readonly crm: Worker<CrmCalls>;
   readonly macs: Worker<MacsCalls>;

@@ -124,7 +124,7 @@ type ServiceFrame =
   | { type: 'registered' }
   | { type: 'ack'; seq: number; outcome: string; reason?: string };
 
-/** All Macs of one contestant. */
+/** All Macs of one candidate. */
 class Fleet {
   /** The simulated time that a Mac takes to send a text. */
   reportAfterMs = 0;

@@ -1,4 +1,4 @@
-// Cost of claiming and marking one inbound message, by how many share a commit. `node bench/experiments/claims.ts`
+// Cost of claiming and marking one inbound message, by the number of messages per commit. `node bench/experiments/claims.ts`
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

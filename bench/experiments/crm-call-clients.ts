@@ -163,7 +163,7 @@ class BareSocket {
 }
 
 const clientCalls = (call: Call) => ({
-  /** Microseconds of this process's CPU per call. */
+  /** Returns the CPU time of this process per call, in microseconds. */
   async run(count: number): Promise<number> {
     let next = 0;
     const before = process.cpuUsage();

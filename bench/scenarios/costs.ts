@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Arena, Lane } from '../arena.ts';
+import type { Harness, RunningCandidate } from '../harness.ts';
 import { cpuMicros } from '../measure/process-costs.ts';
 import type { Interval } from '../measure/profile.ts';
 import { now } from '../environment/clock.ts';
@@ -9,38 +9,38 @@ import type { Work } from './work.ts';
 /** Microseconds of CPU per message and round. */
 export type Costs = Readonly<Record<string, readonly number[]>>;
 
-/** Called with the interval in which a contestant was measured. */
-export type Watch = (lane: Lane, interval: Interval) => void;
+/** Called with the interval in which a candidate was measured. */
+export type Watch = (candidate: RunningCandidate, interval: Interval) => void;
 
 export interface Rounds {
   readonly rounds: number;
-  /** Messages per contestant and round. */
+  /** Messages per candidate and round. */
   readonly messages: number;
   /** No round starts after this time, even if fewer than `rounds` have run. */
   readonly until?: number;
 }
 
 /**
- * Runs all contestants in every round, in a different order each time, so that other load on the machine affects them
+ * Runs all candidates in every round, in a different order each time, so that other load on the machine affects them
  * equally. Only ratios within a round are compared.
  */
 export async function measureCosts(
-  { environment }: Arena,
-  lanes: readonly Lane[],
+  { environment }: Harness,
+  candidates: readonly RunningCandidate[],
   work: Work,
   { rounds, messages, until = Infinity }: Rounds,
   watch: Watch = () => undefined,
 ): Promise<Costs> {
-  const costs = new Map<string, number[]>(lanes.map((lane) => [lane.name, []]));
+  const costs = new Map<string, number[]>(candidates.map((candidate) => [candidate.name, []]));
   for (let round = 0; round < rounds && Date.now() < until; round++) {
-    const run = await work.prepare(environment, lanes[0]?.locations ?? [], messages);
-    for (const lane of rotated(lanes, round)) {
+    const run = await work.prepare(environment, candidates[0]?.locations ?? [], messages);
+    for (const candidate of rotated(candidates, round)) {
       const started = now();
-      const before = cpuMicros(lane.pid);
-      await work.perform(environment, lane, run, messages);
+      const before = cpuMicros(candidate.pid);
+      await work.perform(environment, candidate, run, messages);
       await sleep(work.settleMs);
-      watch(lane, [started, now()]);
-      costs.get(lane.name)?.push((cpuMicros(lane.pid) - before) / messages);
+      watch(candidate, [started, now()]);
+      costs.get(candidate.name)?.push((cpuMicros(candidate.pid) - before) / messages);
     }
   }
   return Object.fromEntries(costs);
@@ -48,16 +48,16 @@ export async function measureCosts(
 
 /** Warms up caches and compiled code with every location, without measuring. */
 export async function warmUp(
-  { environment }: Arena,
-  lanes: readonly Lane[],
+  { environment }: Harness,
+  candidates: readonly RunningCandidate[],
   work: Work,
   messages: number,
 ): Promise<void> {
-  const run = await work.prepare(environment, lanes[0]?.locations ?? [], messages);
-  for (const lane of lanes) await work.perform(environment, lane, run, messages);
+  const run = await work.prepare(environment, candidates[0]?.locations ?? [], messages);
+  for (const candidate of candidates) await work.perform(environment, candidate, run, messages);
 }
 
-/** Every contestant is first equally often. Odd rounds are reversed, so that the order of neighbours changes too. */
+/** Every candidate is first equally often. Odd rounds are reversed, so that the order of neighbours changes too. */
 function rotated<T>(all: readonly T[], round: number): T[] {
   const start = round % all.length;
   const rotation = [...all.slice(start), ...all.slice(0, start)];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Arena, Lane } from '../arena.ts';
+import type { Harness, RunningCandidate } from '../harness.ts';
 import { cpuMicros, residentBytes } from '../measure/process-costs.ts';
 import { CONCURRENCY, beginOutbound, endOutbound, prepareWebhooks } from './work.ts';
 
@@ -17,64 +17,66 @@ const PER_LOCATION = 40;
 const WINDOW_MS = 10_500;
 const SETTLE_MS = 500;
 
-export interface FlatLane {
-  readonly lane: Lane;
+export interface FlatCandidate {
+  readonly candidate: RunningCandidate;
   /** The keys that sign, by round, instead of the key of the environment. */
   readonly privateKeys?: readonly string[];
 }
 
-/** Sends the same small load to contestants that differ only in the number of connected Macs or trusted keys. */
+/** Sends the same small load to candidates that differ only in the number of connected Macs or trusted keys. */
 export async function measureFlatness(
-  { environment }: Arena,
-  lanes: readonly FlatLane[],
+  { environment }: Harness,
+  candidates: readonly FlatCandidate[],
   rounds: number,
   activeLocations = 10,
 ): Promise<Flatness> {
   const count = activeLocations * PER_LOCATION;
-  const micros = new Map<string, number[]>(lanes.map(({ lane }) => [lane.name, []]));
+  const micros = new Map<string, number[]>(candidates.map(({ candidate }) => [candidate.name, []]));
   const background = new Map<string, number>();
   for (let round = 0; round <= rounds; round++) {
     const windowEnds = Date.now() + WINDOW_MS;
-    for (const { lane, privateKeys } of lanes) {
+    for (const { candidate, privateKeys } of candidates) {
       const run = await prepareWebhooks(
         environment,
-        lane.locations.slice(0, activeLocations),
+        candidate.locations.slice(0, activeLocations),
         count,
         'signed',
         privateKeys?.[round % privateKeys.length] ?? environment.key.privateKey,
       );
-      const before = cpuMicros(lane.pid);
+      const before = cpuMicros(candidate.pid);
       const started = Date.now();
-      await beginOutbound(environment, lane, run, count);
+      await beginOutbound(environment, candidate, run, count);
       await endOutbound(
         environment,
-        lane,
+        candidate,
         count,
-        await environment.load.call('closedLoop', lane.url, CONCURRENCY),
+        await environment.load.call('closedLoop', candidate.url, CONCURRENCY),
       );
       await sleep(SETTLE_MS);
-      const spent = cpuMicros(lane.pid) - before;
-      const idle = ((background.get(lane.name) ?? 0) * (Date.now() - started)) / 1000;
+      const spent = cpuMicros(candidate.pid) - before;
+      const idle = ((background.get(candidate.name) ?? 0) * (Date.now() - started)) / 1000;
       // The first round is a warm-up and measures the background load.
-      if (round > 0) micros.get(lane.name)?.push((spent - idle) / count);
+      if (round > 0) micros.get(candidate.name)?.push((spent - idle) / count);
     }
     const rest = windowEnds - Date.now();
-    if (rest > 0) await measureBackground(lanes, background, rest);
+    if (rest > 0) await measureBackground(candidates, background, rest);
   }
   return {
     micros: Object.fromEntries(micros),
     backgroundPerSecond: Object.fromEntries(background),
-    residentBytes: Object.fromEntries(lanes.map(({ lane }) => [lane.name, residentBytes(lane.pid)])),
+    residentBytes: Object.fromEntries(
+      candidates.map(({ candidate }) => [candidate.name, residentBytes(candidate.pid)]),
+    ),
   };
 }
 
 async function measureBackground(
-  lanes: readonly FlatLane[],
+  candidates: readonly FlatCandidate[],
   background: Map<string, number>,
   ms: number,
 ): Promise<void> {
-  const before = lanes.map(({ lane }) => cpuMicros(lane.pid));
+  const before = candidates.map(({ candidate }) => cpuMicros(candidate.pid));
   await sleep(ms);
-  for (const [index, { lane }] of lanes.entries())
-    background.set(lane.name, (cpuMicros(lane.pid) - (before[index] ?? 0)) / (ms / 1000));
+  for (const [index, { candidate }] of candidates.entries())
+    background.set(candidate.name, (cpuMicros(candidate.pid) - (before[index] ?? 0)) / (ms / 1000));
 }

@@ -1,4 +1,4 @@
-import type { Arena, Lane } from '../arena.ts';
+import type { Harness, RunningCandidate } from '../harness.ts';
 import { quantile, tail } from '../measure/statistics.ts';
 import type { Tail } from '../measure/statistics.ts';
 import { beginOutbound, endOutbound, inboundArrivals, prepareWebhooks } from './work.ts';
@@ -12,7 +12,7 @@ export interface Rates {
   readonly outbound: number;
   readonly inbound: number;
   readonly seconds: number;
-  /** The number of measurements per contestant. The result is the median of their percentiles. */
+  /** The number of measurements per candidate. The result is the median of their percentiles. */
   readonly repeats: number;
   readonly crmLatencyMs?: number;
   /** The simulated time that a Mac takes to send a text. It is included in `delivered`. */
@@ -20,17 +20,17 @@ export interface Rates {
 }
 
 export async function measureLatencies(
-  arena: Arena,
-  lanes: readonly Lane[],
-  ratesOf: (lane: Lane) => Rates,
+  harness: Harness,
+  candidates: readonly RunningCandidate[],
+  ratesOf: (candidate: RunningCandidate) => Rates,
 ): Promise<Latencies> {
   const tailsByName = new Map<string, Record<Moment, Tail[]>>();
-  const repeats = Math.max(...lanes.map((lane) => ratesOf(lane).repeats));
+  const repeats = Math.max(...candidates.map((candidate) => ratesOf(candidate).repeats));
   for (let repeat = 0; repeat < repeats; repeat++) {
-    for (const lane of lanes) {
-      const tails = tailsByName.get(lane.name) ?? { webhook: [], delivered: [], inbound: [] };
-      tailsByName.set(lane.name, tails);
-      const measured = await measureOnce(arena, lane, ratesOf(lane));
+    for (const candidate of candidates) {
+      const tails = tailsByName.get(candidate.name) ?? { webhook: [], delivered: [], inbound: [] };
+      tailsByName.set(candidate.name, tails);
+      const measured = await measureOnce(harness, candidate, ratesOf(candidate));
       for (const moment of ['webhook', 'delivered', 'inbound'] as const) {
         const measuredTail = measured[moment];
         if (measuredTail !== undefined) tails[moment].push(measuredTail);
@@ -50,30 +50,30 @@ export async function measureLatencies(
 }
 
 async function measureOnce(
-  { environment }: Arena,
-  lane: Lane,
+  { environment }: Harness,
+  candidate: RunningCandidate,
   rates: Rates,
 ): Promise<Partial<Record<Moment, Tail>>> {
   const outgoing = Math.round(rates.outbound * rates.seconds);
   const incoming = Math.round(rates.inbound * rates.seconds);
-  const run = await prepareWebhooks(environment, lane.locations, outgoing);
-  await beginOutbound(environment, lane, run, outgoing, {
+  const run = await prepareWebhooks(environment, candidate.locations, outgoing);
+  await beginOutbound(environment, candidate, run, outgoing, {
     inbound: incoming,
     latencyMs: rates.crmLatencyMs ?? 0,
     reportAfterMs: rates.reportAfterMs ?? 0,
   });
   const [sent, received] = await Promise.all([
-    environment.load.call('fixedRate', lane.url, rates.outbound),
+    environment.load.call('fixedRate', candidate.url, rates.outbound),
     incoming > 0
-      ? environment.macs.call('receive', lane.name, run, incoming, { rate: rates.inbound })
+      ? environment.macs.call('receive', candidate.name, run, incoming, { rate: rates.inbound })
       : undefined,
   ]);
-  const { delivered } = await endOutbound(environment, lane, outgoing, sent);
+  const { delivered } = await endOutbound(environment, candidate, outgoing, sent);
   return {
     webhook: tail(sent.latencyMs),
     delivered: tail(between(sent.sentAt, delivered)),
     ...(received && {
-      inbound: tail(between(received.sentAt, await inboundArrivals(environment, lane, incoming))),
+      inbound: tail(between(received.sentAt, await inboundArrivals(environment, candidate, incoming))),
     }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Arena, Lane } from '../arena.ts';
+import type { Harness, RunningCandidate } from '../harness.ts';
 import { residentBytes } from '../measure/process-costs.ts';
 import { slope } from '../measure/statistics.ts';
 import { inbound, outbound } from './work.ts';
@@ -14,14 +14,18 @@ export interface Memory {
 const STEP = 5_000;
 
 /** Sends half of the messages outbound and half inbound, at full speed. */
-export async function measureMemory({ environment }: Arena, lane: Lane, messages: number): Promise<Memory> {
+export async function measureMemory(
+  { environment }: Harness,
+  candidate: RunningCandidate,
+  messages: number,
+): Promise<Memory> {
   const samples: (readonly [number, number])[] = [];
   for (let done = 0; done < messages; done += 2 * STEP) {
     for (const work of [outbound, inbound]) {
-      const run = await work.prepare(environment, lane.locations, STEP);
-      await work.perform(environment, lane, run, STEP);
+      const run = await work.prepare(environment, candidate.locations, STEP);
+      await work.perform(environment, candidate, run, STEP);
     }
-    samples.push([done + 2 * STEP, residentBytes(lane.pid)]);
+    samples.push([done + 2 * STEP, residentBytes(candidate.pid)]);
   }
   const warm = samples.slice(Math.floor(samples.length / 5));
   return { messages, samples, slope: slope(groupMinima(warm)) * 100_000 };

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
 
-import type { Arena, Lane } from '../arena.ts';
-import { footbridge } from '../contestants/footbridge.ts';
+import type { Harness, RunningCandidate } from '../harness.ts';
+import { footbridge } from '../candidates/footbridge.ts';
 import { cpuMicros } from '../measure/process-costs.ts';
 import { warmUp } from './costs.ts';
 import { measureLatencies } from './latencies.ts';
@@ -34,7 +34,7 @@ const outbound = outboundReported(REPORT_AFTER_MS);
  * node (local) or to the second, which forwards each message through Redis. Resolves to undefined if a server is missing.
  */
 export async function measureNodes(
-  arena: Arena,
+  harness: Harness,
   size: { rounds: number; messages: number; macs: number },
 ): Promise<NodeCosts | undefined> {
   if (!(await hasRedis()) || !(await hasPostgres())) return undefined;
@@ -47,20 +47,20 @@ export async function measureNodes(
       NODE_SECRET: randomBytes(24).toString('hex'),
       CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     };
-    const first = await arena.enter(footbridge({ name: 'local', env }), size.macs);
-    const second = await arena.enter(footbridge({ name: 'second node', env }), 0);
-    // Both lanes use the Macs of the first node; only the node that gets the webhook differs.
-    const lanes = [first, { ...first, url: second.url }];
+    const first = await harness.start(footbridge({ name: 'local', env }), size.macs);
+    const second = await harness.start(footbridge({ name: 'second node', env }), 0);
+    // Both entries use the Macs of the first node; only the node that gets the webhook differs.
+    const candidates = [first, { ...first, url: second.url }];
     // Reads every location's token once.
-    await warmUp(arena, [first], inbound, 2 * size.macs);
-    const costs = await alternate(arena, lanes, [first.pid, second.pid], redis.url, size);
+    await warmUp(harness, [first], inbound, 2 * size.macs);
+    const costs = await alternate(harness, candidates, [first.pid, second.pid], redis.url, size);
     const steady = { outbound: 200, inbound: 0, seconds: 5, repeats: 3, reportAfterMs: REPORT_AFTER_MS };
     const latencies = {
-      ...(await measureLatencies(arena, [first], () => steady)),
-      across: (await measureLatencies(arena, [{ ...first, url: second.url }], () => steady))['local'] ?? {},
+      ...(await measureLatencies(harness, [first], () => steady)),
+      across: (await measureLatencies(harness, [{ ...first, url: second.url }], () => steady))['local'] ?? {},
     };
-    await arena.leave(first);
-    await arena.leave(second);
+    await harness.stop(first);
+    await harness.stop(second);
     return { ...costs, latencies };
   } finally {
     await redis.stop();
@@ -69,8 +69,8 @@ export async function measureNodes(
 }
 
 async function alternate(
-  { environment }: Arena,
-  [local, across]: readonly Lane[],
+  { environment }: Harness,
+  [local, across]: readonly RunningCandidate[],
   pids: readonly number[],
   redisUrl: string,
   { rounds, messages }: { rounds: number; messages: number },
@@ -86,13 +86,13 @@ async function alternate(
   for (let round = 0; round <= rounds; round++) {
     const count = round === 0 ? messages * 5 : messages;
     const run = await outbound.prepare(environment, local?.locations ?? [], count);
-    for (const [lane, ours, brokers] of [
+    for (const [candidate, ours, brokers] of [
       [local, found.local, found.brokerLocal],
       [across, found.across, found.brokerAcross],
     ] as const) {
-      if (lane === undefined) continue;
+      if (candidate === undefined) continue;
       const [before, brokerBefore] = [nodes(), await brokerMicros(redisUrl)];
-      await outbound.perform(environment, lane, run, count);
+      await outbound.perform(environment, candidate, run, count);
       await sleep(SETTLE_MS);
       if (round === 0) continue;
       ours.push((nodes() - before) / count);

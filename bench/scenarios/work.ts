@@ -1,16 +1,21 @@
-import type { Lane } from '../arena.ts';
+import type { RunningCandidate } from '../harness.ts';
 import type { LoadResult } from '../environment/load.ts';
 import type { Kind } from '../environment/webhook-requests.ts';
 import { locationNames } from '../environment/environment.ts';
 import type { BenchEnvironment } from '../environment/environment.ts';
 
-/** A workload: `prepare` runs once, then `perform` on each lane with the same bytes. */
+/** A workload: `prepare` runs once, then `perform` on each candidate with the same bytes. */
 export interface Work {
   /** The wait for deferred work (write-behind journal, log flush), whose CPU is attributed to the messages. */
   readonly settleMs: number;
   prepare(environment: BenchEnvironment, locations: readonly string[], count: number): Promise<number>;
   /** Resolves when all messages are processed completely. Rejects if any was processed incorrectly. */
-  perform(environment: BenchEnvironment, lane: Lane, run: number, count: number): Promise<void>;
+  perform(
+    environment: BenchEnvironment,
+    candidate: RunningCandidate,
+    run: number,
+    count: number,
+  ): Promise<void>;
 }
 
 export const CONCURRENCY = 32;
@@ -20,10 +25,10 @@ export function outboundReported(reportAfterMs: number): Work {
   return {
     settleMs: 200,
     prepare: (environment, locations, count) => prepareWebhooks(environment, locations, count, 'signed'),
-    async perform(environment, lane, run, count) {
-      await beginOutbound(environment, lane, run, count, { reportAfterMs });
-      const sent = await environment.load.call('closedLoop', lane.url, CONCURRENCY);
-      await endOutbound(environment, lane, count, sent);
+    async perform(environment, candidate, run, count) {
+      await beginOutbound(environment, candidate, run, count, { reportAfterMs });
+      const sent = await environment.load.call('closedLoop', candidate.url, CONCURRENCY);
+      await endOutbound(environment, candidate, count, sent);
     },
   };
 }
@@ -35,10 +40,10 @@ export const outbound = outboundReported(0);
 export const inbound: Work = {
   settleMs: 200,
   prepare: (environment) => Promise.resolve(environment.nextRun()),
-  async perform(environment, lane, run, count) {
+  async perform(environment, candidate, run, count) {
     await environment.crm.call('begin', { run, outbound: 0, inbound: count });
-    await environment.macs.call('receive', lane.name, run, count, { concurrency: CONCURRENCY });
-    await inboundArrivals(environment, lane, count);
+    await environment.macs.call('receive', candidate.name, run, count, { concurrency: CONCURRENCY });
+    await inboundArrivals(environment, candidate, count);
   },
 };
 
@@ -47,9 +52,9 @@ export function rejected(kind: Kind, status: number, settleMs: number, locations
   return {
     settleMs,
     prepare: (environment, served, count) => prepareWebhooks(environment, locations ?? served, count, kind),
-    async perform(environment, lane, _run, count) {
-      const { statuses } = await environment.load.call('closedLoop', lane.url, CONCURRENCY);
-      expectStatus(lane, statuses, status, count);
+    async perform(environment, candidate, _run, count) {
+      const { statuses } = await environment.load.call('closedLoop', candidate.url, CONCURRENCY);
+      expectStatus(candidate, statuses, status, count);
     },
   };
 }
@@ -77,55 +82,62 @@ export async function prepareWebhooks(
 
 export async function beginOutbound(
   environment: BenchEnvironment,
-  lane: Lane,
+  candidate: RunningCandidate,
   run: number,
   count: number,
   { reportAfterMs = 0, ...more }: { inbound?: number; latencyMs?: number; reportAfterMs?: number } = {},
 ): Promise<void> {
   await environment.crm.call('begin', { run, outbound: count, inbound: 0, ...more });
-  await environment.macs.call('expectStatuses', lane.name, count, reportAfterMs);
+  await environment.macs.call('expectStatuses', candidate.name, count, reportAfterMs);
 }
 
 /** Waits for the last acknowledgement and verifies the statuses that the CRM received for every message. */
 export async function endOutbound(
   environment: BenchEnvironment,
-  lane: Lane,
+  candidate: RunningCandidate,
   count: number,
   sent: LoadResult,
 ): Promise<{ delivered: Float64Array; inbound: Float64Array }> {
-  expectStatus(lane, sent.statuses, 200, count);
-  await environment.macs.call('statusesDone', lane.name, 60_000);
+  expectStatus(candidate, sent.statuses, 200, count);
+  await environment.macs.call('statusesDone', candidate.name, 60_000);
   const arrivals = await environment.crm.call('arrivals');
-  expectNoWrongCalls(lane, arrivals.wrong);
-  expectAll(lane, 'pending', arrivals.pending);
-  expectAll(lane, 'delivered', arrivals.delivered);
+  expectNoWrongCalls(candidate, arrivals.wrong);
+  expectAll(candidate, 'pending', arrivals.pending);
+  expectAll(candidate, 'delivered', arrivals.delivered);
   return arrivals;
 }
 
 export async function inboundArrivals(
   environment: BenchEnvironment,
-  lane: Lane,
+  candidate: RunningCandidate,
   count: number,
 ): Promise<Float64Array> {
   const arrivals = await environment.crm.call('arrivals');
-  expectNoWrongCalls(lane, arrivals.wrong);
+  expectNoWrongCalls(candidate, arrivals.wrong);
   if (arrivals.inbound.length !== count) throw new Error('The CRM recorded another run.');
-  expectAll(lane, 'inbound', arrivals.inbound);
+  expectAll(candidate, 'inbound', arrivals.inbound);
   return arrivals.inbound;
 }
 
-function expectStatus(lane: Lane, statuses: Record<string, number>, status: number, count: number): void {
+function expectStatus(
+  candidate: RunningCandidate,
+  statuses: Record<string, number>,
+  status: number,
+  count: number,
+): void {
   if (statuses[status] !== count)
     throw new Error(
-      `${lane.name} should have responded ${count} times with ${status}, but: ${JSON.stringify(statuses)}.`,
+      `${candidate.name} should have responded ${count} times with ${status}, but: ${JSON.stringify(statuses)}.`,
     );
 }
 
-function expectAll(lane: Lane, kind: string, arrivals: Float64Array): void {
+function expectAll(candidate: RunningCandidate, kind: string, arrivals: Float64Array): void {
   const missing = arrivals.filter((at) => at === 0).length;
-  if (missing > 0) throw new Error(`${lane.name} did not send "${kind}" to the CRM for ${missing} messages.`);
+  if (missing > 0)
+    throw new Error(`${candidate.name} did not send "${kind}" to the CRM for ${missing} messages.`);
 }
 
-function expectNoWrongCalls(lane: Lane, wrong: readonly string[]): void {
-  if (wrong.length > 0) throw new Error(`${lane.name} made wrong calls to the CRM: ${wrong.join('; ')}.`);
+function expectNoWrongCalls(candidate: RunningCandidate, wrong: readonly string[]): void {
+  if (wrong.length > 0)
+    throw new Error(`${candidate.name} made wrong calls to the CRM: ${wrong.join('; ')}.`);
 }

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '@footbridge/testkit/ports';
 import { Agent, request } from 'undici';
 
-import { startProcess } from './contestant.ts';
-import type { Contestant, Credentials } from './contestant.ts';
+import { startProcess } from './candidate.ts';
+import type { Candidate, Credentials } from './candidate.ts';
 
 export interface FootbridgeOptions {
   readonly name?: string;
@@ -20,7 +20,7 @@ const root = new URL('../../', import.meta.url);
 const UNLIMITED = '1000000';
 
 /** Footbridge as shipped, with its own start command, journal, logs and metrics. Only its limits are raised, by settings. */
-export function footbridge(options: FootbridgeOptions = {}): Contestant {
+export function footbridge(options: FootbridgeOptions = {}): Candidate {
   const { name = 'footbridge', moreKeys = [], env = {} } = options;
   return {
     name,

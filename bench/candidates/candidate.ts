@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pinning } from '../measure/pinning.ts';
 
 /** A bridge implementation to measure. */
-export interface Contestant {
+export interface Candidate {
   readonly name: string;
-  start(options: StartOptions): Promise<Running>;
+  start(options: StartOptions): Promise<CandidateProcess>;
 }
 
 export interface StartOptions {
@@ -24,7 +24,7 @@ export interface StartOptions {
   readonly profileFolder: string | undefined;
 }
 
-export interface Running {
+export interface CandidateProcess {
   readonly name: string;
   readonly pid: number;
   readonly url: string;

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url';
 
 import { freePort } from '@footbridge/testkit/ports';
 
-import { startProcess } from './contestant.ts';
-import type { Contestant } from './contestant.ts';
+import { startProcess } from './candidate.ts';
+import type { Candidate } from './candidate.ts';
 
-/** Contestants that accept any Mac, without licenses and grants. */
-function plain(name: string, entry: URL, more: Record<string, string> = {}): Contestant {
+/** Candidates that accept any Mac, without licenses and grants. */
+function plain(name: string, entry: URL, more: Record<string, string> = {}): Candidate {
   return {
     name,
     async start(start) {
