@@ -111,12 +111,13 @@ export class ScriptedService {
     ]);
   }
 
-  /** Sends a `send` frame with defaults for all other fields, and returns it. */
+  /** Sends a `send` frame and returns it. Other fields have defaults; the phone is that of the first simulated person. */
   send(over: Partial<SendFrame> = {}): SendFrame {
     this.#requests += 1;
     const frame = sendFrame({
       requestId: `request-${this.#requests}`,
       messageId: `message-${this.#requests}`,
+      phone: '+15550100001',
       ...over,
     });
     this.write(writeFrame(frame));
