@@ -14,6 +14,7 @@ import { Receiver } from '../src/flows/inbound/receive-messages.ts';
 import { openJournal } from '../src/ports/journal/journal-sqlite.ts';
 import type { Journal } from '../src/ports/journal/journal.ts';
 import { MacReader } from '../src/ports/messages/messages-macos.ts';
+import { seededRandom } from '../src/ports/messages/mutated-bodies.ts';
 import { createChatDb, insertInto, MACOS_VERSIONS } from '../src/ports/messages/real-chat-db.ts';
 
 const ANNA = '+15550100001';
@@ -104,6 +105,13 @@ class Inbox {
     await this.#receiver?.stop();
     this.#reader?.close();
     if (this.#db?.isOpen === true) this.#db.close();
+  }
+
+  /** Stops the agent and starts it again with the same journal. */
+  async restart(): Promise<void> {
+    await this.#receiver?.stop();
+    this.#reader?.close();
+    await this.start();
   }
 
   /** Moves the time of the agent. */
@@ -267,6 +275,15 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     expect(inbox.frames()).toMatchObject([{ text: 'From Anna', sender: ANNA }]);
   });
 
+  it('of a group that name no sender are skipped, and the log says so', async () => {
+    inbox.run("UPDATE chat SET style = 43, chat_identifier = 'chat1'");
+    inbox.say({ text: 'Without a handle', handle_id: 0 });
+    inbox.say({ text: 'From Anna' });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['From Anna']);
+    expect(inbox.logs.filter((line) => line.includes('inbound.skipped_without_sender'))).toHaveLength(1);
+  });
+
   it('have the time of their arrival when the row has no valid date', async () => {
     inbox.say({ text: 'Zero', date: 0 });
     inbox.say({ text: 'Largest', date: 2n ** 63n - 1n });
@@ -313,6 +330,59 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     expect(inbox.texts()).toEqual(['Back']);
     expect(inbox.logs.filter((line) => line.includes('inbound.store_not_readable'))).toHaveLength(1);
   });
+});
+
+it('I6 over many late rows, restarts, checkpoints and replaced stores none is lost, repeated, empty or out of order', async () => {
+  const inbox = await new Inbox(await tempDir(cleanup), '26').createStore().start();
+  cleanup.add(() => inbox.stop());
+  const random = seededRandom(42);
+  const expected: string[] = [];
+  const balloon = { balloon_bundle_id: 'com.apple.messages.URLBalloonProvider' };
+  const kinds: readonly ((text: string) => Promise<void>)[] = [
+    async (text) => void inbox.say({ text }),
+    async (text) => {
+      const rowid = inbox.row({ text });
+      await inbox.pass(random(4_000));
+      inbox.join(rowid);
+    },
+    async (text) => {
+      const rowid = inbox.say({});
+      await inbox.noticed();
+      inbox.run(`UPDATE message SET text = '${text}' WHERE ROWID = ${rowid}`);
+    },
+    async (text) => {
+      const rowid = inbox.say({ text: `${text}\uFFFC`, cache_has_attachments: 1 });
+      await inbox.pass(random(30_000));
+      writeFileSync(join(inbox.folder, `Attachments/${rowid}.txt`), text);
+      inbox.attach(rowid, { filename: `~/Library/Messages/Attachments/${rowid}.txt` });
+    },
+    async (text) => {
+      inbox.say({ text });
+      await inbox.pass(random(1_000));
+      inbox.say({ text: /https\S+/.exec(text)?.[0] ?? text, ...balloon });
+    },
+    async (text) => {
+      inbox.say({ text });
+      inbox.say({ text: 'Mine', is_from_me: 1 });
+      inbox.say({ item_type: 1 });
+    },
+  ];
+  for (let index = 1; index <= 180; index += 1) {
+    const text = `Message ${index} https://example.com/${index}`;
+    expected.push(text);
+    await kinds[random(kinds.length)]?.(text);
+    await inbox.pass(random(1_500));
+    if (index % 7 === 0) inbox.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    if (index % 30 === 0) await inbox.restart();
+    if (index % 60 === 0) {
+      await inbox.pass(130_000);
+      inbox.removeStore();
+      inbox.createStore();
+      await inbox.pass(3_000);
+    }
+  }
+  await inbox.pass(130_000);
+  expect(inbox.texts()).toEqual(expected);
 });
 
 it.each([

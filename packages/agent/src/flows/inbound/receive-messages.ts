@@ -178,8 +178,14 @@ export class Receiver {
   }
 
   #isWanted(row: StoredRow, now: number): boolean {
-    if (!this.#isReportable(row)) return false;
     const { log, settings } = this.#deps;
+    if (row.isMessage && !row.fromMe && row.sender === undefined) {
+      log.warn(
+        { event: 'inbound.skipped_without_sender', guid: row.guid },
+        'message without a sender skipped',
+      );
+    }
+    if (!this.#isReportable(row)) return false;
     if (row.chatId === undefined) {
       log.warn({ event: 'inbound.skipped_without_chat', guid: row.guid }, 'message without a chat skipped');
       return false;

@@ -13,7 +13,7 @@ export function isEmail(handle: string): boolean {
 }
 
 /** Fewer digits are a short code, which is no part of a longer number. */
-const MIN_NATIONAL_DIGITS = 7;
+const MIN_NATIONAL_DIGITS = 8;
 
 /** Whether two handles are one address. A number without a country code equals the international number that ends with it. */
 export function isSameHandle(one: string, other: string): boolean {
