@@ -41,7 +41,7 @@ describe('the arguments of the service', () => {
   });
 
   it.each([[['--port', '80']], [['--help', '--por']], [['start']]])(
-    '%j is refused with one line and exit code 2',
+    '%j is rejected with one line and exit code 2',
     async (args) => {
       const { status, stdout, stderr, files } = await run(...args);
       expect({ status, stdout, files }).toEqual({ status: 2, stdout: '', files: [] });

@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from '@pro
 /** Everything the service measures. No label carries a location, number or id, so the number of series does not grow with tenants. */
 export interface Metrics {
   readonly webhook: (status: number, code: string, seconds: number) => void;
-  readonly signatureRefused: (reason: string) => void;
+  readonly signatureRejected: (reason: string) => void;
   readonly deprecatedPath: (path: string) => void;
   readonly macBound: (change: 1 | -1) => void;
   readonly displaced: () => void;
@@ -73,7 +73,7 @@ export function createMetrics(): Metrics {
       webhooks.inc({ status, code });
       webhookSeconds.observe(seconds);
     },
-    signatureRefused: (reason) => signatures.inc({ reason }),
+    signatureRejected: (reason) => signatures.inc({ reason }),
     deprecatedPath: (path) => deprecated.inc({ path }),
     macBound: (change) => macs.inc(change),
     displaced: () => displacements.inc(),

@@ -8,21 +8,24 @@ import { EXAMPLES } from './frame-examples.ts';
 type FrameType = (MacFrame | ServiceFrame)['type'];
 
 const SUMMARIES: Readonly<Record<FrameType, string>> = {
-  register: 'Asks for a location. Must be the first frame, within 10 seconds, and is sent once.',
+  register: 'Requests a location. Must be the first frame, sent once and within 10 seconds.',
   received:
     'The `send` is in the journal of the Mac. Not acknowledged. A Mac that sends it lists `received` in the `capabilities` of `register`.',
-  message_status: 'What became of a message that the service sent. `error` is present when it failed.',
+  message_status: 'The outcome of a message from a `send` frame. `error` is present when it failed.',
   message_received:
     'A message that arrived on the Mac. At most one of `reaction`, `sticker`, `voice` and `animation` is present.',
   registered: 'The location is bound to this Mac. `window` frames may be unacknowledged at a time.',
-  send: 'A message to send. Written again with `again` after a reconnect, until `received` confirms it; `requestId` tells repeats apart.',
-  redeliver: 'Send a frame that was rejected again, under a new `seq`.',
-  ack: 'What became of the frame with this `seq`; acks come in any order. `reason` is present when it was rejected.',
+  send: 'A message to send. Written again with `again` after a reconnect, until `received` confirms it; a repeat has the same `requestId`.',
+  redeliver: 'Requests a rejected frame again, under a new `seq`.',
+  ack: 'The outcome of the frame with this `seq`; acks arrive in any order. `reason` is present when it was rejected.',
 };
 
-/** What each close code means, and what the Mac does then. */
+/** What each close code means, and what the Mac does after it. */
 export const CLOSE_MEANINGS: Readonly<Record<CloseCode, readonly [meaning: string, macThen: string]>> = {
-  [CLOSE.goingAway]: ['The service is going away, or cannot serve this Mac now.', 'reconnects, with jitter'],
+  [CLOSE.goingAway]: [
+    'The service is shutting down, or cannot serve this Mac now.',
+    'reconnects, with jitter',
+  ],
   [CLOSE.tooLarge]: [
     `A frame was larger than ${MAX_FRAME_BYTES} bytes.`,
     'reconnects; the frame is set aside and reported',
@@ -32,12 +35,12 @@ export const CLOSE_MEANINGS: Readonly<Record<CloseCode, readonly [meaning: strin
     'waits a minute, reconnects',
   ],
   [CLOSE.slow]: [
-    'No `register` in time, or the Mac does not read: 1 MB unsent, or 10 seconds without taking anything.',
+    'No `register` in time, or the Mac does not read: 1 MB unsent, or no progress for 10 seconds.',
     'reconnects with backoff',
   ],
-  [CLOSE.window]: ['Too many frames unacknowledged.', 'reconnects with backoff'],
+  [CLOSE.window]: ['Too many frames are unacknowledged.', 'reconnects with backoff'],
   [CLOSE.contended]: [
-    'Several Macs fight for this location; the reason is the number of seconds to wait.',
+    'Several Macs compete for this location; the reason is the number of seconds to wait.',
     'waits that long',
   ],
   [CLOSE.displaced]: ['Another Mac took over the location.', 'stays away'],
@@ -48,7 +51,7 @@ export const CLOSE_MEANINGS: Readonly<Record<CloseCode, readonly [meaning: strin
   ],
 };
 
-/** The Mac channel as an AsyncAPI 3 document, made from the shapes by which frames are checked. */
+/** The Mac channel as an AsyncAPI 3 document, generated from the schemas that validate frames. */
 export function asyncApiDocument({ version, url }: { version: string; url: string }): object {
   const { host, protocol } = new URL(url);
   const [fromMac, toMac] = [Object.keys(FRAME_SHAPES.mac), Object.keys(FRAME_SHAPES.service)];
@@ -60,8 +63,8 @@ export function asyncApiDocument({ version, url }: { version: string; url: strin
       description:
         'The socket between the service and a Mac. Text frames, one JSON object each with a string `type`; no compression. ' +
         'Unknown fields are ignored; an unknown `type` is ignored and counted. The service pings; two unanswered pings end the session. ' +
-        'A `seq` is the number of the Mac, growing and never reused for another frame; after every `registered` the Mac sends whatever ' +
-        'is unacknowledged again, oldest first.',
+        'The Mac numbers its frames with a growing `seq` that is never reused for another frame; after every `registered` it sends all ' +
+        'unacknowledged frames again, oldest first.',
     },
     servers: { service: { host, protocol: protocol === 'https:' ? 'wss' : 'ws' } },
     defaultContentType: 'application/json',
@@ -77,8 +80,8 @@ export function asyncApiDocument({ version, url }: { version: string; url: strin
       },
     },
     operations: {
-      hearMac: operation('receive', 'What a Mac says to the service.', fromMac),
-      tellMac: operation('send', 'What the service says to a Mac.', toMac),
+      receiveFromMac: operation('receive', 'Frames from a Mac to the service.', fromMac),
+      sendToMac: operation('send', 'Frames from the service to a Mac.', toMac),
     },
     components: {
       messages: Object.fromEntries(
@@ -89,7 +92,7 @@ export function asyncApiDocument({ version, url }: { version: string; url: strin
         deviceToken: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The token that `POST /mac/activate` gave out.',
+          description: 'The token that `POST /mac/activate` returned.',
         },
       },
     },
@@ -105,7 +108,7 @@ export function asyncApiDocument({ version, url }: { version: string; url: strin
 const UPGRADE_HEADERS = {
   type: 'object',
   properties: {
-    Authorization: { type: 'string', description: 'Bearer and the device token.' },
+    Authorization: { type: 'string', description: '`Bearer` and the device token.' },
     'Sec-WebSocket-Protocol': { type: 'string', const: SUBPROTOCOL },
   },
   required: ['Authorization', 'Sec-WebSocket-Protocol'],

@@ -11,7 +11,7 @@ const received = {
   attachments: [],
 } as const;
 
-/** At least one frame of each type, as it stands on the wire. */
+/** At least one frame of each type, as it is sent on the wire. */
 export const EXAMPLES: readonly (MacFrame | ServiceFrame)[] = [
   {
     type: 'register',
@@ -62,7 +62,7 @@ export const EXAMPLES: readonly (MacFrame | ServiceFrame)[] = [
     requestId,
     messageId: null,
     status: 'failed',
-    error: { code: 'TIMEOUT', message: 'Messages did not answer in time.' },
+    error: { code: 'TIMEOUT', message: 'Messages did not respond in time.' },
   },
   { ...received, seq: 19, guid: '9A1C33D0-77B5-4F0D-9B0F-5E1D2C3B4A59', text: 'On my way.' },
   {

@@ -168,7 +168,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   });
 
   const { drainGraceMs } = config.listeners;
-  // A single node has no other that a load balancer could turn to.
+  // With a single node, a load balancer has no other node to use.
   const noticeMs = config.cluster.engine === 'memory' ? 0 : drainGraceMs;
   const requests = { idleMs: drainGraceMs, withinMs: drainGraceMs + RESPONSES_MS };
   let draining = false;
@@ -185,7 +185,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
       raw: webhookRoute({
         receive,
         onResponse: ({ status, code }, ms) => metrics.webhook(status, code, ms / 1000),
-        onUnsigned: metrics.signatureRefused,
+        onUnsigned: metrics.signatureRejected,
       }),
       upgrade: macs.upgrade,
       routes: [
@@ -208,7 +208,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   if (address.url === '') address.url = publicListener.url;
   life.add('public listener', () => publicListener.close(requests));
   life.add('Macs', async () => {
-    // Meanwhile a load balancer sees that /readyz fails, and stops sending requests here.
+    // During this time a load balancer sees that /readyz fails, and stops sending requests here.
     await Promise.all([macs.drain(MACS_DRAIN_MS), noticeMs > 0 && clock.sleep(noticeMs)]);
   });
 

@@ -77,7 +77,7 @@ describe('settings', () => {
   });
 
   it.each(Object.keys(OAUTH).filter((name) => name !== 'CRM_OAUTH_ENABLED'))(
-    'O3 without %s OAuth is incomplete, not a fault',
+    'O3 without %s OAuth is incomplete, which is not a start error',
     (name) => {
       const { config } = loadConfig({ ...OAUTH, [name]: '' });
       expect(config.oauth).toEqual({ state: 'incomplete', missing: [name] });
@@ -89,7 +89,7 @@ describe('settings', () => {
     expect(config.oauth).toEqual({ state: 'incomplete', missing: ['CRM_OAUTH_REFRESH_THRESHOLD_SEC'] });
   });
 
-  it('O3 DATABASE_URL replaces CRM_OAUTH_DATABASE_URL, and what is missing is warned about', () => {
+  it('O3 DATABASE_URL replaces CRM_OAUTH_DATABASE_URL, and missing settings cause a warning', () => {
     const without = { ...OAUTH, CRM_OAUTH_DATABASE_URL: '' };
     const { config, warnings } = loadConfig({ ...without, DATABASE_URL: 'sqlite:main.sqlite' });
     expect(config.oauth).toMatchObject({ state: 'ready', database: config.database });
@@ -131,21 +131,21 @@ describe('settings', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('a name that looks like ours and is none is warned about, with a suggestion', () => {
+  it('an unknown name that looks like a setting causes a warning with a suggestion', () => {
     expect(loadConfig({ CRM_HOSTNAM: 'x', CRM_SOMETHING_ELSE_ENTIRELY: 'x' }).warnings).toEqual([
       'CRM_HOSTNAM is not a setting; did you mean CRM_HOSTNAME?',
       'CRM_SOMETHING_ELSE_ENTIRELY is not a setting',
     ]);
   });
 
-  it('a public key may have its line breaks written out', () => {
+  it('a public key may have escaped line breaks', () => {
     const { config } = loadConfig({
       CRM_PUBLIC_KEY: String.raw`-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----`,
     });
     expect(config.crm.publicKey?.split('\n')).toHaveLength(3);
   });
 
-  it('private tokens come as JSON or as a list', () => {
+  it('private tokens are given as JSON or as a list', () => {
     const expected = new Map([
       ['loc1', 'pit-1'],
       ['loc2', 'pit-2'],
@@ -159,7 +159,7 @@ describe('settings', () => {
     expect(problemsOf({ CRM_PIT_TOKENS: '{"loc1":1}' })).toHaveLength(1);
   });
 
-  it('proxies come in either case, lower case first, with http:// added', () => {
+  it('proxy settings are read in lower case first, then in upper case, and http:// is added', () => {
     const { config } = loadConfig({
       HTTPS_PROXY: 'http://upper.example:3128',
       https_proxy: 'lower.example:3128',
@@ -175,7 +175,7 @@ describe('settings', () => {
     expect(loadConfig({}).config.proxies).toEqual({ https: undefined, http: undefined, bypass: '' });
   });
 
-  it('the credentials of a proxy are in neither summary nor problems', () => {
+  it('the credentials of a proxy appear neither in the summary nor in problems', () => {
     const { summary, warnings } = loadConfig({ https_proxy: 'http://user:canary@proxy.example:3128' });
     expect(summary).toEqual({ HTTPS_PROXY: 'set' });
     expect(warnings).toEqual([]);

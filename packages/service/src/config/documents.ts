@@ -27,5 +27,5 @@ export function configurationPage(): string {
     });
     return `## ${group}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
   });
-  return `# Configuration\n\n<!-- Made from packages/service/src/config/settings.ts by \`npm run check -- --write\`. -->\n\nThe service reads its settings from the environment, once, at the start. Wrong values stop it with exit code 3 and one line per fault; a name that looks like a setting but is not one is reported as a warning. An empty value counts as not set.\n\n${tables.join('\n')}`;
+  return `# Configuration\n\n<!-- Made from packages/service/src/config/settings.ts by \`npm run check -- --write\`. -->\n\nThe service reads its settings from the environment, once, at the start. Invalid values stop it with exit code 3 and one line per problem; a name that looks like a setting but is not one is reported as a warning. An empty value counts as not set.\n\n${tables.join('\n')}`;
 }

@@ -27,7 +27,7 @@ const flag = (value: string) => {
   return fail('must be true or false');
 };
 
-/** Two settings of the CRM interface have one exact word; every other value means the opposite. */
+/** Two settings of the CRM interface compare with one exact word; every other value means the opposite. */
 const exactly = (word: string) => (value: string) => value === word;
 
 const choice =
@@ -46,7 +46,7 @@ const webAddress = (value: string) => {
   return url.href.replace(/\/$/, '');
 };
 
-/** An HTTP proxy, credentials included if it asks for them. The message never quotes the value. */
+/** The URL of an HTTP proxy, with credentials if it requires them. The message never quotes the value. */
 const proxyAddress = (value: string) => {
   const url = URL.parse(/^[a-z\d+.-]+:\/\//i.test(value) ? value : `http://${value}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '')
@@ -102,23 +102,23 @@ const encryptionKeys = (value: string): Buffer[] =>
 
 /** `{"location": "pit-…"}` as JSON, or `location=pit-…,location=pit-…` (O10). */
 const tokenMap = (value: string): ReadonlyMap<string, string> => {
-  const refused = 'must be a JSON object from location to token, or a list such as loc1=pit-…,loc2=pit-…';
+  const rule = 'must be a JSON object from location to token, or a list such as loc1=pit-…,loc2=pit-…';
   if (value.trimStart().startsWith('{')) {
     let parsed: unknown;
     try {
       parsed = JSON.parse(value);
     } catch {
-      return fail(refused);
+      return fail(rule);
     }
     const entries = Object.entries(parsed ?? {});
     return entries.every(([, token]) => typeof token === 'string' && token !== '')
       ? new Map(entries)
-      : fail(refused);
+      : fail(rule);
   }
   const pairs = value.split(',').map((pair) => pair.trim().split('='));
   return pairs.every(([location, token, ...rest]) => location && token && rest.length === 0)
     ? new Map(pairs.map(([location = '', token = '']) => [location, token]))
-    : fail(refused);
+    : fail(rule);
 };
 
 /** A PEM in an environment variable often has literal `\n` instead of line breaks. */
@@ -148,7 +148,7 @@ const define = <T>(
 
 const SECRET = true;
 
-/** Proxy settings are customarily written in either case; lower case wins. */
+/** Proxy settings are read in both cases, by convention; lower case takes precedence. */
 const inEitherCase = <T>(setting: Setting<T>): Setting<T> => ({
   ...setting,
   alias: setting.name.toLowerCase(),
@@ -258,14 +258,14 @@ export const SETTINGS = {
     'CRM_PUBLIC_KEY',
     undefined,
     pem,
-    'One Ed25519 public key (PEM) trusted under X-CRM-Signature. More keys: footbridge keys add.',
+    'One Ed25519 public key (PEM) trusted for the header X-CRM-Signature. More keys: footbridge keys add.',
   ),
   crmLegacyPublicKey: define(
     'CRM',
     'CRM_LEGACY_PUBLIC_KEY',
     undefined,
     pem,
-    'One RSA public key (PEM) trusted under X-WH-Signature.',
+    'One RSA public key (PEM) trusted for the header X-WH-Signature.',
   ),
   crmKeysFile: define(
     'CRM',
@@ -314,7 +314,7 @@ export const SETTINGS = {
     'CRM_UPLOAD_ATTACHMENTS',
     'false',
     flag,
-    "Hand attachments over to the CRM's own storage, where it shows previews; falls back to our address.",
+    "Upload attachments to the CRM's own storage, which shows previews; falls back to the URL of this service.",
   ),
   footerOnPlainText: define(
     'CRM',
@@ -335,14 +335,14 @@ export const SETTINGS = {
     'CRM_SETTLE_SEC',
     '20',
     wholeNumber(0, 600),
-    'Seconds after a lost response before the CRM is read: until then the request may still be in flight there.',
+    'Seconds between a lost response and the first read of the CRM: until then the request may still be in flight.',
   ),
   crmReadLagSec: define(
     'CRM',
     'CRM_READ_LAG_SEC',
     '10',
     wholeNumber(0, 600),
-    'Seconds after a read that did not find a message before the second one, which decides: reads of the CRM lag behind its writes.',
+    'Seconds between a read that did not find a message and the second read, which decides: reads of the CRM lag behind its writes.',
   ),
   httpsProxy: inEitherCase(
     define(
@@ -577,7 +577,7 @@ export const SETTINGS = {
     'LOG_LEVEL',
     'info',
     choice('debug', 'info', 'warn', 'error', 'silent'),
-    'Least level that is logged.',
+    'Minimum level that is logged.',
   ),
   failpoints: define(
     'Process',

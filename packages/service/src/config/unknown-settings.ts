@@ -5,7 +5,7 @@ import type { Setting } from './settings.ts';
 
 const OURS = /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|LOCATION|OPERATOR)_/;
 
-/** Returns a warning for each unknown name that looks like ours: a typo would otherwise be ignored silently. */
+/** Returns a warning for each unknown name that looks like a setting: a typo would otherwise be ignored silently. */
 export function unknownSettings(env: Environment): string[] {
   const known = Object.values(SETTINGS).flatMap((setting: Setting) =>
     setting.fromFile ? [setting.name, `${setting.name}_FILE`] : [setting.name],

@@ -1,19 +1,19 @@
 /**
- * What would break a CRM or a Mac that was written against an earlier document: a path, method, answer, parameter, header or field that is
- * gone, a type or a fixed value that changed, a field that a request must suddenly have or an answer no longer promises.
- * New things are no break. Descriptions and examples do not matter.
+ * Returns the changes that would break a client of an earlier document: a removed path, method, response, parameter, header or field, a
+ * changed type or fixed value, a field that a request must now have or that a response no longer guarantees.
+ * Additions, descriptions and examples are not breaking changes.
  */
 export function breakingChanges(before: unknown, after: unknown): string[] {
   const documents = { before, after };
-  return compare(before, after, { place: '', direction: 'answer', documents, seen: new Set() });
+  return compare(before, after, { place: '', direction: 'response', documents, seen: new Set() });
 }
 
 interface Context {
   readonly place: string;
-  /** Who writes it: a request's fields may become optional, an answer's must stay. */
-  readonly direction: 'request' | 'answer';
+  /** The fields of a request may become optional; those of a response must stay. */
+  readonly direction: 'request' | 'response';
   readonly documents: { readonly before: unknown; readonly after: unknown };
-  /** References under way, so that circles end. */
+  /** References that are being resolved, so that a cycle ends. */
   readonly seen: ReadonlySet<string>;
 }
 
@@ -54,7 +54,7 @@ function compare(before: unknown, after: unknown, context: Context): string[] {
   return [...kept, ...compareRequired(before['required'], resolved['required'], context)];
 }
 
-/** Calls to the CRM are written by the service, like answers. */
+/** The service writes its calls to the CRM, so they follow the rules of responses. */
 const directionOf = (name: string, { place, direction }: Context) =>
   name === 'requestBody' && !place.startsWith('/webhooks') ? 'request' : direction;
 
@@ -65,13 +65,13 @@ function compareRequired(before: unknown, after: unknown, { place, direction }: 
     ? now.filter((name) => !former.includes(name)).map((name) => `${place}/${String(name)} is required now`)
     : former
         .filter((name) => !now.includes(name))
-        .map((name) => `${place}/${String(name)} is not promised any more`);
+        .map((name) => `${place}/${String(name)} is no longer guaranteed`);
 }
 
-/** Lists of variants, parameters and values: each of the former must still be there. */
+/** Every earlier variant, parameter or value must still exist. */
 function compareLists(before: readonly unknown[], after: unknown, context: Context): string[] {
   if (!Array.isArray(after)) return [`${context.place} changed`];
-  const demanded = after
+  const newlyRequired = after
     .filter(
       (entry) =>
         isObject(entry) && entry['required'] === true && !before.some((old) => nameOf(old) === nameOf(entry)),
@@ -86,10 +86,10 @@ function compareLists(before: readonly unknown[], after: unknown, context: Conte
     if (after.some((other) => compare(entry, other, inner).length === 0)) return [];
     return [`${inner.place} is gone`];
   });
-  return [...kept, ...demanded];
+  return [...kept, ...newlyRequired];
 }
 
-/** By what an entry of a list is known: a parameter by its name, an error body by its code. */
+/** Identifies an entry of a list: a parameter by its name, an error body by its code. */
 function nameOf(entry: unknown): string | undefined {
   if (!isObject(entry)) return undefined;
   if (typeof entry['name'] === 'string') return entry['name'];

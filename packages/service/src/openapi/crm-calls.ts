@@ -15,7 +15,7 @@ const IDEMPOTENCY = {
   schema: { type: 'string' },
 };
 
-/** What the service calls at the CRM, below its API host. */
+/** The calls that the service makes to the CRM. */
 export function crmCalls(): Record<string, JsonSchema> {
   const call = (schema: string): JsonSchema => ({
     tags: ['Service to CRM'],
@@ -31,7 +31,7 @@ export function crmCalls(): Record<string, JsonSchema> {
         ...call('InboundMessage'),
         responses: {
           200: {
-            description: 'Stored. The answer must name the stored message, or it counts as not stored.',
+            description: 'Stored. A response without the id of the stored message counts as not stored.',
           },
         },
       },
@@ -39,10 +39,10 @@ export function crmCalls(): Record<string, JsonSchema> {
     statusUpdate: {
       put: {
         operationId: 'reportStatus',
-        summary: 'What became of a message: PUT /conversations/messages/{messageId}/status',
+        summary: 'The status of a message: PUT /conversations/messages/{messageId}/status',
         parameters: [VERSION],
         ...call('StatusUpdate'),
-        responses: { 200: { description: 'Noted.' } },
+        responses: { 200: { description: 'Accepted.' } },
       },
     },
   };

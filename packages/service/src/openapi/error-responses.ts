@@ -17,21 +17,21 @@ const RETRY_AFTER: Responses = {
 export const REQUEST_ID: Responses = {
   'X-Request-Id': {
     schema: { type: 'string', format: 'uuid' },
-    description: 'Names the request in the log.',
+    description: 'The id of the request in the log.',
   },
 };
 
-/** Fields that come with a code, beside `error` and `code`. */
+/** The fields of a response with this code, besides `error` and `code`. */
 const DETAILS: Readonly<Record<string, Responses>> = {
   MISSING_REQUIRED_FIELDS: {
-    required: list(text(''), { description: 'What is missing.' }),
-    received: list(text(''), { description: 'Known names that came.' }),
+    required: list(text(''), { description: 'The missing fields.' }),
+    received: list(text(''), { description: 'The known fields in the request.' }),
   },
   MESSAGE_BODY_TOO_LONG: {
     received: { type: 'integer', description: 'Length of the message.' },
     limit: { type: 'integer' },
   },
-  INVALID_ATTACHMENTS: { received: { type: 'integer', description: 'Index of the entry at fault.' } },
+  INVALID_ATTACHMENTS: { received: { type: 'integer', description: 'Index of the invalid entry.' } },
   LOCATION_NOT_CONNECTED: { locationId: text(''), message: text('') },
   TOO_MANY_REQUESTS: { message: text('') },
   SEATS_EXHAUSTED: { seats: object({ used: { type: 'integer' }, max: { type: 'integer' } }) },
@@ -39,12 +39,12 @@ const DETAILS: Readonly<Record<string, Responses>> = {
   INTERNAL_ERROR: { requestId: text('', { format: 'uuid' }) },
 };
 
-/** The refusals of a place, by status, from the catalogue of codes. */
+/** Returns the error responses with these codes, by status, from the catalogue of codes. */
 export function errorResponses(channel: Channel, codes: readonly string[]): Responses {
   const entries = CODES.filter((entry) => entry.channel === channel && codes.includes(entry.code));
   const byStatus = Map.groupBy(entries, ({ http = 500 }) => String(http));
   return Object.fromEntries(
-    byStatus.entries().map(([status, some]) => [status, response(channel, status, some)]),
+    byStatus.entries().map(([status, group]) => [status, response(channel, status, group)]),
   );
 }
 

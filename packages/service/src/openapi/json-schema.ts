@@ -7,7 +7,7 @@ export const text = (description: string, more: JsonSchema = {}): JsonSchema => 
   ...more,
 });
 
-/** An object whose named fields are stable. Others may appear: readers ignore what they do not know. */
+/** An object whose named fields are stable. Others may be added, so clients must ignore unknown fields. */
 export const object = (
   properties: Readonly<Record<string, JsonSchema>>,
   required: readonly string[] = Object.keys(properties),

@@ -24,7 +24,7 @@ const signature = (name: string, scheme: string): JsonSchema => ({
 });
 const bearer = (description: string): JsonSchema => ({ type: 'http', scheme: 'bearer', description });
 
-/** The public surface of the service (V1). `url` is where it is reached. */
+/** The public API of the service as an OpenAPI document (V1). `url` is its public address. */
 export function openApiDocument({ version, url }: { version: string; url: string }): OpenApiDocument {
   return {
     openapi: '3.1.0',
@@ -43,7 +43,7 @@ export function openApiDocument({ version, url }: { version: string; url: string
       securitySchemes: {
         signature: signature('X-CRM-Signature', 'Ed25519'),
         legacySignature: signature('X-WH-Signature', 'RSA-SHA256'),
-        deviceToken: bearer('Of an activated Mac.'),
+        deviceToken: bearer('The token of an activated Mac.'),
         crmToken: bearer('Access token of the location, from OAuth or a private integration.'),
       },
     },

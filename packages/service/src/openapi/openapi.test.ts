@@ -49,7 +49,7 @@ describe('the document', () => {
     expect(declared.map((parameter) => parameter['name'])).toEqual(inPath);
   });
 
-  it('V1 gives every operation a name of its own', () => {
+  it('V1 gives every operation a unique name', () => {
     const names = operations.map(({ operation }) => operation['operationId']);
     expect(new Set(names).size).toBe(names.length);
   });
@@ -70,7 +70,7 @@ describe('the document', () => {
           expect(document.components.securitySchemes).toHaveProperty(name);
   });
 
-  it('V1 holds schemas that a validator takes, strictly', () => {
+  it('V1 contains only schemas that a strict validator accepts', () => {
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false });
     addFormats.default(ajv);
     ajv.addFormat('binary', true).addVocabulary(['components']);
@@ -90,7 +90,7 @@ describe('the document', () => {
     }
   });
 
-  it('V2 the answers of the webhook hold every code of the catalogue', () => {
+  it('V2 contains every code of the webhook and the OAuth callback', () => {
     const text = JSON.stringify([document.paths, document.components]);
     for (const { code } of CODES.filter(({ channel }) => ['webhook', 'oauth'].includes(channel)))
       expect(text, code).toContain(`"const":"${code}"`);
@@ -98,7 +98,7 @@ describe('the document', () => {
 });
 
 describe('compared with the last release', () => {
-  it('V1 nothing is gone, renamed or of another type', () => {
+  it('V1 nothing was removed or renamed, and no type has changed', () => {
     expect(breakingChanges(released, document)).toEqual([]);
   });
 
@@ -111,20 +111,20 @@ describe('compared with the last release', () => {
     path.split('/').reduce((inner, name) => inner[name.replaceAll('|', '/')] as Node, node as Node);
 
   it.each<[string, (copy: typeof document) => void, RegExp]>([
-    ['a path that is gone', (copy) => delete at(copy, 'paths')['/crm/webhook/sms'], /sms is gone/],
-    ['a method that is gone', (copy) => delete at(copy, 'paths/|oauth|callback|crm')['post'], /post is gone/],
+    ['a removed path', (copy) => delete at(copy, 'paths')['/crm/webhook/sms'], /sms is gone/],
+    ['a removed method', (copy) => delete at(copy, 'paths/|oauth|callback|crm')['post'], /post is gone/],
     [
-      'an answer that is gone',
+      'a removed response',
       (copy) => delete at(copy, 'paths/|crm|webhook/post/responses')['404'],
       /404 is gone/,
     ],
     [
-      'a field that is gone',
+      'a removed field',
       (copy) => delete at(copy, 'components/schemas/Sent/properties')['requestId'],
       /requestId is gone/,
     ],
     [
-      'a field that was renamed',
+      'a renamed field',
       (copy) => {
         const fields = at(copy, 'components/schemas/OutboundMessage/properties');
         fields['recipient'] = fields['phone'];
@@ -138,23 +138,23 @@ describe('compared with the last release', () => {
       /locationId\/type changed/,
     ],
     [
-      'a field that is not promised any more',
+      'a field that is no longer guaranteed',
       (copy) => (at(copy, 'components/schemas/Sent')['required'] = ['status']),
-      /requestId is not promised/,
+      /requestId is no longer guaranteed/,
     ],
     [
-      'a request that must have more',
+      'a new required field of a request',
       (copy) =>
         (at(copy, 'components/schemas/OutboundMessage')['required'] = ['locationId', 'contactId', 'userId']),
       /userId is required now/,
     ],
     [
-      'a call to the CRM that promises less',
+      'a call to the CRM without a field that it guaranteed',
       (copy) => (at(copy, 'components/schemas/InboundMessage')['required'] = ['type']),
-      /message is not promised/,
+      /message is no longer guaranteed/,
     ],
     [
-      'a code that is gone',
+      'a removed code',
       (copy) => {
         const variants = at(copy, 'paths/|crm|webhook/post/responses/400/content/application|json/schema');
         variants['oneOf'] = (variants['oneOf'] as Node[]).filter(
@@ -164,29 +164,29 @@ describe('compared with the last release', () => {
       /RECIPIENT_PHONE_INVALID is gone/,
     ],
     [
-      'a value that is gone',
+      'a removed value',
       (copy) =>
         (at(copy, 'components/schemas/StatusUpdate/properties/status')['enum'] = ['pending', 'failed']),
       /enum.* is gone/,
     ],
     [
-      'a header that is demanded',
+      'a new required header',
       (copy) =>
         (at(copy, 'paths/|crm|webhook/post')['parameters'] = [
           { name: 'X-New', in: 'header', required: true },
         ]),
       /X-New is required now/,
     ],
-  ])('V1 notices %s', (_name, change, expected) => {
+  ])('V1 %s is a breaking change', (_name, change, expected) => {
     expect(changed(change).join('\n')).toMatch(expected);
   });
 
-  it('V1 lets new things in', () => {
+  it('V1 additions are not breaking changes', () => {
     const changes = changed((copy) => {
       at(copy, 'paths')['/new'] = {};
       at(copy, 'components/schemas/Sent/properties')['more'] = { type: 'string' };
       at(copy, 'components/schemas/OutboundMessage/properties')['more'] = { type: 'string' };
-      at(copy, 'paths/|crm|webhook/post')['summary'] = 'Said otherwise';
+      at(copy, 'paths/|crm|webhook/post')['summary'] = 'Described differently';
     });
     expect(changes).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { object, schemaRef, text } from './json-schema.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
-const answer = (description: string, schema: JsonSchema, headers?: JsonSchema): JsonSchema => ({
+const jsonResponse = (description: string, schema: JsonSchema, headers?: JsonSchema): JsonSchema => ({
   description,
   ...(headers !== undefined && { headers }),
   content: json(schema),
@@ -19,7 +19,7 @@ export function oauthPaths(): Record<string, JsonSchema> {
     ...more,
     responses: {
       200: {
-        description: 'Tokens are stored, encrypted.',
+        description: 'The tokens were stored, encrypted.',
         content: { ...json(schemaRef('Installed')), 'text/html': { schema: { type: 'string' } } },
       },
       ...errorResponses('oauth', [
@@ -49,7 +49,7 @@ export function healthPaths(): Record<string, JsonSchema> {
     '/health': {
       get: {
         operationId: 'health',
-        summary: 'Whether the service can do its work',
+        summary: 'Health of the service',
         tags: ['Operation'],
         security: [],
         parameters: [
@@ -57,13 +57,13 @@ export function healthPaths(): Record<string, JsonSchema> {
             name: 'pm2',
             in: 'query',
             required: false,
-            description: 'With any value: a cheap probe with a limit of its own.',
+            description: 'With any value: a cheap probe with its own rate limit.',
             schema: { type: 'string' },
           },
         ],
         responses: {
-          200: answer('It can.', health),
-          503: answer('A part that it needs is away.', schemaRef('Health')),
+          200: jsonResponse('The service is healthy.', health),
+          503: jsonResponse('A dependency is unavailable.', schemaRef('Health')),
           ...errorResponses('webhook', ['TOO_MANY_REQUESTS']),
         },
       },
@@ -74,9 +74,9 @@ export function healthPaths(): Record<string, JsonSchema> {
 export function deprecatedPaths(): Record<string, JsonSchema> {
   const value = (description: string) => ({ schema: { type: 'string' }, description });
   const headers = {
-    Deprecation: value('When it was deprecated.'),
-    Sunset: value('When it was switched off.'),
-    Link: value('Where that is explained.'),
+    Deprecation: value('When the path was deprecated.'),
+    Sunset: value('When the path was removed.'),
+    Link: value('Where the change is documented.'),
   };
   const gone = (operationId: string): JsonSchema => ({
     post: {
@@ -85,7 +85,7 @@ export function deprecatedPaths(): Record<string, JsonSchema> {
       deprecated: true,
       tags: ['CRM to service'],
       security: [],
-      responses: { 410: answer('Switched off.', schemaRef('Gone'), headers) },
+      responses: { 410: jsonResponse('The path was removed.', schemaRef('Gone'), headers) },
     },
   });
   return { '/send-message': gone('sendMessageLegacy'), '/crm/send-message': gone('crmSendMessageLegacy') };
@@ -103,8 +103,11 @@ export function macPaths(): Record<string, JsonSchema> {
         security: [],
         requestBody: { required: true, content: json(schemaRef('Activation')) },
         responses: {
-          200: answer('The device was active already; its former token is dead.', schemaRef('Activated')),
-          201: answer('Activated.', schemaRef('Activated')),
+          200: jsonResponse(
+            'The device was already active; its previous token is now invalid.',
+            schemaRef('Activated'),
+          ),
+          201: jsonResponse('Activated.', schemaRef('Activated')),
           ...errors(
             'INVALID_REQUEST',
             'LICENSE_INVALID',
@@ -118,11 +121,11 @@ export function macPaths(): Record<string, JsonSchema> {
     '/mac/deactivate': {
       post: {
         operationId: 'deactivateMac',
-        summary: 'Give the seat back',
+        summary: 'Release the seat',
         tags: ['Macs'],
         security: device,
         responses: {
-          204: { description: 'The seat is free and the token dead.' },
+          204: { description: 'The seat is free and the token is invalid.' },
           ...errors('UNAUTHORIZED', 'TOO_MANY_REQUESTS'),
         },
       },
@@ -131,11 +134,11 @@ export function macPaths(): Record<string, JsonSchema> {
       get: {
         operationId: 'connectMac',
         summary: 'The WebSocket of a Mac',
-        description: 'Its frames are described in an AsyncAPI document of their own.',
+        description: 'Its frames are described in a separate AsyncAPI document.',
         tags: ['Macs'],
         security: device,
         responses: {
-          101: { description: 'The protocol is footbridge.v1 from here on.' },
+          101: { description: 'The connection now uses the protocol footbridge.v1.' },
           ...errors(
             'UNAUTHORIZED',
             'LICENSE_SUSPENDED',
@@ -155,7 +158,7 @@ export function macPaths(): Record<string, JsonSchema> {
         parameters: [{ name: 'X-File-Name', in: 'header', required: false, schema: { type: 'string' } }],
         requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
         responses: {
-          201: answer('Stored.', schemaRef('StoredAsset')),
+          201: jsonResponse('Stored.', schemaRef('StoredAsset')),
           ...errors('UNAUTHORIZED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'INSUFFICIENT_STORAGE'),
         },
       },
@@ -178,7 +181,7 @@ export function macPaths(): Record<string, JsonSchema> {
             content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
           },
           206: {
-            description: 'A part of it.',
+            description: 'The requested part of the file.',
             content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
           },
           ...errorResponses('webhook', ['NOT_FOUND']),

@@ -3,25 +3,29 @@ import { MAX_ATTACHMENTS } from '@footbridge/protocol/frames';
 import { list, object, text } from './json-schema.ts';
 import type { JsonSchema } from './json-schema.ts';
 
-const locationId = text('One tenant of the CRM; the key by which everything is routed.');
-const url = text('Absolute http or https address.', { format: 'uri', maxLength: 2048 });
+const locationId = text('The tenant of the CRM; messages are routed by it.');
+const url = text('An absolute http or https URL.', { format: 'uri', maxLength: 2048 });
 
-/** What travels between a CRM and the service, by name. */
+/** The bodies of requests and responses, by name. */
 export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   OutboundMessage: {
     ...object(
       {
         locationId,
-        contactId: text('Recipient in the CRM.', { maxLength: 1024 }),
-        message: text('The text, counted in UTF-16 units; may end with a metadata footer.'),
+        contactId: text('The recipient in the CRM.', { maxLength: 1024 }),
+        message: text(
+          'The text, which may end with a metadata footer. Its length is counted in UTF-16 code units.',
+        ),
         attachments: list(url, {
-          description: 'Addresses of files, with or instead of message.',
+          description: 'URLs of files, with or without a message.',
           maxItems: MAX_ATTACHMENTS,
         }),
-        messageId: text('Names the message in status calls. Without it there are none.', { maxLength: 256 }),
-        phone: text('Recipient. May be left out when the CRM can tell the phone of contactId.'),
-        type: text('SMS, or left out.', { enum: ['SMS'] }),
-        userId: text('Who sent it in the CRM. Noted, not interpreted.'),
+        messageId: text('The id of the message in status calls. Without it there are none.', {
+          maxLength: 256,
+        }),
+        phone: text('The recipient. May be omitted if the CRM has a phone for contactId.'),
+        type: text('SMS, or omitted.', { enum: ['SMS'] }),
+        userId: text('The CRM user who sent the message. Recorded, not interpreted.'),
       },
       ['locationId', 'contactId'],
     ),
@@ -29,17 +33,17 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   },
   Sent: object({
     status: text('', { const: 'success' }),
-    requestId: text('Names the request in the journal and the log. A UUIDv7.', { format: 'uuid' }),
+    requestId: text('The id of the request in the journal and the log, a UUIDv7.', { format: 'uuid' }),
     message: text('A sentence that names the channel.'),
-    messageId: { type: ['string', 'null'], description: 'As it was sent.' },
+    messageId: { type: ['string', 'null'], description: 'As in the request.' },
     locationId,
   }),
   InvalidSignature: object({
-    error: text('The same for a missing and for a wrong signature.', { const: 'Invalid signature' }),
+    error: text('The same for a missing and an invalid signature.', { const: 'Invalid signature' }),
   }),
   Health: object({
     status: text('', { enum: ['ok', 'fail'] }),
-    version: text('Of the service.'),
+    version: text('The version of the service.'),
     uptimeSec: { type: 'integer' },
     checks: { type: 'object', additionalProperties: text('', { enum: ['ok', 'fail'] }) },
   }),
@@ -52,11 +56,11 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     replacement: text('The path to use.'),
   }),
   Activation: object({
-    licenseKey: text('Given to the owner of the Mac by the operator.'),
-    deviceId: text('Stable name of the Mac.', { pattern: '^[A-Za-z0-9._:-]{8,128}$' }),
-    name: text('What people call the Mac.'),
-    osVersion: text('Of macOS.'),
-    appVersion: text('Of the client.'),
+    licenseKey: text('The license key, which the operator gives to the owner of the Mac.'),
+    deviceId: text('A stable id of the Mac.', { pattern: '^[A-Za-z0-9._:-]{8,128}$' }),
+    name: text('A name of the Mac for people.'),
+    osVersion: text('The version of macOS.'),
+    appVersion: text('The version of the agent.'),
   }),
   Activated: object({
     deviceToken: text('Shown once.'),
@@ -71,7 +75,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       message: text(
         'The text; groups, voice, reactions, stickers, animations and replies end with a metadata footer.',
       ),
-      attachments: list(url, { description: 'Left out when there are none.' }),
+      attachments: list(url, { description: 'Omitted when there are none.' }),
       conversationProviderId: text('Only when the operator set one.'),
     },
     ['type', 'contactId', 'locationId', 'message'],

@@ -6,26 +6,26 @@ import type { JsonSchema } from './json-schema.ts';
 
 const PAGE = {
   description:
-    'A page, as body parsers send it: malformed JSON (400), more than 1 MiB (413), an encoded body or another charset (415).',
+    'An HTML page: malformed JSON (400), more than 1 MiB (413), an encoded body or another charset (415).',
   headers: REQUEST_ID,
   content: { 'text/html': { schema: { type: 'string' } } },
 };
 
-// Met on the webhook's paths; GONE and NOT_FOUND belong to others.
-const CODES_HERE = CODES.filter(({ channel }) => channel === 'webhook')
+// GONE and NOT_FOUND belong to other paths.
+const WEBHOOK_CODES = CODES.filter(({ channel }) => channel === 'webhook')
   .map(({ code }) => code)
   .filter((code) => code !== 'GONE' && code !== 'NOT_FOUND');
 
 /** The three paths share one behaviour (W1). */
 export function webhookPaths(): Record<string, JsonSchema> {
-  const errors = errorResponses('webhook', CODES_HERE);
-  const { 400: refused = {} } = errors;
-  const operation = (operationId: string, way: string): JsonSchema => ({
+  const errors = errorResponses('webhook', WEBHOOK_CODES);
+  const { 400: badRequest = {} } = errors;
+  const operation = (operationId: string, service: string): JsonSchema => ({
     post: {
       operationId,
-      summary: `Send a message by ${way}`,
+      summary: `Send a message by ${service}`,
       description:
-        'Forwards the message to the one Mac that is connected for the location. 200 means that it was written to that Mac; what becomes of it is told by status calls. Nothing is queued.',
+        'Forwards the message to the one Mac that is connected for the location. 200 means that it was written to the socket of that Mac; status calls report the outcome. Nothing is queued.',
       tags: ['CRM to service'],
       security: [{ signature: [] }, { legacySignature: [] }],
       requestBody: {
@@ -34,14 +34,14 @@ export function webhookPaths(): Record<string, JsonSchema> {
       },
       responses: {
         200: {
-          description: 'Written to the Mac.',
+          description: 'The message was written to the socket of the Mac.',
           headers: { ...REQUEST_ID, ...RATE_HEADERS },
           content: { 'application/json': { schema: schemaRef('Sent') } },
         },
         ...errors,
-        400: { ...refused, content: { ...(refused['content'] as object), ...PAGE.content } },
+        400: { ...badRequest, content: { ...(badRequest['content'] as object), ...PAGE.content } },
         401: {
-          description: 'The signature is missing, wrong, or of a key that is not trusted.',
+          description: 'The signature is missing, invalid, or by a key that is not trusted.',
           headers: REQUEST_ID,
           content: { 'application/json': { schema: schemaRef('InvalidSignature') } },
         },

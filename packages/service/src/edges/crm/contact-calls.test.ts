@@ -94,14 +94,14 @@ describe('a contact', () => {
     ]);
   });
 
-  it('I2 that exists already is named by the refusal of its creation', async () => {
+  it('I2 that already exists is named by the rejection of its creation', async () => {
     const text = JSON.stringify({ message: 'duplicated', meta: { contactId: 'c9' } });
     expect(await setUp(text, { status: 400 }).calls.create('loc', '+14155550100', {})).toEqual(
       succeeded('c9'),
     );
   });
 
-  it('I2 is refused when the response to its creation has none', async () => {
+  it('I2 is not created when the response contains none', async () => {
     expect(await setUp('{}', { status: 201 }).calls.create('loc', '+14155550100', {})).toMatchObject({
       kind: 'refused',
       retryable: false,

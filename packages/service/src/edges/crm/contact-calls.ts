@@ -23,10 +23,10 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
         read: (text, status): Attempt<string> => {
           const contactId = contactIdIn(text, locationId);
           return contactId === undefined
-            ? failed('refused', { retryable: false, status, reason: 'no contact in the answer' })
+            ? failed('refused', { retryable: false, status, reason: 'no contact in the response' })
             : succeeded(contactId);
         },
-        readRefusal: duplicateIdIn,
+        readError: duplicateIdIn,
       },
       guard,
     );

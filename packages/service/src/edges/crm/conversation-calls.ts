@@ -10,7 +10,7 @@ import { readJson } from './error-body.ts';
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const PAGE_SIZE = 20;
 
-/** The conversation of a contact and its messages. A response that is not what was asked for is a failure, never an empty list. */
+/** The conversation of a contact and its messages. A response that does not match the request is a failure, never an empty list. */
 export function createConversationCalls(client: CrmClient): ConversationCalls {
   return {
     find: (locationId, contactId, guard) =>
@@ -48,7 +48,7 @@ export function createConversationCalls(client: CrmClient): ConversationCalls {
 }
 
 const unusable = (status: number) =>
-  failed('empty', { status, reason: 'the answer is not what was asked for' });
+  failed('empty', { status, reason: 'the response is not what was requested' });
 
 function readConversation(
   body: unknown,

@@ -95,7 +95,7 @@ describe('one attempt', () => {
     }
   });
 
-  it('I7 carries token and Version, and goes where the host says', async () => {
+  it('I7 carries the token and Version, and goes to the configured host', async () => {
     const { attempt, sent } = setUp([response(200)]);
     expect(await attempt()).toEqual({ ok: true, value: '{}' });
     expect(sent[0]).toMatchObject({
@@ -114,7 +114,7 @@ describe('one attempt', () => {
     });
   });
 
-  it('A11 is cancelled when the lease is not held any more', async () => {
+  it('A11 is cancelled when the lease is no longer held', async () => {
     const { attempt, sent } = setUp([response(200)]);
     for (const fence of [() => false, async () => false])
       expect(await attempt({ fence })).toMatchObject({ kind: 'cancelled', retryable: false });
@@ -154,10 +154,10 @@ describe('one attempt', () => {
     }
   });
 
-  it('reads data out of a refusal that has some', async () => {
+  it('returns the value that a rejection contains', async () => {
     const { attempt } = setUp([response(400, { existing: 'x' })]);
-    const readRefusal = (text: string) => (JSON.parse(text) as { existing?: string }).existing;
-    expect(await attempt({}, { readRefusal })).toEqual({ ok: true, value: 'x' });
+    const readError = (text: string) => (JSON.parse(text) as { existing?: string }).existing;
+    expect(await attempt({}, { readError })).toEqual({ ok: true, value: 'x' });
   });
 
   it('names the network error of a lost response, and whether the request was sent', async () => {
@@ -183,7 +183,7 @@ describe('a call with its retries', () => {
   });
 
   it.each([[response(500)], [response(503)], [response(408)], [response(425)], [response(302)], [LOST]])(
-    'A11 is retried with growing waits after %o',
+    'A11 is retried with growing delays after %o',
     async (failure) => {
       const { call, clock, gaps, failures } = setUp([failure, failure, failure, response(200)]);
       const result = call();
@@ -356,7 +356,7 @@ describe('many calls to the CRM', () => {
     await all;
   });
 
-  it('go before 500 queued ones when they are urgent', async () => {
+  it('take precedence over 500 queued ones when they are urgent', async () => {
     const { call, clock, failures } = setUp([response(200)], {}, 10);
     const queued = Array.from({ length: 509 }, () => call(1));
     await clock.advance(0);
@@ -375,7 +375,7 @@ describe('many calls to the CRM', () => {
     await Promise.all(calls);
   });
 
-  it('wait for the whole location when the CRM asks for it', async () => {
+  it('are delayed for the whole location when the CRM asks for it', async () => {
     const { call, clock, sent } = setUp([response(429, {}, { 'retry-after': '5' }), response(200)]);
     const first = call();
     await clock.advance(0);
@@ -402,7 +402,7 @@ describe('many calls to the CRM', () => {
     expect(sent).toHaveLength(25);
   });
 
-  it('show when another call of the location succeeded', async () => {
+  it('report when another call of the location succeeded', async () => {
     const { call, clock, failures, cancel } = setUp([response(500), response(200), response(500)]);
     const failing = call();
     await clock.advance(100);

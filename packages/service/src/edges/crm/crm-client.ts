@@ -31,15 +31,15 @@ export interface CrmCall<T> {
   readonly contentType?: string;
   readonly idempotencyKey?: string;
   readonly timeoutMs?: number;
-  /** A caller waits for the response: goes before calls that can wait. */
+  /** A caller waits for the response, so this call takes precedence over others in the queue. */
   readonly isUrgent?: boolean;
   readonly maxBodyBytes?: number;
   /** Reads a 2xx. `clockAheadMs` returns how far the CRM's clock is ahead of ours, by its `Date` header; 0 without one. */
   readonly read: (text: string, status: number, clockAheadMs: () => number) => Attempt<T>;
   /** The status says enough: the body of a 2xx is not kept. */
   readonly discardsBody?: boolean;
-  /** Reads data out of a refusal; undefined when there is none. */
-  readonly readRefusal?: (text: string) => T | undefined;
+  /** Returns a value that a rejection contains, or undefined when it has none. */
+  readonly readError?: (text: string) => T | undefined;
 }
 
 /**
@@ -63,7 +63,7 @@ const JSON_TYPE = 'application/json';
 /** Urgent calls are few and may always queue. */
 const MAX_QUEUED = 500;
 const QUEUE_FULL = failed('crowded', {
-  reason: 'too many calls wait already',
+  reason: 'too many calls are queued',
   retryAfterMs: 1000,
   unsent: true,
 });
@@ -105,7 +105,7 @@ class HttpCrmClient implements CrmClient {
     if (blocked === undefined && !throttle.tryEnter(isUrgent))
       blocked = await this.#queue(throttle, isUrgent, guard);
     if (blocked !== undefined) return blocked;
-    // Nothing to await on a single node: there is no other owner to ask about.
+    // A single node has nothing to await: no other node can own the location.
     const fenced = guard.fence?.() ?? true;
     if (fenced !== true) {
       const mayProceed = await Promise.resolve(fenced).catch(() => undefined);
@@ -147,7 +147,7 @@ class HttpCrmClient implements CrmClient {
       throttle.succeeded();
       return call.read(text, status, () => this.#clockAheadMs(response));
     }
-    const value = call.readRefusal?.(text);
+    const value = call.readError?.(text);
     if (value !== undefined) {
       throttle.answered();
       return { ok: true, value };

@@ -47,5 +47,5 @@ function readMessageId(text: string, status: number): Attempt<string> {
   // Some CRMs number their messages.
   return (typeof id === 'string' && id !== '') || typeof id === 'number'
     ? succeeded(String(id))
-    : failed('empty', { status, reason: 'the answer does not say that it was stored' });
+    : failed('empty', { status, reason: 'the response does not confirm that the message was stored' });
 }

@@ -95,7 +95,7 @@ describe('the rate limit of a location', () => {
 });
 
 describe('the circuit breaker of a location', () => {
-  it('opens after tsenty failures in a row', () => {
+  it('opens after twenty failures in a row', () => {
     const throttle = new LocationThrottle(new FakeClock(), 90);
     for (let failures = 0; failures < 19; failures++) throttle.failed();
     expect(throttle.blockedMs()).toBe(0);

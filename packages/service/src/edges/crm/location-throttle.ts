@@ -106,7 +106,7 @@ export class LocationThrottle {
     if (this.#failures > 0) this.#close();
   }
 
-  /** The CRM refused the call: it is reachable. */
+  /** The CRM rejected the call, so it is reachable. */
   answered(): void {
     if (this.#failures > 0) this.#close();
   }

@@ -72,7 +72,7 @@ function createDispatcher(
     httpsProxy: isSecure ? proxy : '',
     noProxy: proxies.bypass,
     proxyTls: connect,
-    // A proxy that does not answer CONNECT must not hold a connection for undici's default of five minutes.
+    // A proxy that does not respond to CONNECT must not hold a connection for undici's default of five minutes.
     clientFactory: (target, given) => new Pool(target, { ...given, headersTimeout: CONNECT_TIMEOUT_MS }),
     // Without tunnel undici would build the pool to the proxy without these options.
     factory: (target, given) => new Pool(target, Object.assign({}, options, given)),

@@ -60,7 +60,7 @@ describe('a response of the token endpoint', () => {
     },
   );
 
-  it('O9 is refused when it is for another location', async () => {
+  it('O9 is rejected when it is for another location', async () => {
     expect(await endpointWith(GRANT).mint('company-token', 'comp', 'loc')).toMatchObject({ ok: true });
     expect(await endpointWith(GRANT).mint('company-token', 'comp', 'another')).toMatchObject({
       kind: 'refused',
@@ -83,7 +83,7 @@ describe('a response of the token endpoint', () => {
     });
   });
 
-  it('O5 refuses a code for good with any other 4xx', async () => {
+  it('O5 rejects a code permanently with any other 4xx', async () => {
     for (const body of [{ message: 'Location is not active' }, { error: 'UnAuthorized!' }])
       expect(await endpointWith(body, 401).exchange('code')).toMatchObject({ kind: 'invalid' });
   });

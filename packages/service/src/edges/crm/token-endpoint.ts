@@ -79,7 +79,7 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
         return failed('refused', {
           retryable: false,
           status: response.status,
-          reason: 'an answer with the tokens of another location',
+          reason: 'a response with the tokens of another location',
         });
       // The response is for the requested location, also where it does not say so.
       return succeeded({ ...issued.value, companyId, locationId });
@@ -116,7 +116,7 @@ function readResponse(
   if (status >= 200 && status < 300) {
     const tokens = readTokens(body);
     return tokens === undefined
-      ? failed('away', { status, reason: 'an answer without a usable access token' })
+      ? failed('away', { status, reason: 'a response without a usable access token' })
       : succeeded(tokens);
   }
   const message = messageOf(body);

@@ -189,7 +189,7 @@ describe('a connection', () => {
     }
   });
 
-  it('hands a call that waits for it to another connection when it is reset before the call is sent', async () => {
+  it('passes a waiting call to another connection when it is reset before the call is sent', async () => {
     const { send, received } = await serve((socket, { connection }) => {
       socket.write(OK);
       if (connection % 2 === 1) socket.resetAndDestroy();

@@ -98,7 +98,7 @@ describe('a call through a proxy', () => {
     expect(crm.sockets.size).toBeLessThanOrEqual(8);
   });
 
-  it('gives the proxy the credentials of its URL and keeps them from the CRM', async () => {
+  it('sends the credentials of the proxy URL to the proxy and not to the CRM', async () => {
     const crm = await startCrm();
     const proxy = await startProxy(AUTHORIZATION);
     const send = transportThrough({ https: `http://${CREDENTIALS}@${proxy.address}` });
@@ -135,7 +135,7 @@ describe('a call through a proxy', () => {
     expect(seen).toEqual([`${CRM}:${port} /x undefined`]);
   });
 
-  it('ends at its deadline when the proxy does not answer CONNECT', async () => {
+  it('ends at its deadline when the proxy does not respond to CONNECT', async () => {
     const silent = createHttpServer().on('connect', (_request: unknown, socket: Socket) => {
       socket.on('error', () => {});
       cleanup.add(() => socket.destroy());
@@ -146,7 +146,7 @@ describe('a call through a proxy', () => {
     expect(await send('https://crm.test')).toMatchObject({ status: 0, reason: 'timeout', sent: false });
   });
 
-  it('fails when the proxy is not there, and does not go around it', async () => {
+  it('fails when the proxy is unreachable, and does not bypass it', async () => {
     const crm = await startCrm();
     const send = transportThrough({ https: 'http://127.0.0.1:1' });
     expect(await send(crm.origin)).toMatchObject({ status: 0, reason: 'network', sent: false });

@@ -35,7 +35,7 @@ function readUrl(text: string, status: number): Attempt<string> {
   const files = isObject(body) && isObject(body['uploadedFiles']) ? Object.values(body['uploadedFiles']) : [];
   const url = files.find((file): file is string => typeof file === 'string' && URL.canParse(file));
   return url === undefined
-    ? failed('refused', { retryable: false, status, reason: 'no address in the answer' })
+    ? failed('refused', { retryable: false, status, reason: 'no URL in the response' })
     : succeeded(url);
 }
 

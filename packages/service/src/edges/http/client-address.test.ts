@@ -24,9 +24,12 @@ describe('L7 the source address', () => {
     [['uniquelocal'], '192.168.1.1', '10.0.0.1, 172.16.0.1', '10.0.0.1'],
     [1, '10.0.0.1', undefined, '10.0.0.1'],
   ];
-  it.each(cases)('L7 trusting %j, from %s saying %s: %s', (setting, remote, forwarded, expected) => {
-    expect(clientAddress(request(remote, forwarded), trusts(setting))).toBe(expected);
-  });
+  it.each(cases)(
+    'L7 with TRUST_PROXY %j, socket %s and X-Forwarded-For %s is %s',
+    (setting, remote, forwarded, expected) => {
+      expect(clientAddress(request(remote, forwarded), trusts(setting))).toBe(expected);
+    },
+  );
 });
 
 describe('limiter keys', () => {

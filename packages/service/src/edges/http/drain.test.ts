@@ -76,7 +76,7 @@ describe('a listener that drains', () => {
     await listener.close({ idleMs: 0, withinMs: 0 });
   });
 
-  it('answers a request on an idle connection, then closes that connection', async () => {
+  it('responds to a request on an idle connection, then closes that connection', async () => {
     await start();
     const client = await open();
     await ask(client);
@@ -100,7 +100,7 @@ describe('a listener that drains', () => {
     expect(client.error).toBe('');
   });
 
-  it('answers the request in flight with Connection: close', async () => {
+  it('responds to the request in flight with Connection: close', async () => {
     await start();
     const client = await open();
     client.socket.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -142,7 +142,7 @@ describe('a listener that drains', () => {
     expect(count(client)).toBe(1);
   });
 
-  it('cuts what is left after the deadline', async () => {
+  it('closes the remaining connections after the deadline', async () => {
     await start();
     const client = await open();
     client.socket.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');

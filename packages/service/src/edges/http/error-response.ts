@@ -15,7 +15,7 @@ export interface ErrorResponse {
   readonly body: string;
 }
 
-/** How long a caller waits after a 503 that names no time of its own. */
+/** The Retry-After of a 503 that does not set one. */
 const UNAVAILABLE_SEC = 5;
 
 /** Renders an error as JSON; only the OAuth page renders one as HTML. A 5xx shows the id it is logged under and nothing about the cause (W19). */

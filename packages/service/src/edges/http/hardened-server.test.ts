@@ -27,7 +27,7 @@ async function start(
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends bytes and collects what comes back until the other side closes. */
+/** Sends bytes and collects the response until the server closes the connection. */
 function raw(port: number, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
@@ -80,7 +80,7 @@ describe('requests that two parsers may read differently', () => {
 });
 
 describe('floods', () => {
-  it('a socket that pipelines more than it may is cut off, others are served', async () => {
+  it('a socket that pipelines too many requests is disconnected, and others are served', async () => {
     const open: (() => void)[] = [];
     const port = await start((request, response) => {
       if (request.url === '/slow') open.push(() => response.end());
@@ -93,7 +93,7 @@ describe('floods', () => {
     for (const release of open) release();
   });
 
-  it('beyond the total, requests are told to come back', async () => {
+  it('requests above the total limit get 503 with Retry-After', async () => {
     let arrived = 0;
     const port = await start(() => void arrived++, { total: 1 });
     void raw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -103,7 +103,7 @@ describe('floods', () => {
     );
   });
 
-  it('W19 slow bodies, however many, never cost anybody else a 503: the slowest gives way', async () => {
+  it('W19 slow bodies never cause a 503 for other clients: the slowest one is dropped', async () => {
     let arrived = 0;
     const readAll = (request: IncomingMessage, response: ServerResponse) => {
       arrived++;
@@ -130,7 +130,7 @@ describe('floods', () => {
     expect(await raw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).toMatch(/^HTTP\/1\.1 503 /);
   });
 
-  it('a finished request makes room for the next on the same socket', async () => {
+  it('a finished request frees its slot for the next one on the same socket', async () => {
     const port = await start(echo, { perSocket: 2 });
     const one = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
     const socket = connect(port, '127.0.0.1');
@@ -145,22 +145,22 @@ describe('floods', () => {
   });
 });
 
-// What is never cut off never resolves, and fails by the timeout of its test.
+// A connection that is never closed fails the test by its timeout.
 describe('slow senders', () => {
   const QUICK = { headersMs: 100, bodyMs: 100, sweepMs: 20, slowBody: (url: string) => url === '/upload' };
   const slow = (path: string) => `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc`;
 
-  it('a body that does not come is cut off', async () => {
+  it('a client that does not send its body is disconnected', async () => {
     const port = await start((request) => request.resume(), QUICK);
     expect(await raw(port, slow('/'))).toBe('');
   });
 
-  it('a body that does not come after the answer is cut off too', async () => {
+  it('a client that does not send its body after the response is disconnected too', async () => {
     const port = await start(echo, QUICK);
     expect(await raw(port, slow('/'))).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('a body that the handler gave up reading is no surprise for the sweep', async () => {
+  it('the sweep handles a body that the handler stopped reading', async () => {
     const giveUp = async (request: IncomingMessage, response: ServerResponse) => {
       if (request.url === '/') return;
       for await (const _ of request) break;
@@ -171,23 +171,23 @@ describe('slow senders', () => {
     const note = (error: unknown) => void surprises.push(error);
     process.on('uncaughtException', note);
     await raw(port, slow('/upload'));
-    // Cut off by a sweep, which has met the request before it as well.
+    // Disconnected by a sweep, which has also seen the earlier request.
     await raw(port, slow('/'));
     process.off('uncaughtException', note);
     expect(surprises).toEqual([]);
   });
 
-  it('a path that takes uploads is not', async () => {
+  it('a slow client on an upload path is not disconnected', async () => {
     const arrived: Socket[] = [];
     const port = await start(({ socket }) => void arrived.push(socket), QUICK);
     void raw(port, slow('/upload'));
     await until(() => arrived.length === 1);
-    // Came later and is cut off by a sweep, which has met the upload before it as well.
+    // Arrived later and is disconnected by a sweep, which has also seen the upload.
     await raw(port, slow('/'));
     expect(arrived.map(({ destroyed }) => destroyed)).toEqual([false, true]);
   });
 
-  it('headers that do not come are cut off, after 10 to 20 s unless told otherwise', async () => {
+  it('a client that does not send its headers is disconnected, after 10 to 20 s by default', async () => {
     const port = await start(echo, QUICK);
     expect(await raw(port, 'GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ')).toMatch(/^HTTP\/1\.1 408 /);
     expect(HARDENING.headersMs).toBeGreaterThanOrEqual(10_000);

@@ -38,7 +38,7 @@ export interface DrainTimes {
 
 export interface Listener {
   readonly url: string;
-  /** Stops listening, answers every request that arrives on an open connection, and cuts what is left after `withinMs`. */
+  /** Stops listening, responds to every request on an open connection, and closes the remaining connections after `withinMs`. */
   close(drain: DrainTimes): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export async function startListener(
       createHardenedServer(withRawRoute(router, options), options.hardening, connections),
   });
   app.setErrorHandler(renderError(options.log));
-  // Before the body is read: the body of an unknown path is not worth parsing.
+  // Runs before the body is read, so that the body of an unknown path is not parsed.
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw new RequestError('NOT_FOUND');
   });
@@ -100,7 +100,7 @@ function withRawRoute(
 }
 
 async function drain(app: FastifyInstance, connections: Connections, times: DrainTimes): Promise<void> {
-  // Right after the poll phase the accept queue is empty: closing the socket would reset whatever waits in it.
+  // Right after the poll phase the accept queue is empty: closing the socket would reset the connections in it.
   await setImmediate();
   // `http.Server.close` would also cut idle connections, and with them requests that are on their way.
   NetServer.prototype.close.call(app.server);

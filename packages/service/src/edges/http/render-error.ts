@@ -4,7 +4,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { EngineError, RequestError } from '../../errors.ts';
 import { errorResponse } from './error-response.ts';
 
-/** Sends the body of an error in another form. Returns false where JSON is wanted. */
+/** Sends the body of an error in another form. Returns false when the client wants JSON. */
 export type SendOtherwise = (error: RequestError, request: FastifyRequest, reply: FastifyReply) => boolean;
 
 /** Fastify's error handler: logs failures of the service and sends every error through `errorResponse`. */

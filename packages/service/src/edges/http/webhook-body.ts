@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { isPlainJson } from '../../flows/outbound/webhook-request.ts';
 
 const MAX_BODY = 1_048_576;
-/** How much of a rejected body is still read, so that its sender sees the response before the socket closes. */
+/** How much of a rejected body is still read, so that its sender gets the response before the socket closes. */
 const MAX_DRAINED = 16 * MAX_BODY;
 
 export type BodyFault = 400 | 413 | 415;
@@ -16,8 +16,8 @@ export type BodyFault = 400 | 413 | 415;
 export function readBody(request: IncomingMessage, done: (body: Buffer | BodyFault) => void): void {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity')
-    return refuse(request, 415, done);
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) return refuse(request, 413, done);
+    return rejectBody(request, 415, done);
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) return rejectBody(request, 413, done);
 
   const chunks: Buffer[] = [];
   let size = 0;
@@ -26,14 +26,14 @@ export function readBody(request: IncomingMessage, done: (body: Buffer | BodyFau
     chunks.push(chunk);
     if (size <= MAX_BODY) return;
     request.off('data', collect).off('end', finish);
-    refuse(request, 413, done);
+    rejectBody(request, 413, done);
   };
   const finish = () =>
     done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
   request.on('data', collect).on('end', finish);
 }
 
-function refuse(request: IncomingMessage, status: BodyFault, done: (fault: BodyFault) => void): void {
+function rejectBody(request: IncomingMessage, status: BodyFault, done: (fault: BodyFault) => void): void {
   let drained = 0;
   request.on('data', (chunk: Buffer) => {
     drained += chunk.length;

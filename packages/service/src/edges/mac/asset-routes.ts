@@ -26,31 +26,31 @@ export interface AssetUploadDeps {
 }
 
 const PER_LOCATION: Limit = { name: 'assets', max: 600, windowSec: 60 };
-/** The listener has room for a thousand requests; no tenant may fill it with uploads that do not end. */
-const AT_ONCE = 50;
-/** An upload from which nothing comes for so many looks in a row is broken off. */
-const STALLED_LOOKS = 10;
-const LOOK_MS = 1000;
-const REFUSALS = {
-  too_large: ['PAYLOAD_TOO_LARGE', 'A file may have at most 100 MB.'],
+/** Maximum concurrent uploads per location: the listener takes a thousand requests, and one tenant must not use them all. */
+const MAX_CONCURRENT = 50;
+/** An upload is aborted after this many checks in a row without new bytes. */
+const MAX_IDLE_CHECKS = 10;
+const CHECK_INTERVAL_MS = 1000;
+const REJECTIONS = {
+  too_large: ['PAYLOAD_TOO_LARGE', 'The file is larger than 100 MB.'],
   storage_full: [
     'INSUFFICIENT_STORAGE',
-    'The service has no room for this file. The operator has to make some.',
+    'The storage of the service is full. The operator must free some space.',
   ],
   quota: [
     'INSUFFICIENT_STORAGE',
-    'The files of this location have reached their quota. Old ones go with time; the operator can raise ASSET_QUOTA_MB.',
+    'The files of this location have reached their quota. Old files expire; the operator can raise ASSET_QUOTA_MB.',
   ],
 } as const;
 
-/** `POST /mac/assets`: what a Mac received, as it is read from the socket. */
+/** `POST /mac/assets`: stores a file that a Mac received while it is read from the socket. */
 export function assetUploadRoutes(deps: AssetUploadDeps) {
-  const underWay = new Map<string, number>();
+  const inProgress = new Map<string, number>();
 
   async function take(request: FastifyRequest, locationId: string): Promise<UploadOutcome> {
-    const uploads = underWay.get(locationId) ?? 0;
-    if (uploads >= AT_ONCE) throw tooMany(1);
-    underWay.set(locationId, uploads + 1);
+    const uploads = inProgress.get(locationId) ?? 0;
+    if (uploads >= MAX_CONCURRENT) throw tooMany(1);
+    inProgress.set(locationId, uploads + 1);
     try {
       const name = request.headers['x-file-name'];
       return await deps.take({
@@ -59,11 +59,11 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
         bytes: bodyOf(request),
       });
     } finally {
-      // The rest of a file that was refused half-way is thrown away, not cut off: see `bodyOf`.
+      // Reads and discards the rest of a rejected file, so that the client gets the response: see `bodyOf`.
       request.raw.resume();
-      const left = (underWay.get(locationId) ?? 1) - 1;
-      if (left === 0) underWay.delete(locationId);
-      else underWay.set(locationId, left);
+      const left = (inProgress.get(locationId) ?? 1) - 1;
+      if (left === 0) inProgress.delete(locationId);
+      else inProgress.set(locationId, left);
     }
   }
 
@@ -79,10 +79,10 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
         throw new RequestError('UNSUPPORTED_MEDIA_TYPE', {
           message: 'Send the file as it is, without Content-Encoding.',
         });
-      cutWhenStalled(request.raw, deps.clock);
-      if (Number(request.headers['content-length'] ?? 0) > MAX_UPLOAD_BYTES) throw refusal('too_large');
+      abortWhenStalled(request.raw, deps.clock);
+      if (Number(request.headers['content-length'] ?? 0) > MAX_UPLOAD_BYTES) throw uploadError('too_large');
       const outcome = await take(request, locationId);
-      if (outcome.kind === 'refused') throw refusal(outcome.reason);
+      if (outcome.kind === 'rejected') throw uploadError(outcome.reason);
       return reply.code(201).header('Cache-Control', 'no-store').send({ url: outcome.url });
     });
   };
@@ -93,34 +93,34 @@ function bodyOf({ body }: FastifyRequest): AsyncIterable<Uint8Array> {
   return body instanceof Readable ? body.iterator({ destroyOnReturn: false }) : Readable.from([]);
 }
 
-function refusal(reason: keyof typeof REFUSALS): RequestError {
-  const [code, message] = REFUSALS[reason];
+function uploadError(reason: keyof typeof REJECTIONS): RequestError {
+  const [code, message] = REJECTIONS[reason];
   return new RequestError(code, { message });
 }
 
 function tooMany(waitSec: number): RequestError {
   return new RequestError(
     'TOO_MANY_REQUESTS',
-    { message: 'Too many files at once for this location.' },
+    { message: 'Too many uploads at once for this location.' },
     { retryAfterSec: waitSec },
   );
 }
 
-function cutWhenStalled(request: IncomingMessage, clock: Clock): void {
+function abortWhenStalled(request: IncomingMessage, clock: Clock): void {
   const { socket } = request;
   let read = 0;
-  let idleLooks = 0;
-  const stop = every(clock, LOOK_MS, () => {
+  let idleChecks = 0;
+  const stop = every(clock, CHECK_INTERVAL_MS, () => {
     if (socket.destroyed) return stop();
-    idleLooks = socket.bytesRead === read ? idleLooks + 1 : 0;
+    idleChecks = socket.bytesRead === read ? idleChecks + 1 : 0;
     read = socket.bytesRead;
-    if (idleLooks === STALLED_LOOKS) socket.destroy();
+    if (idleChecks === MAX_IDLE_CHECKS) socket.destroy();
   });
-  // From the end of the body on it is the Mac that waits: for the conversion, and for its turn.
+  // Once the body is complete, the Mac waits for the conversion and sends nothing more.
   request.once('end', stop);
 }
 
-/** The location this device holds at this moment, on any node. */
+/** Returns the location that this device holds now, on any node. */
 async function boundLocation(
   request: FastifyRequest,
   { deviceAuth, switchboard, owns }: AssetUploadDeps,
@@ -130,13 +130,13 @@ async function boundLocation(
   if (device === undefined || device.status === 'inactive' || device.status === 'replaced')
     throw new RequestError(
       'UNAUTHORIZED',
-      { message: 'The device token is missing or not valid any more.' },
+      { message: 'The device token is missing or no longer valid.' },
       { headers: { 'WWW-Authenticate': 'Bearer' } },
     );
   if (device.status === 'suspended') throw new RequestError('LICENSE_SUSPENDED');
   for (const { deviceId, locationId } of await switchboard.boundMacs())
     if (deviceId === device.deviceId && (await owns(locationId, device.licenseId))) return locationId;
   throw new RequestError('CONFLICT', {
-    message: 'This Mac holds no location at the moment. Connect and register, then send the file again.',
+    message: 'This Mac does not hold a location now. Connect and register, then send the file again.',
   });
 }

@@ -55,7 +55,7 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
       await limits.take(WRONG, key);
       throw rejection(
         'UNAUTHORIZED',
-        { message: 'The device token is missing or not valid any more.' },
+        { message: 'The device token is missing or no longer valid.' },
         { headers: { 'WWW-Authenticate': 'Bearer' } },
       );
     });
@@ -63,7 +63,7 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
     app.get('/mac/socket', async () => {
       throw rejection(
         'UPGRADE_REQUIRED',
-        { message: 'This path takes WebSocket connections only.' },
+        { message: 'This path accepts WebSocket connections only.' },
         { headers: { Upgrade: 'websocket', Connection: 'Upgrade' } },
       );
     });

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { DeviceOverview, Overview } from '../../flows/enrol/overview.ts';
 import type { DeviceChangeOutcome } from '../../ports/licenses/licenses.ts';
-import { isoTime, isRowId, refused } from './operator-request.ts';
+import { isoTime, isRowId, operatorError } from './operator-request.ts';
 
 export interface DeviceRoutesDeps {
   readonly licenseAdmin: Pick<LicenseAdmin, 'revokeDevice' | 'restoreDevice'>;
@@ -19,8 +19,11 @@ export function devicesRoutes({ licenseAdmin, overview }: DeviceRoutesDeps) {
       if (device !== undefined) return view(device);
     }
     if (outcome.kind === 'impossible')
-      throw refused('CONFLICT', `A device that is ${outcome.from} cannot become ${outcome.to}.`);
-    throw refused('NOT_FOUND', 'No device has this id. List the devices with `footbridge device list`.');
+      throw operatorError('CONFLICT', `A device that is ${outcome.from} cannot become ${outcome.to}.`);
+    throw operatorError(
+      'NOT_FOUND',
+      'No device has this id. List the devices with `footbridge device list`.',
+    );
   }
 
   return (app: FastifyInstance): void => {

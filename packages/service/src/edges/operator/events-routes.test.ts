@@ -57,7 +57,7 @@ const happen = (feed: RecentEvents, count = 1) => {
 };
 
 describe('GET /operator/events', () => {
-  it('tells what happens, with an id, as it happens', async () => {
+  it('streams each event with an id as it happens', async () => {
     const { feed, listen } = await start();
     const { answer, seen } = await listen();
     expect(answer.headers.get('content-type')).toBe('text/event-stream');
@@ -81,7 +81,7 @@ describe('GET /operator/events', () => {
     });
   });
 
-  it('takes up after Last-Event-ID, and says when something was missed', async () => {
+  it('resumes after Last-Event-ID, and reports a gap when events were missed', async () => {
     const { feed, listen } = await start();
     happen(feed, 3);
     const resumed = await listen('boot-0');
@@ -94,7 +94,7 @@ describe('GET /operator/events', () => {
     expect(stranger.seen()).toContain('event: gap');
   });
 
-  it('shows a sign of life every fifteen seconds', async () => {
+  it('sends a keep-alive comment every fifteen seconds', async () => {
     const { clock, listen } = await start();
     const { seen } = await listen();
     await until(() => seen().includes('retry'));
@@ -121,7 +121,7 @@ describe('GET /operator/events', () => {
     await until(() => good.seen().includes('boot-29999'));
   });
 
-  it('has room for a hundred, then says so', async () => {
+  it('accepts a hundred clients and rejects the next one', async () => {
     const { listen } = await start();
     const all = await Promise.all(Array.from({ length: 100 }, () => listen()));
     expect((await listen()).answer.status).toBe(503);
@@ -129,7 +129,7 @@ describe('GET /operator/events', () => {
     await until(async () => (await listen()).answer.status === 200);
   });
 
-  it('ends its listeners when the listener closes', async () => {
+  it('ends the streams of its clients when the listener closes', async () => {
     const { app, listen } = await start();
     const { reading } = await listen();
     await app.close();

@@ -5,7 +5,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { FastifyInstance } from 'fastify';
 
 import type { JournalEvent, JournalFeed } from '../../ports/journal/journal.ts';
-import { isoTime, refused } from './operator-request.ts';
+import { isoTime, operatorError } from './operator-request.ts';
 
 export interface EventsRoutesDeps {
   readonly feed: JournalFeed;
@@ -32,7 +32,10 @@ export function eventsRoutes({ feed, clock }: EventsRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.get('/operator/events', { exposeHeadRoute: false }, async (request, reply) => {
       if (listeners.size >= MOST_LISTENERS)
-        throw refused('SERVICE_UNAVAILABLE', 'Too many clients are connected. Close one and try again.');
+        throw operatorError(
+          'SERVICE_UNAVAILABLE',
+          'Too many clients are connected. Close one and try again.',
+        );
       const lastId = request.headers['last-event-id'];
       reply.hijack();
       const { raw } = reply;

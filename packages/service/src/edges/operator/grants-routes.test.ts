@@ -69,7 +69,7 @@ describe('the grants of locations', () => {
     });
   });
 
-  it('can be forgotten, everywhere and on record', async () => {
+  it('can be deleted, which is announced to all nodes and recorded in the audit log', async () => {
     const { grants, call, announced, audited } = await start();
     const tokens = { accessToken: 'a', refreshToken: 'r', expiresAt: 1 };
     await grants?.store({ kind: 'location', ownerId: 'loc1', companyId: null, ...tokens });
@@ -82,7 +82,7 @@ describe('the grants of locations', () => {
 describe('a private integration token', () => {
   const path = '/operator/locations/loc1/private-token';
 
-  it('O10 is set and removed, everywhere and on record, and never shown', async () => {
+  it('O10 is set and removed, announced to all nodes, recorded in the audit log, and never shown', async () => {
     const { grants, call, announced, audited } = await start();
     expect((await call('PUT', path, { token: 'pit-12345678' })).status).toBe(204);
     expect(await grants?.privateToken('loc1')).toBe('pit-12345678');
@@ -94,7 +94,7 @@ describe('a private integration token', () => {
   });
 
   it.each([{}, { token: '' }, { token: 'Bearer pit-1' }, { token: 7 }, { token: 'pit-12345678', more: 1 }])(
-    'O10 %j is refused, and the answer does not repeat it',
+    'O10 %j is rejected, and the response does not repeat it',
     async (body) => {
       const { call, announced } = await start();
       const { status, text } = await call('PUT', path, body);
@@ -105,7 +105,7 @@ describe('a private integration token', () => {
     },
   );
 
-  it.each(['%20', '%00', 'a%0Ab', 'x'.repeat(300)])('refuses the location %s', async (locationId) => {
+  it.each(['%20', '%00', 'a%0Ab', 'x'.repeat(300)])('is rejected for the location %s', async (locationId) => {
     const { call } = await start();
     const answer = await call('PUT', `/operator/locations/${locationId}/private-token`, {
       token: 'pit-12345678',
@@ -113,7 +113,7 @@ describe('a private integration token', () => {
     expect(answer.status).toBe(400);
   });
 
-  it('O6 cannot be kept without a key, and the answer says what to do', async () => {
+  it('O6 cannot be stored without an encryption key, and the response says what to do', async () => {
     const { call } = await start([]);
     const { status, text } = await call('PUT', path, { token: 'pit-12345678' });
     expect(status).toBe(409);

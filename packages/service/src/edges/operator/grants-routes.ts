@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Grants, GrantView } from '../../ports/grants/grants.ts';
-import { isoTime, readBody, refused } from './operator-request.ts';
+import { isoTime, readBody, operatorError } from './operator-request.ts';
 
 export interface GrantsRoutesDeps {
   /** Undefined without an encryption key, because tokens are only stored encrypted. */
@@ -28,7 +28,7 @@ interface OfLocation {
 export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
   function store(): Grants {
     if (grants !== undefined) return grants;
-    throw refused(
+    throw operatorError(
       'CONFLICT',
       'Tokens are stored encrypted, and no encryption key is set. Set CRM_OAUTH_ENCRYPTION_KEY (32 bytes) and restart, or use CRM_PIT_TOKENS.',
     );
@@ -51,7 +51,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
     app.delete<OfLocation>('/operator/grants/:locationId', async (request, reply) => {
       const locationId = read(request.params.locationId);
       if (!(await store().remove('location', locationId)))
-        throw refused('NOT_FOUND', 'This location has no grant.');
+        throw operatorError('NOT_FOUND', 'This location has no grant.');
       await tell('grant.removed', locationId);
       return reply.code(204).send();
     });
@@ -67,7 +67,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
     app.delete<OfLocation>('/operator/locations/:locationId/private-token', async (request, reply) => {
       const locationId = read(request.params.locationId);
       if (!(await store().removePrivateToken(locationId)))
-        throw refused('NOT_FOUND', 'No private integration token is set for this location.');
+        throw operatorError('NOT_FOUND', 'No private integration token is set for this location.');
       await tell('private_token.removed', locationId);
       return reply.code(204).send();
     });
@@ -77,7 +77,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
 function read(text: string): LocationId {
   const locationId = asLocationId(text);
   if (locationId === undefined || text.length > LONGEST || /\p{Cc}/u.test(text) || !text.isWellFormed())
-    throw refused('INVALID_REQUEST', 'locationId: not a valid location id.');
+    throw operatorError('INVALID_REQUEST', 'locationId: not a valid location id.');
   return locationId;
 }
 

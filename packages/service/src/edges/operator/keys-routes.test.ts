@@ -51,7 +51,7 @@ const KEY = {
 };
 
 describe('/operator/keys', () => {
-  it('S6 a key is added, shown, disabled, enabled and removed, and every change is told and noted', async () => {
+  it('S6 adds, lists, disables, enables and removes a key, and announces and records every change', async () => {
     const { call, happened } = await start();
     const { status, body } = await call('POST', '/operator/keys', { ...KEY, locations: ['locA'] });
     expect(status).toBe(201);
@@ -81,7 +81,7 @@ describe('/operator/keys', () => {
     expect((await call('GET', '/operator/keys')).body).toMatchObject({ keys: [{ source: 'settings' }] });
   });
 
-  it('S5 a preset needs no more than its name', async () => {
+  it('S5 adds a preset by its name alone', async () => {
     const { call } = await start();
     expect((await call('POST', '/operator/keys', { preset: 'highlevel' })).body).toMatchObject({
       label: 'HighLevel',
@@ -107,7 +107,7 @@ describe('/operator/keys', () => {
     ['a private key', { ...KEY, publicKey: ed25519Key('acme').privateKey }, /private key/],
     ['the wrong scheme', { ...KEY, scheme: 'RSA-SHA256' }, /needs an RSA key/],
     ['a taken header', { ...KEY, header: 'Host' }, /reserved by HTTP/],
-  ])('S6 refuses %s and says why', async (_name, body, reason) => {
+  ])('S6 rejects %s with the reason', async (_name, body, reason) => {
     const { call, happened } = await start();
     const answer = await call('POST', '/operator/keys', body);
     expect(answer.status).toBe(400);
@@ -120,7 +120,7 @@ describe('/operator/keys', () => {
     expect(happened).toEqual([]);
   });
 
-  it('S6 the same key twice is a conflict', async () => {
+  it('S6 rejects the same key twice as a conflict', async () => {
     const { call } = await start();
     await call('POST', '/operator/keys', KEY);
     const { status, body } = await call('POST', '/operator/keys', { ...KEY, label: 'again' });
@@ -134,13 +134,13 @@ describe('/operator/keys', () => {
     expect((await call('POST', '/operator/keys', other)).status).toBe(201);
   });
 
-  it.each(['unknown', 'a%00b', '%2e%2e', 'x'.repeat(70)])('S6 there is no key %s', async (id) => {
+  it.each(['unknown', 'a%00b', '%2e%2e', 'x'.repeat(70)])('S6 responds 404 for the id %s', async (id) => {
     const { call } = await start();
     expect((await call('PATCH', `/operator/keys/${id}`, { enabled: true })).status).toBe(404);
     expect((await call('DELETE', `/operator/keys/${id}`)).status).toBe(404);
   });
 
-  it('S6 keys of the settings are shown and cannot be changed here', async () => {
+  it('S6 lists the keys of the settings and does not change them', async () => {
     const { call, fixedId, happened } = await start();
     expect((await call('GET', '/operator/keys')).body).toMatchObject({
       keys: [{ id: fixedId, label: 'CRM_PUBLIC_KEY', source: 'settings', createdAt: null, enabled: true }],
@@ -153,7 +153,7 @@ describe('/operator/keys', () => {
     expect(happened).toEqual([]);
   });
 
-  it('S6 a change says what is to change', async () => {
+  it('S6 rejects an empty change, and one with a field that is invalid or cannot be changed', async () => {
     const { call } = await start();
     const { body } = await call('POST', '/operator/keys', KEY);
     const path = `/operator/keys/${String(body?.['id'])}`;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { Overview } from '../../flows/enrol/overview.ts';
 import type { License, LicenseChange } from '../../ports/licenses/licenses.ts';
-import { isoTime, isRowId, readBody, refused } from './operator-request.ts';
+import { isoTime, isRowId, readBody, operatorError } from './operator-request.ts';
 
 export interface LicenseRoutesDeps {
   readonly licenseAdmin: Pick<LicenseAdmin, 'createLicense' | 'changeLicense'>;
@@ -49,16 +49,16 @@ export function licensesRoutes({ licenseAdmin, overview }: LicenseRoutesDeps) {
       const outcome = isRowId(id) ? await licenseAdmin.changeLicense(id, change) : NOWHERE;
       if (outcome.kind === 'changed') return view(outcome.license);
       if (outcome.kind === 'not_found')
-        throw refused(
+        throw operatorError(
           'NOT_FOUND',
           'No license has this id. List the licenses with `footbridge license list`.',
         );
       if (outcome.kind === 'seats_taken')
-        throw refused(
+        throw operatorError(
           'CONFLICT',
           `${outcome.used} seats are in use. Revoke devices first, or choose at least ${outcome.used} seats.`,
         );
-      throw refused(
+      throw operatorError(
         'CONFLICT',
         `A license that is ${outcome.from} cannot become ${outcome.to}. Create a new one instead.`,
       );

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { LocationOverview, Overview } from '../../flows/enrol/overview.ts';
-import { isoTime, isRowId, readBody, refused } from './operator-request.ts';
+import { isoTime, isRowId, readBody, operatorError } from './operator-request.ts';
 
 export interface LocationRoutesDeps {
   readonly licenseAdmin: Pick<LicenseAdmin, 'assignLocation' | 'disconnectLocation'>;
@@ -36,9 +36,9 @@ export function locationsRoutes({ licenseAdmin, overview }: LocationRoutesDeps) 
       const outcome = await licenseAdmin.assignLocation(locationId, readBody(ASSIGN, request.body).licenseId);
       if (outcome.kind === 'changed') return await show(locationId);
       if (outcome.kind === 'no_such_license')
-        throw refused('INVALID_REQUEST', 'licenseId: the license does not exist or is revoked.');
+        throw operatorError('INVALID_REQUEST', 'licenseId: the license does not exist or is revoked.');
       if (outcome.kind === 'impossible')
-        throw refused('CONFLICT', `A location that is ${outcome.from} cannot become ${outcome.to}.`);
+        throw operatorError('CONFLICT', `A location that is ${outcome.from} cannot become ${outcome.to}.`);
       throw unheardOf();
     });
 
@@ -55,12 +55,12 @@ export function locationsRoutes({ licenseAdmin, overview }: LocationRoutesDeps) 
 function read(text: string): LocationId {
   const locationId = asLocationId(text);
   if (locationId === undefined || text.length > LONGEST || /\p{Cc}/u.test(text) || !text.isWellFormed())
-    throw refused('INVALID_REQUEST', 'locationId: not a valid location id.');
+    throw operatorError('INVALID_REQUEST', 'locationId: not a valid location id.');
   return locationId;
 }
 
 const unheardOf = () =>
-  refused('NOT_FOUND', 'This location is unknown. List the locations with `footbridge location list`.');
+  operatorError('NOT_FOUND', 'This location is unknown. List the locations with `footbridge location list`.');
 
 function view({ connected, oauth, ...location }: LocationOverview) {
   return {

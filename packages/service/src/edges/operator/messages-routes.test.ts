@@ -90,7 +90,7 @@ describe('GET /operator/messages', () => {
   });
 
   it.each(['limit=0', 'limit=201', 'limit=x', 'direction=up', 'unknown=1', 'locationId=a&locationId=b'])(
-    'refuses ?%s with the name of the field',
+    'rejects ?%s with the name of the field',
     async (query) => {
       const { call } = await start();
       const { status, body } = await call('GET', `/operator/messages?${query}`);
@@ -101,7 +101,7 @@ describe('GET /operator/messages', () => {
 });
 
 describe('GET /operator/messages/:id', () => {
-  it('tells the trail by request id and by the id of the CRM', async () => {
+  it('returns the steps by request id and by the message id of the CRM', async () => {
     const { journal, call } = await start();
     const one = entry();
     journal.open(one, 'accepted');
@@ -118,7 +118,7 @@ describe('GET /operator/messages/:id', () => {
       });
   });
 
-  it('tells every request that carried the id of the CRM, oldest first', async () => {
+  it('returns every request with the message id of the CRM, oldest first', async () => {
     const { journal, clock, call } = await start();
     const [first, second] = [entry(), entry()];
     journal.open(first, 'accepted');
@@ -136,7 +136,7 @@ describe('GET /operator/messages/:id', () => {
     expect(one.body).toMatchObject({ id: first.id, requests: [{ id: first.id }] });
   });
 
-  it.each(['unknown', 'x'.repeat(300), '%00', '..%2f'])('says 404 for %s', async (id) => {
+  it.each(['unknown', 'x'.repeat(300), '%00', '..%2f'])('responds 404 for %s', async (id) => {
     const { call } = await start();
     expect(await call('GET', `/operator/messages/${id}`)).toMatchObject({
       status: 404,
@@ -148,7 +148,7 @@ describe('GET /operator/messages/:id', () => {
 describe('POST /operator/messages/:id/redeliver', () => {
   const parked = { state: 'undeliverable', code: 'NO_CONTACT' } as const;
 
-  it('asks the Mac for the frame under the number it was kept under last', async () => {
+  it('asks the Mac to resend the frame by the last sequence number it was stored under', async () => {
     const { journal, call, asked, audit } = await start();
     journal.open(entry({ id: 'in1', direction: 'inbound' }), 'received');
     journal.step('in1', 'parked', { ...parked, detail: { seq: 7 } });
@@ -161,7 +161,7 @@ describe('POST /operator/messages/:id/redeliver', () => {
     expect(audit).toMatchObject([{ action: 'message.redelivered', target: 'in1' }]);
   });
 
-  it('refuses what was delivered, what never came from a Mac, and what no Mac is there for', async () => {
+  it('rejects a message that is not parked, an outbound message, and a message whose Mac is not connected', async () => {
     const { journal, call } = await start('not_connected');
     journal.open(entry({ id: 'in1', direction: 'inbound' }), 'received');
     journal.open(entry({ id: 'out1' }), 'accepted');

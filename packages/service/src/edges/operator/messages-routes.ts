@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from '../../ports/journal/journal.ts';
-import { isoTime, readBody, refused } from './operator-request.ts';
+import { isoTime, readBody, operatorError } from './operator-request.ts';
 
 export interface MessagesRoutesDeps {
   readonly journal: JournalReader;
@@ -33,7 +33,7 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
   async function trailOf(id: string): Promise<MessageTrail> {
     const trail = id.length <= LONGEST_ID ? await journal.show(id) : undefined;
     if (trail === undefined)
-      throw refused(
+      throw operatorError(
         'NOT_FOUND',
         'No message has this id. Request ids, inbound GUIDs and CRM message ids can be looked up for 30 days.',
       );
@@ -67,9 +67,9 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
       const locationId = asLocationId(trail.locationId);
       const seq = keptSeq(trail);
       if (seq === undefined || locationId === undefined)
-        throw refused('CONFLICT', 'Only an undelivered inbound message can be redelivered.');
+        throw operatorError('CONFLICT', 'Only an undelivered inbound message can be redelivered.');
       if ((await redeliver(locationId, seq)) === 'not_connected')
-        throw refused('CONFLICT', 'The Mac of this location is not connected. Try again when it is.');
+        throw operatorError('CONFLICT', 'The Mac of this location is not connected. Try again when it is.');
       await audit.record({
         actor: 'operator',
         action: 'message.redelivered',

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { RequestError } from '../../errors.ts';
 
 /** An error for the operator. The message says what is wrong and what to do. */
-export function refused(code: OperatorCode, message: string): RequestError {
+export function operatorError(code: OperatorCode, message: string): RequestError {
   return new RequestError(code, { message }, { channel: 'operator' });
 }
 
@@ -14,7 +14,7 @@ export function readBody<T>(schema: z.ZodType<T>, body: unknown): T {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const place = issue?.path.join('.') ?? '';
-  throw refused(
+  throw operatorError(
     'INVALID_REQUEST',
     `${place === '' ? 'The body' : place}: ${issue?.message ?? 'is malformed'}`,
   );

@@ -73,14 +73,14 @@ export function createPrepareAttachments({ index, assets, storage, clock, log }:
       // A file must not block its message: our own URL works too.
       log.warn(
         { event: 'asset.handover_failed', locationId: message.locationId, err: error },
-        'attachment not handed over to the CRM, its own URL is sent',
+        'attachment not uploaded to the CRM, URL of the service sent instead',
       );
       return { url, note: undefined };
     }
   }
 
   return {
-    /** Whether the CRM gets copies of our files, under addresses that differ from attempt to attempt. */
+    /** Whether the CRM gets copies of our files, under URLs that differ between attempts. */
     handsOver: storage !== undefined,
     async prepare(message: Message): Promise<{ urls: string[]; notes: string[] }> {
       const prepared = await Promise.all(message.urls.map((url) => prepareOne(url, message)));

@@ -19,12 +19,12 @@ export class Quotas {
     this.#storedBytes = storedBytes;
   }
 
-  /** Stops reading when the bytes exceed the quota. A refused upload does not count towards it. */
+  /** Stops reading when the bytes exceed the quota. A rejected upload does not count towards it. */
   async within<Outcome extends { readonly kind: string }>(
     locationId: string,
     bytes: Bytes,
     store: (counted: Bytes) => Promise<Outcome>,
-  ): Promise<Outcome | { readonly kind: 'refused'; readonly reason: 'quota' }> {
+  ): Promise<Outcome | { readonly kind: 'rejected'; readonly reason: 'quota' }> {
     const account = this.#enter(locationId);
     const upload = new CountedUpload(account, this.#limit);
     let isStored = false;
@@ -33,7 +33,7 @@ export class Quotas {
       isStored = outcome.kind === 'stored';
       return outcome;
     } catch (error) {
-      if (error instanceof QuotaExceededError) return { kind: 'refused', reason: 'quota' };
+      if (error instanceof QuotaExceededError) return { kind: 'rejected', reason: 'quota' };
       throw error;
     } finally {
       if (!isStored) upload.refund();

@@ -46,7 +46,7 @@ export interface Upload {
 
 export type UploadOutcome =
   | { readonly kind: 'stored'; readonly url: string }
-  | { readonly kind: 'refused'; readonly reason: 'too_large' | 'storage_full' | 'quota' };
+  | { readonly kind: 'rejected'; readonly reason: 'too_large' | 'storage_full' | 'quota' };
 
 export const MAX_UPLOAD_BYTES = 100_000_000;
 const DAY_MS = 86_400_000;
@@ -82,7 +82,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
   async function keep({ locationId, name, bytes }: Upload): Promise<UploadOutcome> {
     const recorder = new HeadRecorder();
     const original = await assets.store(recorder.record(bytes), MAX_UPLOAD_BYTES);
-    if (!original.stored) return { kind: 'refused', reason: original.reason };
+    if (!original.stored) return { kind: 'rejected', reason: original.reason };
     const type = sniff(recorder.head);
     const { convert, note = null } = mediaType(type);
     if (convert === undefined)
@@ -107,7 +107,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
       if (!converted.stored)
         return {
           kind: 'stored',
-          url: await recordOriginal('not converted: there is no room for the result'),
+          url: await recordOriginal('not converted: the storage is full'),
         };
       await recordOriginal('the original of a converted file');
       return {

@@ -20,10 +20,10 @@ export interface LookUpPhoneDeps {
   readonly clock: Clock;
 }
 
-/** A webhook waits for the phone. */
+/** The deadline of a lookup. A webhook waits for it. */
 const WITHIN_MS = 4000;
 
-/** The phone of a contact, for a webhook that came without one (W7): one attempt, which is not made once it would be too late. */
+/** Looks up the phone of a contact, for a webhook without one (W7). Makes one attempt, unless the deadline has passed. */
 export function createLookUpPhone({ calls, clock }: LookUpPhoneDeps) {
   return async function lookUpPhone(locationId: string, contactId: string): Promise<string | undefined> {
     // An id that does not fit into one path segment is not a contact of the CRM.

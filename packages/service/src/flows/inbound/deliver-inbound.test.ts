@@ -140,7 +140,7 @@ describe('an inbound message', () => {
     expect(posts).toBe(1);
   });
 
-  it('I6 goes on under the newer lease when the Mac reconnected meanwhile', async () => {
+  it('I6 continues under the newer lease when the Mac has reconnected', async () => {
     const first = Promise.withResolvers<Attempt<string>>();
     let posts = 0;
     const { inbound, epoch, clock } = await setUp(() =>
@@ -155,7 +155,7 @@ describe('an inbound message', () => {
     expect(posts).toBe(2);
   });
 
-  it('I6 is left to the Mac when its lease was lost while the CRM failed', async () => {
+  it('I6 stays on the Mac when its lease was lost while the CRM failed', async () => {
     const first = Promise.withResolvers<Attempt<string>>();
     let isInFlight = false;
     const { inbound, epoch } = await setUp(() => ((isInFlight = true), first.promise));
@@ -166,7 +166,7 @@ describe('an inbound message', () => {
     expect(await ack).toBe('retry');
   });
 
-  it('I6 is left to the Mac when its lease is not current', async () => {
+  it('I6 stays on the Mac when its lease is not current', async () => {
     const { inbound, epoch } = await setUp(async () => posted);
     epoch.value = 2;
     expect(await inbound.deliver(lease(1), frame('g1'))).toBe('retry');
@@ -216,7 +216,7 @@ describe('an inbound message', () => {
     expect(await advanceUntil(clock, Promise.all(again))).toEqual([delivered, delivered]);
   });
 
-  it('I9 claimed by a process that is gone is posted after two reads did not show it', async () => {
+  it('I9 claimed by a process that has ended is posted after two reads did not find it', async () => {
     const keys: string[] = [];
     const { inbound, guids, steps, clock } = await setUp(
       async ({ idempotencyKey }) => (keys.push(idempotencyKey), posted),
@@ -256,7 +256,7 @@ describe('an inbound message', () => {
     expect(posts).toBe(1);
   });
 
-  it('I9 INBOUND_ON_UNCERTAIN=park parks one whose conversation cannot be read; redelivered it is posted', async () => {
+  it('I9 is parked with INBOUND_ON_UNCERTAIN=park when the conversation cannot be read, and is posted when it is redelivered', async () => {
     let posts = 0;
     const { inbound, guids, clock } = await setUp(async () => (posts++, posted), {
       settings: { ...SETTINGS, onUncertain: 'park' },
@@ -270,7 +270,7 @@ describe('an inbound message', () => {
     expect(posts).toBe(1);
   });
 
-  it('I9 parked because the conversation could not be read is not posted again once it is found there', async () => {
+  it('I9 parked because the conversation could not be read is not posted again once a read finds it', async () => {
     let conversations = UNREADABLE;
     const { inbound, clock } = await setUp(async () => failed('timeout', { inDoubt: true }), {
       settings: { ...SETTINGS, onUncertain: 'park' },
@@ -295,7 +295,7 @@ describe('an inbound message', () => {
     expect(await deliver()).toEqual(delivered);
   });
 
-  it('I9 claimed by a process that is gone is looked for at every contact with this handle', async () => {
+  it('I9 claimed by a process that has ended is searched for at every contact with this handle', async () => {
     const read: string[] = [];
     const { inbound, guids, clock } = await setUp(
       () => expect.unreachable(),
@@ -316,7 +316,7 @@ describe('an inbound message', () => {
     expect(read).toEqual(['first', 'second']);
   });
 
-  it('I9 left to the Mac before it was posted is claimed again without a read', async () => {
+  it('I9 released before it was posted is claimed again without a read', async () => {
     const { inbound, epoch, guids } = await setUp(async () => CANCELLED, {
       conversations: { find: () => expect.unreachable(), messages: () => expect.unreachable() },
     });
@@ -328,7 +328,7 @@ describe('an inbound message', () => {
     });
   });
 
-  it('I9 left to the Mac after its response was lost stays uncertain', async () => {
+  it('I9 released after its response was lost stays uncertain', async () => {
     const { inbound, epoch, guids } = await setUp(async () => {
       epoch.value = 2;
       return failed('timeout', { inDoubt: true });
@@ -340,7 +340,7 @@ describe('an inbound message', () => {
     });
   });
 
-  it('I6 waits for the store, and is acknowledged although it could not be marked', async () => {
+  it('I6 waits for the store, and is acknowledged even if it could not be marked', async () => {
     let away = 2;
     const failing = (guids: Guids): Guids => ({
       claim: (key, epoch) =>
@@ -358,7 +358,7 @@ describe('an inbound message', () => {
     expect(await advanceUntil(clock, ack)).toEqual(delivered);
   });
 
-  it('I6 is retried until the CRM accepts it, and notes each kind of failure once', async () => {
+  it('I6 is retried until the CRM accepts it, and each kind of failure is recorded once', async () => {
     const results = [
       failed('none', { unsent: true }),
       HTTP,
@@ -428,7 +428,7 @@ describe('an inbound message', () => {
     expect(seen[0]?.message).toContain('one was too large');
   });
 
-  it('in flight is completed when the flow closes; the rest is left to the Mac', async () => {
+  it('in flight is completed when the flow closes; the others stay on the Mac', async () => {
     const { promise, resolve } = Promise.withResolvers<Attempt<string>>();
     let isInFlight = false;
     const { inbound } = await setUp(() => ((isInFlight = true), promise));
@@ -480,7 +480,7 @@ describe('the contact of a sender', () => {
     expect(await inbound.deliver(lease(), frame('g1', 1, { sender: '72345' }))).toEqual(delivered);
   });
 
-  it('I2 is searched again when the CRM refuses the cached one', async () => {
+  it('I2 is searched again when the CRM rejects the cached one', async () => {
     const tried: string[] = [];
     const known = { found: 'stale', accepted: 'stale' };
     const { inbound } = await setUp(
@@ -503,10 +503,10 @@ describe('the contact of a sender', () => {
   });
 
   it.each([
-    ['is in it', succeeded(['found', 'preferred']), 'preferred'],
-    ['is not in it', succeeded(['found']), 'found'],
-    ['cannot be looked for', failed('refused', { retryable: false, status: 403 }), 'found'],
-  ])('I2 is the preferred one when the list of all %s', async (_case, listed, expected) => {
+    ['the list has it', succeeded(['found', 'preferred']), 'preferred'],
+    ['the list does not have it', succeeded(['found']), 'found'],
+    ['the list cannot be read', failed('refused', { retryable: false, status: 403 }), 'found'],
+  ])('I2 is the preferred one only if the list of contacts has it: %s', async (_case, listed, expected) => {
     const used: string[] = [];
     const { inbound } = await setUp(
       async ({ contactId }) => (used.push(contactId), posted),
@@ -518,7 +518,7 @@ describe('the contact of a sender', () => {
     expect(used).toEqual([expected]);
   });
 
-  it('I2 is created without upsert where the CRM has none, and not at all after another refusal', async () => {
+  it('I2 is created without upsert where the CRM has none, and not at all after another rejection', async () => {
     for (const [status, ack, creations] of [
       [404, delivered, 1],
       [405, delivered, 1],

@@ -24,14 +24,14 @@ import type { ReadDelays } from './read-after-loss.ts';
 
 /** Puts attachments where the CRM shows them best. Never rejects. */
 export interface Attachments {
-  /** Whether the CRM gets copies, under addresses that differ from attempt to attempt. */
+  /** Whether the CRM gets copies, under URLs that differ between attempts. */
   readonly handsOver: boolean;
   prepare(message: { locationId: string; contactId: string; urls: readonly string[] }): Promise<Prepared>;
 }
 
 export interface Prepared {
   readonly urls: readonly string[];
-  /** What the reader should know about the files. */
+  /** Notes on the files for the recipient. */
   readonly notes: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface InboundDeps extends LeaseChecks {
   readonly clock: Clock;
   readonly log: Log;
   readonly failpoint: Failpoint | undefined;
-  /** Whether another node may still be completing what it began while it held the location. */
+  /** Whether another node may still be completing calls that it began while it held the location. */
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
@@ -171,12 +171,12 @@ class InboundDeliveries implements Inbound {
     }
   }
 
-  /** The operator has decided about a message that was parked and is sent again. */
+  /** Whether an uncertain message is parked. A redelivered one is not: the operator has decided. */
   #parks({ isRedelivery }: ClaimedGuid): boolean {
     return this.#deps.settings.onUncertain === 'park' && !isRedelivery;
   }
 
-  /** A message that was here before has a journal entry. */
+  /** Continues the journal entry of a message that was received before. */
   async #findJournalEntry(job: InboundJob): Promise<void> {
     try {
       job.id = (await this.#deps.journal.inboundId(job.locationId, job.frame.guid)) ?? job.id;
@@ -281,22 +281,22 @@ class InboundDeliveries implements Inbound {
   async #post(job: InboundJob): Promise<Attempt<string> | 'no_contact'> {
     const { journal, failpoint } = this.#deps;
     const { locationId, frame } = job;
-    let refusal: FailedAttempt | undefined;
-    let refusedContactId: string | undefined;
+    let rejection: FailedAttempt | undefined;
+    let rejectedContactId: string | undefined;
     for (;;) {
       const found = await this.#contacts.resolve(locationId, frame.sender, job);
       if (!found.ok) return found;
       if (found.value === undefined) return 'no_contact';
       const { contactId, isCached } = found.value;
       if (!isCached) journal.step(job.id, 'contact_found', { detail: { contactId } });
-      if (refusal !== undefined && contactId === refusedContactId) return refusal;
+      if (rejection !== undefined && contactId === rejectedContactId) return rejection;
       if (failpoint !== undefined) await failpoint('inbound.beforePost');
       const posted = await this.#postTo(contactId, job);
-      // A cached contact may have been deleted: search again before the refusal counts.
+      // A cached contact may have been deleted: search again before the rejection counts.
       const mayBeDeleted = !posted.ok && posted.kind === 'refused' && [400, 404, 422].includes(posted.status);
       if (!mayBeDeleted || !isCached) return posted;
-      refusal = posted;
-      refusedContactId = contactId;
+      rejection = posted;
+      rejectedContactId = contactId;
       this.#contacts.forget(locationId, frame.sender);
     }
   }
@@ -351,7 +351,7 @@ class InboundDeliveries implements Inbound {
     return { outcome: 'delivered' };
   }
 
-  /** The Mac keeps the message, and the operator can have it sent again. */
+  /** The Mac keeps the message, and the operator can request its redelivery. */
   async #reject(job: InboundJob, code: InboundCode, reason: string): Promise<AckOutcome> {
     const { guids, journal, log, count } = this.#deps;
     const { locationId, frame, isInDoubt } = job;

@@ -3,7 +3,7 @@ import type { RetryPolicy } from '../../ports/crm/retry.ts';
 
 const MAX_EMPTY_RESPONSES = 8;
 
-/** The Mac keeps the message, so it is retried as long as the CRM may accept it; one that the CRM alone cannot take makes way (I6). */
+/** The Mac keeps the message, so it is retried as long as the CRM may accept it. One that the CRM fails on while it accepts others is given up (I6). */
 export const inboundRetryPolicy: RetryPolicy = (failure, progress) => {
   if (failure.kind === 'empty' && progress.attempts >= MAX_EMPTY_RESPONSES) return undefined;
   return isStuck(failure, progress) ? undefined : backoff(failure, progress);

@@ -22,7 +22,7 @@ const LAG_MS = 10_000;
 const LOST = failed('timeout', { inDoubt: true });
 const never = new Promise<never>(() => {});
 
-/** What a POST meets. `late`: it is stored after the response was lost. */
+/** What happens to a POST. `late`: it is stored after the response was lost. */
 type Fate = 'answered' | 'stored, response lost' | 'lost before it was stored' | 'late' | 'refused for now';
 
 const open: OpenDatabase[] = [];
@@ -84,7 +84,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
   let processes = 0;
   let kill = async () => {};
 
-  /** Kills the service, if one is running, and starts another. What the store was given before the kill is written. */
+  /** Kills the service, if one is running, and starts another. Writes that the store accepted before the kill are durable. */
   async function start(): Promise<Inbound> {
     await kill();
     const alive = { yes: true };
@@ -224,7 +224,7 @@ describe('I9 after a lost response', () => {
     expect(reads).toEqual(['contact-1', 'v1', 'contact-1', 'v1']);
   });
 
-  it('an outage of a few minutes is waited for, a longer one leaves it uncertain', async () => {
+  it('the read waits for the end of an outage of a few minutes; a longer one leaves the message uncertain', async () => {
     for (const [minutes, result] of [
       [10, 'found'],
       [20, 'unknown'],
@@ -238,7 +238,7 @@ describe('I9 after a lost response', () => {
     }
   });
 
-  it('a read without a token is waited for as long as it takes', async () => {
+  it('a read without a token waits until there is one', async () => {
     const { start, stored, counts, clock, settled, unreadable } = await setUp(['stored, response lost']);
     unreadable.failure = failed('reauth_required', { unsent: true });
     clock.after(3_600_000, () => (unreadable.failure = undefined));

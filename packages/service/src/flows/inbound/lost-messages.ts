@@ -54,7 +54,7 @@ const READ_WITHIN_MS = 15 * 60_000;
 /** Looks for messages in the CRM whose response was lost (I9). */
 export class LostMessages {
   readonly #deps: LostMessagesDeps;
-  /** Of two lost messages that look alike, each takes a message of its own. */
+  /** Two lost messages that look alike are never matched to the same message. */
   readonly #takers = new SerialByKey<InboundJob, Attempt<string | undefined>>();
 
   constructor(deps: LostMessagesDeps) {

@@ -11,13 +11,13 @@ export interface LostMessage {
   readonly contactId: string | undefined;
   readonly text: string;
   readonly attachments: readonly string[];
-  /** The CRM may have copies of the files, under addresses that only the ended process knew. */
+  /** The CRM may have copies of the files, under URLs that only the ended process knew. */
   readonly mayHaveCopies: boolean;
   /** It was not posted before. */
   readonly claimedAt: number;
 }
 
-/** The CRM may cut its times to whole seconds, and its servers do not all have the same time. */
+/** The CRM may truncate times to whole seconds, and the clocks of its servers differ. */
 const TOLERANCE_MS = 5000;
 
 /**

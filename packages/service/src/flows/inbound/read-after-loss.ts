@@ -2,14 +2,14 @@ import type { Attempt } from '../../ports/crm/attempt.ts';
 import type { InboundJob } from './inbound-job.ts';
 
 export interface ReadDelays {
-  /** A request whose response was lost is not in flight any more after this time. */
+  /** After this time, a request whose response was lost is no longer in flight. */
   readonly settleMs: number;
-  /** What was written is visible to reads after this time. */
+  /** After this time, reads see what was written. */
   readonly readLagMs: number;
 }
 
 /**
- * Reads what a request did whose response was lost (I9). The first read waits until the request cannot be in flight any more. Only a
+ * Reads what a request did whose response was lost (I9). The first read waits until the request can no longer be in flight. Only a
  * second one may say that there is nothing, since the CRM's reads lag behind its writes.
  */
 export async function readAfterLoss<T>(

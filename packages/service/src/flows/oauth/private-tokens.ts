@@ -29,7 +29,7 @@ export function createPrivateTokens(
       if (isUsed)
         deps.log.info(
           { event: 'private_token.single_used', locationId },
-          'CRM_PIT_TOKEN serves this location, as long as it is the only one',
+          'CRM_PIT_TOKEN serves this location as long as it is the only one',
         );
       else
         deps.log.warn(

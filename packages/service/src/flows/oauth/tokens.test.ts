@@ -136,7 +136,7 @@ async function setUp(
 const page = (locations: string[], nextSkip?: number): Attempt<LocationPage> =>
   succeeded({ locations, nextSkip });
 const ask = (tokens: Tokens) => Promise.resolve(tokens.bearer('loc1', 'oauth'));
-const refused = (token: string) => ({ authorization: `Bearer ${token}` });
+const bearerOf = (token: string) => ({ authorization: `Bearer ${token}` });
 
 describe('the token of a location', () => {
   it('A6 is missing without a grant, and available as soon as there is one', async () => {
@@ -167,10 +167,10 @@ describe('the token of a location', () => {
       const { tokens, endpoint, clock, grants } = await setUp();
       const expiresAt = clock.now() + lifeSec * 1000;
       await grants.store({ kind: 'location', ownerId: 'loc1', ...endpoint.issue(), expiresAt });
-      if (waitMs > 0) expect(await ask(tokens)).toEqual(refused('access-1'));
+      if (waitMs > 0) expect(await ask(tokens)).toEqual(bearerOf('access-1'));
       await clock.advance(waitMs);
-      expect(await ask(tokens)).toEqual(refused('access-2'));
-      expect(await ask(tokens)).toEqual(refused('access-2'));
+      expect(await ask(tokens)).toEqual(bearerOf('access-2'));
+      expect(await ask(tokens)).toEqual(bearerOf('access-2'));
       expect(endpoint.refreshes).toBe(1);
     }
   });
@@ -193,7 +193,7 @@ describe('the token of a location', () => {
     await authorise();
     endpoint.result = succeeded(endpoint.issue('loc2'));
     await clock.advance(DAY_MS - 200_000);
-    expect(await ask(tokens)).toEqual(refused('access-1'));
+    expect(await ask(tokens)).toEqual(bearerOf('access-1'));
     expect(await grants.find('location', 'loc1')).toMatchObject({
       state: 'active',
       accessToken: 'access-1',
@@ -222,12 +222,12 @@ describe('the token of a location', () => {
     await authorise();
     await ask(tokens);
     const all = await Promise.all(
-      Array.from({ length: 20 }, () => tokens.renew('loc1', 'oauth', refused('access-1'))),
+      Array.from({ length: 20 }, () => tokens.renew('loc1', 'oauth', bearerOf('access-1'))),
     );
     expect(new Set(all.map((one) => 'authorization' in one && one.authorization))).toEqual(
       new Set(['Bearer access-2']),
     );
-    expect(await tokens.renew('loc1', 'oauth', refused('access-1'))).toEqual(refused('access-2'));
+    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-1'))).toEqual(bearerOf('access-2'));
     expect(endpoint.refreshes).toBe(1);
   });
 
@@ -235,11 +235,11 @@ describe('the token of a location', () => {
     const { tokens, endpoint, authorise, clock } = await setUp();
     await authorise();
     await ask(tokens);
-    await tokens.renew('loc1', 'oauth', refused('access-1'));
-    expect(await tokens.renew('loc1', 'oauth', refused('access-2'))).toEqual({ missing: 'away' });
+    await tokens.renew('loc1', 'oauth', bearerOf('access-1'));
+    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-2'))).toEqual({ missing: 'away' });
     expect(endpoint.refreshes).toBe(1);
     await clock.advance(2000);
-    expect(await tokens.renew('loc1', 'oauth', refused('access-2'))).toEqual(refused('access-3'));
+    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-2'))).toEqual(bearerOf('access-3'));
   });
 
   it('O7 keeps its refresh token when the response has none', async () => {
@@ -248,7 +248,7 @@ describe('the token of a location', () => {
     endpoint.keepsRefreshToken = true;
     for (const number of [2, 3]) {
       await clock.advance(DAY_MS);
-      expect(await ask(tokens)).toEqual(refused(`access-${number}`));
+      expect(await ask(tokens)).toEqual(bearerOf(`access-${number}`));
     }
     expect((await grants.find('location', 'loc1'))?.refreshToken).toBe('refresh-1');
   });
@@ -262,15 +262,15 @@ describe('the token of a location', () => {
     await authorise();
     endpoint.result = failed(kind, { reason: 'trouble' });
     await clock.advance(DAY_MS - 200_000);
-    expect(await ask(tokens)).toEqual(refused('access-1'));
-    expect(await ask(tokens)).toEqual(refused('access-1'));
+    expect(await ask(tokens)).toEqual(bearerOf('access-1'));
+    expect(await ask(tokens)).toEqual(bearerOf('access-1'));
     expect(endpoint.refreshes).toBe(1);
     await clock.advance(200_000);
     expect(await ask(tokens)).toEqual({ missing: 'away' });
     expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', lastError: 'trouble' });
     endpoint.result = undefined;
     await clock.advance(6000);
-    expect(await ask(tokens)).toEqual(refused('access-2'));
+    expect(await ask(tokens)).toEqual(bearerOf('access-2'));
   });
 
   it('O8 is not available after its grant was revoked, until the location is authorised again', async () => {
@@ -278,7 +278,7 @@ describe('the token of a location', () => {
     await authorise();
     await ask(tokens);
     endpoint.result = failed('invalid', { retryable: false, reason: '400 Invalid grant' });
-    expect(await tokens.renew('loc1', 'oauth', refused('access-1'))).toEqual({ missing: 'reauth_required' });
+    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-1'))).toEqual({ missing: 'reauth_required' });
     await clock.advance(60_000);
     expect(await ask(tokens)).toEqual({ missing: 'reauth_required' });
     expect(endpoint.refreshes).toBe(1);
@@ -302,7 +302,7 @@ describe('the token of a location', () => {
         await grants.store({ ...now, accessToken: 'won', refreshToken: 'r' });
     };
     endpoint.result = failed('invalid', { retryable: false, reason: '400 Invalid grant' });
-    expect(await tokens.renew('loc1', 'oauth', refused('access-1'))).toEqual(refused('won'));
+    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-1'))).toEqual(bearerOf('won'));
     expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active' });
   });
 
@@ -317,12 +317,12 @@ describe('the token of a location', () => {
     await ask(tokens);
     away = true;
     await clock.advance(DAY_MS - 100_000);
-    expect(await ask(tokens)).toEqual(refused('access-1'));
+    expect(await ask(tokens)).toEqual(bearerOf('access-1'));
     await clock.advance(100_000);
     expect(await ask(tokens)).toEqual({ missing: 'away' });
     away = false;
     await clock.advance(6000);
-    expect(await ask(tokens)).toEqual(refused('access-2'));
+    expect(await ask(tokens)).toEqual(bearerOf('access-2'));
   });
 
   it('O7 is kept in memory when it cannot be saved, and saved later', async () => {
@@ -345,10 +345,10 @@ describe('the token of a location', () => {
     });
     full = true;
     await clock.advance(1000);
-    expect(await ask(tokens)).toEqual(refused('access-2'));
+    expect(await ask(tokens)).toEqual(bearerOf('access-2'));
     await clock.advance(3000);
     expect((await grants.find('location', 'loc1'))?.accessToken).toBe('access-1');
-    expect(await ask(tokens)).toEqual(refused('access-2'));
+    expect(await ask(tokens)).toEqual(bearerOf('access-2'));
     full = false;
     await clock.advance(1500);
     expect(await grants.find('location', 'loc1')).toMatchObject({
@@ -370,7 +370,7 @@ describe('the token of a location', () => {
       refreshToken: 'dead',
       expiresAt: clock.now() - 1,
     });
-    expect(await ask(tokens)).toEqual(refused('access-2'));
+    expect(await ask(tokens)).toEqual(bearerOf('access-2'));
     expect(endpoint.mints).toBe(1);
     expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', accessToken: 'access-2' });
   });
@@ -387,7 +387,7 @@ describe('the token of a location', () => {
         const asked = Array.from({ length: callers }, async (_, index) => {
           await scheduler.schedule(Promise.resolve(), `caller ${index} comes`);
           const mine = processes[index % 3] ?? tokens;
-          return index % 4 === 3 ? mine.renew('loc1', 'oauth', refused('access-1')) : ask(mine);
+          return index % 4 === 3 ? mine.renew('loc1', 'oauth', bearerOf('access-1')) : ask(mine);
         });
         const all = Promise.all(asked);
         await scheduler.waitFor(all);
@@ -531,9 +531,9 @@ describe('private integration tokens', () => {
     const changes = { announce: async () => {}, listen: () => () => {} };
     const common = { changes, clock, log: silentLog, failpoint: undefined };
     const privateOnly = createTokens({ ...common, oauth: undefined, privateToken: async () => 'pit-1' });
-    expect(await privateOnly.bearer('loc1', 'any')).toEqual(refused('pit-1'));
+    expect(await privateOnly.bearer('loc1', 'any')).toEqual(bearerOf('pit-1'));
     expect(await privateOnly.bearer('loc1', 'oauth')).toEqual({ missing: 'none' });
-    expect(await privateOnly.renew('loc1', 'any', refused('pit-1'))).toEqual({ missing: 'reauth_required' });
+    expect(await privateOnly.renew('loc1', 'any', bearerOf('pit-1'))).toEqual({ missing: 'reauth_required' });
     const neither = createTokens({ ...common, oauth: undefined, privateToken: undefined });
     expect(await neither.bearer('loc1', 'any')).toEqual({ missing: 'none' });
   });

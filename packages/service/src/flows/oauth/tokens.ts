@@ -48,7 +48,7 @@ export interface TokensDeps {
  */
 export interface Tokens {
   bearer(locationId: string, kind: BearerKind): Bearer | NoBearer | Promise<Bearer | NoBearer>;
-  renew(locationId: string, kind: BearerKind, refused: Bearer): Promise<Bearer | NoBearer>;
+  renew(locationId: string, kind: BearerKind, rejected: Bearer): Promise<Bearer | NoBearer>;
   install(code: string): Promise<InstallOutcome>;
   grants(): Promise<GrantView[]>;
   close(): void;
@@ -119,14 +119,14 @@ class CachedTokens implements Tokens {
     return this.#shared(this.#loads, locationId, () => this.#load(locationId));
   }
 
-  renew(locationId: string, kind: BearerKind, refused: Bearer): Promise<Bearer | NoBearer> {
+  renew(locationId: string, kind: BearerKind, rejected: Bearer): Promise<Bearer | NoBearer> {
     return this.#shared(this.#renewals, locationId, async () => {
       const { oauth, clock } = this.#deps;
       const known = this.#cached.get(locationId);
-      if (known !== undefined && isNewer(known.bearer, refused)) return known.bearer;
-      if (oauth === undefined) return this.#rereadPrivate(locationId, kind, refused);
+      if (known !== undefined && isNewer(known.bearer, rejected)) return known.bearer;
+      if (oauth === undefined) return this.#rereadPrivate(locationId, kind, rejected);
       if (clock.monotonic() - (known?.renewedAt ?? Number.NEGATIVE_INFINITY) < JUST_RENEWED_MS) return AWAY;
-      return this.#refreshed(locationId, undefined, (grant) => bearerOf(grant) === refused.authorization);
+      return this.#refreshed(locationId, undefined, (grant) => bearerOf(grant) === rejected.authorization);
     });
   }
 
@@ -231,10 +231,10 @@ class CachedTokens implements Tokens {
     return grant;
   }
 
-  async #rereadPrivate(locationId: string, kind: BearerKind, refused: Bearer): Promise<Bearer | NoBearer> {
+  async #rereadPrivate(locationId: string, kind: BearerKind, rejected: Bearer): Promise<Bearer | NoBearer> {
     this.#cached.delete(locationId);
     const read = await this.#load(locationId);
-    return kind === 'any' && isNewer(read, refused) ? read : REVOKED;
+    return kind === 'any' && isNewer(read, rejected) ? read : REVOKED;
   }
 
   #isAging(grant: Grant): boolean {
@@ -281,8 +281,8 @@ class CachedTokens implements Tokens {
   }
 }
 
-const isNewer = (known: Bearer | NoBearer, refused: Bearer): known is Bearer =>
-  'authorization' in known && known.authorization !== refused.authorization;
+const isNewer = (known: Bearer | NoBearer, rejected: Bearer): known is Bearer =>
+  'authorization' in known && known.authorization !== rejected.authorization;
 
 const lifeOf = (grant: Grant) => Math.max(0, grant.expiresAt - grant.refreshedAt);
 

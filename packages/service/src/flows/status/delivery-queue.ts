@@ -6,9 +6,9 @@ import type { Attempt } from '../../ports/crm/attempt.ts';
 import type { StatusDelivery } from './status-delivery.ts';
 
 /**
- * One call at a time per message, in the order of arrival. A status of ours makes way for what comes after it: it is not retried, and
- * only a request in flight is awaited. So `pending` never arrives after a terminal status, and the rejection of one request never after
- * the success of its repetition (A4).
+ * One call at a time per message, in the order of arrival. A status that the service itself produced yields to any later one:
+ * it is not retried, and only a request in flight is awaited. So `pending` never arrives after a terminal status, and the rejection of
+ * one request never after the success of its repetition (A4).
  */
 export class DeliveryQueue {
   readonly #failpoint: Failpoint | undefined;

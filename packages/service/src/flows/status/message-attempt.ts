@@ -10,14 +10,14 @@ export type LastStatus = Status | 'none';
 /** One attempt to send a message. Repeated requests for the message share it until it ends as `failed` (A5). */
 export interface MessageAttempt {
   readonly locationId: string;
-  /** Undefined when there is none to call back for. */
+  /** Undefined when the message has no id, so that no status can be reported. */
   readonly messageId: string | undefined;
   /** Kept because a Map finds a string that was hashed before faster. */
   readonly key: string | undefined;
   /** The lease under which `lastStatus` was read: under a later one another node may have reported since. */
   epoch: number;
   lastStatus: LastStatus | Promise<LastStatus>;
-  /** What the Mac or a rejection made of it; undefined until then. */
+  /** The outcome, from the Mac or from a rejection; undefined until then. */
   outcome: 'delivered' | 'failed' | undefined;
   /** How its terminal status ends or ended; undefined until the Mac reports. */
   terminal: Promise<AckOutcome> | undefined;

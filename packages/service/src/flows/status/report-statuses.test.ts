@@ -69,7 +69,7 @@ function setUp(
   return { clock, reports, logs, steps, told, last, currentEpoch, counted };
 }
 
-/** Status calls that are answered when and how the test says. */
+/** Status calls whose responses the test controls. */
 function heldCalls() {
   const sent: { update: StatusUpdate; answer: (result: Attempt<undefined>) => void }[] = [];
   return {
@@ -104,8 +104,8 @@ const publish = (reports: StatusReports, requestId: string, messageId: string | 
   reports.published({ requestId, locationId: by.locationId, messageId, lease: by });
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('the CRM is told', () => {
-  it('A2 pending at once, and A3 then what the Mac reports, verbatim', async () => {
+describe('the CRM receives', () => {
+  it('A2 pending at once, and then A3 the report of the Mac verbatim', async () => {
     const { put, updates } = openCalls();
     const { reports, counted } = setUp(put);
     const [good, bad] = [newRequestId(), newRequestId()];
@@ -402,8 +402,8 @@ describe('a repeated request', () => {
   });
 });
 
-describe('the Mac is answered', () => {
-  it('A11 rejected when the CRM refused for good, with its reason', async () => {
+describe('a report of the Mac', () => {
+  it('A11 is acknowledged as rejected with the reason when the CRM rejected it permanently', async () => {
     const refused = failed('refused', { retryable: false, status: 422, reason: 'No such message' });
     const { reports, logs } = setUp(async ({ status }) => (status === 'pending' ? OK : refused));
     const id = newRequestId();
@@ -417,7 +417,7 @@ describe('the Mac is answered', () => {
     ]);
   });
 
-  it('A11 only after the CRM accepted it; a reconnected Mac takes the delivery over', async () => {
+  it('A11 is acknowledged only after the CRM accepted it, also when the Mac has reconnected', async () => {
     const { put, sent } = heldCalls();
     const { reports, currentEpoch, clock } = setUp(put);
     const id = newRequestId();
@@ -437,7 +437,7 @@ describe('the Mac is answered', () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('A11 not at all when its lease was lost, and the repeated report is delivered', async () => {
+  it('A11 is not acknowledged when its lease was lost, and the repeated report is delivered', async () => {
     const { put, sent } = heldCalls();
     const { reports, currentEpoch } = setUp(put);
     const id = newRequestId();
@@ -455,7 +455,7 @@ describe('the Mac is answered', () => {
     expect(await second).toEqual({ outcome: 'delivered' });
   });
 
-  it('rejected for a request of another location, and nothing is sent', async () => {
+  it('is rejected for a request of another location, and nothing is sent', async () => {
     const { put, updates } = openCalls();
     const { reports, told } = setUp(put);
     const [mine, past] = [newRequestId(), newRequestId()];
@@ -475,7 +475,7 @@ describe('after a restart', () => {
     statuses,
   });
 
-  it('A5 the CRM is not told again', async () => {
+  it('A5 no status is sent again', async () => {
     const { reports, told } = setUp(() => expect.unreachable());
     const id = newRequestId();
     told.set(id, known(['pending', 'delivered']));
@@ -494,7 +494,7 @@ describe('after a restart', () => {
     expect(updates.map(({ status }) => status)).toEqual(['delivered']);
   });
 
-  it('A4 a terminal status does not wait when pending was accepted, or is long over', async () => {
+  it('A4 a terminal status does not wait when pending was accepted or was sent long ago', async () => {
     const { reports, clock, told } = setUp(openCalls().put);
     const answered = newRequestId(clock.now() - 3000);
     told.set(answered, known(['pending']));
@@ -525,7 +525,7 @@ describe('after a restart', () => {
 });
 
 describe('closing', () => {
-  it('completes requests in flight and leaves the rest to the Mac', async () => {
+  it('completes requests in flight and leaves the others to the Mac', async () => {
     const { put, sent, statuses } = heldCalls();
     const { reports } = setUp(put);
     const id = newRequestId();
@@ -580,11 +580,11 @@ describe('memory', () => {
 });
 
 /**
- * The queue, the deliveries and the retry loop against a CRM whose requests arrive late, get lost, are refused or answered slowly, in
+ * The queue, the deliveries and the retry loop with a CRM whose requests arrive late, get lost, are rejected or get slow responses, in
  * every order the scheduler can find, while the Mac repeats its reports.
  */
 describe('in any order of events', () => {
-  it('A4 the CRM sees nothing, P, P·D, P·F, D or F of each request on arrival', async () => {
+  it('A4 the CRM receives nothing, P, P·D, P·F, D or F for each request, in this order', async () => {
     const status = fc.constantFrom('delivered' as const, 'failed' as const);
     await fc.assert(
       fc.asyncProperty(
@@ -603,7 +603,7 @@ describe('in any order of events', () => {
             const seen = arrivals.get(update.messageId) ?? [];
             arrivals.set(update.messageId, seen);
             const fault = faults.get(update.messageId)?.shift() ?? 0;
-            // 1 is lost on the way there, 2 on the way back, 3 is refused for now.
+            // 1 is lost on the way there, 2 on the way back, 3 is rejected temporarily.
             if (fault !== 1) seen.push(update.status);
             await scheduler.schedule(Promise.resolve(), `${update.status} is answered`);
             if (fault === 0) return OK;

@@ -19,7 +19,7 @@ export interface StatusReportsDeps extends StatusDeliveryDeps {
   /** Status calls are made with OAuth tokens only (A6). */
   readonly oauthReady: boolean;
   readonly journal: Journal;
-  /** What earlier runs and other nodes told the CRM. */
+  /** The statuses that earlier runs and other nodes sent to the CRM. */
   readonly past: Pick<JournalReader, 'sentStatuses' | 'lastStatus'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -48,13 +48,13 @@ export interface Rejected {
 }
 
 /**
- * Tells the CRM about each outbound message: `pending`, then `delivered` or `failed`, in this order on arrival (A1–A11). The node that
+ * Reports each outbound message to the CRM: `pending`, then `delivered` or `failed`, in this order on arrival (A1–A11). The node that
  * holds the Mac's socket sends both. Requests that repeat a message add no status of their own, unless the earlier ones failed (A5).
  */
 export interface StatusReports {
   /** The frame was written to the Mac's socket. Returns at once. */
   published(published: Published): void;
-  /** The Mac reported the outcome. Resolves when the CRM accepted it, refused it for good, or need not be told. */
+  /** The Mac reported the outcome. Resolves when the CRM has accepted it or permanently rejected it, or does not need it. */
   reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome>;
   /** A request was rejected (A7). Returns at once. */
   rejected(rejected: Rejected): void;
@@ -149,7 +149,7 @@ class QueuedReports implements StatusReports {
     const delivery = new StatusDelivery('rejection', update, undefined, this.#deps, attempt.key);
     const delivered = this.#deliver(requestId, attempt, delivery, () => isNews(attempt));
     if (!this.#deps.otherNodes) return;
-    // Queues of other nodes do not know of it: there the CRM may have repeated the request with success.
+    // The queues of other nodes do not know this request: a repeat of it may have succeeded there.
     const cancel = this.#deps.clock.after(MAX_REJECTION_MS, () => delivery.withdraw());
     void delivered.finally(cancel);
   }
@@ -162,7 +162,7 @@ class QueuedReports implements StatusReports {
   /** Starts an attempt. `before` is the failed one that it follows. */
   #begin(attempt: MessageAttempt, before: MessageAttempt | undefined): void {
     this.#attempts.set(attempt.key ?? '', attempt);
-    // This process knows all about its own attempts, unless other nodes may have reported since.
+    // This process knows the status of its own attempts, unless other nodes may have reported since.
     const wasReported = before?.terminal !== undefined;
     if (before !== undefined && (!this.#deps.otherNodes || (wasReported && before.epoch === attempt.epoch)))
       attempt.lastStatus = wasReported ? 'failed' : before.lastStatus;
@@ -188,7 +188,7 @@ class QueuedReports implements StatusReports {
     const delivery = new StatusDelivery('pending', update, owner, this.#deps, key);
     void this.#deliver(requestId, attempt, delivery, async () => {
       if (!(await isNews(attempt))) return false;
-      // From here on the CRM is told about this attempt, not about the failed one before it.
+      // From here on, statuses are reported for this attempt, not for the failed one before it.
       attempt.lastStatus = 'none';
       return true;
     });
@@ -225,7 +225,7 @@ class QueuedReports implements StatusReports {
     const ack = ackFor(await this.#deliver(frame.requestId, attempt, delivery));
     attempt.delivery = undefined;
     if (ack === 'retry') attempt.terminal = attempt.outcome = undefined;
-    // Nothing was told for lack of a token: a repeat may be, once there is one.
+    // Nothing was sent for lack of a token. A repeat may be sent once there is one.
     else if (ack.outcome === 'skipped' && key !== undefined) this.#attempts.delete(key);
     return ack;
   }
@@ -313,7 +313,7 @@ class QueuedReports implements StatusReports {
     try {
       return (await this.#deps.past.lastStatus(locationId, messageId)) ?? 'none';
     } catch (error) {
-      // A message without any status would be worse than one that is told twice.
+      // A message without any status would be worse than a repeated status.
       this.#deps.log.warn(
         { event: 'status.journal_unavailable', err: error },
         'earlier statuses not found, journal unavailable',
@@ -326,7 +326,7 @@ class QueuedReports implements StatusReports {
     try {
       return await this.#deps.past.sentStatuses(requestId);
     } catch (error) {
-      // The CRM refuses a status for a message of another location, so an unavailable journal need not lose one.
+      // The CRM rejects a status for a message of another location, so it is safe to send one while the journal is unavailable.
       this.#deps.log.warn(
         { event: 'status.journal_unavailable', requestId, err: error },
         'request not found, journal unavailable',
@@ -336,7 +336,7 @@ class QueuedReports implements StatusReports {
   }
 }
 
-/** Whether the attempt's next `pending` or rejection would be news: nothing was told yet, or the attempt before it failed. */
+/** Whether the attempt's next `pending` or rejection is new to the CRM: no status was sent yet, or the attempt before it failed. */
 async function isNews(attempt: MessageAttempt): Promise<boolean> {
   const last = await attempt.lastStatus;
   return last === 'none' || last === 'failed';

@@ -1,6 +1,6 @@
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
 
-/** The statuses the CRM is told; nothing else is ever sent (A1). */
+/** The only statuses that are sent to the CRM (A1). */
 export type Status = 'pending' | 'delivered' | 'failed';
 
 export interface StatusError {

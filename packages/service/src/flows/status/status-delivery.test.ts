@@ -49,7 +49,7 @@ function setUp(
   return { clock, delivery, guards, sent: () => sent };
 }
 
-it('A2 a pending that is superseded before its first attempt is sent once all the same', async () => {
+it('A2 a pending that is superseded before its first attempt is still sent once', async () => {
   const { delivery, clock, sent } = setUp([HTTP]);
   delivery.supersede();
   const result = delivery.send();
@@ -58,7 +58,7 @@ it('A2 a pending that is superseded before its first attempt is sent once all th
   expect(sent()).toBe(1);
 });
 
-it('A4 a pending whose Mac reports while its lease is being confirmed is sent all the same', async () => {
+it('A4 a pending whose Mac reports while its lease is being confirmed is still sent', async () => {
   const asked = Promise.withResolvers<boolean>();
   const { delivery, sent } = setUp([OK], 'pending', { confirm: () => asked.promise });
   const result = delivery.send();

@@ -3,8 +3,8 @@ import { backoff, isStuck } from '../../ports/crm/retry-policies.ts';
 import type { RetryPolicy, RetryProgress } from '../../ports/crm/retry.ts';
 
 /**
- * Where a status comes from. `pending` and `rejection` are ours and are given up when something newer is to be said of the message.
- * `terminal` comes from a Mac, which keeps it until the CRM accepted it or refused it for good.
+ * Where a status comes from. `pending` and `rejection` come from the service and are given up when the message has a newer status.
+ * `terminal` comes from a Mac, which keeps it until the CRM has accepted or permanently rejected it.
  */
 export type StatusSource = 'pending' | 'terminal' | 'rejection';
 

@@ -21,9 +21,9 @@ export type FailureKind =
   | 'circuit'
   /** Too many calls of the location are queued. */
   | 'crowded'
-  /** The CRM refused for good. */
+  /** The CRM rejected the call permanently. */
   | 'refused'
-  /** The code or refresh token is not valid any more. */
+  /** The code or refresh token is no longer valid. */
   | 'invalid'
   /** The location is paused or unpaid; its grant stays valid. */
   | 'inactive'
@@ -38,7 +38,7 @@ export interface FailedAttempt {
   readonly retryable: boolean;
   /** The HTTP status, 0 without a response. */
   readonly status: number;
-  /** Goes into logs, the journal and to the Mac: it holds nothing that was sent. */
+  /** Shown in logs, the journal and to the Mac, so it contains nothing that was sent. */
   readonly reason: string;
   /** What the network reported, such as `ECONNREFUSED`. */
   readonly code?: string | undefined;

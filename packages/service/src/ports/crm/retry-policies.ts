@@ -7,7 +7,7 @@ const NOT_YET_MS = [2000, 4000, 8000, 16_000, 30_000];
 const STUCK_ATTEMPTS = 8;
 const STUCK_MS = 15 * 60_000;
 
-/** The wait that was asked for, else exponential backoff of which jitter takes up to half. Never gives up. */
+/** Returns the requested delay, else an exponential backoff that jitter shortens by up to half. Never gives up. */
 export const backoff: RetryPolicy = ({ kind, retryAfterMs }, { attempts, jitter }) => {
   if (kind === 'token_expired') return 0;
   if (kind === 'not_yet') return NOT_YET_MS[attempts - 1] ?? MAX_BACKOFF_MS;

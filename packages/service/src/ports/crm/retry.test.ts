@@ -58,7 +58,7 @@ describe('the retry loop', () => {
     expect(times).toHaveLength(2);
   });
 
-  it('tells the policy how many requests were sent and how long it took', async () => {
+  it('passes the number of requests sent and the elapsed time to the policy', async () => {
     const seen: object[] = [];
     const { clock, done } = run([HTTP, AWAY, HTTP, OK], {
       policy: (_failure, progress) => {
@@ -113,7 +113,7 @@ describe('a retry policy', () => {
     expect(backoff(HTTP, { ...progress, jitter: 0 })).toBe(250);
   });
 
-  it('waits as long as asked', () => {
+  it('waits for the requested delay', () => {
     expect(backoff({ ...HTTP, retryAfterMs: 7000 }, progress)).toBe(7000);
     expect(backoff({ ...HTTP, retryAfterMs: 0 }, progress)).toBe(0);
   });
@@ -134,7 +134,7 @@ describe('a retry policy', () => {
     ]);
   });
 
-  it('takes a call for stuck when the CRM fails on it for 15 minutes while it accepts others', () => {
+  it('considers a call stuck when the CRM fails on it for 15 minutes while it accepts others', () => {
     const late = { attempts: 8, elapsedMs: 900_000, jitter: 0 };
     const failure = failed('http', { status: 500, locationOkMsAgo: 899_999 });
     expect(isStuck(failure, late)).toBe(true);
