@@ -40,7 +40,7 @@ describe('npm run pack', () => {
 });
 
 describe.each([
-  ['agent', ['commander', 'fast-png', 'pino', 'undici', 'ws']],
+  ['agent', ['@parseaple/typedstream', 'bplist-parser', 'commander', 'fast-png', 'pino', 'undici', 'ws']],
   ['cli', ['commander']],
 ])('the packed %s', (name, needed) => {
   it('runs outside the repository, with the dependencies that it imports and no others', async () => {
