@@ -267,6 +267,47 @@ describe('the CRM receives', () => {
     expect(guards).toHaveLength(1);
   });
 
+  describe('when a rejection was lost and there are other nodes', () => {
+    const rejection = {
+      locationId: LOCATION,
+      messageId: 'm1',
+      code: 'CLIENT_NOT_CONNECTED',
+      message: 'No Mac',
+    };
+
+    async function lose(past?: StatusReportsDeps['past']) {
+      const calls = heldCalls();
+      const set = setUp(calls.put, { otherNodes: true, ...(past && { past }) });
+      set.reports.rejected({ ...rejection, requestId: newRequestId() });
+      await set.clock.advance(0);
+      calls.sent[0]?.answer(failed('network', { reason: 'the response was lost' }));
+      return { ...set, ...calls };
+    }
+
+    it('A7 failed again while no other node has told it anything', async () => {
+      const { clock, statuses } = await lose();
+      await clock.advance(60_000);
+      expect(statuses()).toEqual(['failed', 'failed']);
+    });
+
+    it('A5 nothing more once another node has told it about a repeat', async () => {
+      const { clock, statuses, last } = await lose();
+      last.value = 'delivered';
+      await clock.advance(60_000);
+      expect(statuses()).toEqual(['failed']);
+    });
+
+    it('A5 nothing more while the reports of other nodes cannot be read', async () => {
+      const past = {
+        sentStatuses: async () => undefined,
+        lastStatus: async () => Promise.reject(new Error('down')),
+      };
+      const { clock, statuses } = await lose(past);
+      await clock.advance(60_000);
+      expect(statuses()).toEqual(['failed']);
+    });
+  });
+
   it('A4 no pending of a repeated request while the outcome of the first is being delivered', async () => {
     const { put, sent, statuses } = heldCalls();
     const { reports } = setUp(put);

@@ -65,7 +65,7 @@ export interface StatusReports {
 const SETTLE_MS = { earlierRun: 11_000, otherNodes: 20_000 };
 /** No `pending` is retried for longer than this, timeouts included. */
 const MAX_PENDING_MS = 180_000;
-/** With several nodes a rejection is sent within this time or not at all. */
+/** With several nodes a rejection is first sent within this time or not at all. */
 const MAX_REJECTION_MS = 1500;
 const REQUESTS_PER_GENERATION = 20_000;
 /** The epoch of a rejection, which needs no lease. */
@@ -146,11 +146,21 @@ class QueuedReports implements StatusReports {
     attempt.outcome = 'failed';
     this.#begin(attempt, known);
     const update = { locationId, messageId: usable, status: 'failed', error: { code, message } } as const;
-    const delivery = new StatusDelivery('rejection', update, undefined, this.#deps, attempt.key);
+    const { otherNodes, clock } = this.#deps;
+    const isStillNews = (): Promise<boolean> => this.#isStillNews(attempt, delivery.wasSent);
+    const delivery = new StatusDelivery(
+      'rejection',
+      update,
+      undefined,
+      this.#deps,
+      attempt.key,
+      otherNodes ? isStillNews : undefined,
+    );
     const delivered = this.#deliver(requestId, attempt, delivery, () => isNews(attempt));
-    if (!this.#deps.otherNodes) return;
-    // The queues of other nodes do not know this request: a repeat of it may have succeeded there.
-    const cancel = this.#deps.clock.after(MAX_REJECTION_MS, () => delivery.withdraw());
+    if (!otherNodes) return;
+    const cancel = clock.after(MAX_REJECTION_MS, () => {
+      if (!delivery.wasSent) delivery.withdraw();
+    });
     void delivered.finally(cancel);
   }
 
@@ -167,6 +177,19 @@ class QueuedReports implements StatusReports {
     if (before !== undefined && (!this.#deps.otherNodes || (wasReported && before.epoch === attempt.epoch)))
       attempt.lastStatus = wasReported ? 'failed' : before.lastStatus;
     else attempt.lastStatus = this.#lastStatus(attempt);
+  }
+
+  /**
+   * The queues of other nodes do not know a rejected request: a repeat of it may have succeeded there (A5). While their reports cannot be
+   * read, a rejection is not sent again.
+   */
+  async #isStillNews(attempt: MessageAttempt, wasSent: boolean): Promise<boolean> {
+    const { locationId, messageId = '' } = attempt;
+    const known = await attempt.lastStatus;
+    return this.#deps.past.lastStatus(locationId, messageId).then(
+      (last) => (last ?? 'none') === known,
+      () => !wasSent,
+    );
   }
 
   /** Whether another node may have owned the location, and reported, since the attempt's last status was read. */

@@ -27,21 +27,29 @@ export class StatusDelivery {
   readonly #lease: LeaseFence | undefined;
   readonly #superseded = new Cancellation();
   readonly #withdrawn = new Cancellation();
+  readonly #check: (() => Promise<boolean>) | undefined;
   #wasSent = false;
 
-  /** Without a lease it is sent no matter which Mac holds the location. */
+  /** Without a lease it is sent no matter which Mac holds the location; `check` then decides before each request. */
   constructor(
     source: StatusSource,
     update: StatusUpdate,
     lease: Lease | undefined,
     deps: StatusDeliveryDeps,
     key: string = messageKey(update.locationId, update.messageId),
+    check?: () => Promise<boolean>,
   ) {
     this.source = source;
     this.update = update;
     this.key = key;
     this.#deps = deps;
     this.#lease = lease && new LeaseFence(lease, deps);
+    this.#check = check;
+  }
+
+  /** Whether a request was sent, so that the CRM may know. */
+  get wasSent(): boolean {
+    return this.#wasSent;
   }
 
   /** Stops retrying. A first attempt is still made (A2), and one in flight is completed. */
@@ -98,7 +106,7 @@ export class StatusDelivery {
   /** The last check before the request is sent. */
   #fence(previous: FailedAttempt | undefined): boolean | Promise<boolean> {
     if (!this.#isWanted(previous)) return false;
-    const confirmed = this.#lease?.confirm() ?? true;
+    const confirmed = this.#lease?.confirm() ?? this.#check?.() ?? true;
     if (typeof confirmed !== 'boolean')
       return confirmed.then((is) => is && this.#isWanted(previous) && this.#markSent());
     return confirmed && this.#markSent();
