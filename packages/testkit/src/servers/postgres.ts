@@ -23,6 +23,8 @@ export interface Postgres {
   readonly url: string;
   /** A new, empty database; gives its URL. */
   createDatabase(): Promise<string>;
+  /** Runs SQL in the database with that URL. */
+  execute(database: string, sql: string): Promise<void>;
   /** Ends it and removes its files. */
   stop(): Promise<void>;
   /** Same port, same data; sessions under way are cut. */
@@ -77,6 +79,7 @@ async function startIn(
       await query(url('postgres'), `CREATE DATABASE ${name}`);
       return url(name);
     },
+    execute: query,
     async stop() {
       await server.end('SIGINT');
       await remove();
