@@ -1,85 +1,89 @@
-// Messages both ways while nodes, Redis, PostgreSQL and sockets break: node scripts/run.mjs tests/nodes/campaign.ts --messages 5000 --faults 150 [--seed 1] [--nodes 2] [--locations 8]
-import { parseArgs } from 'node:util';
+// Messages both ways while nodes, servers, the CRM and Macs fail: node scripts/run.mjs tests/nodes/campaign.ts --help
+import { join } from 'node:path';
 
-import { createCleanup } from '@footbridge/testkit/cleanup';
+import { HELP, OptionsError, parseCommandLine } from './campaign/options.ts';
+import type { CommandLine } from './campaign/options.ts';
+import { Progress } from './campaign/progress.ts';
+import { renderHtml } from './campaign/report-html.ts';
+import { countBy, hasFailed, totalsOf } from './campaign/report.ts';
+import type { CampaignReport } from './campaign/report.ts';
+import { failedRoundOf, runCampaign } from './campaign/run-campaign.ts';
+import { runRound } from './campaign/round.ts';
+import { shrinkRound } from './campaign/shrink-round.ts';
+import { readReport, readState, writeFile } from './campaign/state-file.ts';
 
-import { createMonkey } from './faults.ts';
-import { openHouse } from './house.ts';
-import { traffic } from './traffic.ts';
-import type { TrafficScore } from './traffic.ts';
+const print = (line: string) => void process.stdout.write(`${line}\n`);
 
-export interface CampaignOptions {
-  /** Each way. */
-  readonly messages: number;
-  readonly faults: number;
-  readonly seed: number;
-  readonly nodes?: number;
-  readonly locations?: number;
-}
-
-export interface CampaignScore extends TrafficScore {
-  /** How often each thing was broken, and when. */
-  readonly struck: Readonly<Record<string, number>>;
-  readonly history: readonly string[];
-}
-
-const MONKEYS = 2;
-
-export async function campaign(options: CampaignOptions): Promise<CampaignScore> {
-  const { messages, faults, seed, nodes = 2, locations = 8 } = options;
-  const cleanup = createCleanup();
-  try {
-    const env = { RATE_LIMIT_CRM_WEBHOOK: '1000000', RATE_LIMIT_MAC_SOCKET: '1000000' };
-    const house = await openHouse(cleanup, { nodes, env });
-    const struck: Record<string, number> = {};
-    const history: string[] = [];
-    const tell = (name: string, from: number, to: number) => {
-      struck[name] = (struck[name] ?? 0) + 1;
-      history.push(`${Math.round(from)}–${Math.round(to)} ms: ${name}`);
-    };
-    const score = await traffic(house, { messages, seed, locations }, (macs, random) => ({
-      steps: faults,
-      atOnce: MONKEYS,
-      step: createMonkey(house, macs, random, tell),
-    }));
-    return { ...score, struck, history };
-  } finally {
-    await cleanup.run();
-  }
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      messages: { type: 'string', default: '5000' },
-      faults: { type: 'string', default: '150' },
-      seed: { type: 'string', default: '1' },
-      nodes: { type: 'string', default: '2' },
-      locations: { type: 'string', default: '8' },
+async function run({ options, out, resume }: Extract<CommandLine, { command: 'run' }>): Promise<number> {
+  const state = join(out, 'state.json');
+  const progress = new Progress(process.stderr);
+  const report = await runCampaign(
+    options,
+    {
+      logsDir: join(out, 'logs'),
+      onProgress: (progressState) => progress.show(progressState),
+      onRound: (soFar) => writeFile(state, JSON.stringify(soFar)),
     },
+    resume ? readState(state, options) : undefined,
+  );
+  progress.end();
+  writeReports(report, out);
+  printSummary(report, out);
+  return report.rounds.some(hasFailed) ? 1 : 0;
+}
+
+async function shrinkReport({
+  report,
+  budget,
+  out,
+}: Extract<CommandLine, { command: 'shrink' }>): Promise<number> {
+  const given = readReport(report);
+  const failed = failedRoundOf(given);
+  if (failed === undefined) {
+    print(`No round of ${report} failed: there is nothing to shrink.`);
+    return 0;
+  }
+  const smallest = await shrinkRound(failed, {
+    budget,
+    run: runRound,
+    onTrial: ({ schedule, messages }, hasViolation) =>
+      print(`${schedule.length} faults, ${messages} messages: ${hasViolation ? 'fails' : 'passes'}`),
   });
-  const began = performance.now();
-  const { codes, struck, history, bugs, faults, evidence, ...score } = await campaign({
-    messages: Number(values.messages),
-    faults: Number(values.faults),
-    seed: Number(values.seed),
-    nodes: Number(values.nodes),
-    locations: Number(values.locations),
-  });
-  const seconds = Math.round((performance.now() - began) / 1000);
-  const figures = Object.entries({ ...score, ...faults, bugs: bugs.length, seconds });
-  const list = (counts: Readonly<Record<string, number>>) =>
-    Object.entries(counts)
-      .map(([name, count]) => `${count} × ${name}`)
-      .join(', ');
-  const lines = [
-    figures.map(([name, value]) => `${name}=${value}`).join(' '),
-    `answers: ${list(codes)}`,
-    `broken: ${list(struck)}`,
-    ...(evidence.length > 0 ? history : []),
-    ...evidence,
-    ...bugs,
-  ];
-  process.stdout.write(`${lines.join('\n')}\n`);
-  process.exit(evidence.length + bugs.length === 0 ? 0 : 1);
+  const shrunk = { ...given, rounds: [smallest] };
+  writeReports(shrunk, join(out, 'shrunk'));
+  printSummary(shrunk, join(out, 'shrunk'));
+  for (const { index, kind, target } of smallest.schedule) print(`fault ${index}: ${kind}, target ${target}`);
+  return 1;
+}
+
+function writeReports(report: CampaignReport, out: string): void {
+  writeFile(join(out, 'report.json'), JSON.stringify(report, null, 1));
+  writeFile(join(out, 'report.html'), renderHtml(report));
+}
+
+function printSummary(report: CampaignReport, out: string): void {
+  const { rounds } = report;
+  const sum = (
+    name: 'inbound' | 'outbound' | 'atOnce' | 'displaced' | 'toldAgain' | 'unknownOutcomes' | 'seconds',
+  ) => `${name}=${rounds.reduce((total, round) => total + round[name], 0)}`;
+  const figures = Object.entries(totalsOf(rounds)).map(([name, value]) => `${name}=${value}`);
+  print([`rounds=${rounds.length}`, sum('inbound'), sum('outbound'), ...figures].join(' '));
+  print(
+    [sum('atOnce'), sum('displaced'), sum('toldAgain'), sum('unknownOutcomes'), sum('seconds')].join(' '),
+  );
+  const kinds = countBy(rounds.flatMap(({ schedule }) => schedule.map(({ kind }) => kind)));
+  print(`faults: ${[...kinds].map(([kind, count]) => `${count} × ${kind}`).join(', ')}`);
+  for (const { round, evidence, bugs } of rounds)
+    for (const line of [...evidence, ...bugs]) print(`round ${round + 1}: ${line}`);
+  print(`reports: ${join(out, 'report.json')}, ${join(out, 'report.html')}`);
+}
+
+try {
+  const commandLine = parseCommandLine(process.argv.slice(2));
+  if (commandLine.command === 'help') process.stdout.write(HELP);
+  else process.exit(await (commandLine.command === 'run' ? run(commandLine) : shrinkReport(commandLine)));
+} catch (error) {
+  if (!(error instanceof OptionsError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(2);
 }

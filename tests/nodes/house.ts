@@ -17,11 +17,12 @@ import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 
-/** One process of the service, with a faulty line of its own to each server. */
+/** One process of the service, with fault proxies of its own to each server and from the Macs. */
 export interface Node {
   readonly service: Service;
   readonly redis: FaultProxy;
   readonly postgres: FaultProxy;
+  readonly macs: FaultProxy;
 }
 
 /** Several real nodes over one Redis, one PostgreSQL and one CRM. */
@@ -29,6 +30,8 @@ export interface House {
   readonly crm: Crm;
   readonly redis: Redis;
   readonly postgres: Postgres;
+  /** The URL of the nodes' database. */
+  readonly database: string;
   readonly nodes: readonly Node[];
   readonly license: { readonly id: string; readonly key: string };
   node(index: number): Node;
@@ -105,8 +108,13 @@ export async function openHouse(
       readyWithin: 60_000,
     });
     cleanup.add(() => service.stop());
+    const fromMacs = faultProxies ? await startFaultProxy({ to: service.url }) : undefined;
+    cleanup.add(() => fromMacs?.stop());
     return {
       service,
+      get macs() {
+        return required(fromMacs);
+      },
       get redis() {
         return required(toRedis);
       },
@@ -129,6 +137,7 @@ export async function openHouse(
     crm,
     redis,
     postgres,
+    database,
     nodes,
     license,
     node,
@@ -162,7 +171,7 @@ export async function openHouse(
         tokens.get(deviceId) ?? (await activate(url, { licenseKey: license.key, deviceId })).deviceToken;
       if (token === undefined) throw new Error('not activated');
       tokens.set(deviceId, token);
-      const mac = await connectMac(url, { token });
+      const mac = await connectMac(faultProxies ? node(index).macs.url(url) : url, { token });
       try {
         await mac.register(locationId, registration).catch((error: unknown) => {
           if (!mac.isOpen) throw error;

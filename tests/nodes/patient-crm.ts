@@ -14,6 +14,7 @@ export interface Attempt {
 export interface Sent {
   readonly messageId: string;
   readonly locationId: string;
+  readonly text: string;
   readonly attempts: readonly Attempt[];
 }
 
@@ -35,7 +36,7 @@ export async function sendUntilTaken(
     const { status, error = 'none', headers } = await house.webhook(at, locationId, { message, messageId });
     const requestId = headers?.['x-request-id'] ?? '';
     attempts.push({ askedAt, answeredAt: performance.now(), status: status ?? faultIn(error), requestId });
-    if (status === 200 || giveUp()) return { messageId, locationId, attempts };
+    if (status === 200 || giveUp()) return { messageId, locationId, text: message, attempts };
     await sleep(pause * (0.5 + random()));
   }
 }

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openHouse } from './house.ts';
 import type { House } from './house.ts';
-import { FLAWLESS } from './score.ts';
+import { FLAWLESS } from './campaign/score.ts';
 import { traffic } from './traffic.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
@@ -54,7 +54,7 @@ describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
       inbound: 600,
       outbound: 600,
       evidence: [],
-      faults: FLAWLESS,
+      violations: FLAWLESS,
       toldAgain: 0,
       bugs: [],
     });

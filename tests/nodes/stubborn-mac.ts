@@ -10,12 +10,15 @@ import type { House } from './house.ts';
 /** One registration of a Mac as its owner saw it. Times are monotonic. */
 export interface Binding {
   readonly device: string;
+  readonly node?: number;
   /** Before the Mac said `register`. */
   readonly askedAt: number;
   /** It heard `registered`. */
   readonly boundAt: number;
-  /** The Mac itself hung up, and what was on the line is lost. */
+  /** The connection broke on the side of the Mac, and what was on the line is lost. */
   droppedAt: number;
+  /** The node was killed, and with it went the frames that this Mac had not confirmed. */
+  nodeKilledAt: number;
 }
 
 export interface Heard {
@@ -27,6 +30,8 @@ export interface Heard {
 const LOOK_MS = 5;
 /** Frames a Mac may have unacknowledged, less a few. */
 const WINDOW = 60;
+/** How many acknowledged frames it can repeat. */
+const REPEATED = 30;
 
 /** A Mac that reconnects to any node until it is told to stay away, and resends unacknowledged frames. */
 export class StubbornMac {
@@ -42,6 +47,8 @@ export class StubbornMac {
   readonly #random: () => number;
   /** Unacknowledged frames, oldest first. */
   readonly #outbox = new Map<number, object>();
+  /** The newest frames that were acknowledged. */
+  #acknowledged: object[] = [];
   /** Of these, how many are on the line. */
   #underWay = 0;
   #seq = 1;
@@ -68,7 +75,7 @@ export class StubbornMac {
   }
 
   say(chat: number, number: number): void {
-    const sender = '+15555550100';
+    const sender = `+1415555${2000 + chat}`;
     const key = `${this.device} ${chat}`;
     const text = `${key} ${number}`;
     this.said.set(key, [...(this.said.get(key) ?? []), text]);
@@ -90,6 +97,25 @@ export class StubbornMac {
     this.#mac?.terminate();
   }
 
+  /** Sends the newest acknowledged frames once more, as a Mac whose journal was restored does. */
+  repeatEverything(): void {
+    const frames = this.#acknowledged;
+    this.#acknowledged = [];
+    for (const frame of frames) this.#put(frame);
+  }
+
+  /** The network between the Mac and that node may lose what is on it. */
+  loseLine(node: number): void {
+    const binding = this.bindings.at(-1);
+    if (this.#mac?.isOpen && binding?.node === node) binding.droppedAt = performance.now();
+  }
+
+  /** That node was killed. */
+  noteKill(node: number): void {
+    for (const binding of this.bindings)
+      if (binding.node === node) binding.nodeKilledAt = Math.min(binding.nodeKilledAt, performance.now());
+  }
+
   stop(): void {
     this.#stopped = true;
     this.drop();
@@ -99,8 +125,15 @@ export class StubbornMac {
     const askedAt = performance.now();
     try {
       const at = Math.floor(this.#random() * this.#house.nodes.length);
-      const mac = await this.#house.mac(at, this.locationId, this.device);
-      const binding = { device: this.device, askedAt, boundAt: performance.now(), droppedAt: Infinity };
+      const mac = await this.#house.mac(at, this.locationId, this.device, { capabilities: ['received'] });
+      const binding = {
+        device: this.device,
+        node: at,
+        askedAt,
+        boundAt: performance.now(),
+        droppedAt: Infinity,
+        nodeKilledAt: Infinity,
+      };
       this.bindings.push(binding);
       this.#mac = mac;
       this.#underWay = 0;
@@ -117,8 +150,8 @@ export class StubbornMac {
     while (mac.isOpen || read < mac.frames.length) {
       for (; read < mac.frames.length; read++) {
         const frame = mac.frames[read];
-        if (frame?.type === 'ack' && this.#outbox.delete(frame.seq)) this.#underWay--;
-        if (frame?.type === 'send') this.#take(frame, binding);
+        if (frame?.type === 'ack') this.#acknowledge(frame.seq);
+        if (frame?.type === 'send') this.#take(mac, frame, binding);
       }
       this.#fillWindow(mac);
       await sleep(LOOK_MS);
@@ -126,9 +159,20 @@ export class StubbornMac {
   }
 
   /** The journal of a real Mac makes a repeated message id `delivered` again without sending it: here there is nothing to send. */
-  #take({ requestId, messageId }: SendFrame, binding: Binding): void {
+  #take(mac: Mac, { requestId, messageId, again = false }: SendFrame, binding: Binding): void {
+    if (mac.isOpen) mac.confirm(requestId);
+    // The journal recognises a frame that is sent again because its confirmation was lost (M10).
+    if (again && this.heard.some((before) => before.requestId === requestId)) return;
     this.heard.push({ requestId, messageId: messageId ?? '', binding });
     this.#put({ type: 'message_status', requestId, messageId, status: 'delivered' });
+  }
+
+  #acknowledge(seq: number): void {
+    const frame = this.#outbox.get(seq);
+    if (frame === undefined) return;
+    this.#outbox.delete(seq);
+    this.#underWay--;
+    this.#acknowledged = [...this.#acknowledged, frame].slice(-REPEATED);
   }
 
   #put(frame: object): void {

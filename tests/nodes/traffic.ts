@@ -2,17 +2,28 @@ import { seeded } from '@footbridge/testkit/seeded';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { House } from './house.ts';
+import type { AgentMac } from './campaign/agent-mac.ts';
+import { judge } from './campaign/score.ts';
+import type { Score } from './campaign/score.ts';
 import { sendUntilTaken } from './patient-crm.ts';
 import type { Sent } from './patient-crm.ts';
-import { judge } from './score.ts';
-import type { Score } from './score.ts';
 import { StubbornMac } from './stubborn-mac.ts';
 
 export interface TrafficOptions {
   /** Each way. */
   readonly messages: number;
   readonly seed: number;
+  /** With scripted Macs. */
   readonly locations: number;
+  /** Macs that are the real agent program, each with a location of its own. */
+  readonly agents?: readonly AgentMac[];
+  readonly onProgress?: (progress: TrafficProgress) => void;
+}
+
+export interface TrafficProgress {
+  /** Both ways together. */
+  readonly messages: number;
+  readonly faults: number;
 }
 
 /** What goes wrong meanwhile: so many steps, some at once. */
@@ -20,14 +31,20 @@ export interface Trouble {
   readonly steps: number;
   readonly atOnce: number;
   step(): Promise<void>;
+  /** After the last step. */
+  heal?(): Promise<void>;
 }
 
 export interface TrafficScore extends Score {
   /** Lines of nodes that call themselves a bug, and nodes that ended by themselves. */
   readonly bugs: readonly string[];
+  readonly sent: readonly Sent[];
 }
 
+/** Chats of a Mac at the same time. */
 const CHATS = 3;
+/** After so many messages other people write, whose contacts are not known yet. */
+const CHATS_CHANGE_AFTER = 100;
 const PAUSE_MS = 3;
 const MOST_UNACKNOWLEDGED = 40;
 const MOST_UNDER_WAY = 300;
@@ -39,10 +56,11 @@ const ARRIVAL_MS = 15_000;
 /** Sends messages both ways during the faults, until all are delivered. Each location has two Macs, one of which is wanted. */
 export async function traffic(
   house: House,
-  { messages, seed, locations: count }: TrafficOptions,
+  { messages, seed, locations: count, agents = [], onProgress = () => {} }: TrafficOptions,
   troubleFor: (locations: readonly (readonly StubbornMac[])[], random: () => number) => Trouble,
 ): Promise<TrafficScore> {
   const random = seeded(seed);
+  const startedAt = performance.now();
   const locations = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const locationId = await house.location();
@@ -52,20 +70,29 @@ export async function traffic(
     }),
   );
   const macs = locations.flat();
-  const lives = macs.map((mac) => mac.live());
+  const lives = [...macs, ...agents].map((mac) => mac.live());
   const trouble = troubleFor(locations, random);
   const sent: Promise<Sent>[] = [];
-  let [begun, over, lateAt] = [0, 0, Infinity];
+  const places = [
+    ...locations.map((here) => ({ locationId: here[0]?.locationId ?? '', macs: here })),
+    ...agents.map((agent) => ({ locationId: agent.locationId, macs: [agent] })),
+  ];
+  const placeOf = (index: number) => places[index % places.length] ?? { locationId: '', macs: [] };
+  let [begun, over, lateAt, written] = [0, 0, Infinity, 0];
+  const tell = () => onProgress({ messages: written, faults: over });
 
   const mayGoOn = (index: number) => over >= trouble.steps || index < (messages * (over + 1)) / trouble.steps;
 
   async function peopleWrite(): Promise<void> {
     for (let index = 0; index < messages; index++) {
-      const here = locations[index % count] ?? [];
+      const { macs: here } = placeOf(index);
       const free = () =>
         here.find(({ wanted, unacknowledged }) => wanted && unacknowledged < MOST_UNACKNOWLEDGED);
       while (!mayGoOn(index) || (free() === undefined && performance.now() < lateAt)) await sleep(10);
-      free()?.say(Math.floor(random() * CHATS), index);
+      const chat = Math.floor(random() * CHATS) + CHATS * Math.floor(index / CHATS_CHANGE_AFTER);
+      free()?.say(chat, index);
+      written++;
+      tell();
       await sleep(PAUSE_MS);
     }
   }
@@ -74,9 +101,11 @@ export async function traffic(
     const underWay = new Set<Promise<Sent>>();
     const patience = { random, giveUp: () => performance.now() > lateAt };
     for (let index = 0; index < messages; index++) {
-      const locationId = locations[index % count]?.[0]?.locationId ?? '';
+      const { locationId } = placeOf(index);
       while (!mayGoOn(index) || underWay.size > MOST_UNDER_WAY) await sleep(10);
       const task = sendUntilTaken(house, locationId, `out ${index}`, `m-${seed}-${index}`, patience);
+      written++;
+      tell();
       underWay.add(task);
       sent.push(task.finally(() => underWay.delete(task)));
       await sleep(PAUSE_MS);
@@ -88,18 +117,39 @@ export async function traffic(
       begun++;
       await trouble.step();
       over++;
+      tell();
     }
+  }
+
+  async function makeAllTrouble(): Promise<void> {
+    await Promise.all(Array.from({ length: trouble.atOnce }, () => makeTrouble()));
+    await trouble.heal?.();
     lateAt = performance.now() + QUIET_MS;
   }
 
   /** The frames of the last webhooks may still be on their sockets. A lost one never arrives, so the wait is bounded. */
   async function receiveFrames(all: readonly Sent[]): Promise<void> {
     const end = performance.now() + ARRIVAL_MS;
+    const scripted = new Set(macs.map(({ locationId }) => locationId));
+    const awaited = all.filter(({ locationId }) => scripted.has(locationId));
     const isMissing = () => {
       const received = new Set(macs.flatMap(({ heard }) => heard.map(({ requestId }) => requestId)));
-      return all.some(({ attempts }) => !received.has(attempts.at(-1)?.requestId ?? ''));
+      return awaited.some(({ attempts }) => !received.has(attempts.at(-1)?.requestId ?? ''));
     };
     while (performance.now() < end && isMissing()) await sleep(50);
+  }
+
+  /** The agents send what is in their queues and report it. */
+  async function emptyAgents(all: readonly Sent[]): Promise<void> {
+    const theirs = new Set(agents.map(({ locationId }) => locationId));
+    const awaited = all.filter(({ locationId }) => theirs.has(locationId));
+    const isOpen = ({ messageId }: Sent) =>
+      ['pending', undefined].includes(house.crm.accepted(messageId).at(-1));
+    while (
+      (awaited.some(isOpen) || agents.some(({ unacknowledged }) => unacknowledged > 0)) &&
+      performance.now() < lateAt
+    )
+      await sleep(200);
   }
 
   /** A displaced Mac that still has something to tell comes back once the other one has nothing left. */
@@ -115,15 +165,20 @@ export async function traffic(
     }
   }
 
-  await Promise.all([
-    peopleWrite(),
-    crmWrites(),
-    ...Array.from({ length: trouble.atOnce }, () => makeTrouble()),
-  ]);
+  await Promise.all([peopleWrite(), crmWrites(), makeAllTrouble()]);
   const all = await Promise.all(sent);
   await receiveFrames(all);
   await emptyOutboxes();
-  for (const mac of macs) mac.stop();
+  await emptyAgents(all);
+  for (const mac of [...macs, ...agents]) mac.stop();
   await Promise.all(lives);
-  return { ...judge(house.crm, macs, all), bugs: await house.bugs() };
+  const agentLedgers = await Promise.all(
+    agents.map(async (agent) => ({
+      locationId: agent.locationId,
+      said: agent.said,
+      sentTexts: await agent.sentTexts(),
+    })),
+  );
+  const score = judge({ crm: house.crm, macs, agents: agentLedgers, sent: all, startedAt });
+  return { ...score, bugs: await house.bugs(), sent: all };
 }

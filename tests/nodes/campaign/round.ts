@@ -1,0 +1,123 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
+import type { Program } from '@footbridge/testkit/program';
+
+import { openHouse } from '../house.ts';
+import type { House } from '../house.ts';
+import { seeded } from '@footbridge/testkit/seeded';
+import { traffic } from '../traffic.ts';
+import type { TrafficProgress } from '../traffic.ts';
+import { AgentMac } from './agent-mac.ts';
+import { authoriseRevoked } from './authorise-revoked.ts';
+import { startBalancer } from './balancer.ts';
+import { createInjector } from './inject-fault.ts';
+import { preparePostgresDisk } from './postgres-disk.ts';
+import { hasFailed, timelineOf } from './report.ts';
+import type { CampaignOptions, InjectedFault, RoundReport } from './report.ts';
+import type { ScheduledFault } from './schedule.ts';
+import { writeFile } from './state-file.ts';
+import { STEPPED_CLOCK } from './stepped-clock.ts';
+
+export interface RoundOptions extends Pick<
+  CampaignOptions,
+  'nodes' | 'locations' | 'agents' | 'messages' | 'seed'
+> {
+  readonly round: number;
+  readonly schedule: readonly ScheduledFault[];
+  /** Where the logs of the nodes and agents of a failed round go. */
+  readonly logsDir?: string;
+  readonly onProgress?: (progress: TrafficProgress) => void;
+}
+
+/** Faults that are injected at the same time. */
+const FAULTS_AT_ONCE = 2;
+/** Less than CRM_SETTLE_SEC and CRM_READ_LAG_SEC of the nodes together. */
+const READ_LAG_MS = 1500;
+const BUCKET_MS = 1000;
+
+/** Starts servers, nodes, Macs and a CRM, sends messages both ways while the scheduled faults happen, and compares the ledgers. */
+export async function runRound(options: RoundOptions): Promise<RoundReport> {
+  const {
+    round,
+    messages,
+    seed,
+    nodes,
+    locations,
+    agents,
+    schedule,
+    logsDir,
+    onProgress = () => {},
+  } = options;
+  const cleanup = createCleanup();
+  try {
+    const env = { RATE_LIMIT_CRM_WEBHOOK: '1000000', RATE_LIMIT_MAC_SOCKET: '1000000', ...STEPPED_CLOCK };
+    const house = await openHouse(cleanup, { nodes, env });
+    Object.assign(house.crm.settings, { honourIdempotencyKey: false, readLagMs: READ_LAG_MS });
+    const disk = await preparePostgresDisk(house.postgres, house.database);
+    const agentMacs = await startAgents(cleanup, house, agents, seed);
+    const startedAt = performance.now();
+    const injected: InjectedFault[] = [];
+    const queue = [...schedule];
+    const score = await traffic(
+      house,
+      { messages, seed, locations, agents: agentMacs, onProgress },
+      (macs) => {
+        const inject = createInjector({ house, locations: macs, agents: agentMacs, disk });
+        return {
+          steps: schedule.length,
+          atOnce: FAULTS_AT_ONCE,
+          async step() {
+            const fault = queue.shift();
+            if (fault === undefined) return;
+            const from = Math.round(performance.now() - startedAt);
+            await inject(fault);
+            injected.push({ ...fault, from, to: Math.round(performance.now() - startedAt) });
+            await sleep(fault.pauseMs);
+          },
+          async heal() {
+            house.crm.clearFaults();
+            await authoriseRevoked(house);
+          },
+        };
+      },
+    );
+    const { sent, ...result } = score;
+    if (hasFailed(result) && logsDir !== undefined)
+      saveLogs(join(logsDir, `round-${round + 1}`), house, agentMacs);
+    const timeline = timelineOf(
+      {
+        sent,
+        inboundAt: house.crm.messages.map(({ at }) => at),
+        statusesAt: house.crm.statuses.filter(({ accepted }) => accepted).map(({ at }) => at),
+      },
+      startedAt,
+      BUCKET_MS,
+    );
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    return { round, messages, seed, seconds, schedule: injected, bucketMs: BUCKET_MS, timeline, ...result };
+  } finally {
+    await cleanup.run();
+  }
+}
+
+function saveLogs(dir: string, { nodes }: House, agents: readonly AgentMac[]): void {
+  const save = (name: string, { logs }: Program) =>
+    writeFile(join(dir, `${name}.jsonl`), logs.map((line) => JSON.stringify(line)).join('\n'));
+  for (const [index, { service }] of nodes.entries()) save(`node-${index}`, service);
+  for (const [index, { agent }] of agents.entries()) save(`agent-${index}`, agent);
+}
+
+/** Each agent connects to random nodes and has a location of its own. */
+function startAgents(cleanup: Cleanup, house: House, count: number, seed: number): Promise<AgentMac[]> {
+  return Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const urls = house.nodes.map(({ macs, service }) => macs.url(service.url));
+      const url = await startBalancer(cleanup, urls, seeded(seed + index));
+      const location = await house.location();
+      return AgentMac.start(cleanup, house.crm, { url, license: house.license.key, location });
+    }),
+  );
+}

@@ -1,0 +1,292 @@
+import type { Crm } from '@footbridge/testkit/crm';
+
+import type { Attempt, Sent } from '../patient-crm.ts';
+import type { Binding, Heard } from '../stubborn-mac.ts';
+
+/** What the CRM knows. */
+export type CrmLedger = Pick<Crm, 'accepted'> & {
+  readonly messages: readonly Pick<Crm['messages'][number], 'message' | 'locationId' | 'at'>[];
+  statusesOf(
+    messageId: string,
+  ): readonly Pick<Crm['statuses'][number], 'status' | 'accepted' | 'error' | 'at'>[];
+};
+
+/** What a scripted Mac knows. */
+export interface MacLedger {
+  readonly device: string;
+  readonly locationId: string;
+  readonly bindings: readonly Binding[];
+  readonly heard: readonly Heard[];
+  /** The texts of each chat, in order. */
+  readonly said: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What the simulated Messages of the real agent program knows. */
+export interface AgentLedger {
+  readonly locationId: string;
+  readonly said: ReadonlyMap<string, readonly string[]>;
+  /** The texts that were sent to people. */
+  readonly sentTexts: readonly string[];
+}
+
+export interface Ledgers {
+  readonly crm: CrmLedger;
+  readonly macs: readonly MacLedger[];
+  readonly agents: readonly AgentLedger[];
+  readonly sent: readonly Sent[];
+  /** Monotonic: the times of the evidence count from here. */
+  readonly startedAt: number;
+}
+
+/** Counts of what must not happen. */
+export interface Violations {
+  /** Of what the Macs had, not in the CRM at the end; of what the CRM had, not taken in the end. */
+  lost: number;
+  /** In the CRM twice, or on a socket more often than the CRM was left in doubt. */
+  doubled: number;
+  /** Chats whose messages arrived in another order. */
+  order: number;
+  /** Heard by the CRM from a former owner after the newer one, or told to a former owner although the newer one was there before. */
+  owners: number;
+  /** Answered 200 without a frame on the Mac's socket, but for Macs that hung up by themselves at that moment. */
+  false200: number;
+  /** Answered 404 although the Mac got it. */
+  false404: number;
+  /** Messages whose last status is not `delivered`, or, when they were sent once, whose statuses are anything but `pending` and `delivered`. */
+  statuses: number;
+  /** Messages with a status after `delivered`, or with more terminal statuses than the CRM made attempts. */
+  terminals: number;
+}
+
+export interface Score {
+  readonly inbound: number;
+  readonly outbound: number;
+  /** Taken at the first attempt. */
+  readonly atOnce: number;
+  readonly displaced: number;
+  /** `pending` or `delivered` told once more for the same frame, because a node died before it had noted the first time. */
+  readonly toldAgain: number;
+  /** Failed because the agent was interrupted while it sent, and told so: it never sends such a message again by itself (M4). */
+  readonly unknownOutcomes: number;
+  readonly violations: Readonly<Violations>;
+  /** What is known of each violation. */
+  readonly evidence: readonly string[];
+  readonly codes: Readonly<Record<string, number>>;
+}
+
+export const FLAWLESS: Readonly<Violations> = {
+  lost: 0,
+  doubled: 0,
+  order: 0,
+  owners: 0,
+  false200: 0,
+  false404: 0,
+  statuses: 0,
+  terminals: 0,
+};
+
+/** Compares the ledgers of the Macs with those of the CRM. */
+export function judge({ crm, macs, agents, sent, startedAt }: Ledgers): Score {
+  const findings = new Findings((message) => historyOf(message, crm, startedAt));
+  const bindings = Map.groupBy(
+    macs.flatMap((mac) => mac.bindings.map((binding) => ({ binding, locationId: mac.locationId }))),
+    ({ locationId }) => locationId,
+  );
+  const of = (locationId: string) => (bindings.get(locationId) ?? []).map(({ binding }) => binding);
+  const heard = Map.groupBy(
+    macs.flatMap((mac) => mac.heard),
+    ({ messageId }) => messageId,
+  );
+  const sentByAgents = new Map(
+    agents.map(({ locationId, sentTexts }) => [locationId, Map.groupBy(sentTexts, (text) => text)]),
+  );
+  judgeChats(crm, [...macs, ...agents], findings);
+  judgeOwners(crm, macs, findings);
+  let [toldAgain, unknownOutcomes] = [0, 0];
+  const codes: Record<string, number> = {};
+  for (const message of sent) {
+    for (const { status } of message.attempts) codes[status] = (codes[status] ?? 0) + 1;
+    const told = crm.accepted(message.messageId);
+    const changes = told.filter((status, index) => status !== told[index - 1]);
+    judgeTaken(message, findings);
+    const byAgent = sentByAgents.get(message.locationId);
+    if (byAgent !== undefined) {
+      const times = byAgent.get(message.text)?.length ?? 0;
+      const isUnknown = hasUnknownOutcome(crm, message.messageId);
+      if (isUnknown) unknownOutcomes++;
+      if (!isUnknown || times > 1) judgeSentByAgent(message, times, findings);
+      if (!isUnknown) judgeStatuses(message, changes, findings);
+      continue;
+    }
+    const frames = heard.get(message.messageId) ?? [];
+    for (const status of ['pending', 'delivered'])
+      toldAgain += Math.max(0, told.filter((one) => one === status).length - frames.length);
+    judgeFrames(message, frames, of(message.locationId), findings);
+    if (frames.length > 0) judgeStatuses(message, changes, findings);
+  }
+  return {
+    inbound: [...macs, ...agents].flatMap(({ said }) => [...said.values()].flat()).length,
+    outbound: sent.length,
+    atOnce: sent.filter(({ attempts }) => attempts[0]?.status === 200).length,
+    displaced: [...bindings.keys()].reduce((sum, locationId) => sum + changesOf(of(locationId)), 0),
+    toldAgain,
+    unknownOutcomes,
+    violations: findings.counts,
+    evidence: findings.evidence,
+    codes,
+  };
+}
+
+/** How long a node remembers unconfirmed frames. */
+const MEMORY_MS = 600_000;
+
+class Findings {
+  readonly counts: Violations = { ...FLAWLESS };
+  readonly evidence: string[] = [];
+  readonly #describe: (message: Sent) => string;
+
+  constructor(describe: (message: Sent) => string) {
+    this.#describe = describe;
+  }
+
+  noteMessage(violation: keyof Violations, message: Sent, detail = ''): void {
+    this.note(violation, `${this.#describe(message)} ${detail}`.trim());
+  }
+
+  note(violation: keyof Violations, known: string): void {
+    this.counts[violation]++;
+    this.evidence.push(`${violation}: ${known}`);
+  }
+}
+
+function judgeChats(crm: CrmLedger, macs: readonly Pick<MacLedger, 'said'>[], findings: Findings): void {
+  const arrived = Map.groupBy(crm.messages, ({ message }) => message.slice(0, message.lastIndexOf(' ')));
+  for (const mac of macs)
+    for (const [chat, texts] of mac.said) {
+      const there = (arrived.get(chat) ?? []).map(({ message }) => message);
+      const once = new Set(there);
+      for (const text of texts) if (!once.has(text)) findings.note('lost', text);
+      for (const text of there) if (!once.delete(text)) findings.note('doubled', text);
+      const firsts = [...new Set(there)];
+      const expected = texts.filter((text) => firsts.includes(text));
+      const wrong = firsts.findIndex((text, index) => text !== expected[index]);
+      if (wrong >= 0) findings.note('order', `${firsts[wrong]} came before ${expected[wrong]}`);
+    }
+}
+
+function judgeOwners(crm: CrmLedger, macs: readonly MacLedger[], findings: Findings): void {
+  for (const [locationId, messages] of Map.groupBy(crm.messages, (message) => message.locationId)) {
+    const here = macs.filter((mac) => mac.locationId === locationId);
+    let newest: Binding | undefined;
+    for (const { message, at } of messages) {
+      const mac = here.find(({ device }) => message.startsWith(device));
+      // The CRM's ledger has the wall clock, in whole milliseconds; ours is monotonic.
+      const time = at - performance.timeOrigin + 1;
+      const last = mac?.bindings.findLast(({ askedAt }) => askedAt <= time);
+      if (last === undefined) continue;
+      if (newest !== undefined && isCertainlyOlder(last, newest))
+        findings.note('owners', `${message} came after the first word of ${newest.device}`);
+      else newest = last;
+    }
+  }
+}
+
+function judgeTaken(message: Sent, findings: Findings): void {
+  if (message.attempts.at(-1)?.status !== 200) findings.noteMessage('lost', message, 'never taken');
+}
+
+function judgeFrames(
+  message: Sent,
+  frames: readonly Heard[],
+  bindings: readonly Binding[],
+  findings: Findings,
+): void {
+  const { attempts } = message;
+  for (const attempt of attempts) {
+    const { status, requestId } = attempt;
+    const arrived = frames.filter((frame) => frame.requestId === requestId);
+    if (arrived.some((frame) => isForFormerOwner(frame, attempt, bindings)))
+      findings.noteMessage('owners', message, `${requestId} went to a former owner`);
+    if (status === 404 && arrived.length > 0)
+      findings.noteMessage('false404', message, `${requestId} reached the Mac`);
+    if (status === 200 && arrived.length === 0 && !isExcused(attempt, bindings))
+      findings.noteMessage('false200', message, `${requestId} never reached the Mac`);
+  }
+  const doubts = attempts.filter(({ status }) => status !== 200 && status !== 404).length;
+  const isRepeated = new Set(frames.map(({ requestId }) => requestId)).size < frames.length;
+  if (isRepeated || frames.length > 1 + doubts)
+    findings.noteMessage('doubled', message, `${frames.length} frames`);
+}
+
+/** The agent's journal recognises repeated requests, so a person gets each message once, however often it was on the socket. */
+function judgeSentByAgent(message: Sent, times: number, findings: Findings): void {
+  if (times === 0) findings.noteMessage('lost', message, 'never sent by the agent');
+  if (times > 1) findings.noteMessage('doubled', message, `sent ${times} times by the agent`);
+}
+
+function judgeStatuses(message: Sent, changes: readonly string[], findings: Findings): void {
+  if (!isWellTold(changes, message.attempts)) findings.noteMessage('statuses', message);
+  const terminals = changes.filter((status) => status !== 'pending').length;
+  const isLeft = changes.slice(0, -1).includes('delivered');
+  if (isLeft || terminals > message.attempts.length) findings.noteMessage('terminals', message);
+}
+
+/** Returns what both sides know of a message: answers and statuses with their times in milliseconds. */
+function historyOf({ messageId, attempts }: Sent, crm: CrmLedger, startedAt: number): string {
+  const since = (at: number) => Math.round(at - startedAt);
+  const answers = attempts.map(
+    ({ status, answeredAt, requestId }) => `${status} at ${since(answeredAt)} (${requestId})`,
+  );
+  const statuses = crm
+    .statusesOf(messageId)
+    .map(({ status, accepted, error, at }) =>
+      [
+        status,
+        accepted ? '' : 'refused',
+        error === undefined ? '' : JSON.stringify(error),
+        'at',
+        since(at - performance.timeOrigin),
+      ]
+        .filter((part) => part !== '')
+        .join(' '),
+    );
+  return `${messageId} answered ${answers.join(', ')}; told ${statuses.join(', ') || 'nothing'};`;
+}
+
+const hasUnknownOutcome = (crm: CrmLedger, messageId: string) =>
+  crm
+    .statusesOf(messageId)
+    .some(
+      ({ status, error }) => status === 'failed' && JSON.stringify(error ?? '').includes('outcome unknown'),
+    );
+
+/** The newer one had not even asked when the older one was bound already. */
+const isCertainlyOlder = (one: Binding, other: Binding) =>
+  one.device !== other.device && one.boundAt < other.askedAt;
+
+/** The request began when a newer owner was bound already. */
+const isForFormerOwner = ({ binding }: Heard, { askedAt }: Attempt, all: readonly Binding[]) =>
+  all.some((other) => other.boundAt < askedAt && binding.boundAt < other.askedAt);
+
+/**
+ * The connection of the Mac broke at that moment, and the frame cannot be sent again: the node that remembered it was killed, or another
+ * device took the location over (M10).
+ */
+function isExcused({ answeredAt }: Attempt, all: readonly Binding[]): boolean {
+  const inTime = all.toSorted((one, other) => one.boundAt - other.boundAt);
+  const index = inTime.findLastIndex(({ boundAt }) => boundAt < answeredAt);
+  const [binding, next] = [inTime[index], inTime[index + 1]];
+  if (binding === undefined) return false;
+  const isForgotten = binding.nodeKilledAt < answeredAt + MEMORY_MS || next?.device !== binding.device;
+  return isForgotten && Math.min(binding.droppedAt, binding.nodeKilledAt) < answeredAt + 100;
+}
+
+function isWellTold(statuses: readonly string[], attempts: readonly Attempt[]): boolean {
+  const told = statuses.join(' ');
+  return attempts.length === 1 ? /^(pending )?delivered$/.test(told) : /(^| )delivered$/.test(told);
+}
+
+function changesOf(bindings: readonly Binding[]): number {
+  const inTime = bindings.toSorted((a, b) => a.boundAt - b.boundAt);
+  return inTime.filter(({ device }, index) => index > 0 && inTime[index - 1]?.device !== device).length;
+}
