@@ -16,8 +16,8 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startCluster } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 
 const SENDER = '+15555550100';
 const canRun = (await hasRedis()) && (await hasPostgres());
@@ -107,22 +107,22 @@ describe('Redis away, one process: it has no use for Redis', () => {
 
 describe.skipIf(!canRun)('two nodes', () => {
   const closing = createCleanup();
-  let house: House;
+  let cluster: Cluster;
   beforeAll(async () => {
-    house = await openHouse(closing, { nodes: 2, env: { MAC_HEARTBEAT_SEC: '2' } });
+    cluster = await startCluster(closing, { nodes: 2, env: { MAC_HEARTBEAT_SEC: '2' } });
   }, 300_000);
   afterAll(async () => {
-    const bugs = await house.bugs();
+    const bugs = await cluster.bugs();
     await closing.run();
     expect(bugs).toEqual([]);
   }, 300_000);
 
   /** A location with a Mac at node 0, and everything a running node has in memory by then. */
   async function settled(deviceId = `mac-${randomUUID()}`): Promise<{ locationId: string; mac: Mac }> {
-    const locationId = await house.location();
-    const mac = await house.mac(0, locationId, deviceId);
+    const locationId = await cluster.location();
+    const mac = await cluster.mac(0, locationId, deviceId);
     await mac.ack(mac.received({ sender: SENDER, text: 'before' }), 60_000);
-    expect((await house.webhook(0, locationId)).status).toBe(200);
+    expect((await cluster.webhook(0, locationId)).status).toBe(200);
     const { requestId, messageId } = await mac.nextFrame('send', 60_000);
     await mac.ack(mac.status({ requestId, messageId, status: 'delivered' }), 60_000);
     return { locationId, mac };
@@ -133,26 +133,26 @@ describe.skipIf(!canRun)('two nodes', () => {
     let seen: Seen;
     let closeCode = 0;
     beforeAll(async () => {
-      const { crm } = house;
-      const { service } = house.node(0);
+      const { crm } = cluster;
+      const { service } = cluster.node(0);
       const device = `mac-${randomUUID()}`;
       const { locationId, mac } = await settled(device);
-      await house.redis.kill();
-      const here = await house.webhook(0, locationId);
-      const elsewhere = await house.webhook(1, locationId);
+      await cluster.redis.kill();
+      const here = await cluster.webhook(0, locationId);
+      const elsewhere = await cluster.webhook(1, locationId);
       const { requestId, messageId } = await mac.nextFrame('send', 60_000);
       const message = held();
       mac.received(message);
       mac.status({ requestId, messageId, status: 'delivered' });
       const during = { during: await health(service), ready: await readiness(service) };
       ({ code: closeCode } = await mac.closed);
-      const later = await house.webhook(0, locationId);
+      const later = await cluster.webhook(0, locationId);
       const told = crm.accepted(messageId ?? '');
       const brought = inboundOf(crm, locationId);
-      await house.redis.restart();
+      await cluster.redis.restart();
       await healed(service);
-      await healed(house.node(1).service);
-      const back = await house.mac(1, locationId, device);
+      await healed(cluster.node(1).service);
+      const back = await cluster.mac(1, locationId, device);
       const { outcome } = await back.ack(back.received(message), 60_000);
       await back.ack(back.status({ requestId, messageId, status: 'delivered' }), 60_000);
       seen = {
@@ -189,14 +189,14 @@ describe.skipIf(!canRun)('two nodes', () => {
     });
     it('A2 a pending is held over a short absence of Redis', async () => {
       const { locationId, mac } = await settled();
-      await house.redis.kill();
-      const { status, messageId = '' } = await house.webhook(0, locationId);
+      await cluster.redis.kill();
+      const { status, messageId = '' } = await cluster.webhook(0, locationId);
       expect(status).toBe(200);
       await sleep(1000);
-      expect(house.crm.accepted(messageId)).toEqual([]);
-      await house.redis.restart();
-      await until(() => house.crm.accepted(messageId).length === 1, { within: 60_000, what: 'pending' });
-      expect(house.crm.accepted(messageId)).toEqual(['pending']);
+      expect(cluster.crm.accepted(messageId)).toEqual([]);
+      await cluster.redis.restart();
+      await until(() => cluster.crm.accepted(messageId).length === 1, { within: 60_000, what: 'pending' });
+      expect(cluster.crm.accepted(messageId)).toEqual(['pending']);
       mac.terminate();
     }, 300_000);
   });
@@ -204,13 +204,13 @@ describe.skipIf(!canRun)('two nodes', () => {
   describe('PostgreSQL away', () => {
     let seen: Seen;
     beforeAll(async () => {
-      const { crm } = house;
-      const { service } = house.node(0);
+      const { crm } = cluster;
+      const { service } = cluster.node(0);
       const { locationId, mac } = await settled();
       const contact = crm.addContact({ locationId, phone: '+15555550177' });
-      await Promise.all(house.nodes.map((node) => node.postgres.down()));
-      const given = await house.webhook(1, locationId);
-      const looked = await house.webhook(0, locationId, { phone: undefined, contactId: contact.id });
+      await Promise.all(cluster.nodes.map((node) => node.postgres.down()));
+      const given = await cluster.webhook(1, locationId);
+      const looked = await cluster.webhook(0, locationId, { phone: undefined, contactId: contact.id });
       const { requestId, messageId } = await mac.nextFrame('send', 60_000);
       const status = mac.status({ requestId, messageId, status: 'delivered' });
       await mac.ack(status, 60_000);
@@ -218,7 +218,7 @@ describe.skipIf(!canRun)('two nodes', () => {
       const seq = mac.received(message);
       const during = { during: await health(service), ready: await readiness(service) };
       const [told, brought] = [crm.accepted(messageId ?? ''), inboundOf(crm, locationId)];
-      await Promise.all(house.nodes.map((node) => node.postgres.up()));
+      await Promise.all(cluster.nodes.map((node) => node.postgres.up()));
       const { outcome } = await mac.ack(seq, 60_000);
       await healed(service);
       seen = {
@@ -250,13 +250,13 @@ describe.skipIf(!canRun)('two nodes', () => {
 
     it('W18 a silent PostgreSQL delays no webhook, and a connecting Mac gets an answer', async () => {
       const { locationId, mac } = await settled();
-      const { service } = house.node(0);
-      const { deviceToken = '' } = await activate(service.url, { licenseKey: house.license.key });
-      const silence = house.nodes.map((node) => node.postgres.add({ type: 'timeout' }));
+      const { service } = cluster.node(0);
+      const { deviceToken = '' } = await activate(service.url, { licenseKey: cluster.license.key });
+      const silence = cluster.nodes.map((node) => node.postgres.add({ type: 'timeout' }));
       const seq = mac.received({ sender: SENDER, text: 'waits' });
       // /health asks PostgreSQL and waits for it; the webhook must not.
       const first = await Promise.race([
-        house.webhook(0, locationId).then(({ status }) => ({ webhook: status })),
+        cluster.webhook(0, locationId).then(({ status }) => ({ webhook: status })),
         health(service).then((status) => ({ health: status })),
       ]);
       expect(first).toEqual({ webhook: 200 });
@@ -275,11 +275,11 @@ describe.skipIf(!canRun)('two nodes', () => {
   describe('the CRM away', () => {
     let seen: Seen;
     beforeAll(async () => {
-      const { crm } = house;
-      const { service } = house.node(1);
+      const { crm } = cluster;
+      const { service } = cluster.node(1);
       const { locationId, mac } = await settled();
       const fault = crm.injectFault({ match: '*', locationId, times: 10_000, how: 'reset' });
-      const { status, messageId = '' } = await house.webhook(1, locationId);
+      const { status, messageId = '' } = await cluster.webhook(1, locationId);
       const { requestId } = await mac.nextFrame('send', 60_000);
       const seq = mac.received(held());
       const report = mac.status({ requestId, messageId, status: 'delivered' });
@@ -318,16 +318,16 @@ describe.skipIf(!canRun)('two nodes', () => {
     let seen: Seen;
     let withOldToken = '';
     beforeAll(async () => {
-      const { crm } = house;
-      const { service } = house.node(0);
+      const { crm } = cluster;
+      const { service } = cluster.node(0);
       const lasting = crm.settings.expiresInSec;
       // Due for a refresh after half of its life.
       crm.settings.expiresInSec = 20;
-      const locationId = await house.location();
+      const locationId = await cluster.location();
       const bornAt = performance.now();
       const age = (sec: number) => sleep(Math.max(0, bornAt + sec * 1000 - performance.now()));
       crm.settings.expiresInSec = lasting;
-      const mac = await house.mac(0, locationId);
+      const mac = await cluster.mac(0, locationId);
       const fault = crm.injectFault({ match: 'token', times: 10_000, how: { status: 503 } });
       await age(10.5);
       ({ outcome: withOldToken } = await mac.ack(
@@ -336,7 +336,7 @@ describe.skipIf(!canRun)('two nodes', () => {
       ));
       await age(20.5);
       const seq = mac.received(held());
-      const { status, messageId = '' } = await house.webhook(0, locationId);
+      const { status, messageId = '' } = await cluster.webhook(0, locationId);
       const { requestId } = await mac.nextFrame('send', 60_000);
       const report = mac.status({ requestId, messageId, status: 'delivered' });
       await sleep(1000);
@@ -374,22 +374,22 @@ describe.skipIf(!canRun)('two nodes', () => {
   describe("the Mac's network away", () => {
     let seen: Pick<Seen, 'webhook' | 'statuses' | 'health'>;
     beforeAll(async () => {
-      const { crm } = house;
-      const { service } = house.node(0);
-      const locationId = await house.location();
-      const { deviceToken = '' } = await activate(service.url, { licenseKey: house.license.key });
+      const { crm } = cluster;
+      const { service } = cluster.node(0);
+      const locationId = await cluster.location();
+      const { deviceToken = '' } = await activate(service.url, { licenseKey: cluster.license.key });
       const line = await startFaultProxy({ to: service.url });
       closing.add(() => line.stop());
       const mac = await connectMac(line.url(service.url), { token: deviceToken });
       await mac.register(locationId);
-      const { messageId = '' } = await house.webhook(1, locationId);
+      const { messageId = '' } = await cluster.webhook(1, locationId);
       await mac.nextFrame('send', 60_000);
       await until(() => crm.accepted(messageId).length === 1, { within: 60_000 });
       line.add({ type: 'timeout' });
       // Two heartbeats without an answer.
       const status = await until(
         async () => {
-          const sent = await house.webhook(1, locationId);
+          const sent = await cluster.webhook(1, locationId);
           return sent.status === 200 ? undefined : sent.status;
         },
         { within: 60_000, every: 500 },
@@ -417,12 +417,14 @@ describe.skipIf(!canRun)('two nodes', () => {
   describe('a slow Redis', () => {
     it('L6 200 ms away: webhooks, what the Mac sends and its lease live with it', async () => {
       const { locationId, mac } = await settled();
-      const slow = house.nodes.map((node) => node.redis.add({ type: 'latency', ms: 200, direction: 'down' }));
+      const slow = cluster.nodes.map((node) =>
+        node.redis.add({ type: 'latency', ms: 200, direction: 'down' }),
+      );
       try {
         const statuses: (number | undefined)[] = [];
         // Longer than the fence of a lease that is not renewed.
         for (const end = performance.now() + 9000; performance.now() < end;) {
-          statuses.push((await house.webhook(1, locationId)).status);
+          statuses.push((await cluster.webhook(1, locationId)).status);
           expect(await mac.ack(mac.received({ sender: SENDER, text: 'slow' }), 60_000)).toMatchObject({
             outcome: 'delivered',
           });

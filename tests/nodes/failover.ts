@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util';
 
 import { createCleanup } from '@footbridge/testkit/cleanup';
 
-import { openHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startCluster } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 
 export interface FailoverOptions {
   readonly macs: number;
@@ -27,13 +27,13 @@ export async function failover(options: FailoverOptions): Promise<number[]> {
       RATE_LIMIT_ENROLMENT: '1000000',
       RATE_LIMIT_CRM_WEBHOOK: '1000000',
     };
-    return await measure(await openHouse(cleanup, { nodes: 3, env, faultProxies: false }), options);
+    return await measure(await startCluster(cleanup, { nodes: 3, env, faultProxies: false }), options);
   } finally {
     await cleanup.run();
   }
 }
 
-async function measure(house: House, { macs: count, kills }: FailoverOptions): Promise<number[]> {
+async function measure(cluster: Cluster, { macs: count, kills }: FailoverOptions): Promise<number[]> {
   const macs = Array.from({ length: count }, () => ({
     locationId: `loc${randomUUID().replaceAll('-', '')}`,
     deviceId: `mac-${randomUUID()}`,
@@ -42,18 +42,20 @@ async function measure(house: House, { macs: count, kills }: FailoverOptions): P
   for (let kill = 0; kill < kills; kill++) {
     const dying = kill % 3;
     const others = [0, 1, 2].filter((index) => index !== dying);
-    const bound = await inBatches(macs, ({ locationId, deviceId }) => house.mac(dying, locationId, deviceId));
-    await house.node(dying).service.kill9();
+    const bound = await inBatches(macs, ({ locationId, deviceId }) =>
+      cluster.mac(dying, locationId, deviceId),
+    );
+    await cluster.node(dying).service.kill9();
     const killedAt = performance.now();
     const served = await Promise.all(
       macs.map(async ({ locationId, deviceId }, index) => {
         await bound[index]?.closed;
         // The jitter of a Mac.
         await sleep(Math.random() * RECONNECT_MS);
-        const mac = await house.mac(others[index % 2] ?? 0, locationId, deviceId);
+        const mac = await cluster.mac(others[index % 2] ?? 0, locationId, deviceId);
         for (;;) {
           // At the node that does not hold it.
-          const { status } = await house.webhook(others[(index + 1) % 2] ?? 0, locationId);
+          const { status } = await cluster.webhook(others[(index + 1) % 2] ?? 0, locationId);
           const took = performance.now() - killedAt;
           if (status !== 200 && took < GIVE_UP_MS) {
             await sleep(ASK_AGAIN_MS);
@@ -66,7 +68,7 @@ async function measure(house: House, { macs: count, kills }: FailoverOptions): P
       }),
     );
     for (const mac of served) mac.terminate();
-    await house.startAgain(house.node(dying).service);
+    await cluster.startAgain(cluster.node(dying).service);
   }
   return samples;
 }

@@ -8,8 +8,8 @@ import { hasRedis } from '@footbridge/testkit/servers/redis';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { openHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startCluster } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
 const RECEIVED = { capabilities: ['received'] };
@@ -17,9 +17,9 @@ const RECEIVED = { capabilities: ['received'] };
 describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300_000 }, () => {
   const closing = createCleanup();
   const cleanup = createCleanup();
-  let house: House;
+  let cluster: Cluster;
   beforeAll(async () => {
-    house = await openHouse(closing, {
+    cluster = await startCluster(closing, {
       nodes: 2,
       faultProxies: false,
       env: { RATE_LIMIT_CRM_WEBHOOK: '100000' },
@@ -27,13 +27,13 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
   }, 300_000);
   afterEach(() => cleanup.run());
   afterAll(async () => {
-    const bugs = await house.bugs();
+    const bugs = await cluster.bugs();
     await closing.run();
     expect(bugs).toEqual([]);
   }, 300_000);
 
   async function mac(index: number, locationId: string, deviceId: string) {
-    const joined = await house.mac(index, locationId, deviceId, RECEIVED);
+    const joined = await cluster.mac(index, locationId, deviceId, RECEIVED);
     cleanup.add(() => joined.terminate());
     return joined;
   }
@@ -45,7 +45,7 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
   async function webhooks(count: number, locationId: string, message = 'Hello'): Promise<string[]> {
     const ids: string[] = [];
     for (let index = 0; index < count; index++) {
-      const { status, answer } = await house.webhook(1, locationId, { message });
+      const { status, answer } = await cluster.webhook(1, locationId, { message });
       expect(status).toBe(200);
       ids.push((answer as { requestId: string }).requestId);
     }
@@ -55,7 +55,7 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
   it.each(['while the old socket looks alive', 'after the old socket has broken'])(
     'M10 follow the device to another node %s, before anything newer',
     async (when) => {
-      const location = await house.location();
+      const location = await cluster.location();
       const device = `mac-${randomUUID()}`;
       const first = await mac(0, location, device);
       // About 2 MB: more than one message on the bus, and more than a socket buffers.
@@ -65,9 +65,9 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
       await first.roundTrip();
       if (when === 'after the old socket has broken') {
         first.terminate();
-        await until(async () => (await house.webhook(1, location)).status === 404, { every: 20 });
+        await until(async () => (await cluster.webhook(1, location)).status === 404, { every: 20 });
       }
-      const second = await house.mac(1, location, device, RECEIVED);
+      const second = await cluster.mac(1, location, device, RECEIVED);
       cleanup.add(() => second.terminate());
       second.confirmAll();
       for (const frame of sends(second)) second.confirm(frame.requestId);
@@ -88,7 +88,7 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
   );
 
   it('M10 do not follow to another device', async () => {
-    const location = await house.location();
+    const location = await cluster.location();
     const first = await mac(0, location, `mac-${randomUUID()}`);
     await webhooks(3, location);
     await until(() => sends(first).length === 3);
@@ -99,13 +99,13 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
   });
 
   it('M10 are left to another node by one that stops, also for a Mac that is away', async () => {
-    const location = await house.location();
+    const location = await cluster.location();
     const device = `mac-${randomUUID()}`;
     const first = await mac(0, location, device);
     const ids = await webhooks(5, location);
     await until(() => sends(first).length === 5);
     first.pauseReading();
-    const { service } = house.node(0);
+    const { service } = cluster.node(0);
     await service.halt();
     const second = await mac(1, location, device);
     await until(() => sends(second).length === 5);

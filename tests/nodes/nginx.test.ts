@@ -8,42 +8,42 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startCluster } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 import { ANSWERED, ROLLING_ENV, documentedNginx, restartAll, underLoad } from './rolling-load.ts';
 
 const canRun = (await hasNginx()) && (await hasRedis()) && (await hasPostgres());
 
 describe.skipIf(!canRun)("three nodes behind nginx, by the manual's config", { timeout: 300_000 }, () => {
   const closing = createCleanup();
-  let house: House;
+  let cluster: Cluster;
   let nginx: Nginx;
   beforeAll(async () => {
-    house = await openHouse(closing, {
+    cluster = await startCluster(closing, {
       nodes: 3,
       faultProxies: false,
       env: { ...ROLLING_ENV, RATE_LIMIT_HEALTH: '5' },
     });
-    nginx = await documentedNginx(house, closing);
+    nginx = await documentedNginx(cluster, closing);
   }, 300_000);
   afterAll(async () => {
-    const bugs = await house.bugs();
+    const bugs = await cluster.bugs();
     await closing.run();
     expect(bugs).toEqual([]);
   }, 300_000);
 
   async function join(locationId: string): Promise<Mac> {
-    const { deviceToken = '' } = await activate(nginx.url, { licenseKey: house.license.key });
+    const { deviceToken = '' } = await activate(nginx.url, { licenseKey: cluster.license.key });
     const mac = await connectMac(nginx.url, { token: deviceToken });
     closing.add(() => mac.terminate());
     await mac.register(locationId);
     return mac;
   }
   const webhook = (locationId: string) =>
-    house.crm.sendWebhook({ locationId, phone: '+15555550100', message: 'Hi' }, { url: nginx.url });
+    cluster.crm.sendWebhook({ locationId, phone: '+15555550100', message: 'Hi' }, { url: nginx.url });
 
   it('W18 a Mac joins through it and gets what is sent through it, whichever node is asked', async () => {
-    const locationId = await house.location();
+    const locationId = await cluster.location();
     const mac = await join(locationId);
     const sent = await Promise.all(Array.from({ length: 9 }, () => webhook(locationId)));
     expect(sent.map(({ status }) => status)).toEqual(Array.from({ length: 9 }, () => 200));
@@ -70,8 +70,8 @@ describe.skipIf(!canRun)("three nodes behind nginx, by the manual's config", { t
   });
 
   it('H1 a rolling restart at 200 webhooks a second: no 502, no reset, and each 200 reached the Mac', async () => {
-    const restart = () => restartAll(house);
-    const { results, frames, closeCodes } = await underLoad(house, nginx, 200, restart);
+    const restart = () => restartAll(cluster);
+    const { results, frames, closeCodes } = await underLoad(cluster, nginx, 200, restart);
     // 503 is a node's own answer: on a machine that is busy enough, Redis is slower than a webhook may wait.
     expect(Object.keys(results).filter((result) => !ANSWERED.includes(result))).toEqual([]);
     expect(frames).toBe(results['200']);

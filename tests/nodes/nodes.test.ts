@@ -10,37 +10,37 @@ import { until } from '@footbridge/testkit/until';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { openHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startCluster } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
 
 describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
   const closing = createCleanup();
   const cleanup = createCleanup();
-  let house: House;
+  let cluster: Cluster;
   beforeAll(async () => {
     // Nothing between nodes may depend on their clocks.
-    house = await openHouse(closing, { nodes: 4, faultProxies: false, skewSec: [0, 90, -90, 0] });
+    cluster = await startCluster(closing, { nodes: 4, faultProxies: false, skewSec: [0, 90, -90, 0] });
   }, 300_000);
   afterEach(() => cleanup.run());
   afterAll(async () => {
-    const bugs = await house.bugs();
+    const bugs = await cluster.bugs();
     await closing.run();
     expect(bugs).toEqual([]);
   }, 300_000);
 
   async function mac(index: number, locationId: string, deviceId?: string) {
-    const joined = await house.mac(index, locationId, deviceId);
+    const joined = await cluster.mac(index, locationId, deviceId);
     cleanup.add(() => joined.terminate());
     return joined;
   }
 
   it('M1 a webhook at one node reaches the Mac at another once, and its node tells the CRM both statuses in order', async () => {
-    const { crm } = house;
-    const location = await house.location();
+    const { crm } = cluster;
+    const location = await cluster.location();
     const there = await mac(1, location);
-    const sent = await house.webhook(0, location);
+    const sent = await cluster.webhook(0, location);
     expect(sent.status).toBe(200);
     expect(sent.answer).toMatchObject({ status: 'success', messageId: sent.messageId });
     const { requestId } = await there.nextFrame('send', 60_000);
@@ -52,71 +52,74 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
   });
 
   it('A5 a repeated webhook gets no callback from the node that the Mac has moved to', async () => {
-    const { crm } = house;
-    const location = await house.location();
+    const { crm } = cluster;
+    const location = await cluster.location();
     const device = `mac-${randomUUID()}`;
     const messageId = `msg${randomUUID()}`;
     const first = await mac(1, location, device);
     first.deliverAll();
-    const { answer } = await house.webhook(0, location, { messageId });
+    const { answer } = await cluster.webhook(0, location, { messageId });
     const { requestId } = answer as { requestId: string };
     expect(await first.nextFrame('ack', 60_000)).toMatchObject({ outcome: 'delivered' });
     await until(
       async () => {
-        const { body } = await house.node(3).service.operator('GET', `/operator/messages/${requestId}`);
+        const { body } = await cluster.node(3).service.operator('GET', `/operator/messages/${requestId}`);
         return JSON.stringify(body).includes('"crm_told","detail":{"status":"delivered"}');
       },
       { within: 60_000, every: 100, what: 'the statuses in the journal' },
     );
     const second = await mac(2, location, device);
     second.deliverAll();
-    expect((await house.webhook(3, location, { messageId })).status).toBe(200);
+    expect((await cluster.webhook(3, location, { messageId })).status).toBe(200);
     expect(await second.nextFrame('ack', 60_000)).toMatchObject({ outcome: 'delivered' });
     await second.close();
-    await until(async () => (await house.webhook(0, location, { messageId })).status === 404, {
+    await until(async () => (await cluster.webhook(0, location, { messageId })).status === 404, {
       within: 60_000,
       every: 100,
     });
-    const other = await house.webhook(0, location, { messageId: `msg${randomUUID()}` });
+    const other = await cluster.webhook(0, location, { messageId: `msg${randomUUID()}` });
     await until(() => crm.accepted(other.messageId ?? '').length === 1, { within: 60_000 });
     expect(crm.accepted(messageId)).toEqual(['pending', 'delivered']);
   });
 
   it('M1 a second Mac displaces the first one on another node', async () => {
-    const location = await house.location();
+    const location = await cluster.location();
     const first = await mac(0, location);
     const second = await mac(1, location);
     expect(await first.closed).toMatchObject({ code: CLOSE.displaced });
-    expect((await house.webhook(2, location)).status).toBe(200);
+    expect((await cluster.webhook(2, location)).status).toBe(200);
     await second.nextFrame('send', 60_000);
   });
 
   it('M1 the same Mac on another node resumes: its old socket closes and no Mac is displaced', async () => {
-    const location = await house.location();
+    const location = await cluster.location();
     const device = `mac-${randomUUID()}`;
     const first = await mac(0, location, device);
     const second = await mac(3, location, device);
     expect(await first.closed).toMatchObject({ code: CLOSE.protocol });
-    expect((await house.webhook(1, location)).status).toBe(200);
+    expect((await cluster.webhook(1, location)).status).toBe(200);
     await second.nextFrame('send', 60_000);
   });
 
   it('M8 a license suspended at one node closes its Macs at another', async () => {
-    const license = await house.node(0).service.license(5);
-    const location = await house.location();
-    const there = await joinMac(house.node(1).service.url, { licenseKey: license.key, locationId: location });
+    const license = await cluster.node(0).service.license(5);
+    const location = await cluster.location();
+    const there = await joinMac(cluster.node(1).service.url, {
+      licenseKey: license.key,
+      locationId: location,
+    });
     cleanup.add(() => there.terminate());
     const path = `/operator/licenses/${license.id}`;
-    expect((await house.node(0).service.operator('PATCH', path, { status: 'suspended' })).status).toBe(200);
+    expect((await cluster.node(0).service.operator('PATCH', path, { status: 'suspended' })).status).toBe(200);
     expect(await there.closed).toMatchObject({ code: CLOSE.suspended });
   });
 
   it('M8 a device revoked and a location released at one node lose their Macs at another', async () => {
-    const { service } = house.node(0);
+    const { service } = cluster.node(0);
     const license = await service.license(5);
     const join = async (deviceId: string) => {
-      const locationId = await house.location();
-      const joined = await joinMac(house.node(1).service.url, {
+      const locationId = await cluster.location();
+      const joined = await joinMac(cluster.node(1).service.url, {
         licenseKey: license.key,
         locationId,
         deviceId,
@@ -137,8 +140,8 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
 
   it('S6 a key added and removed at one node is trusted and refused at another', async () => {
     const key = ed25519Key();
-    const location = await house.location();
-    const added = await house.node(0).service.operator('POST', '/operator/keys', {
+    const location = await cluster.location();
+    const added = await cluster.node(0).service.operator('POST', '/operator/keys', {
       label: 'second',
       scheme: key.scheme,
       header: key.header,
@@ -147,10 +150,10 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     expect(added.status).toBe(201);
     const ask = async () => {
       const fields = { locationId: location, phone: '+15555550100', message: 'Hi' };
-      return (await house.crm.sendWebhook(fields, { url: house.node(2).service.url, key })).status;
+      return (await cluster.crm.sendWebhook(fields, { url: cluster.node(2).service.url, key })).status;
     };
     await until(async () => (await ask()) === 404, { within: 60_000, every: 250 });
-    const removed = await house
+    const removed = await cluster
       .node(1)
       .service.operator('DELETE', `/operator/keys/${String(added.body['id'])}`);
     expect(removed.status).toBeLessThan(300);
@@ -158,15 +161,15 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
   });
 
   it('L6 of 600 requests at once over four nodes for one location exactly 60 pass', async () => {
-    const location = await house.location();
+    const location = await cluster.location();
     const there = await mac(2, location);
     const agent = new Agent({ connections: 32 });
     cleanup.add(() => agent.destroy());
     const body = { locationId: location, contactId: 'c1', phone: '+15555550100', message: 'Hi' };
-    const { headers, body: bytes } = signedRequest(body, house.crm.key);
+    const { headers, body: bytes } = signedRequest(body, cluster.crm.key);
     const statuses = await Promise.all(
       Array.from({ length: 600 }, async (_, index) => {
-        const url = `${house.node(index % 4).service.url}/crm/webhook`;
+        const url = `${cluster.node(index % 4).service.url}/crm/webhook`;
         const answer = await request(url, { method: 'POST', headers, body: bytes, dispatcher: agent });
         await answer.body.dump();
         return answer.statusCode;
@@ -178,8 +181,8 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
   });
 
   it('O7 fifty messages at the expiry of a token over two nodes refresh it once', async () => {
-    const { crm } = house;
-    const location = await house.location();
+    const { crm } = cluster;
+    const location = await cluster.location();
     const there = await mac(0, location);
     crm.expireTokens(location);
     const before = crm.callsTo('token').length;
@@ -191,7 +194,7 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
       });
     // The other node needs the token too: it reports the failed webhooks to the CRM.
     await Promise.all(
-      Array.from({ length: 25 }, () => house.webhook(1, location, { contactId: 'c1', message: undefined })),
+      Array.from({ length: 25 }, () => cluster.webhook(1, location, { contactId: 'c1', message: undefined })),
     );
     await until(() => crm.messages.filter((message) => message.locationId === location).length === 25, {
       within: 60_000,
@@ -206,12 +209,12 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
   });
 
   it('M1 a frozen node: no 200 meanwhile, and no frame when it wakes up', async () => {
-    const location = await house.location();
+    const location = await cluster.location();
     const there = await mac(1, location);
-    const { service } = house.node(1);
+    const { service } = cluster.node(1);
     service.pause();
     try {
-      const answers = await Promise.all([0, 2, 3].map((index) => house.webhook(index, location)));
+      const answers = await Promise.all([0, 2, 3].map((index) => cluster.webhook(index, location)));
       expect(
         answers.map(({ status }) => status).filter((status) => status !== 503 && status !== 404),
       ).toEqual([]);
@@ -222,8 +225,8 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
   });
 
   it('I6 the Mac of a killed node is served at another node, and what it sent is neither lost nor doubled', async () => {
-    const { crm } = house;
-    const location = await house.location();
+    const { crm } = cluster;
+    const location = await cluster.location();
     const device = `mac-${randomUUID()}`;
     const first = await mac(3, location, device);
     crm.injectFault({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
@@ -232,9 +235,9 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     await until(() => crm.callsTo('inbound').some((call) => call.locationId === location), {
       within: 60_000,
     });
-    await house.node(3).service.kill9();
+    await cluster.node(3).service.kill9();
     const second = await mac(0, location, device);
-    await until(async () => (await house.webhook(1, location)).status === 200, {
+    await until(async () => (await cluster.webhook(1, location)).status === 200, {
       within: 60_000,
       every: 100,
     });
@@ -248,6 +251,6 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
         .map((call) => call.headers['idempotency-key']),
     );
     expect(keys.size).toBe(1);
-    await house.node(3).service.start();
+    await cluster.node(3).service.start();
   });
 });

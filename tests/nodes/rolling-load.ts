@@ -11,8 +11,8 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 
-import { openHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startCluster } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 
 const NODES = ['127.0.0.1:4600', '127.0.0.1:4601', '127.0.0.1:4602'];
 const RECONNECT_MS = 20;
@@ -20,13 +20,13 @@ const RECONNECT_MS = 20;
 export const ANSWERED = ['200', '404', '503'];
 
 /** nginx with the block of docs/operate.md; only the addresses differ. */
-export async function documentedNginx(house: House, cleanup: Cleanup): Promise<Nginx> {
+export async function documentedNginx(cluster: Cluster, cleanup: Cleanup): Promise<Nginx> {
   const manual = await readFile(new URL('../../docs/operate.md', import.meta.url), 'utf8');
   const [, block = ''] = /```nginx\n([\s\S]*?)```/.exec(manual) ?? [];
   if (!block.includes('listen 8080;') || !NODES.every((node) => block.includes(`server ${node}`)))
     throw new Error('docs/operate.md has no nginx block for three nodes');
   const site = NODES.reduce(
-    (text, node, index) => text.replace(node, new URL(house.node(index).service.url).host),
+    (text, node, index) => text.replace(node, new URL(cluster.node(index).service.url).host),
     block,
   );
   const nginx = await startNginx((address) => site.replace('listen 8080;', `listen ${address};`));
@@ -35,8 +35,8 @@ export async function documentedNginx(house: House, cleanup: Cleanup): Promise<N
 }
 
 /** The restart that docs/operate.md describes: stop one node, wait until it is gone, start it, wait until it is ready. */
-export async function restartAll(house: House): Promise<void> {
-  for (const { service } of house.nodes) {
+export async function restartAll(cluster: Cluster): Promise<void> {
+  for (const { service } of cluster.nodes) {
     const { code, signal } = await service.halt();
     if (code !== 0) throw new Error(`a node ended with ${code ?? signal}`);
     await service.start();
@@ -59,14 +59,14 @@ export interface RollingResult {
 
 /** Sends `rate` webhooks a second through nginx to one Mac that reconnects, for as long as `during` takes. */
 export async function underLoad(
-  house: House,
+  cluster: Cluster,
   nginx: Nginx,
   rate: number,
   during: () => Promise<void>,
 ): Promise<RollingResult> {
-  const locationId = await house.location();
+  const locationId = await cluster.location();
   const deviceId = `mac-${randomUUID()}`;
-  const { deviceToken = '' } = await activate(nginx.url, { licenseKey: house.license.key, deviceId });
+  const { deviceToken = '' } = await activate(nginx.url, { licenseKey: cluster.license.key, deviceId });
   const closeCodes: number[] = [];
   const results: Record<string, number> = {};
   const stopped = new AbortController();
@@ -87,7 +87,7 @@ export async function underLoad(
 
   async function send(): Promise<void> {
     const fields = { locationId, phone: '+15555550100', message: 'Hello' };
-    const { status, error } = await house.crm.sendWebhook(fields, { url: nginx.url });
+    const { status, error } = await cluster.crm.sendWebhook(fields, { url: nginx.url });
     const result = String(status ?? error);
     results[result] = (results[result] ?? 0) + 1;
   }
@@ -111,7 +111,7 @@ export async function underLoad(
   await Promise.all(sending);
   stopped.abort();
   // The last frames are on the socket already; a close handshake behind them proves that they arrived.
-  await house.node(0).service.operator('POST', `/operator/locations/${locationId}/disconnect`);
+  await cluster.node(0).service.operator('POST', `/operator/locations/${locationId}/disconnect`);
   const late = setTimeout(() => disconnect(), 30_000);
   await mac;
   clearTimeout(late);
@@ -129,11 +129,13 @@ if (import.meta.main) {
     options: { runs: { type: 'string', default: '20' }, rate: { type: 'string', default: '200' } },
   });
   const cleanup = createCleanup();
-  const house = await openHouse(cleanup, { nodes: 3, faultProxies: false, env: ROLLING_ENV });
-  const nginx = await documentedNginx(house, cleanup);
+  const cluster = await startCluster(cleanup, { nodes: 3, faultProxies: false, env: ROLLING_ENV });
+  const nginx = await documentedNginx(cluster, cleanup);
   let failed = 0;
   for (let run = 1; run <= Number(values.runs); run++) {
-    const { results, frames } = await underLoad(house, nginx, Number(values.rate), () => restartAll(house));
+    const { results, frames } = await underLoad(cluster, nginx, Number(values.rate), () =>
+      restartAll(cluster),
+    );
     const bad = Object.keys(results).some((result) => !ANSWERED.includes(result));
     if (bad || frames !== results['200']) failed++;
     process.stdout.write(`run ${run}: ${JSON.stringify(results)}, ${frames} frames\n`);

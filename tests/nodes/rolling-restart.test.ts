@@ -6,8 +6,8 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startCluster } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 import { FLAWLESS } from './campaign/score.ts';
 import { traffic } from './traffic.ts';
 
@@ -15,22 +15,22 @@ const canRun = (await hasRedis()) && (await hasPostgres());
 
 describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
   const closing = createCleanup();
-  let house: House;
+  let cluster: Cluster;
   beforeAll(async () => {
-    house = await openHouse(closing, {
+    cluster = await startCluster(closing, {
       nodes: 3,
       faultProxies: false,
       env: { RATE_LIMIT_CRM_WEBHOOK: '1000000', RATE_LIMIT_ENROLMENT: '1000', DRAIN_GRACE_SEC: '1' },
     });
   }, 300_000);
   afterAll(async () => {
-    const bugs = await house.bugs();
+    const bugs = await cluster.bugs();
     await closing.run();
     expect(bugs).toEqual([]);
   }, 300_000);
 
   const readiness = (index: number) =>
-    fetch(`${house.node(index).service.operatorUrl}/readyz`).then(
+    fetch(`${cluster.node(index).service.operatorUrl}/readyz`).then(
       async (answer) => [answer.status, await answer.json()],
       () => ['gone'],
     );
@@ -38,12 +38,12 @@ describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
   it('I6 under load both ways loses nothing, doubles nothing and answers nothing but 200, 404 and 503', async () => {
     const codes: (number | null)[] = [];
     let turn = 0;
-    const score = await traffic(house, { messages: 600, seed: 5, locations: 6 }, () => ({
+    const score = await traffic(cluster, { messages: 600, seed: 5, locations: 6 }, () => ({
       steps: 3,
       atOnce: 1,
       async step() {
         const index = turn++;
-        const { service } = house.node(index);
+        const { service } = cluster.node(index);
         const { code } = await service.halt();
         codes.push(code);
         await service.start();
@@ -65,18 +65,18 @@ describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
   }, 300_000);
 
   it('H1 a node that drains says so at /readyz until its Macs are gone, and closes them with 1001', async () => {
-    const location = await house.location();
-    const mac = await house.mac(1, location);
+    const location = await cluster.location();
+    const mac = await cluster.mac(1, location);
     const crowd = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => house.mac(1, `${location}${index}`)),
+      Array.from({ length: 40 }, (_, index) => cluster.mac(1, `${location}${index}`)),
     );
-    const { service } = house.node(1);
+    const { service } = cluster.node(1);
     expect(await readiness(1)).toEqual([200, { status: 'ok', checks: { redis: 'ok', store: 'ok' } }]);
     // A call under way holds the drain up for a moment.
-    house.crm.injectFault({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
+    cluster.crm.injectFault({ match: 'inbound', locationId: location, how: { answerDelayMs: 1500 } });
     const frame = { sender: '+15555550100', text: 'under way', guid: randomUUID().toUpperCase() };
     const seq = mac.received(frame);
-    await until(() => house.crm.callsTo('inbound').some((call) => call.locationId === location), {
+    await until(() => cluster.crm.callsTo('inbound').some((call) => call.locationId === location), {
       within: 60_000,
     });
     const halted = service.halt();
@@ -95,9 +95,9 @@ describe.skipIf(!canRun)('a rolling restart of three nodes', () => {
     expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
     await service.start();
     // What the CRM took before the end is not brought to it again.
-    const back = await house.mac(1, location);
+    const back = await cluster.mac(1, location);
     expect(await back.ack(back.received(frame), 60_000)).toMatchObject({ outcome: 'delivered' });
     back.terminate();
-    expect(house.crm.callsTo('inbound').filter((call) => call.locationId === location)).toHaveLength(1);
+    expect(cluster.crm.callsTo('inbound').filter((call) => call.locationId === location)).toHaveLength(1);
   }, 300_000);
 });

@@ -7,22 +7,22 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { openHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startCluster } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
 
 describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 }, () => {
   const closing = createCleanup();
   const cleanup = createCleanup();
-  let house: House;
+  let cluster: Cluster;
   beforeAll(async () => {
-    house = await openHouse(closing, { nodes: 2 });
+    cluster = await startCluster(closing, { nodes: 2 });
   }, 300_000);
   afterEach(async () => {
     await cleanup.run();
     // The next test begins with both nodes connected to Redis again.
-    for (const { service } of house.nodes)
+    for (const { service } of cluster.nodes)
       await until(async () => (await fetch(`${service.operatorUrl}/readyz`)).ok, {
         within: 60_000,
         every: 100,
@@ -30,54 +30,54 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
       });
   });
   afterAll(async () => {
-    const bugs = await house.bugs();
+    const bugs = await cluster.bugs();
     await closing.run();
     expect(bugs).toEqual([]);
   }, 300_000);
 
   async function mac(index: number, locationId: string, deviceId?: string) {
-    const joined = await house.mac(index, locationId, deviceId);
+    const joined = await cluster.mac(index, locationId, deviceId);
     cleanup.add(() => joined.terminate());
     return joined;
   }
-  const health = async (index: number) => (await fetch(`${house.node(index).service.url}/health`)).status;
+  const health = async (index: number) => (await fetch(`${cluster.node(index).service.url}/health`)).status;
   const served = (index: number, location: string) =>
-    until(async () => (await house.webhook(index, location)).status === 200, {
+    until(async () => (await cluster.webhook(index, location)).status === 200, {
       within: 60_000,
       every: 200,
       what: 'the location is served',
     });
 
   it('M1 Redis flushed: the Mac keeps its socket and is served again', async () => {
-    const location = await house.location();
+    const location = await cluster.location();
     const there = await mac(1, location);
-    await house.redis.flush();
+    await cluster.redis.flush();
     await served(0, location);
     expect(there.isOpen).toBe(true);
   });
 
   it('M1 Redis restarted: the Mac keeps its socket and is served again, health recovers', async () => {
-    const location = await house.location();
+    const location = await cluster.location();
     const there = await mac(1, location);
-    await house.redis.restart();
+    await cluster.redis.restart();
     await served(0, location);
     expect(there.isOpen).toBe(true);
     await until(async () => (await health(0)) === 200, { within: 60_000, every: 200 });
   });
 
   it('M1 a node cut off from Redis lets its Macs go, answers 503, holds what they send, and recovers', async () => {
-    const { crm } = house;
-    const location = await house.location();
+    const { crm } = cluster;
+    const location = await cluster.location();
     const device = `mac-${randomUUID()}`;
     const cutOff = await mac(1, location, device);
-    const gap = house.node(1).redis.add({ type: 'timeout' });
+    const gap = cluster.node(1).redis.add({ type: 'timeout' });
     cleanup.add(() => gap.remove());
     // The node writes to no Mac, not even to its own: another Mac may own the location by now.
-    expect((await house.webhook(1, location)).status).toBe(503);
+    expect((await cluster.webhook(1, location)).status).toBe(503);
     cutOff.received({ sender: '+15555550100', text: 'held', guid: randomUUID().toUpperCase() });
     expect(await cutOff.closed).toMatchObject({ code: CLOSE.goingAway });
     expect(crm.messages.filter((message) => message.locationId === location)).toEqual([]);
-    expect((await house.webhook(1, location)).status).toBe(503);
+    expect((await cluster.webhook(1, location)).status).toBe(503);
     expect(await health(1)).toBe(503);
     const elsewhere = await mac(0, location, device);
     await served(0, location);
@@ -88,12 +88,12 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
   });
 
   it('M1 a node cut off from Redis sends nothing to a Mac that was displaced elsewhere meanwhile', async () => {
-    const location = await house.location();
+    const location = await cluster.location();
     const old = await mac(1, location);
-    const gap = house.node(1).redis.add({ type: 'timeout' });
+    const gap = cluster.node(1).redis.add({ type: 'timeout' });
     cleanup.add(() => gap.remove());
     const young = await mac(0, location);
-    const answers = await Promise.all([1, 1, 0, 0].map((index) => house.webhook(index, location)));
+    const answers = await Promise.all([1, 1, 0, 0].map((index) => cluster.webhook(index, location)));
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 200, 200]);
     await old.closed;
     expect(old.frames.filter(({ type }) => type === 'send')).toEqual([]);
@@ -101,13 +101,13 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
   });
 
   it('M1 two Macs, the notice lost: the CRM hears nothing of the older after the newer', async () => {
-    const { crm } = house;
-    const location = await house.location();
+    const { crm } = cluster;
+    const location = await cluster.location();
     const old = await mac(1, location);
     const seq = old.received({ sender: '+15555550100', text: 'old 1', guid: randomUUID().toUpperCase() });
     await old.ack(seq, 60_000);
     // Nothing that Redis says reaches the node of the first Mac: neither the notice nor an answer.
-    const deaf = house.node(1).redis.add({ type: 'timeout', direction: 'down' });
+    const deaf = cluster.node(1).redis.add({ type: 'timeout', direction: 'down' });
     cleanup.add(() => deaf.remove());
     const young = await mac(0, location);
     const next = young.received({ sender: '+15555550100', text: 'new 1', guid: randomUUID().toUpperCase() });
@@ -122,8 +122,8 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
   });
 
   it('I6 PostgreSQL restarted under load: nothing is lost and nothing doubled', async () => {
-    const { crm } = house;
-    const location = await house.location();
+    const { crm } = cluster;
+    const location = await cluster.location();
     const there = await mac(0, location);
     const seqs = Array.from({ length: 20 }, (_, chat) =>
       there.received({
@@ -132,7 +132,7 @@ describe.skipIf(!canRun)('two nodes while a server fails', { timeout: 300_000 },
         chat: { id: chat, isGroup: false, recipients: ['+15555550100'] },
       }),
     );
-    await house.postgres.restart();
+    await cluster.postgres.restart();
     for (const seq of seqs) expect(await there.ack(seq, 60_000)).toMatchObject({ outcome: 'delivered' });
     const texts = crm.messages.filter((one) => one.locationId === location).map(({ message }) => message);
     expect(new Set(texts).size).toBe(20);

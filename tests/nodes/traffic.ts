@@ -1,13 +1,13 @@
 import { seeded } from '@footbridge/testkit/seeded';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { House } from './house.ts';
+import type { Cluster } from './cluster.ts';
 import type { AgentMac } from './campaign/agent-mac.ts';
 import { judge } from './campaign/score.ts';
 import type { Score } from './campaign/score.ts';
-import { sendUntilTaken } from './patient-crm.ts';
-import type { Sent } from './patient-crm.ts';
-import { StubbornMac } from './stubborn-mac.ts';
+import { sendUntilTaken } from './send-until-taken.ts';
+import type { Sent } from './send-until-taken.ts';
+import { ReconnectingMac } from './reconnecting-mac.ts';
 
 export interface TrafficOptions {
   /** Each way. */
@@ -55,17 +55,17 @@ const ARRIVAL_MS = 15_000;
 
 /** Sends messages both ways during the faults, until all are delivered. Each location has two Macs, one of which is wanted. */
 export async function traffic(
-  house: House,
+  cluster: Cluster,
   { messages, seed, locations: count, agents = [], onProgress = () => {} }: TrafficOptions,
-  troubleFor: (locations: readonly (readonly StubbornMac[])[], random: () => number) => Trouble,
+  troubleFor: (locations: readonly (readonly ReconnectingMac[])[], random: () => number) => Trouble,
 ): Promise<TrafficScore> {
   const random = seeded(seed);
   const startedAt = performance.now();
   const locations = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const locationId = await house.location();
+      const locationId = await cluster.location();
       const mac = (wanted: boolean, second: number) =>
-        new StubbornMac(house, locationId, seeded(seed + 2 * index + second + 1), wanted);
+        new ReconnectingMac(cluster, locationId, seeded(seed + 2 * index + second + 1), wanted);
       return [true, false].map(mac);
     }),
   );
@@ -103,7 +103,7 @@ export async function traffic(
     for (let index = 0; index < messages; index++) {
       const { locationId } = placeOf(index);
       while (!mayGoOn(index) || underWay.size > MOST_UNDER_WAY) await sleep(10);
-      const task = sendUntilTaken(house, locationId, `out ${index}`, `m-${seed}-${index}`, patience);
+      const task = sendUntilTaken(cluster, locationId, `out ${index}`, `m-${seed}-${index}`, patience);
       written++;
       tell();
       underWay.add(task);
@@ -144,7 +144,7 @@ export async function traffic(
     const theirs = new Set(agents.map(({ locationId }) => locationId));
     const awaited = all.filter(({ locationId }) => theirs.has(locationId));
     const isOpen = ({ messageId }: Sent) =>
-      ['pending', undefined].includes(house.crm.accepted(messageId).at(-1));
+      ['pending', undefined].includes(cluster.crm.accepted(messageId).at(-1));
     while (
       (awaited.some(isOpen) || agents.some(({ unacknowledged }) => unacknowledged > 0)) &&
       performance.now() < lateAt
@@ -179,6 +179,6 @@ export async function traffic(
       sentTexts: await agent.sentTexts(),
     })),
   );
-  const score = judge({ crm: house.crm, macs, agents: agentLedgers, sent: all, startedAt });
-  return { ...score, bugs: await house.bugs(), sent: all };
+  const score = judge({ crm: cluster.crm, macs, agents: agentLedgers, sent: all, startedAt });
+  return { ...score, bugs: await cluster.bugs(), sent: all };
 }

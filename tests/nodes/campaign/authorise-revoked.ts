@@ -1,7 +1,7 @@
 import { until } from '@footbridge/testkit/until';
 import { z } from 'zod';
 
-import type { House, Node } from '../house.ts';
+import type { Cluster, Node } from '../cluster.ts';
 
 const GRANTS = z.array(z.object({ ownerId: z.string(), state: z.string() }));
 
@@ -9,7 +9,7 @@ const GRANTS = z.array(z.object({ ownerId: z.string(), state: z.string() }));
  * Installs the app again, as an operator does, in each location whose grant the service calls revoked. A refresh token works once: when
  * the response to a refresh is lost, the new one is lost with it.
  */
-export async function authoriseRevoked({ crm, nodes }: Pick<House, 'crm' | 'nodes'>): Promise<void> {
+export async function authoriseRevoked({ crm, nodes }: Pick<Cluster, 'crm' | 'nodes'>): Promise<void> {
   const authorise = async ({ service }: Node) => {
     const { body } = await service.operator('GET', '/operator/grants');
     for (const { ownerId, state } of GRANTS.parse(body['grants'])) {

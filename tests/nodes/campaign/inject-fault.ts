@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import type { Fault } from '@footbridge/testkit/crm';
 import type { FaultProxy, Toxic } from '@footbridge/testkit/fault-proxy';
 
-import type { House, Node } from '../house.ts';
-import type { StubbornMac } from '../stubborn-mac.ts';
+import type { Cluster, Node } from '../cluster.ts';
+import type { ReconnectingMac } from '../reconnecting-mac.ts';
 import type { AgentMac } from './agent-mac.ts';
 import { authoriseRevoked } from './authorise-revoked.ts';
 import type { FaultKind } from './fault-kinds.ts';
@@ -19,9 +19,9 @@ import { stepClock } from './stepped-clock.ts';
 const run = promisify(execFile);
 
 export interface FaultTargets {
-  readonly house: House;
+  readonly cluster: Cluster;
   /** The scripted Macs of each location. */
-  readonly locations: readonly (readonly StubbornMac[])[];
+  readonly locations: readonly (readonly ReconnectingMac[])[];
   readonly agents: readonly AgentMac[];
   readonly disk: PostgresDisk;
 }
@@ -37,15 +37,16 @@ const LOOK_MS = 20;
 const LOST_RESPONSES: readonly Fault[] = ['dropAnswer', { status: 504, stored: true }];
 
 /** Returns a function that injects one fault and resolves when it is over. Faults of the same node, server or agent wait for each other. */
-export function createInjector({ house, locations, agents, disk }: FaultTargets) {
-  const { crm, nodes } = house;
+export function createInjector({ cluster, locations, agents, disk }: FaultTargets) {
+  const { crm, nodes } = cluster;
   const takeTurns = createTurns();
   const node = (fault: ScheduledFault, act: (one: Node) => Promise<unknown>) =>
     takeTurns(choose(nodes, fault.target), act);
   const agent = (fault: ScheduledFault, act: (one: AgentMac) => Promise<unknown>) =>
     takeTurns(choose(agents, fault.target), act);
-  const redis = (act: (server: House['redis']) => Promise<unknown>) => takeTurns(house.redis, act);
-  const postgres = (act: (server: House['postgres']) => Promise<unknown>) => takeTurns(house.postgres, act);
+  const redis = (act: (server: Cluster['redis']) => Promise<unknown>) => takeTurns(cluster.redis, act);
+  const postgres = (act: (server: Cluster['postgres']) => Promise<unknown>) =>
+    takeTurns(cluster.postgres, act);
   const macsOf = ({ target }: ScheduledFault) => choose(locations, target);
 
   async function disturb(line: FaultProxy, toxic: Toxic, { durationMs }: ScheduledFault): Promise<void> {
@@ -76,7 +77,7 @@ export function createInjector({ house, locations, agents, disk }: FaultTargets)
       while (rule.hits === 0 && performance.now() < end) await sleep(LOOK_MS);
       rule.stop();
       await sleep(fault.durationMs);
-      await authoriseRevoked(house);
+      await authoriseRevoked(cluster);
     });
 
   const actions: Record<FaultKind, (fault: ScheduledFault) => Promise<unknown>> = {
@@ -86,7 +87,7 @@ export function createInjector({ house, locations, agents, disk }: FaultTargets)
         for (const mac of locations.flat()) mac.noteKill(nodes.indexOf(one));
         await service.kill9();
         await sleep(fault.durationMs);
-        await house.startAgain(service);
+        await cluster.startAgain(service);
       }),
     'node frozen': (fault) =>
       node(fault, async ({ service }) => {

@@ -1,4 +1,4 @@
-import type { Sent } from '../patient-crm.ts';
+import type { Sent } from '../send-until-taken.ts';
 import { FLAWLESS } from './score.ts';
 import type { Score, Violations } from './score.ts';
 import type { ScheduledFault } from './schedule.ts';

@@ -5,8 +5,8 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import type { Program } from '@footbridge/testkit/program';
 
-import { openHouse } from '../house.ts';
-import type { House } from '../house.ts';
+import { startCluster } from '../cluster.ts';
+import type { Cluster } from '../cluster.ts';
 import { seeded } from '@footbridge/testkit/seeded';
 import { traffic } from '../traffic.ts';
 import type { TrafficProgress } from '../traffic.ts';
@@ -54,18 +54,18 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   const cleanup = createCleanup();
   try {
     const env = { RATE_LIMIT_CRM_WEBHOOK: '1000000', RATE_LIMIT_MAC_SOCKET: '1000000', ...STEPPED_CLOCK };
-    const house = await openHouse(cleanup, { nodes, env });
-    Object.assign(house.crm.settings, { honourIdempotencyKey: false, readLagMs: READ_LAG_MS });
-    const disk = await preparePostgresDisk(house.postgres, house.database);
-    const agentMacs = await startAgents(cleanup, house, agents, seed);
+    const cluster = await startCluster(cleanup, { nodes, env });
+    Object.assign(cluster.crm.settings, { honourIdempotencyKey: false, readLagMs: READ_LAG_MS });
+    const disk = await preparePostgresDisk(cluster.postgres, cluster.database);
+    const agentMacs = await startAgents(cleanup, cluster, agents, seed);
     const startedAt = performance.now();
     const injected: InjectedFault[] = [];
     const queue = [...schedule];
     const score = await traffic(
-      house,
+      cluster,
       { messages, seed, locations, agents: agentMacs, onProgress },
       (macs) => {
-        const inject = createInjector({ house, locations: macs, agents: agentMacs, disk });
+        const inject = createInjector({ cluster, locations: macs, agents: agentMacs, disk });
         return {
           steps: schedule.length,
           atOnce: FAULTS_AT_ONCE,
@@ -78,20 +78,20 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
             await sleep(fault.pauseMs);
           },
           async heal() {
-            house.crm.clearFaults();
-            await authoriseRevoked(house);
+            cluster.crm.clearFaults();
+            await authoriseRevoked(cluster);
           },
         };
       },
     );
     const { sent, ...result } = score;
     if (hasFailed(result) && logsDir !== undefined)
-      saveLogs(join(logsDir, `round-${round + 1}`), house, agentMacs);
+      saveLogs(join(logsDir, `round-${round + 1}`), cluster, agentMacs);
     const timeline = timelineOf(
       {
         sent,
-        inboundAt: house.crm.messages.map(({ at }) => at),
-        statusesAt: house.crm.statuses.filter(({ accepted }) => accepted).map(({ at }) => at),
+        inboundAt: cluster.crm.messages.map(({ at }) => at),
+        statusesAt: cluster.crm.statuses.filter(({ accepted }) => accepted).map(({ at }) => at),
       },
       startedAt,
       BUCKET_MS,
@@ -103,7 +103,7 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   }
 }
 
-function saveLogs(dir: string, { nodes }: House, agents: readonly AgentMac[]): void {
+function saveLogs(dir: string, { nodes }: Cluster, agents: readonly AgentMac[]): void {
   const save = (name: string, { logs }: Program) =>
     writeFile(join(dir, `${name}.jsonl`), logs.map((line) => JSON.stringify(line)).join('\n'));
   for (const [index, { service }] of nodes.entries()) save(`node-${index}`, service);
@@ -111,13 +111,13 @@ function saveLogs(dir: string, { nodes }: House, agents: readonly AgentMac[]): v
 }
 
 /** Each agent connects to random nodes and has a location of its own. */
-function startAgents(cleanup: Cleanup, house: House, count: number, seed: number): Promise<AgentMac[]> {
+function startAgents(cleanup: Cleanup, cluster: Cluster, count: number, seed: number): Promise<AgentMac[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const urls = house.nodes.map(({ macs, service }) => macs.url(service.url));
+      const urls = cluster.nodes.map(({ macs, service }) => macs.url(service.url));
       const url = await startBalancer(cleanup, urls, seeded(seed + index));
-      const location = await house.location();
-      return AgentMac.start(cleanup, house.crm, { url, license: house.license.key, location });
+      const location = await cluster.location();
+      return AgentMac.start(cleanup, cluster.crm, { url, license: cluster.license.key, location });
     }),
   );
 }

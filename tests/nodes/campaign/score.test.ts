@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Attempt, Sent } from '../patient-crm.ts';
-import type { Binding } from '../stubborn-mac.ts';
+import type { Attempt, Sent } from '../send-until-taken.ts';
+import type { Binding } from '../reconnecting-mac.ts';
 import { FLAWLESS, judge } from './score.ts';
 import type { AgentLedger, CrmLedger, Ledgers, MacLedger, Violations } from './score.ts';
 

@@ -1,7 +1,7 @@
 import type { Crm } from '@footbridge/testkit/crm';
 
-import type { Attempt, Sent } from '../patient-crm.ts';
-import type { Binding, Heard } from '../stubborn-mac.ts';
+import type { Attempt, Sent } from '../send-until-taken.ts';
+import type { Binding, Heard } from '../reconnecting-mac.ts';
 
 /** What the CRM knows. */
 export type CrmLedger = Pick<Crm, 'accepted'> & {

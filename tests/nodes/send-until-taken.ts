@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { House } from './house.ts';
+import type { Cluster } from './cluster.ts';
 
 /** One request of the CRM and its answer. Times are monotonic. */
 export interface Attempt {
@@ -23,7 +23,7 @@ const LONGEST_PAUSE_MS = 3000;
 
 /** Sends one message until it is taken, with the same id every time, as a CRM does. */
 export async function sendUntilTaken(
-  house: House,
+  cluster: Cluster,
   locationId: string,
   message: string,
   messageId: string,
@@ -32,8 +32,8 @@ export async function sendUntilTaken(
   const attempts: Attempt[] = [];
   for (let pause = PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 1.5)) {
     const askedAt = performance.now();
-    const at = Math.floor(random() * house.nodes.length);
-    const { status, error = 'none', headers } = await house.webhook(at, locationId, { message, messageId });
+    const at = Math.floor(random() * cluster.nodes.length);
+    const { status, error = 'none', headers } = await cluster.webhook(at, locationId, { message, messageId });
     const requestId = headers?.['x-request-id'] ?? '';
     attempts.push({ askedAt, answeredAt: performance.now(), status: status ?? faultIn(error), requestId });
     if (status === 200 || giveUp()) return { messageId, locationId, text: message, attempts };

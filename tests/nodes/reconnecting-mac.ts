@@ -5,7 +5,7 @@ import { staysAway } from '@footbridge/protocol/close-codes';
 import type { SendFrame } from '@footbridge/protocol/frames';
 import type { Mac } from '@footbridge/testkit/mac';
 
-import type { House } from './house.ts';
+import type { Cluster } from './cluster.ts';
 
 /** One registration of a Mac as its owner saw it. Times are monotonic. */
 export interface Binding {
@@ -34,7 +34,7 @@ const WINDOW = 60;
 const REPEATED = 30;
 
 /** A Mac that reconnects to any node until it is told to stay away, and resends unacknowledged frames. */
-export class StubbornMac {
+export class ReconnectingMac {
   readonly device = `mac-${randomUUID()}`;
   readonly locationId: string;
   readonly bindings: Binding[] = [];
@@ -43,7 +43,7 @@ export class StubbornMac {
   readonly said = new Map<string, string[]>();
   /** Whether it wants the location; a displaced Mac does not. */
   wanted: boolean;
-  readonly #house: House;
+  readonly #cluster: Cluster;
   readonly #random: () => number;
   /** Unacknowledged frames, oldest first. */
   readonly #outbox = new Map<number, object>();
@@ -55,8 +55,8 @@ export class StubbornMac {
   #mac: Mac | undefined;
   #stopped = false;
 
-  constructor(house: House, locationId: string, random: () => number, wanted: boolean) {
-    this.#house = house;
+  constructor(cluster: Cluster, locationId: string, random: () => number, wanted: boolean) {
+    this.#cluster = cluster;
     this.locationId = locationId;
     this.#random = random;
     this.wanted = wanted;
@@ -124,8 +124,8 @@ export class StubbornMac {
   async #serve(): Promise<void> {
     const askedAt = performance.now();
     try {
-      const at = Math.floor(this.#random() * this.#house.nodes.length);
-      const mac = await this.#house.mac(at, this.locationId, this.device, { capabilities: ['received'] });
+      const at = Math.floor(this.#random() * this.#cluster.nodes.length);
+      const mac = await this.#cluster.mac(at, this.locationId, this.device, { capabilities: ['received'] });
       const binding = {
         device: this.device,
         node: at,

@@ -26,7 +26,7 @@ export interface Node {
 }
 
 /** Several real nodes over one Redis, one PostgreSQL and one CRM. */
-export interface House {
+export interface Cluster {
   readonly crm: Crm;
   readonly redis: Redis;
   readonly postgres: Postgres;
@@ -56,7 +56,7 @@ export interface House {
   ): ReturnType<Crm['sendWebhook']>;
 }
 
-export interface HouseOptions {
+export interface ClusterOptions {
   readonly nodes: number;
   readonly env?: Record<string, string>;
   /** Without them the nodes talk to the servers directly: the event loop of the test then adds no delay of its own. */
@@ -71,10 +71,10 @@ const REGISTER_MS = 60_000;
 const START_TRIES = 20;
 const START_AGAIN_MS = 500;
 
-export async function openHouse(
+export async function startCluster(
   cleanup: Cleanup,
-  { nodes: count, env = {}, skewSec = [], faultProxies = true }: HouseOptions,
-): Promise<House> {
+  { nodes: count, env = {}, skewSec = [], faultProxies = true }: ClusterOptions,
+): Promise<Cluster> {
   const [crm, redis, postgres] = await Promise.all([startCrm(), startRedis(), startPostgres()]);
   cleanup.add(() => crm.stop());
   cleanup.add(() => redis.stop());
@@ -127,7 +127,7 @@ export async function openHouse(
   const nodes = [await start(0)];
   nodes.push(...(await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 1)))));
   const [first] = nodes;
-  if (first === undefined) throw new Error('a house needs a node');
+  if (first === undefined) throw new Error('a cluster needs a node');
   const license = await first.service.license(1000);
   const tokens = new Map<string, string>();
   const contacts = new Map<string, string>();
