@@ -17,6 +17,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`);
 async function run({ options, out, resume }: Extract<CommandLine, { command: 'run' }>): Promise<number> {
   const state = join(out, 'state.json');
   const progress = new Progress(process.stderr);
+  const timer = setInterval(() => progress.refresh(), 500);
   const report = await runCampaign(
     options,
     {
@@ -26,6 +27,7 @@ async function run({ options, out, resume }: Extract<CommandLine, { command: 'ru
     },
     resume ? readState(state, options) : undefined,
   );
+  clearInterval(timer);
   progress.end();
   writeReports(report, out);
   printSummary(report, out);

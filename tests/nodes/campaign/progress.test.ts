@@ -34,6 +34,17 @@ describe('the progress of a campaign', () => {
     ]);
   });
 
+  it('goes on while nothing changes', () => {
+    const written: string[] = [];
+    let now = 0;
+    const progress = new Progress({ write: (text) => written.push(text) }, () => now);
+    progress.refresh();
+    progress.show(state);
+    now = 12_000;
+    progress.refresh();
+    expect(written).toEqual([`${LINE}, 0 s\n`, `${LINE}, 12 s\n`]);
+  });
+
   it('is a line every ten seconds elsewhere', () => {
     expect(shown(false, [0, 9999, 10_000, 15_000, 21_000])).toEqual([
       `${LINE}, 0 s\n`,

@@ -26,6 +26,7 @@ export class Progress {
   readonly #now: () => number;
   readonly #startedAt: number;
   #shownAt = -Infinity;
+  #latest: ProgressState | undefined;
 
   constructor(stream: ProgressStream, now: () => number = () => performance.now()) {
     this.#stream = stream;
@@ -34,6 +35,14 @@ export class Progress {
   }
 
   show(state: ProgressState): void {
+    this.#latest = state;
+    this.refresh();
+  }
+
+  /** Shows the time that has passed. */
+  refresh(): void {
+    const state = this.#latest;
+    if (state === undefined) return;
     const now = this.#now();
     const isTerminal = this.#stream.isTTY === true;
     if (now - this.#shownAt < (isTerminal ? TTY_EVERY_MS : LINE_EVERY_MS)) return;
