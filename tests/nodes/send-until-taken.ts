@@ -18,7 +18,8 @@ export interface Sent {
   readonly attempts: readonly Attempt[];
 }
 
-const PAUSE_MS = 400;
+/** Longer than the first report of a rejection may take when there are several nodes (A11). */
+const PAUSE_MS = 1600;
 const LONGEST_PAUSE_MS = 3000;
 
 /** Sends one message until it is taken, with the same id every time, as a CRM does. */
@@ -37,7 +38,7 @@ export async function sendUntilTaken(
     const requestId = headers?.['x-request-id'] ?? '';
     attempts.push({ askedAt, answeredAt: performance.now(), status: status ?? faultIn(error), requestId });
     if (status === 200 || giveUp()) return { messageId, locationId, text: message, attempts };
-    await sleep(pause * (0.5 + random()));
+    await sleep(pause * (1 + random() / 2));
   }
 }
 

@@ -86,7 +86,8 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     );
     const { sent, ...scored } = score;
     // The score compares what was written: it must be everything.
-    const unwritten = scored.inbound === messages ? [] : [`only ${scored.inbound} of ${messages} messages were written`];
+    const unwritten =
+      scored.inbound === messages ? [] : [`only ${scored.inbound} of ${messages} messages were written`];
     const result = { ...scored, bugs: [...scored.bugs, ...unwritten] };
     if (hasFailed(result) && logsDir !== undefined)
       saveLogs(join(logsDir, `round-${round + 1}`), cluster, agentMacs);

@@ -57,7 +57,11 @@ describe('the rounds of a campaign', () => {
   });
 
   it('can be run again after a failure, with the faults in their order', () => {
-    const report = { options, startedAt: '', rounds: [finished(0), finished(1, ['a bug']), finished(2, ['another'])] };
+    const report = {
+      options,
+      startedAt: '',
+      rounds: [finished(0), finished(1, ['a bug']), finished(2, ['another'])],
+    };
     const again = failedRoundOf(report);
     expect(again?.round).toBe(1);
     expect(again?.seed).toBe(plan[1]?.seed);
