@@ -8,20 +8,20 @@ import { TestBridge, LOCATION, PHONE } from '../contract/test-bridge.ts';
 
 const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
 
-let world: TestBridge | undefined;
+let testBridge: TestBridge | undefined;
 const children: { kill(): unknown }[] = [];
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill();
-  await world?.stop();
-  world = undefined;
+  await testBridge?.stop();
+  testBridge = undefined;
 });
 
 function run(args: readonly string[]) {
   const env = {
     PATH: process.env['PATH'],
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-    FOOTBRIDGE_OPERATOR_URL: world?.bridge.operatorUrl ?? 'http://127.0.0.1:1',
-    OPERATOR_TOKEN: world?.bridge.operatorToken ?? 'none-at-all-here',
+    FOOTBRIDGE_OPERATOR_URL: testBridge?.bridge.operatorUrl ?? 'http://127.0.0.1:1',
+    OPERATOR_TOKEN: testBridge?.bridge.operatorToken ?? 'none-at-all-here',
   };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], { env });
   children.push(child);
@@ -64,16 +64,16 @@ describe('footbridge explain', () => {
 });
 
 describe('footbridge show and tail', () => {
-  it('show the trail of a message, and what passes', async () => {
-    world = await TestBridge.start();
-    const mac = await world.mac();
+  it('show prints the steps of a message, and tail prints past and new messages', async () => {
+    testBridge = await TestBridge.start();
+    const mac = await testBridge.mac();
     const live = run(['tail', '--since', '1h', '--status', 'failed']);
-    const { answer } = await world.webhook({ messageId: 'm1', message: 'canary text' });
+    const { answer } = await testBridge.webhook({ messageId: 'm1', message: 'canary text' });
     const { requestId } = answer as { requestId: string };
     await mac.nextFrame('send');
     // The CRM has the status a moment before the journal has recorded it.
     await until(async () => {
-      const { body } = (await world?.operator('GET', `/operator/messages/${requestId}`)) ?? {};
+      const { body } = (await testBridge?.operator('GET', `/operator/messages/${requestId}`)) ?? {};
       return JSON.stringify(body).includes('crm_told');
     });
     const error = { code: 'EMOJI_NOT_IN_RECENTS', message: 'No such glyph.' };
@@ -106,28 +106,28 @@ describe('footbridge show and tail', () => {
     const all = run(['tail', '--steps']);
     await until(
       async () => {
-        await world?.webhook({ messageId: 'm2' });
+        await testBridge?.webhook({ messageId: 'm2' });
         return all.lines().some(({ step }) => step === 'written');
       },
       { every: 300 },
     );
     expect(live.lines()).toHaveLength(1);
-    const said = [live, all, shown, past].map((one) => one.stdout() + one.stderr()).join('\n');
-    expect(said).not.toContain('canary');
-    expect(said).not.toContain(PHONE);
+    const output = [live, all, shown, past].map((one) => one.stdout() + one.stderr()).join('\n');
+    expect(output).not.toContain('canary');
+    expect(output).not.toContain(PHONE);
   });
 
-  it('show every request that carried a message, and that it was delivered', async () => {
-    world = await TestBridge.start();
-    const mac = await world.mac();
-    const { answer } = await world.webhook({ messageId: 'm1', message: 'canary text' });
+  it('show prints every request that carried a message, and that one of them was delivered', async () => {
+    testBridge = await TestBridge.start();
+    const mac = await testBridge.mac();
+    const { answer } = await testBridge.webhook({ messageId: 'm1', message: 'canary text' });
     const { requestId } = answer as { requestId: string };
     await mac.nextFrame('send');
     await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }));
     mac.terminate();
     // The CRM repeats the request after the Mac has gone.
     await until(
-      async () => (await world?.webhook({ messageId: 'm1', message: 'canary text' }))?.status === 404,
+      async () => (await testBridge?.webhook({ messageId: 'm1', message: 'canary text' }))?.status === 404,
     );
 
     const shown = run(['show', 'm1']);
@@ -144,12 +144,12 @@ describe('footbridge show and tail', () => {
     expect(history?.['sentence']).toBe(`Delivered, request 1 of ${requests.length}.`);
   });
 
-  it('I4 say that a location has no token when its messages wait for one', async () => {
-    world = await TestBridge.start({ oauth: 'off' });
-    const mac = await world.mac();
+  it('I4 both report that a location has no token when its messages wait for one', async () => {
+    testBridge = await TestBridge.start({ oauth: 'off' });
+    const mac = await testBridge.mac();
     mac.received({ sender: '+14155550177', text: 'canary text', guid: 'guid-waiting' });
     await until(async () => {
-      const { body } = (await world?.operator('GET', '/operator/messages/guid-waiting')) ?? {};
+      const { body } = (await testBridge?.operator('GET', '/operator/messages/guid-waiting')) ?? {};
       return Array.isArray(body?.['steps']) && body['steps'].length > 1;
     });
     const shown = run(['show', 'guid-waiting']);
@@ -166,11 +166,13 @@ describe('footbridge show and tail', () => {
     const listed = run(['tail', '--since', '1h', '--no-follow', '--code', 'NO_TOKEN']);
     expect(await listed.ended).toBe(0);
     expect(listed.lines()).toHaveLength(1);
-    expect(world.log).toMatch(/"event":"inbound\.no_token"[^\n]*"locationId":"locA+1"[^\n]*CRM_PIT_TOKENS/);
-    expect(world.log).not.toContain('canary');
+    expect(testBridge.log).toMatch(
+      /"event":"inbound\.no_token"[^\n]*"locationId":"locA+1"[^\n]*CRM_PIT_TOKENS/,
+    );
+    expect(testBridge.log).not.toContain('canary');
   });
 
-  it('say what is wrong with a flag', async () => {
+  it('exit with their own code for an invalid option and for a service that is not running', async () => {
     for (const args of [
       ['tail', '--since', 'yesterday'],
       ['tail', '--dir', 'up'],
@@ -179,16 +181,16 @@ describe('footbridge show and tail', () => {
     expect(await run(['show', 'x']).ended).toBe(7);
   });
 
-  it('say when there is no such message', async () => {
-    world = await TestBridge.start({ oauth: 'off' });
+  it('show exits with 5 when no message has the id', async () => {
+    testBridge = await TestBridge.start({ oauth: 'off' });
     expect(await run(['show', 'nothing']).ended).toBe(5);
   });
 });
 
 describe('footbridge redeliver', () => {
-  it('I2 has the Mac send again what it was told to keep', async () => {
-    world = await TestBridge.start({ env: { CRM_CREATE_CONTACTS: 'false' } });
-    const mac = await world.mac();
+  it('I2 makes the Mac resend a message that it kept', async () => {
+    testBridge = await TestBridge.start({ env: { CRM_CREATE_CONTACTS: 'false' } });
+    const mac = await testBridge.mac();
     const message = { sender: '+14155550177', text: 'Hi', guid: 'guid-unknown' };
     const seq = mac.received(message);
     expect(await mac.ack(seq)).toMatchObject({ outcome: 'rejected' });
@@ -197,7 +199,7 @@ describe('footbridge redeliver', () => {
     expect(asked.lines()).toMatchObject([{ locationId: LOCATION, seq }]);
     expect(await mac.nextFrame('redeliver')).toEqual({ type: 'redeliver', seq });
 
-    world.crm.addContact({ locationId: LOCATION, phone: '+14155550177' });
+    testBridge.crm.addContact({ locationId: LOCATION, phone: '+14155550177' });
     expect(await mac.ack(mac.received(message))).toMatchObject({ outcome: 'delivered' });
     const late = run(['redeliver', 'guid-unknown']);
     expect(await late.ended).toBe(1);

@@ -11,8 +11,8 @@ const start = async (env: Record<string, string> = {}): Promise<RunningBridge> =
   return bridge;
 };
 
-describe('health', () => {
-  it('H1 says ok, the version, the uptime and the state of its parts, and nothing of tenants', async () => {
+describe('GET /health', () => {
+  it('H1 returns the status, the version, the uptime and the state of each dependency, and nothing about tenants', async () => {
     const { url } = await start();
     const answer = await fetch(`${url}/health`);
     expect(answer.status).toBe(200);
@@ -24,13 +24,13 @@ describe('health', () => {
     });
   });
 
-  it('H1 the probe variant answers status alone, whatever its value', async () => {
+  it('H1 returns only the status to a probe with pm2, whatever its value', async () => {
     const { url } = await start();
     for (const query of ['?pm2=1', '?pm2=', '?pm2'])
       expect(await (await fetch(`${url}/health${query}`)).json()).toEqual({ status: 'ok' });
   });
 
-  it('L4 30 a minute, the probe 15, counted apart, with a JSON body', async () => {
+  it('L4 allows 30 requests a minute and 15 probes, counted separately, and responds 429 with JSON above that', async () => {
     const { url } = await start();
     const ask = async (path: string, times: number) => {
       const statuses: number[] = [];
@@ -46,7 +46,7 @@ describe('health', () => {
     expect(await ask('/health?pm2=x', 1)).toEqual([429]);
   });
 
-  it('L2 every answer says where the address stands', async () => {
+  it('L2 reports the limit of the address in the headers of every response', async () => {
     const { url } = await start();
     for (const [path, limit] of [
       ['/health', '30'],
@@ -59,7 +59,7 @@ describe('health', () => {
     }
   });
 
-  it('L7 a forged X-Forwarded-For opens no new bucket', async () => {
+  it('L7 ignores a forged X-Forwarded-For', async () => {
     const { url } = await start({ RATE_LIMIT_HEALTH: '2' });
     const statuses: number[] = [];
     for (const forged of ['1.1.1.1', '2.2.2.2', '3.3.3.3'])
@@ -67,7 +67,7 @@ describe('health', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  it('L7 behind a trusted proxy each client has its own', async () => {
+  it('L7 counts each client behind a trusted proxy separately', async () => {
     const { url } = await start({ RATE_LIMIT_HEALTH: '1', TRUST_PROXY: 'loopback' });
     const ask = async (from: string) =>
       (await fetch(`${url}/health`, { headers: { 'X-Forwarded-For': from } })).status;
@@ -76,24 +76,27 @@ describe('health', () => {
 });
 
 describe('deprecated paths', () => {
-  it.each(['/send-message', '/crm/send-message'])('H2 POST %s is gone and says where to go', async (path) => {
-    const { url } = await start();
-    for (const body of ['{"a":1}', 'not json', '']) {
-      const answer = await fetch(url + path, {
-        method: 'POST',
-        body,
-        headers: { 'Content-Type': 'application/json' },
-      });
-      expect(answer.status).toBe(410);
-      expect(answer.headers.get('deprecation')).toBe('@1738800000');
-      expect(answer.headers.get('sunset')).toBe('Fri, 01 May 2026 00:00:00 GMT');
-      const [, link = ''] = /^<(.+)>; rel="deprecation"$/.exec(answer.headers.get('link') ?? '') ?? [];
-      expect((await fetch(new URL(link, url))).status).toBe(200);
-      expect(await answer.json()).toMatchObject({ code: 'GONE', replacement: '/crm/webhook' });
-    }
-  });
+  it.each(['/send-message', '/crm/send-message'])(
+    'H2 POST %s responds 410 and names its replacement',
+    async (path) => {
+      const { url } = await start();
+      for (const body of ['{"a":1}', 'not json', '']) {
+        const answer = await fetch(url + path, {
+          method: 'POST',
+          body,
+          headers: { 'Content-Type': 'application/json' },
+        });
+        expect(answer.status).toBe(410);
+        expect(answer.headers.get('deprecation')).toBe('@1738800000');
+        expect(answer.headers.get('sunset')).toBe('Fri, 01 May 2026 00:00:00 GMT');
+        const [, link = ''] = /^<(.+)>; rel="deprecation"$/.exec(answer.headers.get('link') ?? '') ?? [];
+        expect((await fetch(new URL(link, url))).status).toBe(200);
+        expect(await answer.json()).toMatchObject({ code: 'GONE', replacement: '/crm/webhook' });
+      }
+    },
+  );
 
-  it('H2 each call is logged and counted', async () => {
+  it('H2 calls are logged and counted', async () => {
     const { url, operatorUrl, logs } = await start();
     const call = (path: string) => fetch(url + path, { method: 'POST', body: '{"number":"+14155550100"}' });
     for (const path of ['/send-message', '/crm/send-message', '/send-message']) await call(path);
@@ -114,7 +117,7 @@ describe('deprecated paths', () => {
 
 describe('unknown paths', () => {
   it.each(['/', '/nope', '/crm', '/crm/webhook/other', '/operator/keys', '/metrics', '/%', '/..%2f'])(
-    'W20 %s: 404 as JSON',
+    'W20 %s gets 404 as JSON',
     async (path) => {
       const { url } = await start();
       const answer = await fetch(url + path);
@@ -135,14 +138,14 @@ describe('unknown paths', () => {
 });
 
 describe('the operator listener', () => {
-  it('answers probes and metrics without a token', async () => {
+  it('serves probes and metrics without a token', async () => {
     const { operatorUrl } = await start();
     expect((await fetch(`${operatorUrl}/livez`)).status).toBe(200);
     expect((await fetch(`${operatorUrl}/readyz`)).status).toBe(200);
     expect(await (await fetch(`${operatorUrl}/metrics`)).text()).toContain('footbridge_macs_bound 0');
   });
 
-  it('V1 serves the documents of its surfaces', async () => {
+  it('V1 serves the OpenAPI and AsyncAPI documents', async () => {
     const { operatorUrl } = await start();
     expect(await (await fetch(`${operatorUrl}/openapi.json`)).json()).toMatchObject({
       openapi: expect.stringMatching(/^3\.1/),
@@ -152,7 +155,7 @@ describe('the operator listener', () => {
     });
   });
 
-  it('requires the token, and locks out an address that guesses', async () => {
+  it('requires the token, and locks out an address after ten wrong ones', async () => {
     const { operatorUrl, operatorToken } = await start();
     const ask = async (token: string) =>
       (await fetch(`${operatorUrl}/operator/keys`, { headers: { Authorization: `Bearer ${token}` } })).status;

@@ -14,25 +14,25 @@ const SCOPES = [
   'contacts.write',
 ];
 const DELIVERED = { outcome: 'delivered' };
-/** What the CRM does is done when its response is lost: there is nothing to wait for. */
-const AT_ONCE = { CRM_SETTLE_SEC: '0', CRM_READ_LAG_SEC: '0' };
+/** This CRM has finished a request when its response is lost, so no wait is needed. */
+const NO_WAIT = { CRM_SETTLE_SEC: '0', CRM_READ_LAG_SEC: '0' };
 
-let bridge: TestBridge | undefined;
-afterEach(() => bridge?.stop());
+let running: TestBridge | undefined;
+afterEach(() => running?.stop());
 
 async function start(options: TestBridgeOptions = {}) {
-  const here = await TestBridge.start({ ...options, env: { ...AT_ONCE, ...options.env } });
-  bridge = here;
-  const { crm } = here;
+  const bridge = await TestBridge.start({ ...options, env: { ...NO_WAIT, ...options.env } });
+  running = bridge;
+  const { crm } = bridge;
   const contact = crm.addContact({ locationId: LOCATION, phone: PHONE });
-  const mac = await here.mac();
+  const mac = await bridge.mac();
   const texts = () => crm.messages.map(({ message }) => message);
   const reads = () => [crm.callsTo('conversations').length, crm.callsTo('messages').length];
-  return { here, crm, contact, mac, texts, reads };
+  return { bridge, crm, contact, mac, texts, reads };
 }
 
-const steps = async (here: TestBridge, guid: string, step: string) =>
-  (await here.journalled(guid, step)).steps.filter((one) => one.step === step);
+const steps = async (bridge: TestBridge, guid: string, step: string) =>
+  (await bridge.journalled(guid, step)).steps.filter((one) => one.step === step);
 
 async function authorise({ crm, url }: TestBridge, scopes: readonly string[]): Promise<void> {
   const code = crm.install({ locationId: LOCATION, scopes });
@@ -40,7 +40,7 @@ async function authorise({ crm, url }: TestBridge, scopes: readonly string[]): P
 }
 
 describe('without a fault', () => {
-  it('I9 the CRM gets no call but the search and the messages', async () => {
+  it('I9 the CRM gets no calls other than the contact search and the messages', async () => {
     const { crm, mac } = await start();
     crm.forget();
     for (const text of ['one', 'two', 'three'])
@@ -50,35 +50,35 @@ describe('without a fault', () => {
 });
 
 describe('a lost response', () => {
-  it('I9 a message that the conversation shows is not posted again', async () => {
-    const { here, crm, mac, texts, reads } = await start();
+  it('I9 a message that is in the conversation is not posted again', async () => {
+    const { bridge, crm, mac, texts, reads } = await start();
     crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' }))).toMatchObject(DELIVERED);
     expect(texts()).toEqual(['Hi']);
     expect(reads()).toEqual([1, 1]);
-    expect(await steps(here, 'g1', 'looked_up')).toMatchObject([{ detail: { result: 'found' } }]);
-    expect(await here.metric('footbridge_inbound_lookups_total')).toBe(1);
+    expect(await steps(bridge, 'g1', 'looked_up')).toMatchObject([{ detail: { result: 'found' } }]);
+    expect(await bridge.metric('footbridge_inbound_lookups_total')).toBe(1);
     const problems = crm.calls.flatMap(requestProblems).filter((problem) => !problem.includes('rovider'));
     expect(problems).toEqual([]);
   });
 
   it.each(['reset', 'hang'] as const)(
-    'I9 a message that two reads do not show is posted again: %s',
+    'I9 a message that two reads do not find is posted again: %s',
     async (how) => {
-      const { here, crm, mac, texts, reads } = await start();
+      const { bridge, crm, mac, texts, reads } = await start();
       await mac.ack(mac.received({ sender: PHONE, text: 'before' }));
       const fault = crm.injectFault({ match: 'inbound', how });
       const seq = mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' });
       await until(() => fault.hits === 1);
-      if (how === 'hang') await here.clock.skip(10_000);
+      if (how === 'hang') await bridge.clock.skip(10_000);
       expect(await mac.ack(seq)).toMatchObject(DELIVERED);
       expect(texts()).toEqual(['before', 'Hi']);
       expect(reads()).toEqual([2, 2]);
-      expect(await steps(here, 'g1', 'looked_up')).toMatchObject([{ detail: { result: 'absent' } }]);
+      expect(await steps(bridge, 'g1', 'looked_up')).toMatchObject([{ detail: { result: 'absent' } }]);
     },
   );
 
-  it.each([502, 504, 520, 524])('I9 a %d of a gateway is a lost response', async (status) => {
+  it.each([502, 504, 520, 524])('I9 a %d from a gateway counts as a lost response', async (status) => {
     const { crm, mac, texts } = await start();
     crm.injectFault({ match: 'inbound', how: { status, stored: true } });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject(DELIVERED);
@@ -86,26 +86,26 @@ describe('a lost response', () => {
   });
 
   it('I9 the reads wait until the request cannot be in flight, and the second one for the lag of the CRM', async () => {
-    const { here, crm, mac, texts, reads } = await start({
+    const { bridge, crm, mac, texts, reads } = await start({
       env: { CRM_SETTLE_SEC: '20', CRM_READ_LAG_SEC: '10' },
       settings: { readLagMs: 25_000 },
     });
-    await here.clock.skip(30_000);
+    await bridge.clock.skip(30_000);
     await mac.ack(mac.received({ sender: PHONE, text: 'before' }));
-    await here.clock.skip(30_000);
+    await bridge.clock.skip(30_000);
     crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
     const seq = mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' });
-    await until(() => here.log.includes('inbound.delayed'));
-    await here.clock.skip(19_000);
+    await until(() => bridge.log.includes('inbound.delayed'));
+    await bridge.clock.skip(19_000);
     expect(reads()).toEqual([0, 0]);
-    await here.clock.skip(1000);
+    await bridge.clock.skip(1000);
     await until(() => crm.callsTo('messages')[0]?.status === 200);
-    expect(await here.clock.skipThrough(mac.ack(seq))).toMatchObject(DELIVERED);
+    expect(await bridge.clock.skipThrough(mac.ack(seq))).toMatchObject(DELIVERED);
     expect(reads()).toEqual([2, 2]);
     expect(texts()).toEqual(['before', 'Hi']);
   });
 
-  it('I9 each stored message accounts for one of several with the same text', async () => {
+  it('I9 of several messages with the same text, each stored one accounts for one', async () => {
     const { crm, mac, texts } = await start();
     crm.injectFault({ match: 'inbound', how: 'dropAnswer', times: 2, after: 1 });
     crm.injectFault({ match: 'inbound', how: 'reset', times: 2 });
@@ -117,9 +117,9 @@ describe('a lost response', () => {
     expect(texts()).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
   });
 
-  it('I9 an older message with the same text is another one, whatever the difference of the clocks', async () => {
+  it('I9 an older message with the same text is a different one, whatever the difference of the clocks', async () => {
     for (const aheadMs of [-3_600_000, 3_600_000]) {
-      const { here, crm, contact, mac, texts } = await start();
+      const { bridge, crm, contact, mac, texts } = await start();
       crm.settings.clockAheadMs = aheadMs;
       const body = { type: 'SMS', contactId: contact.id, message: 'ok' };
       const { access_token: token } = crm.token(LOCATION);
@@ -129,29 +129,29 @@ describe('a lost response', () => {
         headers: { ...headers, 'Content-Type': 'application/json' },
         body: JSON.stringify(body),
       });
-      await here.clock.skip(60_000);
+      await bridge.clock.skip(60_000);
       crm.injectFault({ match: 'inbound', how: 'reset' });
       expect(await mac.ack(mac.received({ sender: PHONE, text: 'ok' }))).toMatchObject(DELIVERED);
       expect(texts()).toEqual(['ok', 'ok']);
       crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
       expect(await mac.ack(mac.received({ sender: PHONE, text: 'ok' }))).toMatchObject(DELIVERED);
       expect(texts()).toEqual(['ok', 'ok', 'ok']);
-      await here.stop();
+      await bridge.stop();
     }
   });
 
-  it('I9 a contact whose creation was lost is searched for, not created again', async () => {
+  it('I9 a contact whose creation lost its response is searched for, not created again', async () => {
     for (const [how, times] of [
       ['dropAnswer', 1],
       ['reset', 2],
     ] as const) {
-      const { here, crm, mac, texts } = await start({ settings: { allowDuplicates: true } });
+      const { bridge, crm, mac, texts } = await start({ settings: { allowDuplicates: true } });
       crm.injectFault({ match: 'upsert', how, times });
       expect(await mac.ack(mac.received({ sender: '+14155550177', text: 'Hi' }))).toMatchObject(DELIVERED);
       expect(crm.contacts.filter(({ phone }) => phone === '+14155550177')).toHaveLength(1);
       expect(crm.callsTo('upsert')).toHaveLength(how === 'dropAnswer' ? 1 : 3);
       expect(texts()).toEqual(['Hi']);
-      await here.stop();
+      await bridge.stop();
     }
   });
 });
@@ -160,36 +160,39 @@ describe('a read that fails', () => {
   const foreign = { locationId: 'locBBBBBBBBBBBBBBBB2', contactId: 'c', id: 'v', conversationId: 'v' };
   const huge = { conversations: [], padding: 'x'.repeat(5 * 1024 * 1024) };
   const cases: [string, Route, FaultResponse | 'expireToken' | 'reset'][] = [
-    ['malformed', 'conversations', { status: 200, body: '<html>' }],
-    ['malformed', 'messages', { status: 200, body: { messages: { messages: [{ id: 'x' }] } } }],
-    ['empty', 'conversations', { status: 200, body: '' }],
-    ['empty', 'messages', { status: 200, body: '' }],
-    ['huge', 'conversations', { status: 200, body: huge }],
-    ['of another location', 'conversations', { status: 200, body: { conversations: [foreign] } }],
-    ['of another location', 'messages', { status: 200, body: { messages: [foreign] } }],
-    ['401', 'messages', 'expireToken'],
-    ['429', 'conversations', { status: 429, retryAfter: 1 }],
-    ['500', 'messages', { status: 500 }],
-    ['reset', 'messages', 'reset'],
+    ['a malformed response', 'conversations', { status: 200, body: '<html>' }],
+    ['a malformed response', 'messages', { status: 200, body: { messages: { messages: [{ id: 'x' }] } } }],
+    ['an empty response', 'conversations', { status: 200, body: '' }],
+    ['an empty response', 'messages', { status: 200, body: '' }],
+    ['an oversized response', 'conversations', { status: 200, body: huge }],
+    ['data of another location', 'conversations', { status: 200, body: { conversations: [foreign] } }],
+    ['data of another location', 'messages', { status: 200, body: { messages: [foreign] } }],
+    ['status 401', 'messages', 'expireToken'],
+    ['status 429', 'conversations', { status: 429, retryAfter: 1 }],
+    ['status 500', 'messages', { status: 500 }],
+    ['a reset', 'messages', 'reset'],
   ];
-  it.each(cases)('I9 %s, of %s: repeated, and the message is neither lost nor doubled', async (...given) => {
-    const [, route, how] = given;
-    const { crm, mac, texts } = await start();
-    const fault = crm.injectFault({ match: route, how, times: 2 });
-    crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
-    const seq = mac.received({ sender: PHONE, text: 'Hi' });
-    expect(await mac.ack(seq)).toMatchObject(DELIVERED);
-    expect(texts()).toEqual(['Hi']);
-    expect(fault.hits).toBe(2);
-  });
+  it.each(cases)(
+    'I9 with %s for the %s is repeated, and the message is neither lost nor duplicated',
+    async (...given) => {
+      const [, route, how] = given;
+      const { crm, mac, texts } = await start();
+      const fault = crm.injectFault({ match: route, how, times: 2 });
+      crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
+      const seq = mac.received({ sender: PHONE, text: 'Hi' });
+      expect(await mac.ack(seq)).toMatchObject(DELIVERED);
+      expect(texts()).toEqual(['Hi']);
+      expect(fault.hits).toBe(2);
+    },
+  );
 
-  it('I9 slow: repeated after its deadline', async () => {
-    const { here, crm, mac, texts } = await start();
+  it('I9 by timeout is repeated', async () => {
+    const { bridge, crm, mac, texts } = await start();
     const fault = crm.injectFault({ match: 'messages', how: 'hang' });
     crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
     const seq = mac.received({ sender: PHONE, text: 'Hi' });
     await until(() => fault.hits === 1);
-    await here.clock.skip(10_000);
+    await bridge.clock.skip(10_000);
     expect(await mac.ack(seq)).toMatchObject(DELIVERED);
     expect(texts()).toEqual(['Hi']);
   });
@@ -199,32 +202,32 @@ describe('a conversation that cannot be read', () => {
   const missing = ['conversations.readonly', 'conversations/message.readonly'];
 
   it.each(missing)(
-    'I9 without the scope %s: posted again, flagged, and the operator sees why',
+    'I9 for lack of the scope %s has its message posted again and flagged with the reason',
     async (scope) => {
-      const { here, crm, mac, texts } = await start({ oauth: 'unauthorised' });
+      const { bridge, crm, mac, texts } = await start({ oauth: 'unauthorised' });
       await authorise(
-        here,
+        bridge,
         SCOPES.filter((one) => one !== scope),
       );
       crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
       const frame = { sender: PHONE, text: 'Hi', guid: 'g1' };
       expect(await mac.ack(mac.received(frame))).toMatchObject(DELIVERED);
       expect(texts()).toEqual(['Hi', 'Hi']);
-      expect(await steps(here, 'g1', 'uncertain')).toMatchObject([
+      expect(await steps(bridge, 'g1', 'uncertain')).toMatchObject([
         { detail: { scope, reason: expect.stringContaining(`grant the scope ${scope}`) } },
       ]);
-      expect(await here.metric('footbridge_inbound_lookups_total')).toBe(1);
-      expect(here.log).toContain(`"scope":"${scope}"`);
+      expect(await bridge.metric('footbridge_inbound_lookups_total')).toBe(1);
+      expect(bridge.log).toContain(`"scope":"${scope}"`);
     },
   );
 
-  it('I9 INBOUND_ON_UNCERTAIN=park: kept on the Mac, and not doubled when the scope is there and it is redelivered', async () => {
-    const { here, crm, mac, texts } = await start({
+  it('I9 with INBOUND_ON_UNCERTAIN=park leaves its message on the Mac, and a redelivery with the scope does not duplicate it', async () => {
+    const { bridge, crm, mac, texts } = await start({
       oauth: 'unauthorised',
       env: { INBOUND_ON_UNCERTAIN: 'park' },
     });
     await authorise(
-      here,
+      bridge,
       SCOPES.filter((one) => !missing.includes(one)),
     );
     crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
@@ -233,14 +236,14 @@ describe('a conversation that cannot be read', () => {
       outcome: 'rejected',
       reason: expect.stringContaining('conversations.readonly'),
     });
-    const { body } = await here.operator('GET', '/operator/messages?status=undeliverable');
+    const { body } = await bridge.operator('GET', '/operator/messages?status=undeliverable');
     expect(body['messages']).toMatchObject([{ messageId: 'g1', code: 'UNCERTAIN' }]);
-    await authorise(here, SCOPES);
+    await authorise(bridge, SCOPES);
     expect(await mac.ack(mac.received(frame))).toMatchObject(DELIVERED);
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('I9 forbidden: INBOUND_ON_UNCERTAIN decides at once', async () => {
+  it('I9 because the CRM forbids it applies INBOUND_ON_UNCERTAIN at once', async () => {
     const { crm, mac, texts, reads } = await start({ env: { INBOUND_ON_UNCERTAIN: 'park' } });
     crm.injectFault({ match: 'conversations', how: { status: 403, body: { message: 'not for you' } } });
     crm.injectFault({ match: 'inbound', how: 'dropAnswer' });

@@ -8,18 +8,18 @@ import { TestBridge, LOCATION, PHONE } from './test-bridge.ts';
 import type { TestBridgeOptions } from './test-bridge.ts';
 import { dumpFiles } from './dump-files.ts';
 
-let world: TestBridge | undefined;
-afterEach(() => world?.stop());
+let running: TestBridge | undefined;
+afterEach(() => running?.stop());
 
 async function start(options?: TestBridgeOptions) {
-  world = await TestBridge.start(options);
-  const contact = world.crm.addContact({ locationId: LOCATION, phone: PHONE });
-  return { here: world, crm: world.crm, contact, mac: await world.mac() };
+  running = await TestBridge.start(options);
+  const contact = running.crm.addContact({ locationId: LOCATION, phone: PHONE });
+  return { bridge: running, crm: running.crm, contact, mac: await running.mac() };
 }
 
 const chat = (id: number) => ({ id, isGroup: false, recipients: [PHONE] });
 
-describe('the call', () => {
+describe('the call to the CRM', () => {
   it('I1 has exactly the fields of the contract, and attachments only when there are any', async () => {
     const { crm, contact, mac } = await start();
     await mac.ack(mac.received({ sender: PHONE, text: 'Hi there', service: 'iMessage' }));
@@ -38,7 +38,7 @@ describe('the call', () => {
     expect(serious).toEqual([]);
   });
 
-  it('I1 a message of a service that is not known here reaches the CRM, and its socket stays open', async () => {
+  it('I1 is made for a message of an unknown service too, and the socket stays open', async () => {
     const { crm, mac } = await start();
     const chatOfGroup = { ...chat(7), isGroup: true };
     const seq = mac.received({ sender: PHONE, text: 'Hi', chat: chatOfGroup });
@@ -60,7 +60,7 @@ describe('the call', () => {
     expect([text, metadata?.service_name]).toEqual(['From far away', 'SMS']);
   });
 
-  it('I1 an added channel gets its provider id and type', async () => {
+  it('I1 has the provider id and the type of an added channel', async () => {
     const { crm, mac } = await start({
       env: { CRM_CONVERSATION_PROVIDER_ID: '5f0e1d2c3b4a596877665544', CRM_INBOUND_TYPE: 'Custom' },
       settings: { provider: { kind: 'custom', id: '5f0e1d2c3b4a596877665544' } },
@@ -74,7 +74,7 @@ describe('the call', () => {
     });
   });
 
-  it('I1 a success without a message id is a failure, tried again', async () => {
+  it('I1 is repeated after a success without a message id', async () => {
     const { crm, mac } = await start();
     crm.injectFault({ match: 'inbound', how: 'emptyBody' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }), 5000)).toMatchObject({
@@ -84,10 +84,10 @@ describe('the call', () => {
     expect(crm.callsTo('inbound')).toHaveLength(2);
   });
 
-  it('I7 every call carries Version and a bearer', async () => {
-    const { crm, mac, here } = await start();
+  it('I7 carries Version and a bearer token, like every other call', async () => {
+    const { crm, mac, bridge } = await start();
     await mac.ack(mac.received({ sender: '+14155550199', text: 'new here' }));
-    await here.webhook({ messageId: 'm1', phone: undefined, contactId: crm.contacts[0]?.id ?? '' });
+    await bridge.webhook({ messageId: 'm1', phone: undefined, contactId: crm.contacts[0]?.id ?? '' });
     await until(() => crm.accepted('m1').length === 1);
     const calls = crm.calls.filter(({ route }) => route !== 'token');
     expect(new Set(calls.map(({ route }) => route))).toEqual(
@@ -107,9 +107,9 @@ describe('the call', () => {
   });
 
   it('I4 uses the private integration token when it is not', async () => {
-    const { crm, here } = await start({ oauth: 'off' });
-    await here.restart({ CRM_PIT_TOKENS: `${LOCATION}=${crm.pit(LOCATION)}` });
-    const mac = await here.mac();
+    const { crm, bridge } = await start({ oauth: 'off' });
+    await bridge.restart({ CRM_PIT_TOKENS: `${LOCATION}=${crm.pit(LOCATION)}` });
+    const mac = await bridge.mac();
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject({
       outcome: 'delivered',
     });
@@ -117,9 +117,9 @@ describe('the call', () => {
   });
 
   it('I4 uses the private integration token when OAuth is enabled but incomplete', async () => {
-    const { crm, here } = await start();
-    await here.restart({ CRM_OAUTH_CLIENT_SECRET: '', CRM_PIT_TOKENS: `${LOCATION}=${crm.pit(LOCATION)}` });
-    const mac = await here.mac();
+    const { crm, bridge } = await start();
+    await bridge.restart({ CRM_OAUTH_CLIENT_SECRET: '', CRM_PIT_TOKENS: `${LOCATION}=${crm.pit(LOCATION)}` });
+    const mac = await bridge.mac();
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject({
       outcome: 'delivered',
     });
@@ -127,8 +127,8 @@ describe('the call', () => {
   });
 });
 
-describe('the contact', () => {
-  it('I2 is found by the number, with its plus encoded, and asked for once', async () => {
+describe('the contact of a sender', () => {
+  it('I2 is found by the number, with its plus encoded, in one search', async () => {
     const { crm, contact, mac } = await start();
     for (const text of ['one', 'two', 'three']) await mac.ack(mac.received({ sender: PHONE, text }));
     expect(crm.messages.map(({ contactId }) => contactId)).toEqual([contact.id, contact.id, contact.id]);
@@ -146,25 +146,25 @@ describe('the contact', () => {
     expect(crm.callsTo('duplicate')[0]?.query).toEqual({ locationId: LOCATION, email: 'jo@example.com' });
   });
 
-  it('I2 a contactId seen in a webhook never replaces the search', async () => {
-    const { crm, contact, mac, here } = await start();
+  it('I2 is never taken from a webhook without a search', async () => {
+    const { crm, contact, mac, bridge } = await start();
     const stranger = crm.addContact({ locationId: LOCATION, phone: '+14155550199' });
-    await here.webhook({ contactId: stranger.id, messageId: 'm1' });
+    await bridge.webhook({ contactId: stranger.id, messageId: 'm1' });
     await mac.nextFrame('send');
     for (const text of ['one', 'two']) await mac.ack(mac.received({ sender: PHONE, text }));
     expect(crm.messages.map(({ contactId }) => contactId)).toEqual([contact.id, contact.id]);
     expect(crm.callsTo('duplicate')).toHaveLength(1);
   });
 
-  it('I2 of several contacts that the search finds, the last webhook to the number chooses', async () => {
-    const { crm, contact, mac, here } = await start({ settings: { allowDuplicates: true } });
+  it('I2 is the one of the last webhook to the number when the search finds several', async () => {
+    const { crm, contact, mac, bridge } = await start({ settings: { allowDuplicates: true } });
     const twin = crm.addContact({ locationId: LOCATION, phone: PHONE });
     const receive = (text: string) => mac.ack(mac.received({ sender: PHONE, text }));
     await receive('before any webhook');
-    await here.webhook({ contactId: twin.id, phone: '(415) 555-0100', messageId: 'm1' });
+    await bridge.webhook({ contactId: twin.id, phone: '(415) 555-0100', messageId: 'm1' });
     await mac.nextFrame('send');
     for (const text of ['after it', 'from the cache']) await receive(text);
-    await here.webhook({ contactId: contact.id, messageId: 'm2' });
+    await bridge.webhook({ contactId: contact.id, messageId: 'm2' });
     await mac.nextFrame('send');
     await receive('after another one');
     expect(crm.messages.map(({ contactId }) => contactId)).toEqual([
@@ -177,7 +177,7 @@ describe('the contact', () => {
     expect(crm.callsTo('search')).toHaveLength(1);
   });
 
-  it('I2 is created when there is none, once also when two messages come at the same time', async () => {
+  it('I2 is created once when there is none, also when two messages arrive at the same time', async () => {
     const { crm, mac } = await start();
     const seqs = [1, 2].map((id) =>
       mac.received({ sender: '+14155550177', text: `in chat ${id}`, chat: chat(id) }),
@@ -188,31 +188,31 @@ describe('the contact', () => {
     expect(new Set(crm.messages.map(({ contactId }) => contactId))).toEqual(new Set([made[0]?.id]));
   });
 
-  it('I2 CRM_CREATE_CONTACTS=false: undeliverable, kept by the Mac, seen by the operator, delivered later', async () => {
-    const { crm, mac, here } = await start({ env: { CRM_CREATE_CONTACTS: 'false' } });
+  it('I2 is not created with CRM_CREATE_CONTACTS=false: the message is undeliverable and can be redelivered later', async () => {
+    const { crm, mac, bridge } = await start({ env: { CRM_CREATE_CONTACTS: 'false' } });
     const seq = mac.received({ sender: '+14155550177', text: 'Hi', guid: 'guid-unknown' });
     expect(await mac.ack(seq)).toMatchObject({
       outcome: 'rejected',
       reason: expect.stringContaining('no contact'),
     });
     expect(crm.messages).toEqual([]);
-    const listed = await here.operator('GET', '/operator/messages?status=undeliverable');
+    const listed = await bridge.operator('GET', '/operator/messages?status=undeliverable');
     const [message] = listed.body['messages'] as { id: string; code: string; messageId: string }[];
     expect(message).toMatchObject({ messageId: 'guid-unknown', code: 'NO_CONTACT' });
 
     crm.addContact({ locationId: LOCATION, phone: '+14155550177' });
-    const asked = await here.operator('POST', `/operator/messages/${message?.id ?? ''}/redeliver`);
+    const asked = await bridge.operator('POST', `/operator/messages/${message?.id ?? ''}/redeliver`);
     expect(asked).toMatchObject({ status: 202, body: { seq } });
     expect(await mac.nextFrame('redeliver')).toEqual({ type: 'redeliver', seq });
     const again = mac.received({ sender: '+14155550177', text: 'Hi', guid: 'guid-unknown' });
     expect(await mac.ack(again)).toMatchObject({ outcome: 'delivered' });
     expect(crm.messages).toHaveLength(1);
-    expect((await here.operator('POST', `/operator/messages/${message?.id ?? ''}/redeliver`)).status).toBe(
+    expect((await bridge.operator('POST', `/operator/messages/${message?.id ?? ''}/redeliver`)).status).toBe(
       409,
     );
   });
 
-  it('I2 is looked up again when the CRM no longer knows it', async () => {
+  it('I2 is searched again when the CRM no longer knows it', async () => {
     const { crm, contact, mac } = await start();
     await mac.ack(mac.received({ sender: PHONE, text: 'one' }));
     crm.removeContact(contact.id);
@@ -225,7 +225,7 @@ describe('the contact', () => {
   });
 });
 
-describe('the footer', () => {
+describe('the footer of an inbound message', () => {
   const group = { id: 7, isGroup: true, recipients: [PHONE, '+14155550101'] };
   const reaction = {
     kind: 'classic',
@@ -251,7 +251,7 @@ describe('the footer', () => {
     ['a reply', { replyTo: { guid: 'before' } }, { reply_to: { message_guid: 'before' } }],
   ];
 
-  it.each(cases)('I3 ends %s', async (_name, fields, metadata) => {
+  it.each(cases)('I3 is at the end of %s', async (_name, fields, metadata) => {
     const { crm, mac } = await start();
     await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'g1', service: 'iMessage', ...fields }));
     const read = parseFooter(crm.messages[0]?.message ?? '');
@@ -265,13 +265,13 @@ describe('the footer', () => {
     });
   });
 
-  it('I3 a plain text has none', async () => {
+  it('I3 is absent from a plain text', async () => {
     const { crm, mac } = await start();
     await mac.ack(mac.received({ sender: PHONE, text: 'Just text' }));
     expect(crm.messages[0]?.message).toBe('Just text');
   });
 
-  it('I3 unless FOOTER_ON_PLAIN_TEXT says so', async () => {
+  it('I3 is present in a plain text with FOOTER_ON_PLAIN_TEXT', async () => {
     const { crm, mac } = await start({ env: { FOOTER_ON_PLAIN_TEXT: 'true' } });
     await mac.ack(mac.received({ sender: PHONE, text: 'Just text', guid: 'g1' }));
     expect(parseFooter(crm.messages[0]?.message ?? '')).toMatchObject({
@@ -280,7 +280,7 @@ describe('the footer', () => {
     });
   });
 
-  it('I3 a customer cannot write one', async () => {
+  it('I3 cannot be forged by a customer', async () => {
     const { crm, mac } = await start();
     const forged = 'Hi\n-- svc-metadata:v1 --\n{"sender":"another person"}\n-- end svc-metadata --';
     await mac.ack(mac.received({ sender: PHONE, text: forged }));
@@ -291,23 +291,23 @@ describe('the footer', () => {
   });
 });
 
-describe('order', () => {
-  it('I5 a conversation stays in order through failures', async () => {
-    const { crm, mac, here } = await start();
+describe('the order of messages', () => {
+  it('I5 is kept within a conversation during failures', async () => {
+    const { crm, mac, bridge } = await start();
     const broken = crm.injectFault({ match: 'inbound', how: { status: 500 }, times: 2 });
     crm.injectFault({ match: 'inbound', how: { delayMs: 120 }, after: 4 });
     const texts = Array.from({ length: 12 }, (_, index) => `message ${index}`);
     const seqs = texts.map((text) => mac.received({ sender: PHONE, text, chat: chat(1) }));
     for (const hits of [1, 2]) {
       await until(() => broken.hits >= hits);
-      await here.clock.skip(1000);
+      await bridge.clock.skip(1000);
     }
     for (const seq of seqs) expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
     expect(crm.messages.map(({ message }) => message)).toEqual(texts);
   });
 
-  it('I5 a conversation that hangs does not hold up another', async () => {
-    const { crm, mac, here } = await start();
+  it('I5 does not make a conversation wait for another one that hangs', async () => {
+    const { crm, mac, bridge } = await start();
     crm.injectFault({ match: 'inbound', how: 'hang' });
     const slow = mac.received({ sender: PHONE, text: 'slow', chat: chat(1) });
     await until(() => crm.callsTo('inbound').length === 1);
@@ -315,52 +315,52 @@ describe('order', () => {
       outcome: 'delivered',
     });
     expect(crm.messages.map(({ message }) => message)).toEqual(['fast']);
-    await here.clock.skip(12_000);
+    await bridge.clock.skip(12_000);
     expect(await mac.ack(slow)).toMatchObject({ outcome: 'delivered' });
   });
 });
 
-describe('never lost, never twice', () => {
-  it('I6 is acknowledged only after the CRM took it', async () => {
-    const { crm, mac, here } = await start();
+describe('an inbound message', () => {
+  it('I6 is acknowledged only after the CRM accepted it', async () => {
+    const { crm, mac, bridge } = await start();
     const fault = crm.injectFault({ match: 'inbound', how: { status: 503 }, times: 3 });
     const seq = mac.received({ sender: PHONE, text: 'Hi' });
     for (const hits of [1, 2, 3]) {
       await until(() => fault.hits >= hits);
       expect(mac.frames.filter(({ type }) => type === 'ack')).toEqual([]);
-      await here.clock.skip(2000);
+      await bridge.clock.skip(2000);
     }
     expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
     expect(crm.messages).toHaveLength(1);
   });
 
-  it('I6 a frame sent again makes no second message, also on a new connection and after a restart', async () => {
-    const { crm, mac, here } = await start();
+  it('I6 is posted once when its frame is repeated, also on a new connection and after a restart', async () => {
+    const { crm, mac, bridge } = await start();
     const frame = { sender: PHONE, text: 'Hi', guid: 'g1' };
     await mac.ack(mac.received(frame));
     expect(await mac.ack(mac.received(frame))).toMatchObject({ outcome: 'delivered' });
     mac.terminate();
-    const second = await here.mac(LOCATION, undefined, mac.seq);
+    const second = await bridge.mac(LOCATION, undefined, mac.seq);
     expect(await second.ack(second.received(frame))).toMatchObject({ outcome: 'delivered' });
     second.terminate();
-    await here.restart();
-    const third = await here.mac(LOCATION, undefined, second.seq);
+    await bridge.restart();
+    const third = await bridge.mac(LOCATION, undefined, second.seq);
     expect(await third.ack(third.received(frame))).toMatchObject({ outcome: 'delivered' });
     expect(crm.messages).toHaveLength(1);
   });
 
-  it('I6 the same guid at another location is another message', async () => {
-    const { crm, mac, here } = await start();
+  it('I6 with the same guid at another location is a different message', async () => {
+    const { crm, mac, bridge } = await start();
     const other = 'locBBBBBBBBBBBBBBBB2';
-    await here.authorise(other);
-    const elsewhere = await here.mac(other, 'mac-of-another');
+    await bridge.authorise(other);
+    const elsewhere = await bridge.mac(other, 'mac-of-another');
     for (const one of [mac, elsewhere])
       await one.ack(one.received({ sender: PHONE, text: 'Hi', guid: 'g1' }));
     expect(crm.messages.map(({ locationId }) => locationId)).toEqual([LOCATION, other]);
     expect(new Set(crm.callsTo('inbound').map(({ headers }) => headers['idempotency-key'])).size).toBe(2);
   });
 
-  it('I6 a message that is posted again has the same key', async () => {
+  it('I6 that is posted again has the same idempotency key', async () => {
     const { crm, mac } = await start({ env: { CRM_SETTLE_SEC: '0', CRM_READ_LAG_SEC: '0' } });
     crm.injectFault({ match: 'inbound', how: 'reset' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' }))).toMatchObject({
@@ -373,7 +373,7 @@ describe('never lost, never twice', () => {
     expect(keys[0]).toMatch(/^[\da-f]{8}-[\da-f]{4}-5[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
   });
 
-  it('I6 the token expires in the middle: refreshed, delivered once', async () => {
+  it('I6 is delivered once when the token expires during the delivery', async () => {
     const { crm, mac } = await start();
     await mac.ack(mac.received({ sender: PHONE, text: 'one' }));
     crm.injectFault({ match: 'inbound', how: 'expireToken' });
@@ -384,8 +384,8 @@ describe('never lost, never twice', () => {
     expect(crm.callsTo('token')).toHaveLength(2);
   });
 
-  it('I6 what the CRM refuses for good is rejected with its reason, and the chat goes on', async () => {
-    const { crm, mac, here } = await start();
+  it('I6 that the CRM rejects permanently is rejected with the reason, and later ones are delivered', async () => {
+    const { crm, mac, bridge } = await start();
     await mac.ack(mac.received({ sender: PHONE, text: 'zero', chat: chat(1) }));
     crm.injectFault({ match: 'inbound', how: { status: 403, body: { message: 'Not in this plan' } } });
     const refused = mac.received({ sender: PHONE, text: 'secret words', chat: chat(1), guid: 'g-refused' });
@@ -395,39 +395,39 @@ describe('never lost, never twice', () => {
       reason: 'the CRM refused: 403 Not in this plan',
     });
     expect(await mac.ack(next)).toMatchObject({ outcome: 'delivered' });
-    const trail = await here.operator('GET', '/operator/messages/g-refused');
+    const trail = await bridge.operator('GET', '/operator/messages/g-refused');
     expect(trail.body).toMatchObject({ status: 'undeliverable', code: 'CRM_REFUSED', phone: '+1•••0100' });
   });
 
-  it('I6 waits for the authorisation, and then delivers', async () => {
-    const { crm, mac, here } = await start({ oauth: 'unauthorised' });
+  it('I6 waits for the authorisation and is delivered afterwards', async () => {
+    const { crm, mac, bridge } = await start({ oauth: 'unauthorised' });
     const seq = mac.received({ sender: PHONE, text: 'early' });
-    await here.clock.skip(60_000);
-    await here.authorise(LOCATION);
+    await bridge.clock.skip(60_000);
+    await bridge.authorise(LOCATION);
     expect(mac.frames.filter(({ type }) => type === 'ack')).toEqual([]);
-    await here.clock.skip(60_000);
+    await bridge.clock.skip(60_000);
     expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
     expect(crm.messages).toHaveLength(1);
   });
 
-  it('I6 a displaced Mac is not served any more', async () => {
-    const { crm, mac, here } = await start();
+  it('I6 from a displaced Mac is not posted again until the new Mac reports it', async () => {
+    const { crm, mac, bridge } = await start();
     crm.injectFault({ match: 'inbound', how: { status: 503 }, times: 3 });
     const frame = { sender: PHONE, text: 'Hi', guid: 'g1' };
     mac.received(frame);
     await until(() => crm.callsTo('inbound').length > 0);
-    const winner = await here.mac(LOCATION, 'another-mac-1');
+    const winner = await bridge.mac(LOCATION, 'another-mac-1');
     crm.clearFaults();
-    await here.settled();
+    await bridge.settled();
     expect(crm.messages).toEqual([]);
     expect(await winner.ack(winner.received(frame))).toMatchObject({ outcome: 'delivered' });
     expect(crm.messages).toHaveLength(1);
   });
 });
 
-describe('privacy', () => {
-  it('I6 no text, number, token or key in the log, in any file, or in what the operator sees', async () => {
-    const { crm, mac, here } = await start();
+describe('private data', () => {
+  it('I6 texts, numbers, tokens and keys are in no log line, no file and no response to the operator', async () => {
+    const { crm, mac, bridge } = await start();
     const text = 'canary text that must stay secret';
     const sender = '+14155559876';
     await mac.ack(mac.received({ sender, text, guid: 'g1' }));
@@ -436,10 +436,10 @@ describe('privacy', () => {
     const token = crm.calls.at(-1)?.headers['authorization']?.slice(7) ?? 'none';
     const trails = await Promise.all(
       ['/operator/messages', '/operator/messages/g1', '/operator/messages/g2', '/operator/grants'].map(
-        (path) => here.operator('GET', path),
+        (path) => bridge.operator('GET', path),
       ),
     );
-    const seen = [here.log, JSON.stringify(trails), await dumpFiles(here.dataDir)].join('\n');
+    const seen = [bridge.log, JSON.stringify(trails), await dumpFiles(bridge.dataDir)].join('\n');
     for (const secret of ['canary text', '4155559876', token, token.split('.')[2] ?? token])
       expect(seen.includes(secret), secret.slice(0, 12)).toBe(false);
     expect(seen).toContain('+1•••9876');

@@ -14,8 +14,8 @@ const statuses = async (times: number, ask: () => Promise<{ status: number }>): 
   return seen;
 };
 
-describe('per location', () => {
-  it('L1 60 a minute, then 429 until the minute is over', async () => {
+describe('the webhook limit of a location', () => {
+  it('L1 allows 60 requests, then responds 429 until the minute is over', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '60' });
     expect(new Set(await statuses(60, () => bridge.post(GOOD)))).toEqual(new Set([200]));
     const { status, json } = await bridge.post(GOOD);
@@ -32,7 +32,7 @@ describe('per location', () => {
     expect((await bridge.post(GOOD)).status).toBe(200);
   });
 
-  it('L1 the three paths count together', async () => {
+  it('L1 counts the three paths together', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '3' });
     const paths = ['/crm/webhook', '/crm/webhook/imessage', '/crm/webhook/sms', '/crm/webhook/sms'];
     const seen = [];
@@ -40,7 +40,7 @@ describe('per location', () => {
     expect(seen).toEqual([200, 200, 200, 429]);
   });
 
-  it('L1 refused requests count too, and the handler does not run on a 429', async () => {
+  it('L1 counts rejected requests too, and a 429 does not run the handler', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '2' });
     expect((await bridge.post({ ...GOOD, phone: undefined })).status).toBe(400);
     expect((await bridge.post({ ...GOOD, contactId: undefined })).status).toBe(400);
@@ -49,14 +49,14 @@ describe('per location', () => {
     expect(await bridge.sent()).toEqual([]);
   });
 
-  it('L1 one location does not use up another', async () => {
+  it('L1 does not count the requests of other locations', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '1' });
     await bridge.mac(OTHER_LOCATION);
     expect(await statuses(2, () => bridge.post(GOOD))).toEqual([200, 429]);
     expect((await bridge.post({ ...GOOD, locationId: OTHER_LOCATION })).status).toBe(200);
   });
 
-  it('L2 every limited answer says where the location stands', async () => {
+  it('L2 is reported in the headers of every response', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '4' });
     const shown = async (body: unknown) => {
       const { status, headers } = await bridge.post(body);
@@ -79,7 +79,7 @@ describe('per location', () => {
     expect(await shown(GOOD)).toEqual([429, '4', '0', '1', '1']);
   });
 
-  it('L2 404 and requests without a location are limited answers as well', async () => {
+  it('L2 is also reported with 404 and to requests without a location', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '9' });
     for (const body of [{ ...GOOD, locationId: OTHER_LOCATION }, {}, []]) {
       const { headers } = await bridge.post(body);
@@ -88,8 +88,8 @@ describe('per location', () => {
   });
 });
 
-describe('the key', () => {
-  /** Two requests with a limit of one: the second is refused when they share a bucket. */
+describe('the key of the limiter', () => {
+  /** Returns whether two requests share a bucket: with a limit of one, the second then gets 429. */
   async function share(
     bridge: TestBridge,
     first: object,
@@ -106,29 +106,29 @@ describe('the key', () => {
   it.each([
     ['3 letters', 'abc', 'abd'],
     ['200 letters', `${'a'.repeat(199)}b`, `${'a'.repeat(199)}c`],
-    ['upper and lower case', 'abc', 'ABC'],
-  ])('L3 %s: the location is the key', async (_name, one, other) => {
+    ['another case', 'abc', 'ABC'],
+  ])('L3 is the location when it has %s', async (_name, one, other) => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '1' });
     expect(await share(bridge, of(one), of(other))).toBe(false);
     expect((await bridge.post(of(one))).status).toBe(429);
   });
 
   it.each([
-    ['too short', 'ab', 'cd'],
-    ['too long', 'a'.repeat(201), 'b'.repeat(201)],
+    ['2 letters', 'ab', 'cd'],
+    ['201 letters', 'a'.repeat(201), 'b'.repeat(201)],
     ['a dash', 'loc-1', 'loc-2'],
     ['a space', 'loc 1', 'loc 2'],
-    ['letters beyond ASCII', 'locé1', 'locé2'],
+    ['non-ASCII letters', 'locé1', 'locé2'],
     ['a line break at the end', 'locA\n', 'locB\n'],
-    ['a number', 12_345, 67_890],
-    ['nothing', undefined, undefined],
-  ])('L3 %s: the address is the key', async (_name, one, other) => {
+    ['the type number', 12_345, 67_890],
+    ['no value', undefined, undefined],
+  ])('L3 is the address when the location has %s', async (_name, one, other) => {
     const bridge = await start({ ...BEHIND_PROXY, RATE_LIMIT_CRM_WEBHOOK: '1' });
     expect(await share(bridge, of(one), of(other))).toBe(true);
     expect((await bridge.post(of(other), from('203.0.113.8'))).status).not.toBe(429);
   });
 
-  it('L3 a location and an address that are spelled alike do not share a bucket', async () => {
+  it('L3 differs for a location and an address with the same spelling', async () => {
     const bridge = await start({
       ...BEHIND_PROXY,
       RATE_LIMIT_CRM_WEBHOOK: '1',
@@ -137,27 +137,27 @@ describe('the key', () => {
     expect(await share(bridge, of('10.0.0.1'), of(undefined), from('10.0.0.1'))).toBe(false);
   });
 
-  it('L3 RATE_LIMIT_VALIDATE_LOCATION_ID=false lets any location be the key', async () => {
+  it('L3 is any location with RATE_LIMIT_VALIDATE_LOCATION_ID=false', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '1', RATE_LIMIT_VALIDATE_LOCATION_ID: 'false' });
     expect(await share(bridge, of('loc-1'), of('loc-2'))).toBe(false);
     expect((await bridge.post(of('loc-1'))).status).toBe(429);
     expect(await share(bridge, of(undefined), of(5))).toBe(true);
   });
 
-  it('L3 an address is no location, and the other way round', async () => {
+  it('L3 counts requests by address and by location separately', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '1' });
     await bridge.post(of('ab'));
     expect((await bridge.post(GOOD)).status).toBe(200);
   });
 
-  it('L3 neighbours in one IPv6 network share a bucket', async () => {
+  it('L3 is the same for all addresses of one IPv6 /64 network', async () => {
     const bridge = await start({ ...BEHIND_PROXY, RATE_LIMIT_CRM_WEBHOOK: '1' });
     await bridge.post(of('ab'), from('2001:db8:1:2::1'));
     expect((await bridge.post(of('ab'), from('2001:db8:1:2:ffff::9'))).status).toBe(429);
     expect((await bridge.post(of('ab'), from('2001:db8:1:3::1'))).status).toBe(404);
   });
 
-  it('L7 what a client says of its address does not count', async () => {
+  it('L7 does not depend on an address that the client claims', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '1' });
     const forged = (address: string) =>
       bridge.post(of('ab'), { headers: { 'X-Forwarded-For': address, Forwarded: `for=${address}` } });
@@ -167,7 +167,7 @@ describe('the key', () => {
 });
 
 describe('unsigned requests', () => {
-  it('L1 naming a tenant burns nothing of its minute', async () => {
+  it('L1 that name a location do not count towards its limit', async () => {
     const bridge = await start({ RATE_LIMIT_CRM_WEBHOOK: '5', RATE_LIMIT_UNSIGNED: '3' });
     const bad = Array.from({ length: 40 }, (_, n) =>
       bridge.post(GOOD, { signature: signBody(`${n}`, bridge.crm.key) }),

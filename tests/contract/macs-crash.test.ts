@@ -6,7 +6,7 @@ import { afterEach, expect, it } from 'vitest';
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-it('M7 a crash between counting the seats and taking one leaves it free', async () => {
+it('M7 a crash between counting the seats and taking one leaves the seat free', async () => {
   const service = await startService({ env: { FAILPOINTS: 'seat.afterCount:kill' } });
   cleanup.add(() => service.stop());
   const { key } = await service.license(1);

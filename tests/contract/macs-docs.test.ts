@@ -28,13 +28,13 @@ describe('docs/macs.md', () => {
     ['License', LICENSE_TRANSITIONS],
     ['Device', DEVICE_TRANSITIONS],
     ['Location', LOCATION_TRANSITIONS],
-  ])('M8 the states of a %s are those of the code', (title, transitions) => {
+  ])('M8 lists the same states of a %s as the code', (title, transitions) => {
     expect(tableAfter(title)).toEqual(
       transitions.map(({ from, to, by, rule }) => `| ${from} | ${to} | ${by} | ${rule} |`),
     );
   });
 
-  it('M1 the close codes are those of the code', () => {
+  it('M1 lists the same close codes as the code', () => {
     const rows = Object.entries(CLOSE_MEANINGS).map(
       ([code, [meaning, macThen]]) => `| ${code} | ${meaning} | ${macThen} |`,
     );

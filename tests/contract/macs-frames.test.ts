@@ -23,7 +23,7 @@ async function start(options?: TestBridgeOptions) {
     return mac;
   };
   const before = await bridge.metric(IGNORED);
-  /** How many frames of the Macs were ignored since the start of the test. */
+  /** Returns the number of frames that were ignored since the start of the test. */
   const ignored = async () => (await bridge.metric(IGNORED)) - before;
   return { bridge, crm: bridge.crm, connect, join, ignored };
 }
@@ -37,7 +37,7 @@ async function requestTo(bridge: TestBridge, messageId: string): Promise<string>
 }
 
 describe('frames that a Mac sends', () => {
-  it('M1 statuses and messages go on under the lease of the session, and are acknowledged by their number', async () => {
+  it('M1 statuses and messages are handled under the lease of the session and acknowledged by their seq', async () => {
     const { bridge, crm, join } = await start();
     const mac = await join(LOCATION);
     const requestId = await requestTo(bridge, 'm-1');
@@ -49,11 +49,11 @@ describe('frames that a Mac sends', () => {
     expect(crm.messages).toMatchObject([{ locationId: LOCATION, message: 'Hello' }]);
   });
 
-  it('M1 acks say what became of a frame and come in any order', async () => {
+  it('M1 each ack has the outcome of its frame, and acks arrive in any order', async () => {
     const { bridge, crm, join } = await start();
     const mac = await join(LOCATION);
     await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }));
-    // The first attempt is never answered, the second one is refused.
+    // The first attempt gets no response, the second one is rejected.
     const fault = crm.injectFault({ match: 'inbound', how: 'hang' });
     const slow = mac.received({ sender: PHONE, text: 'Hi' });
     await until(() => fault.hits === 1);
@@ -72,7 +72,7 @@ describe('frames that a Mac sends', () => {
     });
   });
 
-  it('M1 a status that the CRM need not know is acknowledged as skipped', async () => {
+  it('M1 a status that is not reported to the CRM is acknowledged as skipped', async () => {
     const { bridge, join } = await start({ oauth: 'off' });
     const mac = await join(LOCATION);
     const requestId = await requestTo(bridge, 'm-2');
@@ -80,7 +80,7 @@ describe('frames that a Mac sends', () => {
     expect(await mac.ack(seq)).toEqual({ type: 'ack', seq, outcome: 'skipped' });
   });
 
-  it('M1 a Mac that was displaced meanwhile gets no ack: it keeps the frame', async () => {
+  it('M1 a Mac that was displaced gets no ack and keeps the frame', async () => {
     const { crm, join } = await start();
     const mac = await join(LOCATION);
     const fault = crm.injectFault({ match: 'inbound', how: { answerDelayMs: 100 } });
@@ -104,7 +104,7 @@ describe('frames that a Mac sends', () => {
       (mac, requestId) => void mac.status({ requestId, messageId: 'm-3', status: 'delivered' }),
     ],
   ])(
-    'M1 %s whose delivery failed is not acknowledged, and the Mac is asked to come back with it',
+    'M1 %s whose delivery failed is not acknowledged, and the Mac has to reconnect and send it again',
     async (_what, failpoint, send) => {
       const { bridge, join } = await start({ env: { FAILPOINTS: failpoint, MAC_HEARTBEAT_SEC: '10' } });
       const mac = await join(LOCATION);
@@ -116,7 +116,7 @@ describe('frames that a Mac sends', () => {
     },
   );
 
-  it('M1 the 65th unacknowledged frame is one too many', async () => {
+  it('M1 the 65th unacknowledged frame closes the connection', async () => {
     const { crm, join } = await start({});
     const mac = await join(LOCATION);
     const fault = crm.injectFault({ match: 'inbound', how: 'hang', times: 100 });
@@ -128,7 +128,7 @@ describe('frames that a Mac sends', () => {
     expect(await mac.closed).toMatchObject({ code: 4013 });
   });
 
-  it('M1 acknowledged frames make room: any number passes in turn', async () => {
+  it('M1 any number of frames can be sent as long as they are acknowledged', async () => {
     const { crm, join } = await start();
     const mac = await join(LOCATION);
     for (let round = 0; round < 5; round++) {
@@ -142,7 +142,7 @@ describe('frames that a Mac sends', () => {
     );
   });
 
-  it('M1 a Mac that does not wait for `registered` loses nothing', async () => {
+  it('M1 frames sent before `registered` are not lost', async () => {
     const { crm, connect } = await start();
     const mac = await connect();
     const registered = mac.register(LOCATION);
@@ -153,7 +153,7 @@ describe('frames that a Mac sends', () => {
     expect(mac.frames[0]).toMatchObject({ type: 'registered' });
   });
 
-  it('M8 the location is that of the lease, whatever a frame says', async () => {
+  it('M8 the location is taken from the lease, not from the frame', async () => {
     const { bridge, crm, join } = await start();
     await bridge.authorise(OTHER_LOCATION);
     const [mac, other] = [await join(LOCATION), await join(OTHER_LOCATION)];
@@ -178,7 +178,7 @@ describe('frames that a Mac sends', () => {
 });
 
 describe('frames that a Mac gets', () => {
-  it('M1 a message is on the socket when the webhook is answered; the CRM and the journal are told', async () => {
+  it('M1 a message is on the socket before the webhook gets its response, and is reported to the CRM and the journal', async () => {
     const { bridge, crm, join } = await start();
     const mac = await join(LOCATION);
     const requestId = await requestTo(bridge, 'm-5');
@@ -209,7 +209,7 @@ describe('frames that a Mac gets', () => {
     expect((await mac.nextFrame('send')).message).toHaveLength(30_000);
   });
 
-  it('M1 a request to deliver again reaches the Mac and is no message', async () => {
+  it('M1 `redeliver` reaches the Mac and is not recorded as a message', async () => {
     const { bridge, crm, join } = await start();
     const mac = await join(LOCATION);
     crm.injectFault({ match: 'inbound', how: { status: 422 }, times: 10 });
@@ -231,7 +231,7 @@ describe('protocol violations', () => {
     ['no object', (mac) => mac.sendRaw('[]'), /JSON object/],
     ['null', (mac) => mac.sendRaw('null'), /JSON object/],
     ['no type', (mac) => mac.send({}), /type/],
-    ['a type that is no text', (mac) => mac.send({ type: 7 }), /type/],
+    ['a type that is not a string', (mac) => mac.send({ type: 7 }), /type/],
     ['a binary frame', (mac) => mac.sendRaw(Buffer.from('{"type":"register"}')), /text/],
     ['an empty frame', (mac) => mac.sendRaw(''), /JSON object/],
     ['a status without its fields', (mac) => mac.send({ type: 'message_status', seq: 1 }), /requestId/],
@@ -246,7 +246,7 @@ describe('protocol violations', () => {
       (mac) => mac.sendRaw('{"type":"message_received","__proto__":{"seq":1}}'),
       /seq/,
     ],
-  ])('M1 %s is answered with 4000 and a reason', async (_what, misbehave, reason) => {
+  ])('M1 %s closes the connection with 4000 and a reason', async (_what, misbehave, reason) => {
     const { join } = await start();
     const mac = await join('loc1');
     misbehave(mac);
@@ -256,7 +256,7 @@ describe('protocol violations', () => {
   it.each<[string, object]>([
     ['a status', { type: 'message_status', seq: 1, requestId: 'r', messageId: null, status: 'delivered' }],
     ['an unknown type', { type: 'hello' }],
-  ])('M1 %s before register is answered with 4000', async (_what, frame) => {
+  ])('M1 %s before `register` closes the connection with 4000', async (_what, frame) => {
     const { crm, connect } = await start();
     const mac = await connect();
     mac.send(frame);
@@ -265,7 +265,7 @@ describe('protocol violations', () => {
   });
 
   it.each(['', '   ', 'loc\u00001', 'loc\n1', '\ud800'])(
-    'M1 %j is no location to register',
+    'M1 %j is not a valid location in `register`',
     async (locationId) => {
       const { connect } = await start();
       const mac = await connect();
@@ -274,7 +274,7 @@ describe('protocol violations', () => {
   );
 
   it.each(['__proto__', 'constructor', '{}', '*', 'loc:1 ☃', "'; drop table locations; --"])(
-    'M1 %j is a location like any other',
+    'M1 %j is a valid location in `register`',
     async (locationId) => {
       const { bridge, join } = await start();
       const mac = await join(locationId);
@@ -304,7 +304,7 @@ describe('protocol violations', () => {
     expect((await mac.closed).code).toBe(1009);
   });
 
-  it('M1 deep JSON does no harm', async () => {
+  it('M1 deeply nested JSON does not affect the service', async () => {
     const { ignored, join } = await start();
     const mac = await join('loc1');
     mac.sendRaw(`{"type":"hello","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
@@ -315,18 +315,18 @@ describe('protocol violations', () => {
   });
 });
 
-describe('bytes that no client library would send', () => {
+describe('invalid WebSocket bytes', () => {
   it.each<[string, Buffer, number]>([
     ['a text that is not UTF-8', masked(0x81, Buffer.from([0x22, 0xff, 0xfe, 0x22])), 4000],
-    ['half of a surrogate pair in UTF-8', masked(0x81, Buffer.from([0xed, 0xa0, 0x80])), 4000],
+    ['a lone surrogate in UTF-8', masked(0x81, Buffer.from([0xed, 0xa0, 0x80])), 4000],
     ['an unmasked frame', Buffer.from([0x81, 0x02, 0x7b, 0x7d]), 4000],
     ['reserved bits', masked(0xc1, Buffer.from('{}')), 4000],
     ['an unknown opcode', masked(0x83, Buffer.from('{}')), 4000],
-    ['a continuation of nothing', masked(0x80, Buffer.from('{}')), 4000],
-    ['a control frame in pieces', masked(0x09, Buffer.from('x')), 4000],
-    ['a length beyond all limits', Buffer.from([0x81, 0xff, 0x7f, ...Array<number>(7).fill(0xff)]), 1009],
+    ['a continuation frame without a start', masked(0x80, Buffer.from('{}')), 4000],
+    ['a fragmented control frame', masked(0x09, Buffer.from('x')), 4000],
+    ['a length over the limit', Buffer.from([0x81, 0xff, 0x7f, ...Array<number>(7).fill(0xff)]), 1009],
     ['65 fragments', Buffer.concat([masked(0x01), ...Array.from({ length: 64 }, () => masked(0x00))]), 4000],
-  ])('M1 %s ends the connection, and only that one', async (_what, bytes, code) => {
+  ])('M1 %s ends this connection and no other', async (_what, bytes, code) => {
     const { bridge, join } = await start();
     const neighbour = await join('loc2');
     const socket = await rawSocket(bridge);
@@ -337,7 +337,7 @@ describe('bytes that no client library would send', () => {
     await neighbour.nextFrame('send');
   });
 
-  it('M1 a frame in pieces, byte by byte, is read like any other', async () => {
+  it('M1 a frame that arrives byte by byte is read', async () => {
     const { bridge, ignored } = await start();
     const socket = await rawSocket(bridge);
     const text = Buffer.from(JSON.stringify({ type: 'hello' }));
@@ -354,7 +354,7 @@ describe('bytes that no client library would send', () => {
     await until(async () => (await ignored()) === 1);
   });
 
-  it('M1 a Mac may ping, too', async () => {
+  it('M1 the service responds to a ping of a Mac', async () => {
     const { bridge } = await start();
     const socket = await rawSocket(bridge);
     const answer = new Promise<Buffer>((resolve) => {
@@ -365,7 +365,7 @@ describe('bytes that no client library would send', () => {
     expect([pong[0], pong.subarray(2).toString()]).toEqual([0x8a, 'are you there']);
   });
 
-  it('M1 a Mac that does nothing but ping is cut off', async () => {
+  it('M1 a Mac that sends only pings is disconnected', async () => {
     const { bridge } = await start();
     const socket = await rawSocket(bridge);
     socket.pause();
@@ -377,7 +377,7 @@ describe('bytes that no client library would send', () => {
     });
   });
 
-  it('M1 a frame that is announced and never finished does not outlive two heartbeats', async () => {
+  it('M1 a connection with an incomplete frame is closed after two heartbeats', async () => {
     const { bridge } = await start({ env: { MAC_HEARTBEAT_SEC: '10' }, stoppedClock: true });
     const socket = await rawSocket(bridge);
     socket.write(Buffer.concat([register('loc1'), Buffer.from([0x81, 0xfe, 0xff, 0xff, 1, 2, 3, 4])]));
@@ -387,8 +387,8 @@ describe('bytes that no client library would send', () => {
   });
 });
 
-describe('any bytes at all', () => {
-  it('M1 no bytes of one Mac trouble another', async () => {
+describe('random bytes', () => {
+  it('M1 from one Mac never affect another Mac', async () => {
     const { bridge, join } = await start();
     const neighbour = await join('healthy');
     const shared = await bridge.token();
@@ -419,7 +419,7 @@ describe('any bytes at all', () => {
   });
 });
 
-/** A WebSocket frame as a client masks it. */
+/** Returns a masked WebSocket frame, as clients send it. */
 function masked(first: number, payload: Buffer = Buffer.alloc(0)): Buffer {
   const mask = Buffer.from([0x37, 0xfa, 0x21, 0x3d]);
   const body = payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0));
@@ -455,7 +455,7 @@ async function rawSocket(bridge: TestBridge, token?: string): Promise<Socket> {
   return socket;
 }
 
-/** The code of the close frame, which the server sends unmasked. */
+/** Returns the code of the close frame, which the server sends unmasked. */
 async function closeCode(socket: Socket): Promise<number | undefined> {
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk as Buffer);

@@ -26,16 +26,16 @@ async function start(options: TestBridgeOptions = {}) {
 
 const bound = (bridge: TestBridge) => bridge.metric('footbridge_macs_bound');
 
-/** Resolves when the service has received what the Macs sent so far, answers to pings included. */
+/** Resolves when the service has received everything that the Macs have sent, including pongs. */
 async function heard(bridge: TestBridge, macs: readonly { mac: Mac; locationId: string }[]): Promise<void> {
   for (const { locationId } of macs) expect(await bridge.reaches(locationId)).toBe(true);
-  // Behind its pings each Mac gets this frame, and behind their answers it pings the service.
+  // Each Mac gets this frame after its pings, and pings the service after its pongs.
   await Promise.all(macs.map(({ mac }) => mac.nextFrame('send')));
   await Promise.all(macs.map(({ mac }) => mac.roundTrip()));
 }
 
 describe('heartbeats', () => {
-  it('M1 every Mac is pinged once per interval, not all at the same moment, and stays while it answers', async () => {
+  it('M1 every Mac is pinged once per interval, not all at the same moment, and stays connected while it sends pongs', async () => {
     const { bridge, join } = await start({ stoppedClock: true, env: { MAC_HEARTBEAT_SEC: '6' } });
     const macs = await Promise.all(
       Array.from({ length: 12 }, async (_, index) => {
@@ -56,7 +56,7 @@ describe('heartbeats', () => {
     expect(await bound(bridge)).toBe(12);
   });
 
-  it('M1 a Mac that is there but silent is gone after two missed heartbeats', async () => {
+  it('M1 a Mac that sends no pongs is disconnected after two heartbeats', async () => {
     const interval = 1000;
     const { bridge, join } = await start({ stoppedClock: true, env: { MAC_HEARTBEAT_SEC: '1' } });
     const silent = await join('loc1', { answerPings: false });
@@ -66,7 +66,7 @@ describe('heartbeats', () => {
       await bridge.clock.skip(100);
       await heard(bridge, [{ mac: alive, locationId: 'loc2' }]);
     }
-    // Two beats and the grace of the second one, never before the second was sent.
+    // Two beats and the grace period of the second one, never before the second was sent.
     expect(took).toBeGreaterThan(interval);
     expect(took).toBeLessThan(3 * interval);
     expect((await silent.closed).code).toBe(1006);
@@ -74,7 +74,7 @@ describe('heartbeats', () => {
     expect(await bridge.reaches('loc2')).toBe(true);
   });
 
-  it('M1 a Mac that does not register within 10 seconds is sent away with 4008', async () => {
+  it('M1 a Mac that does not register within 10 seconds is disconnected with 4008', async () => {
     const { bridge, connect, join } = await start({ stoppedClock: true });
     const late = await connect();
     const other = await join('loc1');
@@ -82,7 +82,7 @@ describe('heartbeats', () => {
     await late.roundTrip();
     expect(late.isOpen).toBe(true);
     await bridge.clock.skip(1500);
-    // The wheel of the heartbeats looks at the deadlines.
+    // The heartbeat wheel checks the deadlines.
     expect(await bridge.clock.skipThrough(late.closed)).toMatchObject({
       code: 4008,
       reason: expect.stringContaining('register'),
@@ -99,7 +99,7 @@ describe('Macs that do not read', () => {
   };
   const BIG_BYTES = Buffer.byteLength(JSON.stringify(BIG));
 
-  it('M1 a Mac with more than 1 MB unsent is cut off and its location is free', async () => {
+  it('M1 a Mac with more than 1 MB of unsent data is disconnected, and its location is free', async () => {
     const { bridge, join } = await start();
     const mac = await join('loc1');
     mac.pauseReading();
@@ -111,7 +111,7 @@ describe('Macs that do not read', () => {
     expect(await mac.closed).toMatchObject({ code: 4008 });
   });
 
-  it('M1 a Mac that takes nothing for 10 seconds is cut off, one that takes a little is not', async () => {
+  it('M1 a Mac that reads nothing for 10 seconds is disconnected, and a Mac that reads slowly is not', async () => {
     const { bridge, join } = await start({ stoppedClock: true });
     const [stuck, slow] = [
       await withServiceSocket(() => join('loc1')),
@@ -137,7 +137,7 @@ describe('Macs that do not read', () => {
     expect(slow.mac.isOpen).toBe(true);
   });
 
-  it('M1 100 Macs that never read cost bounded memory and do not affect other Macs', async () => {
+  it('M1 100 Macs that never read take a bounded amount of memory and do not affect other Macs', async () => {
     const { bridge, join } = await start();
     const healthy = await join('healthy');
     const macs = await Promise.all(Array.from({ length: 100 }, (_, index) => join(`loc${index}`)));
@@ -168,11 +168,11 @@ describe('Macs that do not read', () => {
     };
   }
 
-  /** Sends until the Mac is cut off. Returns the number of frames that were written. */
+  /** Sends until the Mac is disconnected. Returns the number of frames that were written. */
   async function flood(bridge: TestBridge, locationId: string): Promise<number> {
     const send = bigWebhook(bridge, locationId);
     for (let count = 0; count < 1000; count++) if ((await send()) === 404) return count;
-    return expect.fail('the Mac was never cut off');
+    return expect.fail('the Mac was never disconnected');
   }
 
   /** Sends until bytes stay unsent. The kernel may enlarge its buffers a moment after they were full. */
@@ -199,8 +199,8 @@ describe('Macs that do not read', () => {
   }
 });
 
-describe('stopping', () => {
-  it('M1 a node that stops refuses newcomers with 503 and sends its Macs away with 1001, over time', async () => {
+describe('a node that stops', () => {
+  it('M1 rejects new Macs with 503 and closes the connected ones gradually with 1001', async () => {
     const { bridge, join } = await start({ stoppedClock: true });
     const macs = await Promise.all(Array.from({ length: 60 }, (_, index) => join(`loc${index}`)));
     const open = () => macs.filter((mac) => mac.isOpen).length;
@@ -209,7 +209,7 @@ describe('stopping', () => {
     await expect(until(() => bridge.connect({ token }).then(() => false))).rejects.toMatchObject({
       status: 503,
     });
-    // The first Mac goes at once, then one every 20 ms.
+    // The first Mac is closed at once, then one every 20 ms.
     await bridge.clock.skip(590);
     await until(() => open() <= 30);
     await Promise.all(macs.filter((mac) => mac.isOpen).map((mac) => mac.roundTrip()));
@@ -218,7 +218,7 @@ describe('stopping', () => {
     for (const mac of macs) expect(await mac.closed).toMatchObject({ code: 1001 });
   });
 
-  it('M1 a Mac that does not answer the close frame is cut off when the time is over', async () => {
+  it('M1 disconnects a Mac that does not respond to the close frame in time', async () => {
     const { bridge, join } = await start();
     const mac = await join('loc1');
     mac.pauseReading();

@@ -74,7 +74,7 @@ describe('operator: licenses', () => {
     });
   });
 
-  it('M7 seats cannot be taken away from under active devices', async () => {
+  it('M7 a license cannot have fewer seats than active devices', async () => {
     const { bridge } = await open();
     const { id, key } = await bridge.createLicense(2);
     for (let count = 0; count < 2; count++) await activate(bridge.url, { licenseKey: key });
@@ -87,13 +87,17 @@ describe('operator: licenses', () => {
   it.each([
     ['no label', { maxSeats: 1 }, /^label/],
     ['a blank label', { label: '  ', maxSeats: 1 }, /^label: must not be empty/],
-    ['a label with an escape', { label: 'a\u001b[0m', maxSeats: 1 }, /^label: must not contain control/],
+    [
+      'a label with a control character',
+      { label: 'a\u001b[0m', maxSeats: 1 },
+      /^label: must not contain control/,
+    ],
     ['no seats', { label: 'x', maxSeats: 0 }, /^maxSeats: must be at least 1/],
-    ['half a seat', { label: 'x', maxSeats: 1.5 }, /^maxSeats: must be a whole number/],
+    ['a fraction of a seat', { label: 'x', maxSeats: 1.5 }, /^maxSeats: must be a whole number/],
     ['seats as text', { label: 'x', maxSeats: '1' }, /^maxSeats/],
     ['another field', { label: 'x', maxSeats: 1, key: 'mine' }, /key/],
     ['no object', [], /^The body/],
-  ])('M7 a license with %s is refused by name of the field', async (_what, body, message) => {
+  ])('M7 a license with %s is rejected with the name of the field', async (_what, body, message) => {
     const bridge = await start();
     const answer = await bridge.operator('POST', '/operator/licenses', body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
@@ -114,7 +118,7 @@ describe('operator: licenses', () => {
 });
 
 describe('operator: devices', () => {
-  it('M7 devices are listed with their license, versions, connection and when they were seen, without tokens', async () => {
+  it('M7 devices are listed with their license, versions, connection and last-seen time, without tokens', async () => {
     const { bridge, join } = await open();
     const { id: licenseId, key } = await bridge.createLicense(2);
     await join(key, 'loc1', 'mac-0001');
@@ -174,7 +178,7 @@ describe('operator: devices', () => {
 });
 
 describe('operator: locations', () => {
-  it('M8 locations are listed with owner, who is connected, who came last and the state of OAuth', async () => {
+  it('M8 locations are listed with their license, connected Mac, last device and OAuth state', async () => {
     const { bridge, join } = await open();
     await bridge.authorise('locOfNoMac');
     const { id: licenseId, key } = await bridge.createLicense();
@@ -212,7 +216,7 @@ describe('operator: locations', () => {
     ]);
   });
 
-  it('M8 a location is assigned, reassigned and released; its Mac goes', async () => {
+  it('M8 a location is assigned, reassigned and released, which disconnects its Mac', async () => {
     const { bridge, join } = await open({ env: { LOCATION_CLAIM: 'operator' } });
     const [one, two] = [await bridge.createLicense(), await bridge.createLicense()];
     const put = (licenseId: unknown) => bridge.operator('PUT', '/operator/locations/loc1', { licenseId });
@@ -227,7 +231,7 @@ describe('operator: locations', () => {
       expect(await put(nonsense)).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
   });
 
-  it('M8 a location is disconnected, and odd ids are no trouble', async () => {
+  it('M8 a location is disconnected, also one with an unusual id', async () => {
     const { bridge, join } = await open();
     const { key } = await bridge.createLicense();
     const odd = 'loc/1 ?#☃';

@@ -47,7 +47,7 @@ async function refusalOf(attempt: Promise<unknown>): Promise<{ status: number; c
 }
 
 describe('enrolment', () => {
-  it('M7 a license key and a device id take a seat and give a token, shown once and kept hashed', async () => {
+  it('M7 a license key and a device id take a seat and return a token, which is shown once and stored as a hash', async () => {
     const bridge = await open();
     const { key } = await bridge.createLicense(2);
     const first = await activate(bridge.url, { licenseKey: key, deviceId: 'mac-0001' });
@@ -62,7 +62,7 @@ describe('enrolment', () => {
     }
   });
 
-  it('M7 activating an active device again takes no second seat, gives a new token and ends the old one', async () => {
+  it('M7 activating an active device again takes no second seat, returns a new token and invalidates the old one', async () => {
     const bridge = await open();
     const { key } = await bridge.createLicense(1);
     const first = await activate(bridge.url, { licenseKey: key, deviceId: 'mac-0001' });
@@ -77,7 +77,7 @@ describe('enrolment', () => {
     await (await bridge.connect({ token: again.deviceToken ?? '' })).register('loc1');
   });
 
-  it('M7 unknown, mistyped and revoked keys, suspended licenses and full ones are told apart as WIRE says', async () => {
+  it('M7 unknown, mistyped and revoked keys, suspended licenses and full ones get their documented codes', async () => {
     const bridge = await open();
     const [revoked, suspended, full] = [
       await bridge.createLicense(),
@@ -102,7 +102,7 @@ describe('enrolment', () => {
     });
   });
 
-  it('M7 a revoked key, one that never existed and one that cannot exist get the same bytes', async () => {
+  it('M7 a revoked key, an unknown key and a malformed key get the same bytes', async () => {
     const bridge = await open();
     const elsewhere = await open();
     const revoked = await bridge.createLicense();
@@ -121,13 +121,13 @@ describe('enrolment', () => {
     ['an array', '[]'],
     ['null', 'null'],
     ['no key', { deviceId: 'mac-0001' }],
-    ['a key that is no text', { licenseKey: 7, deviceId: 'mac-0001' }],
-    ['a key without end', { licenseKey: 'x'.repeat(201), deviceId: 'mac-0001' }],
+    ['a key that is not a string', { licenseKey: 7, deviceId: 'mac-0001' }],
+    ['an oversized key', { licenseKey: 'x'.repeat(201), deviceId: 'mac-0001' }],
     ['no device id', { licenseKey: 'x' }],
     ['a short device id', { licenseKey: 'x', deviceId: 'mac-1' }],
     ['a device id with a space', { licenseKey: 'x', deviceId: 'my mac-0001' }],
-    ['a name that is no text', { licenseKey: 'x', deviceId: 'mac-0001', name: {} }],
-    ['a version without end', { licenseKey: 'x', deviceId: 'mac-0001', osVersion: 'x'.repeat(129) }],
+    ['a name that is not a string', { licenseKey: 'x', deviceId: 'mac-0001', name: {} }],
+    ['an oversized version', { licenseKey: 'x', deviceId: 'mac-0001', osVersion: 'x'.repeat(129) }],
   ])('M7 an activation with %s is an invalid request', async (_what, body) => {
     const bridge = await start();
     const response = await fetch(`${bridge.url}/mac/activate`, {
@@ -139,7 +139,7 @@ describe('enrolment', () => {
     expect(await response.json()).toMatchObject({ code: 'INVALID_REQUEST', message: expect.any(String) });
   });
 
-  it('M7 odd characters in what a Mac says of itself do no harm', async () => {
+  it('M7 unusual characters in the description of a Mac are accepted', async () => {
     const bridge = await open();
     const { key } = await bridge.createLicense();
     const name = 'Front\u0000desk\u001b[31m \ud800 “Ünïcode” 🖥';
@@ -148,7 +148,7 @@ describe('enrolment', () => {
     expect(device?.['name']).toBe('Front desk [31m \ufffd “Ünïcode” 🖥');
   });
 
-  it('M7 of 40 simultaneous activations for one seat one wins', async () => {
+  it('M7 of 40 simultaneous activations for one seat, one succeeds', async () => {
     const bridge = await open();
     const { key } = await bridge.createLicense(1);
     const answers = await Promise.all(
@@ -158,7 +158,7 @@ describe('enrolment', () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(39);
   });
 
-  it('M7 deactivation frees the seat, kills the token and ends the socket', async () => {
+  it('M7 deactivation frees the seat, invalidates the token and closes the socket', async () => {
     const bridge = await open();
     const { key } = await bridge.createLicense(1);
     const token = await bridge.token(undefined, key);
@@ -176,7 +176,7 @@ describe('enrolment', () => {
     expect(await activate(bridge.url, { licenseKey: key })).toMatchObject({ status: 201 });
   });
 
-  it('M7 thirty wrong keys lock an address out, good keys included', async () => {
+  it('M7 thirty wrong keys lock an address out, even for valid keys', async () => {
     const bridge = await open();
     const { key } = await bridge.createLicense();
     for (let tries = 0; tries < 30; tries++)
@@ -200,8 +200,8 @@ describe('enrolment', () => {
   });
 });
 
-describe('the door', () => {
-  it('M7 a Mac with a good token is let in, under the subprotocol and without compression', async () => {
+describe('the upgrade request', () => {
+  it('M7 is accepted with a valid token, with the subprotocol and without compression', async () => {
     const { bridge, newToken } = await withMacs();
     const token = await newToken();
     const response = await upgrade(bridge.url, {
@@ -216,18 +216,13 @@ describe('the door', () => {
 
   it.each([
     ['without a token', {}, 401, 'UNAUTHORIZED'],
-    ['with a token of another form', { Authorization: 'Bearer short' }, 401, 'UNAUTHORIZED'],
-    [
-      'with a token that was never given out',
-      { Authorization: `Bearer ${'A'.repeat(43)}` },
-      401,
-      'UNAUTHORIZED',
-    ],
+    ['with a malformed token', { Authorization: 'Bearer short' }, 401, 'UNAUTHORIZED'],
+    ['with an unknown token', { Authorization: `Bearer ${'A'.repeat(43)}` }, 401, 'UNAUTHORIZED'],
     ['with basic credentials', { Authorization: 'Basic YTpi' }, 401, 'UNAUTHORIZED'],
-    ['under another subprotocol', { 'Sec-WebSocket-Protocol': 'footbridge.v2' }, 426, 'UPGRADE_REQUIRED'],
+    ['with another subprotocol', { 'Sec-WebSocket-Protocol': 'footbridge.v2' }, 426, 'UPGRADE_REQUIRED'],
     ['without a subprotocol', { 'Sec-WebSocket-Protocol': '' }, 426, 'UPGRADE_REQUIRED'],
     ['from a web page', { Origin: 'https://example.com' }, 403, 'FORBIDDEN'],
-  ])('M7 a connection %s is refused before the upgrade', async (_how, headers, status, code) => {
+  ])('M7 %s is rejected', async (_how, headers, status, code) => {
     const bridge = await start();
     const response = await upgrade(bridge.url, { 'Sec-WebSocket-Protocol': 'footbridge.v1', ...headers });
     expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -239,13 +234,13 @@ describe('the door', () => {
     expect(await bound(bridge)).toBe(0);
   });
 
-  it('M7 a plain GET of the socket path says that it wants an upgrade', async () => {
+  it('M7 without an upgrade gets 426', async () => {
     const bridge = await open();
     const response = await fetch(`${bridge.url}/mac/socket`);
     expect([response.status, await response.json()]).toMatchObject([426, { code: 'UPGRADE_REQUIRED' }]);
   });
 
-  it('M8 a Mac of a suspended license is refused with 403, and let in once it is resumed', async () => {
+  it('M8 for a suspended license gets 403, and is accepted once the license is resumed', async () => {
     const { bridge, license, newToken } = await withMacs();
     const token = await newToken();
     await (await bridge.connect({ token })).close();
@@ -256,7 +251,7 @@ describe('the door', () => {
     await (await bridge.connect({ token })).register('loc1');
   });
 
-  it('M7 connection attempts are limited per address', async () => {
+  it('M7 is limited per address', async () => {
     const { bridge, newToken } = await withMacs({ RATE_LIMIT_MAC_SOCKET: '2' });
     const token = await newToken();
     await bridge.connect({ token });
@@ -267,7 +262,7 @@ describe('the door', () => {
     });
   });
 
-  it('M7 a node that holds as many Macs as it can says so', async () => {
+  it('M7 gets 503 from a node with the maximum number of Macs', async () => {
     const { bridge, newToken } = await withMacs({ MAC_MAX_SESSIONS: '1' });
     const token = await newToken();
     const mac = await bridge.connect({ token });
@@ -277,7 +272,7 @@ describe('the door', () => {
     await bridge.connect({ token });
   });
 
-  it('M7 an address that tries token after token is slowed down, Macs with good ones are not', async () => {
+  it('M7 is limited for an address with many wrong tokens, but not for Macs with a valid one', async () => {
     const { bridge, newToken } = await withMacs();
     const token = await newToken();
     const attempts = await Promise.all(
@@ -290,7 +285,7 @@ describe('the door', () => {
     await (await bridge.connect({ token })).register('loc1');
   });
 
-  it('M7 a storm of reconnects asks the database for nothing', async () => {
+  it('M7 needs no database query when many Macs reconnect', async () => {
     const { bridge, newToken } = await withMacs();
     const tokens: string[] = [];
     for (let index = 0; index < 20; index++) tokens.push(await newToken());
@@ -310,8 +305,8 @@ describe('the door', () => {
   });
 });
 
-describe('registering', () => {
-  it('M1 a Mac that registers is bound to its location and learns its window', async () => {
+describe('registration', () => {
+  it('M1 a Mac that registers is bound to its location and receives its window', async () => {
     const { bridge, join } = await withMacs();
     const mac = await join('loc1');
     expect(mac.frames).toMatchObject([
@@ -322,7 +317,7 @@ describe('registering', () => {
     ]);
   });
 
-  it('M1 a second Mac displaces the first, which is told so and stays away', async () => {
+  it('M1 a second Mac displaces the first one, which is closed with 4501', async () => {
     const { bridge, join } = await withMacs();
     const [first, second] = [await join('loc1'), await join('loc1')];
     expect(await first.closed).toMatchObject({ code: 4501 });
@@ -331,7 +326,7 @@ describe('registering', () => {
     expect(first.frames.filter(({ type }) => type === 'send')).toEqual([]);
   });
 
-  it('M1 the same device resumes: its old socket is closed with 4000 and no Mac is displaced', async () => {
+  it('M1 a device that registers again closes its old socket with 4000 and displaces no Mac', async () => {
     const { bridge, newToken } = await withMacs();
     const token = await newToken();
     const old = await bridge.connect({ token });
@@ -342,7 +337,7 @@ describe('registering', () => {
     await until(async () => (await bound(bridge)) === 1);
   });
 
-  it('M1 Macs that fight for a location are damped: the fifth take-over within a minute waits and the operator is told', async () => {
+  it('M1 the fifth displacement within a minute is delayed and reported to the operator', async () => {
     const { bridge, newToken, join } = await withMacs();
     const [one, two] = [await newToken(), await newToken()];
     await join('loc1');
@@ -368,7 +363,7 @@ describe('registering', () => {
     expect(await bridge.reaches('loc1')).toBe(true);
   });
 
-  it('M8 the first license that binds a location owns it: Macs of others are refused with 4504', async () => {
+  it('M8 the first license that binds a location owns it, and Macs of other licenses are closed with 4504', async () => {
     const { bridge, join } = await withMacs();
     const incumbent = await join('loc1');
     const other = await bridge.createLicense();
@@ -379,7 +374,7 @@ describe('registering', () => {
     await next.register('loc2');
   });
 
-  it('M8 with assignment by the operator a location must be assigned first', async () => {
+  it('M8 with LOCATION_CLAIM=operator a location must be assigned first', async () => {
     const { bridge, license, newToken } = await withMacs({ LOCATION_CLAIM: 'operator' });
     const token = await newToken();
     const early = await bridge.connect({ token });
@@ -390,7 +385,7 @@ describe('registering', () => {
     await (await bridge.connect({ token })).register('loc1');
   });
 
-  it('M8 a license suspended between the upgrade and the registration does not get in', async () => {
+  it('M8 a license suspended between the upgrade and the registration cannot register', async () => {
     const { bridge, license, newToken } = await withMacs();
     const mac = await bridge.connect({ token: await newToken() });
     const suspended = setLicense(bridge, license.id, { status: 'suspended' });
@@ -410,7 +405,7 @@ describe('registering', () => {
     expect(bridge.log).not.toContain('location.contended');
   });
 
-  it('M1 the Mac that comes last holds the location, however many register at the same moment', async () => {
+  it('M1 the last Mac holds the location when many register at the same moment', async () => {
     const { bridge, newToken } = await withMacs();
     const macs = await Promise.all(
       Array.from({ length: 4 }, async () => bridge.connect({ token: await newToken() })),
@@ -422,7 +417,7 @@ describe('registering', () => {
     expect(await bound(bridge)).toBe(1);
   });
 
-  it('M1 a Mac whose database fails is told to come back, not that it has no business here', async () => {
+  it('M1 a Mac is asked to reconnect, not to stay away, when the database fails', async () => {
     const { bridge, newToken } = await withMacs();
     const mac = await bridge.connect({ token: await newToken() });
     bridge.breakDatabase();
@@ -432,8 +427,8 @@ describe('registering', () => {
   });
 });
 
-describe('the operator acts on live sockets', () => {
-  it('M8 suspending a license closes its Macs with 4503 and no others', async () => {
+describe('a change by the operator', () => {
+  it('M8 that suspends a license closes its Macs with 4503 and no others', async () => {
     const { bridge, license, join } = await withMacs();
     const macs = [await join('loc1'), await join('loc2')];
     const other = await bridge.createLicense();
@@ -445,7 +440,7 @@ describe('the operator acts on live sockets', () => {
     expect(await bridge.reaches('loc3')).toBe(true);
   });
 
-  it('M8 revoking a device closes its Mac with 4503; its token and its activation are dead until it is restored', async () => {
+  it('M8 that revokes a device closes its Mac with 4503, and the device cannot activate until it is restored', async () => {
     const { bridge, license, newToken } = await withMacs();
     const deviceId = 'mac-0001';
     const token = await newToken(deviceId);
@@ -463,7 +458,7 @@ describe('the operator acts on live sockets', () => {
     expect(await again()).toMatchObject({ status: 201 });
   });
 
-  it('M8 a location that is reassigned or unassigned loses its Mac with 4504', async () => {
+  it('M8 that reassigns or releases a location closes its Mac with 4504', async () => {
     const { bridge, join } = await withMacs();
     const [given, released, kept] = [await join('loc1'), await join('loc2'), await join('loc3')];
     const other = await bridge.createLicense();
@@ -476,7 +471,7 @@ describe('the operator acts on live sockets', () => {
     expect(kept.isOpen).toBe(true);
   });
 
-  it('M8 a Mac disconnected by the operator is told so and may come back', async () => {
+  it('M8 that disconnects a Mac closes it with a reason, and the Mac may reconnect', async () => {
     const { bridge, newToken } = await withMacs();
     const token = await newToken();
     const mac = await bridge.connect({ token });
@@ -486,7 +481,7 @@ describe('the operator acts on live sockets', () => {
     await (await bridge.connect({ token })).register('loc1');
   });
 
-  it('M8 what the operator does is in the audit trail, newest first and without secrets', async () => {
+  it('M8 is in the audit log, newest first and without secrets', async () => {
     const { bridge, license } = await withMacs();
     await setLicense(bridge, license.id, { status: 'suspended' });
     await assign(bridge, 'loc1', license.id);
@@ -500,7 +495,7 @@ describe('the operator acts on live sockets', () => {
   });
 });
 
-/** An upgrade by hand: the raw answer. */
+/** Sends an upgrade request and returns the raw response. */
 async function upgrade(url: string, headers: Record<string, string>): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connectTcp(Number(port), hostname);

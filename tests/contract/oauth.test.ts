@@ -13,16 +13,16 @@ import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { TestBridgeOptions } from './test-bridge.ts';
 import { dumpFiles } from './dump-files.ts';
 
-let world: TestBridge | undefined;
+let running: TestBridge | undefined;
 const cleanup = createCleanup();
 afterEach(async () => {
   await cleanup.run();
-  await world?.stop();
+  await running?.stop();
 });
 
 async function start(options?: TestBridgeOptions): Promise<TestBridge> {
-  world = await TestBridge.start({ oauth: 'unauthorised', ...options });
-  return world;
+  running = await TestBridge.start({ oauth: 'unauthorised', ...options });
+  return running;
 }
 
 const PATH = '/oauth/callback/crm';
@@ -35,16 +35,16 @@ const json = (body: unknown) => ({
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify(body),
 });
-const call = async (here: TestBridge, path = PATH, init?: RequestInit) => {
-  const answer = await fetch(here.bridge.url + path, init);
+const call = async (bridge: TestBridge, path = PATH, init?: RequestInit) => {
+  const answer = await fetch(bridge.bridge.url + path, init);
   const text = await answer.text();
   return { status: answer.status, headers: answer.headers, text, body: () => JSON.parse(text) as object };
 };
 
 describe('the callback', () => {
-  it('O1 takes the code from the query or the body, by GET and POST, JSON and form', async () => {
-    const here = await start();
-    const code = () => here.crm.install({ locationId: LOCATION, companyId: 'comp1' });
+  it('O1 accepts the code in the query or the body, by GET and POST, as JSON and as a form', async () => {
+    const bridge = await start();
+    const code = () => bridge.crm.install({ locationId: LOCATION, companyId: 'comp1' });
     for (const [path, init] of [
       [`${PATH}?code=${code()}`, undefined],
       [`${PATH}?code=${code()}`, { method: 'POST' }],
@@ -52,18 +52,20 @@ describe('the callback', () => {
       [PATH, json({ code: code() })],
       [`${PATH}?code=${code()}`, { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: 'x' }],
     ] as const) {
-      const { status, body } = await call(here, path, init);
+      const { status, body } = await call(bridge, path, init);
       expect(status).toBe(200);
       expect(body()).toEqual({ status: 'success', locationId: LOCATION, companyId: 'comp1' });
     }
-    const grants = await here.operator('GET', '/operator/grants');
+    const grants = await bridge.operator('GET', '/operator/grants');
     expect(grants.body['grants']).toMatchObject([{ kind: 'location', ownerId: LOCATION, state: 'active' }]);
   });
 
-  it('O1 shows a page to a browser, in success and in failure', async () => {
-    const here = await start();
+  it('O1 returns a page to a browser, for success and for failure', async () => {
+    const bridge = await start();
     const headers = { Accept: 'text/html,application/xhtml+xml' };
-    const good = await call(here, `${PATH}?code=${here.crm.install({ locationId: LOCATION })}`, { headers });
+    const good = await call(bridge, `${PATH}?code=${bridge.crm.install({ locationId: LOCATION })}`, {
+      headers,
+    });
     expect(good.status).toBe(200);
     expect(good.headers.get('content-type')).toContain('text/html');
     expect(good.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -78,7 +80,7 @@ describe('the callback', () => {
         'INVALID_REQUEST',
       ],
     ] as const) {
-      const bad = await call(here, path, {
+      const bad = await call(bridge, path, {
         ...init,
         headers: { ...('headers' in init && init.headers), ...headers },
       });
@@ -96,29 +98,29 @@ describe('the callback', () => {
     'application/json, text/html;q=0.5',
     'text/html, application/JSON;q=0.1',
     'text/html, application/problem+json',
-  ])('O1 answers in JSON to a client that accepts %j', async (accept) => {
-    const here = await start();
+  ])('O1 responds with JSON to a client that accepts %j', async (accept) => {
+    const bridge = await start();
     const headers = accept === undefined ? {} : { headers: { Accept: accept } };
-    const good = await call(here, `${PATH}?code=${here.crm.install({ locationId: LOCATION })}`, headers);
+    const good = await call(bridge, `${PATH}?code=${bridge.crm.install({ locationId: LOCATION })}`, headers);
     expect(good.body()).toMatchObject({ status: 'success', locationId: LOCATION });
-    const bad = await call(here, PATH, headers);
+    const bad = await call(bridge, PATH, headers);
     expect(bad.headers.get('content-type')).toContain('application/json');
     expect(bad.body()).toMatchObject({ code: 'INVALID_REQUEST' });
   });
 
-  it('O1 a HEAD request does not use the code up', async () => {
-    const here = await start();
-    const code = here.crm.install({ locationId: LOCATION });
-    await call(here, `${PATH}?code=${code}`, { method: 'HEAD' });
-    expect(here.crm.callsTo('token')).toEqual([]);
+  it('O1 does not use up the code for a HEAD request', async () => {
+    const bridge = await start();
+    const code = bridge.crm.install({ locationId: LOCATION });
+    await call(bridge, `${PATH}?code=${code}`, { method: 'HEAD' });
+    expect(bridge.crm.callsTo('token')).toEqual([]);
   });
 
-  it.each(['false', 'TRUE', '1', ''])('O2 CRM_OAUTH_ENABLED=%j: 503', async (value) => {
-    const here = await start({ env: { CRM_OAUTH_ENABLED: value } });
-    const { status, body } = await call(here, `${PATH}?code=x`);
+  it.each(['false', 'TRUE', '1', ''])('O2 responds 503 with CRM_OAUTH_ENABLED=%j', async (value) => {
+    const bridge = await start({ env: { CRM_OAUTH_ENABLED: value } });
+    const { status, body } = await call(bridge, `${PATH}?code=x`);
     expect(status).toBe(503);
     expect(body()).toMatchObject({ code: 'OAUTH_DISABLED' });
-    expect(here.crm.calls).toEqual([]);
+    expect(bridge.crm.calls).toEqual([]);
   });
 
   it.each([
@@ -129,69 +131,72 @@ describe('the callback', () => {
     ['CRM_OAUTH_REFRESH_THRESHOLD_SEC', ''],
     ['CRM_OAUTH_REFRESH_THRESHOLD_SEC', 'soon'],
     ['CRM_OAUTH_DATABASE_URL', ''],
-  ])('O3 without %s (%j): 500 and its name', async (name, value) => {
-    const here = await start({
+  ])('O3 responds 500 and names %s when it is %j', async (name, value) => {
+    const bridge = await start({
       env: { DATABASE_URL: '', CRM_OAUTH_DATABASE_URL: 'sqlite::memory:', [name]: value },
     });
-    const { status, body } = await call(here, `${PATH}?code=x`);
+    const { status, body } = await call(bridge, `${PATH}?code=x`);
     expect(status).toBe(500);
     expect(body()).toMatchObject({ code: 'OAUTH_NOT_CONFIGURED', missing: [name] });
-    expect(here.crm.calls).toEqual([]);
+    expect(bridge.crm.calls).toEqual([]);
   });
 
   it.each([
     ['no code', PATH, undefined],
-    ['an empty one', `${PATH}?code=`, undefined],
-    ['two of them', `${PATH}?code=a&code=b`, undefined],
-    ['another name', `${PATH}?authorization_code=a`, undefined],
-    ['a body without one', PATH, json({ kode: 'x' })],
-    ['a number', PATH, json({ code: 5 })],
+    ['an empty code', `${PATH}?code=`, undefined],
+    ['two codes', `${PATH}?code=a&code=b`, undefined],
+    ['a code under another name', `${PATH}?authorization_code=a`, undefined],
+    ['a body without a code', PATH, json({ kode: 'x' })],
+    ['a code that is a number', PATH, json({ code: 5 })],
     ['an array', PATH, json(['x'])],
-    ['broken JSON', PATH, { ...json({}), body: '{' }],
-    ['a megabyte', PATH, form({ code: 'x'.repeat(100_000) })],
-  ])('O4 %s: 400 INVALID_REQUEST', async (_name, path, init) => {
-    const here = await start();
-    const { status, body } = await call(here, path, init);
+    ['malformed JSON', PATH, { ...json({}), body: '{' }],
+    ['an oversized body', PATH, form({ code: 'x'.repeat(100_000) })],
+  ])('O4 responds 400 INVALID_REQUEST to %s', async (_name, path, init) => {
+    const bridge = await start();
+    const { status, body } = await call(bridge, path, init);
     expect(status).toBe(400);
     expect(body()).toMatchObject({ code: 'INVALID_REQUEST' });
-    expect(here.crm.calls).toEqual([]);
+    expect(bridge.crm.calls).toEqual([]);
   });
 
-  it.each([400, 401, 403, 408, 422])('O5 the CRM rejects the code with %i: 400', async (refusal) => {
-    const here = await start();
-    here.crm.injectFault({ match: 'token', how: { status: refusal } });
-    const { status, body } = await call(here, `${PATH}?code=x`);
-    expect(status).toBe(400);
-    expect(body()).toMatchObject({ code: 'OAUTH_EXCHANGE_FAILED' });
-  });
+  it.each([400, 401, 403, 408, 422])(
+    'O5 responds 400 when the CRM rejects the code with %i',
+    async (crmStatus) => {
+      const bridge = await start();
+      bridge.crm.injectFault({ match: 'token', how: { status: crmStatus } });
+      const { status, body } = await call(bridge, `${PATH}?code=x`);
+      expect(status).toBe(400);
+      expect(body()).toMatchObject({ code: 'OAUTH_EXCHANGE_FAILED' });
+    },
+  );
 
   it.each([{ status: 429 }, { status: 500 }, { status: 302 }, 'reset', { status: 200, body: {} }] as const)(
-    'O5 the CRM answers %j: 500',
+    'O5 responds 500 when the CRM returns %j',
     async (how) => {
-      const here = await start();
-      here.crm.injectFault({ match: 'token', how });
-      const { status, body } = await call(here, `${PATH}?code=x`);
+      const bridge = await start();
+      bridge.crm.injectFault({ match: 'token', how });
+      const { status, body } = await call(bridge, `${PATH}?code=x`);
       expect(status).toBe(500);
       expect(body()).toMatchObject({ code: 'OAUTH_EXCHANGE_FAILED', requestId: expect.any(String) });
     },
   );
 
-  it('O5 an unknown or used code: 400, and the code is nowhere to be seen', async () => {
-    const here = await start();
-    const code = here.crm.install({ locationId: LOCATION });
-    await call(here, `${PATH}?code=${code}`);
+  it('O5 responds 400 to an unknown or used code, and neither shows nor logs the code', async () => {
+    const bridge = await start();
+    const code = bridge.crm.install({ locationId: LOCATION });
+    await call(bridge, `${PATH}?code=${code}`);
     for (const one of [code, 'canary-code-4711']) {
-      const { status, text } = await call(here, `${PATH}?code=${one}`);
+      const { status, text } = await call(bridge, `${PATH}?code=${one}`);
       expect(status).toBe(400);
       expect(text).not.toContain(one);
-      expect(here.log).not.toContain(one);
+      expect(bridge.log).not.toContain(one);
     }
   });
 
-  it('L5 20 a minute and address, then 429 in JSON', async () => {
-    const here = await start();
+  it('L5 allows 20 requests a minute per address, then responds 429 with JSON', async () => {
+    const bridge = await start();
     const answers = [];
-    for (let index = 0; index < 21; index++) answers.push(await call(here, PATH));
+    for (let index = 0; index < 21; index++) answers.push(await call(bridge, PATH));
     expect(answers.slice(0, 20).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 400));
     const last = answers[20];
     expect(last?.status).toBe(429);
@@ -199,10 +204,10 @@ describe('the callback', () => {
     expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('L2 every answer says where the address stands, to people and programs', async () => {
-    const here = await start();
+  it('L2 reports the limit of the address in every response, as HTML and as JSON', async () => {
+    const bridge = await start();
     const shown = async (accept: string) => {
-      const { status, headers } = await call(here, PATH, { headers: { Accept: accept } });
+      const { status, headers } = await call(bridge, PATH, { headers: { Accept: accept } });
       return [status, ...['limit', 'remaining'].map((name) => headers.get(`ratelimit-${name}`))];
     };
     expect(await shown('application/json')).toEqual([400, '20', '19']);
@@ -211,158 +216,158 @@ describe('the callback', () => {
 });
 
 describe('tokens', () => {
-  it('O6 are nowhere readable: not in the database, the log, or what the operator sees', async () => {
-    const here = await start();
-    await here.authorise(LOCATION);
-    const mac = await here.mac();
-    await here.webhook({ messageId: 'm1' });
+  it('O6 are readable neither in the database nor in the log nor for the operator', async () => {
+    const bridge = await start();
+    await bridge.authorise(LOCATION);
+    const mac = await bridge.mac();
+    await bridge.webhook({ messageId: 'm1' });
     await mac.nextFrame('send');
-    await until(() => here.crm.accepted('m1').length === 1);
-    const token = here.crm.callsTo('status')[0]?.headers['authorization']?.slice(7) ?? '';
+    await until(() => bridge.crm.accepted('m1').length === 1);
+    const token = bridge.crm.callsTo('status')[0]?.headers['authorization']?.slice(7) ?? '';
     const [, payload = 'x', signature = 'x'] = token.split('.');
-    const { body } = await here.operator('GET', '/operator/grants');
-    const seen = `${await dumpFiles(here.dataDir)}\n${here.log}\n${JSON.stringify(body)}`;
-    for (const secret of [payload, signature, here.crm.settings.clientSecret])
+    const { body } = await bridge.operator('GET', '/operator/grants');
+    const seen = `${await dumpFiles(bridge.dataDir)}\n${bridge.log}\n${JSON.stringify(body)}`;
+    for (const secret of [payload, signature, bridge.crm.settings.clientSecret])
       expect(seen).not.toContain(secret);
   });
 
   it('O6 survive a rotation of the key', async () => {
     const [older, newer] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')];
-    const here = await start({ env: { CRM_OAUTH_ENCRYPTION_KEY: older } });
-    await here.authorise(LOCATION);
+    const bridge = await start({ env: { CRM_OAUTH_ENCRYPTION_KEY: older } });
+    await bridge.authorise(LOCATION);
     const deliver = async (messageId: string) => {
-      const mac = await here.mac();
-      await here.webhook({ messageId });
+      const mac = await bridge.mac();
+      await bridge.webhook({ messageId });
       await mac.nextFrame('send');
-      await until(() => here.crm.accepted(messageId).length === 1);
+      await until(() => bridge.crm.accepted(messageId).length === 1);
     };
-    await here.restart({ CRM_OAUTH_ENCRYPTION_KEY: `${newer},${older}` });
+    await bridge.restart({ CRM_OAUTH_ENCRYPTION_KEY: `${newer},${older}` });
     await deliver('m1');
-    here.crm.expireTokens(LOCATION);
+    bridge.crm.expireTokens(LOCATION);
     await deliver('m2');
-    await here.restart({ CRM_OAUTH_ENCRYPTION_KEY: newer });
+    await bridge.restart({ CRM_OAUTH_ENCRYPTION_KEY: newer });
     await deliver('m3');
-    expect(here.crm.callsTo('token')).toHaveLength(2);
+    expect(bridge.crm.callsTo('token')).toHaveLength(2);
   });
 
-  it('O7 are refreshed ahead of expiry, and used only when they are stored', async () => {
-    const here = await start({ settings: { expiresInSec: 600 } });
-    await here.authorise(LOCATION);
-    const mac = await here.mac();
+  it('O7 are refreshed before they expire, and used only after they are stored', async () => {
+    const bridge = await start({ settings: { expiresInSec: 600 } });
+    await bridge.authorise(LOCATION);
+    const mac = await bridge.mac();
     for (const messageId of ['m1', 'm2']) {
-      await here.clock.skip(301_000);
-      await here.webhook({ messageId });
+      await bridge.clock.skip(301_000);
+      await bridge.webhook({ messageId });
       await mac.nextFrame('send');
-      await until(() => here.crm.accepted(messageId).length === 1);
+      await until(() => bridge.crm.accepted(messageId).length === 1);
     }
-    const refreshes = here.crm.callsTo('token').slice(1);
+    const refreshes = bridge.crm.callsTo('token').slice(1);
     expect(refreshes).toHaveLength(2);
     expect(refreshes.map(({ body }) => (body as { grant_type: string }).grant_type)).toEqual([
       'refresh_token',
       'refresh_token',
     ]);
-    expect(here.crm.callsTo('status').map(({ status }) => status)).toEqual([200, 200]);
+    expect(bridge.crm.callsTo('status').map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it('O8 a revoked grant is shown to the operator, stops the calls, and is healed by a new authorisation', async () => {
-    const here = await start();
-    await here.authorise(LOCATION);
-    const mac = await here.mac();
-    here.crm.addContact({ locationId: LOCATION, phone: PHONE });
-    here.crm.revoke(LOCATION);
+  it('O8 of a revoked grant are not used until a new authorisation, and the operator sees why', async () => {
+    const bridge = await start();
+    await bridge.authorise(LOCATION);
+    const mac = await bridge.mac();
+    bridge.crm.addContact({ locationId: LOCATION, phone: PHONE });
+    bridge.crm.revoke(LOCATION);
     const seq = mac.received({ sender: PHONE, text: 'Hi' });
     const state = async () => {
-      const { body } = await here.operator('GET', '/operator/grants');
+      const { body } = await bridge.operator('GET', '/operator/grants');
       return (body['grants'] as { state: string; lastError: string | null }[])[0];
     };
     await until(async () => (await state())?.state === 'reauth_required');
     expect((await state())?.lastError).toContain('Invalid grant');
-    const before = here.crm.calls.length;
-    await here.clock.skip(60_000);
-    await here.operator('GET', '/operator/grants');
-    expect(here.crm.calls).toHaveLength(before);
+    const before = bridge.crm.calls.length;
+    await bridge.clock.skip(60_000);
+    await bridge.operator('GET', '/operator/grants');
+    expect(bridge.crm.calls).toHaveLength(before);
     expect(mac.frames.filter(({ type }) => type === 'ack')).toEqual([]);
-    await here.authorise(LOCATION);
-    await here.clock.skip(60_000);
+    await bridge.authorise(LOCATION);
+    await bridge.clock.skip(60_000);
     expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
     expect((await state())?.state).toBe('active');
   });
 
-  it('O8 a paused location keeps its grant', async () => {
-    const here = await start();
-    await here.authorise(LOCATION);
-    const mac = await here.mac();
-    here.crm.addContact({ locationId: LOCATION, phone: PHONE });
-    here.crm.setActive(LOCATION, false);
-    here.crm.expireTokens(LOCATION);
+  it('O8 of a paused location stay stored', async () => {
+    const bridge = await start();
+    await bridge.authorise(LOCATION);
+    const mac = await bridge.mac();
+    bridge.crm.addContact({ locationId: LOCATION, phone: PHONE });
+    bridge.crm.setActive(LOCATION, false);
+    bridge.crm.expireTokens(LOCATION);
     const seq = mac.received({ sender: PHONE, text: 'Hi' });
     await until(async () => {
-      const { body } = await here.operator('GET', '/operator/grants');
+      const { body } = await bridge.operator('GET', '/operator/grants');
       return JSON.stringify(body).includes('Location is not active');
     });
-    const { body } = await here.operator('GET', '/operator/grants');
+    const { body } = await bridge.operator('GET', '/operator/grants');
     expect(body['grants']).toMatchObject([{ state: 'active' }]);
-    here.crm.setActive(LOCATION, true);
-    await here.clock.skip(60_000);
+    bridge.crm.setActive(LOCATION, true);
+    await bridge.clock.skip(60_000);
     expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
   });
 
-  it('O9 an agency install brings the tokens of its locations', async () => {
-    const here = await start();
+  it('O9 of all locations are stored for an agency install', async () => {
+    const bridge = await start();
     const locations = [LOCATION, 'locBBBBBBBBBBBBBBBB2', 'locCCCCCCCCCCCCCCCC3'];
-    const code = here.crm.install({ companyId: 'comp1', locations });
-    const { status, body } = await call(here, `${PATH}?code=${code}`);
+    const code = bridge.crm.install({ companyId: 'comp1', locations });
+    const { status, body } = await call(bridge, `${PATH}?code=${code}`);
     expect(status).toBe(200);
     expect(body()).toMatchObject({ status: 'success', companyId: 'comp1', failed: [], later: 0 });
     expect(new Set((body() as { locations: string[] }).locations)).toEqual(new Set(locations));
-    const mac = await here.mac('locCCCCCCCCCCCCCCCC3');
-    await here.webhook({ locationId: 'locCCCCCCCCCCCCCCCC3', messageId: 'm1' });
+    const mac = await bridge.mac('locCCCCCCCCCCCCCCCC3');
+    await bridge.webhook({ locationId: 'locCCCCCCCCCCCCCCCC3', messageId: 'm1' });
     await mac.nextFrame('send');
-    await until(() => here.crm.accepted('m1').length === 1);
+    await until(() => bridge.crm.accepted('m1').length === 1);
   });
 
-  it('O10 a private token set by the operator serves its location, encrypted', async () => {
-    const here = await start({ env: { CRM_OAUTH_ENABLED: 'false' } });
-    const pit = here.crm.pit(LOCATION);
-    here.crm.addContact({ locationId: LOCATION, phone: PHONE });
-    const mac = await here.mac();
+  it('O10 that the operator sets serve their location and are stored encrypted', async () => {
+    const bridge = await start({ env: { CRM_OAUTH_ENABLED: 'false' } });
+    const pit = bridge.crm.pit(LOCATION);
+    bridge.crm.addContact({ locationId: LOCATION, phone: PHONE });
+    const mac = await bridge.mac();
     const seq = mac.received({ sender: PHONE, text: 'Hi' });
     const path = `/operator/locations/${LOCATION}/private-token`;
-    expect((await here.operator('PUT', path, { token: 'Bearer x' })).status).toBe(400);
+    expect((await bridge.operator('PUT', path, { token: 'Bearer x' })).status).toBe(400);
     expect(mac.frames.filter(({ type }) => type === 'ack')).toEqual([]);
-    expect((await here.operator('PUT', path, { token: pit })).status).toBe(204);
-    await here.clock.skip(60_000);
+    expect((await bridge.operator('PUT', path, { token: pit })).status).toBe(204);
+    await bridge.clock.skip(60_000);
     expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
-    const { body } = await here.operator('GET', '/operator/grants');
+    const { body } = await bridge.operator('GET', '/operator/grants');
     expect(body['privateTokens']).toMatchObject([{ locationId: LOCATION }]);
-    expect(`${JSON.stringify(body)}${await dumpFiles(here.dataDir)}${here.log}`).not.toContain(pit);
-    expect((await here.operator('DELETE', path)).status).toBe(204);
-    expect((await here.operator('DELETE', path)).status).toBe(404);
+    expect(`${JSON.stringify(body)}${await dumpFiles(bridge.dataDir)}${bridge.log}`).not.toContain(pit);
+    expect((await bridge.operator('DELETE', path)).status).toBe(204);
+    expect((await bridge.operator('DELETE', path)).status).toBe(404);
   });
 
-  it('O10 a single token serves while one location is known, and says so', async () => {
-    const here = await start({ env: { CRM_OAUTH_ENABLED: 'false' } });
+  it('O10 without a location serve while one location is known, which is logged', async () => {
+    const bridge = await start({ env: { CRM_OAUTH_ENABLED: 'false' } });
     const other = 'locBBBBBBBBBBBBBBBB2';
-    here.crm.addContact({ locationId: LOCATION, phone: PHONE });
-    await here.restart({ CRM_PIT_TOKEN: here.crm.pit(LOCATION) });
-    const mac = await here.mac();
+    bridge.crm.addContact({ locationId: LOCATION, phone: PHONE });
+    await bridge.restart({ CRM_PIT_TOKEN: bridge.crm.pit(LOCATION) });
+    const mac = await bridge.mac();
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject({
       outcome: 'delivered',
     });
-    expect(here.log).toContain('CRM_PIT_TOKEN serves this location');
-    const second = await here.mac(other, 'mac-of-another');
+    expect(bridge.log).toContain('CRM_PIT_TOKEN serves this location');
+    const second = await bridge.mac(other, 'mac-of-another');
     second.received({ sender: PHONE, text: 'Hi' });
     await until(async () => {
-      await here.clock.skip(1000);
-      return here.log.includes('several are known');
+      await bridge.clock.skip(1000);
+      return bridge.log.includes('several are known');
     });
-    expect(here.crm.messages).toHaveLength(1);
-    expect(here.crm.calls.every(({ locationId }) => locationId === LOCATION)).toBe(true);
+    expect(bridge.crm.messages).toHaveLength(1);
+    expect(bridge.crm.calls.every(({ locationId }) => locationId === LOCATION)).toBe(true);
   });
 });
 
 describe.skipIf(!(await hasPostgres()))('over two processes', () => {
-  it('O7 fifty callers at expiry make one refresh', async () => {
+  it('O7 fifty callers at expiry cause one refresh', async () => {
     const server = await startPostgres();
     cleanup.add(() => server.stop());
     const clock = new SkippingClock();

@@ -22,8 +22,8 @@ const large = ((): SigningKey => {
   return { scheme: 'RSA-SHA256', header: 'X-WH-Signature', publicKey, privateKey };
 })();
 
-describe('absent and invalid', () => {
-  it('S1 both get the same bytes, without a code and without a hint', async () => {
+describe('absent and invalid signatures', () => {
+  it('S1 get the same bytes, without a code and without a hint', async () => {
     const bridge = await start();
     const answers = [
       await bridge.post(GOOD, { unsigned: true }),
@@ -49,7 +49,7 @@ describe('absent and invalid', () => {
     }
   });
 
-  it('S1 without any key every request gets 401', async () => {
+  it('S1 get 401, as does every request when there is no key', async () => {
     const bridge = await start({ env: { CRM_PUBLIC_KEY: '' } });
     const id = await bridge.trust(bridge.crm.key);
     expect((await bridge.post(GOOD)).status).toBe(200);
@@ -59,28 +59,28 @@ describe('absent and invalid', () => {
   });
 });
 
-describe('Ed25519 over the raw bytes', () => {
+describe('an Ed25519 signature over the raw bytes', () => {
   it.each([
-    ['pretty', JSON.stringify(GOOD, null, 4)],
-    ['other key order', JSON.stringify(Object.fromEntries(Object.entries(GOOD).toReversed()))],
+    ['indentation', JSON.stringify(GOOD, null, 4)],
+    ['another key order', JSON.stringify(Object.fromEntries(Object.entries(GOOD).toReversed()))],
     ['escapes', text.replace('Hello', String.raw`\u0048\u0065llo \/ \u00e9`)],
-    ['space at both ends', ` \r\n\t${text}\n\n`],
+    ['white space at both ends', ` \r\n\t${text}\n\n`],
     ['a byte order mark', `\ufeff${text}`],
-    ['numbers in odd spellings', text.replace('{', '{"n":1.00e2,')],
+    ['numbers in unusual notations', text.replace('{', '{"n":1.00e2,')],
     ['a repeated name', text.replace('{', '{"message":"first",')],
-    ['letters beyond ASCII', text.replace('Hello', 'Hé 👋🏽')],
-  ])('S2 %s passes as it was signed', async (_name, body) => {
+    ['non-ASCII letters', text.replace('Hello', 'Hé 👋🏽')],
+  ])('S2 is valid for a body with %s', async (_name, body) => {
     const bridge = await start();
     expect((await bridge.post(body)).status).toBe(200);
     expect(await bridge.sent()).toHaveLength(1);
   });
 
   it.each([
-    ['re-serialised', JSON.stringify(GOOD, null, 2), text],
-    ['one space more', `${text} `, text],
-    ['a byte order mark lost', text, `\ufeff${text}`],
-    ['an escape undone', text, text.replace('Hello', String.raw`\u0048ello`)],
-  ])('S2 %s after signing fails', async (_name, sent, signed) => {
+    ['a re-serialisation', JSON.stringify(GOOD, null, 2), text],
+    ['an added space', `${text} `, text],
+    ['a removed byte order mark', text, `\ufeff${text}`],
+    ['a decoded escape', text, text.replace('Hello', String.raw`\u0048ello`)],
+  ])('S2 is invalid after a change of the body: %s', async (_name, sent, signed) => {
     const bridge = await start();
     const signature = signBody(signed, bridge.crm.key);
     expect((await bridge.post(sent, { signature })).status).toBe(401);
@@ -93,7 +93,7 @@ describe('Ed25519 over the raw bytes', () => {
   const { publicKeyPem, vectors } = JSON.parse(
     readFileSync(new URL('fixtures/signature-vectors.json', import.meta.url), 'utf8'),
   ) as Vectors;
-  it.each(vectors)('S2 the vector $name is accepted', async ({ bodyBase64, signature }) => {
+  it.each(vectors)('S2 is valid for the vector $name', async ({ bodyBase64, signature }) => {
     const bridge = await start();
     await bridge.trust({ ...ed25519Key('v'), publicKey: publicKeyPem });
     const body = Buffer.from(bodyBase64, 'base64');
@@ -102,7 +102,7 @@ describe('Ed25519 over the raw bytes', () => {
       expect((await bridge.post(body, { signature: other.signature })).status).toBe(401);
   });
 
-  it('S2 any flipped bit of body or signature is refused', async () => {
+  it('S2 is invalid after any flipped bit of the body or the signature', async () => {
     const bridge = await start();
     const body = Buffer.from(text);
     const signature = Buffer.from(signBody(body, bridge.crm.key), 'base64');
@@ -117,7 +117,7 @@ describe('Ed25519 over the raw bytes', () => {
         const sent = inBody ? flip(body, bit) : body;
         const shown = inBody ? signature : flip(signature, bit - body.length * 8);
         const { status, text: answer } = await bridge.post(sent, { signature: shown.toString('base64') });
-        // A flip may break the JSON, which is told before the signature is looked at (W14).
+        // A flip may break the JSON, which is reported before the signature is checked (W14).
         expect([400, 401]).toContain(status);
         if (status === 400) expect(answer).toContain('<html');
       }),
@@ -128,7 +128,7 @@ describe('Ed25519 over the raw bytes', () => {
 });
 
 describe('the legacy header', () => {
-  it('S3 RSA-SHA256 counts when the current header is absent', async () => {
+  it('S3 is used with RSA-SHA256 when the current header is absent', async () => {
     const bridge = await start();
     await bridge.trust(legacy);
     expect((await bridge.post(GOOD, { key: legacy })).status).toBe(200);
@@ -138,7 +138,7 @@ describe('the legacy header', () => {
     expect((await bridge.post(` ${text}`, { key: legacy })).status).toBe(200);
   });
 
-  it('S3 a key of 4096 bits beside one of 2048', async () => {
+  it('S3 accepts a key of 4096 bits and one of 2048 bits', async () => {
     const bridge = await start();
     await bridge.trust(legacy);
     await bridge.trust(large);
@@ -146,7 +146,7 @@ describe('the legacy header', () => {
     expect((await bridge.post(GOOD, { key: legacy })).status).toBe(200);
   });
 
-  it('S4 with both headers only the current one counts', async () => {
+  it('S4 is ignored when the current header is present', async () => {
     const bridge = await start();
     await bridge.trust(legacy);
     const both = (current: string, old: string) =>
@@ -161,7 +161,7 @@ describe('the legacy header', () => {
     expect((await both(good, goodOld)).status).toBe(200);
   });
 
-  it('S4 applies also when no key is registered for the current one', async () => {
+  it('S4 is ignored even when no key is registered for the current header', async () => {
     const bridge = await start({ env: { CRM_PUBLIC_KEY: '' } });
     await bridge.trust(legacy);
     expect((await bridge.post(GOOD, { key: legacy })).status).toBe(200);
@@ -169,7 +169,7 @@ describe('the legacy header', () => {
     expect((await bridge.post(GOOD, both)).status).toBe(401);
   });
 
-  it('S4 a registered header of its own goes before the legacy one', async () => {
+  it('S4 is ignored when another registered header is present', async () => {
     const bridge = await start();
     const own = { ...ed25519Key('own'), header: 'X-Acme-Signature' };
     await bridge.trust(legacy);
@@ -185,7 +185,7 @@ describe('the legacy header', () => {
 describe('the allowlist', () => {
   const acme: SigningKey = { ...ed25519Key('acme'), header: 'X-Acme-Signature' };
 
-  it('S5 a key counts under its own header only', async () => {
+  it('S5 accepts a key only in its own header', async () => {
     const bridge = await start();
     await bridge.trust(acme);
     expect((await bridge.post(GOOD, { key: acme })).status).toBe(200);
@@ -194,7 +194,7 @@ describe('the allowlist', () => {
     expect((await bridge.post(GOOD, { header: 'X-Acme-Signature' })).status).toBe(401);
   });
 
-  it('S5 a key counts by its own scheme only, whatever else shares its header', async () => {
+  it('S5 accepts a key only with its own scheme, whatever other keys share its header', async () => {
     const bridge = await start();
     const shared = { ...legacy, header: 'X-CRM-Signature' };
     await bridge.trust(shared);
@@ -202,7 +202,7 @@ describe('the allowlist', () => {
     expect((await bridge.post(GOOD, { key: shared })).status).toBe(200);
   });
 
-  it('S5 keys that share a header all count, so that one can be rotated', async () => {
+  it('S5 accepts all keys that share a header, so that keys can be rotated', async () => {
     const bridge = await start();
     const next = ed25519Key('next');
     await bridge.trust(next);
@@ -211,7 +211,7 @@ describe('the allowlist', () => {
     expect((await bridge.post(GOOD, { key: stranger })).status).toBe(401);
   });
 
-  it('S5 an unknown key is refused, also under fifty others', async () => {
+  it('S5 rejects an unknown key, even among fifty others', async () => {
     const bridge = await start();
     const keys = Array.from({ length: 50 }, (_, n) => ed25519Key(`crm ${n}`));
     for (const key of keys) await bridge.trust(key);
@@ -219,7 +219,7 @@ describe('the allowlist', () => {
     for (const key of keys.slice(-3)) expect((await bridge.post(GOOD, { key })).status).toBe(200);
   });
 
-  it('S6 disabled, enabled and removed keys take effect without a restart', async () => {
+  it('S6 applies disabled, enabled and removed keys without a restart', async () => {
     const bridge = await start();
     const id = await bridge.trust(acme);
     const ask = async () => (await bridge.post(GOOD, { key: acme })).status;
@@ -232,7 +232,7 @@ describe('the allowlist', () => {
     expect(await ask()).toBe(401);
   });
 
-  it('S7 a key limited to locations speaks for no other', async () => {
+  it('S7 rejects a key for a location outside its list', async () => {
     const bridge = await start();
     await bridge.mac(OTHER_LOCATION);
     await bridge.trust(acme, { locations: [LOCATION] });
@@ -241,20 +241,20 @@ describe('the allowlist', () => {
     const foreign = await post({ ...GOOD, locationId: OTHER_LOCATION });
     expect([foreign.status, foreign.text]).toEqual([401, REFUSED]);
     expect((await post({ ...GOOD, locationId: LOCATION.toLowerCase() })).status).toBe(401);
-    // The last of repeated names is the one that is routed by, so it is the one that counts here.
+    // The request is routed by the last of repeated names, so that one must be checked.
     expect((await post(text.replace('{', `{"locationId":"${OTHER_LOCATION}",`))).status).toBe(200);
     expect((await post(text.replace('}', `,"locationId":"${OTHER_LOCATION}"}`))).status).toBe(401);
     expect(await bridge.sent()).toHaveLength(2);
   });
 
-  it('S7 a key limited to locations accepts a request without a location, which is then incomplete', async () => {
+  it('S7 accepts a limited key for a request without a location, which is then rejected as incomplete', async () => {
     const bridge = await start();
     await bridge.trust(acme, { locations: [LOCATION] });
     const answer = await bridge.post({ ...GOOD, locationId: 5 }, { key: acme });
     expect(answer.json).toMatchObject({ code: 'MISSING_REQUIRED_FIELDS', required: ['locationId'] });
   });
 
-  it.each(PRESET_NAMES)('S5 the preset %s can be added', async (name) => {
+  it.each(PRESET_NAMES)('S5 accepts the preset %s', async (name) => {
     const bridge = await start({});
     expect(await bridge.operator('POST', '/operator/keys', { preset: name })).toMatchObject({
       status: 201,
@@ -265,50 +265,50 @@ describe('the allowlist', () => {
 
 describe('strict base64', () => {
   const spellings: [string, (good: string) => string][] = [
-    ['url-safe letters', (good) => good.replaceAll('+', '-').replaceAll('/', '_')],
+    ['the URL-safe alphabet', (good) => good.replaceAll('+', '-').replaceAll('/', '_')],
     ['no padding', (good) => good.replace(/=+$/, '')],
     ['half the padding', (good) => good.slice(0, -1)],
     ['more padding', (good) => `${good}=`],
-    ['a space within', (good) => `${good.slice(0, 10)} ${good.slice(10)}`],
+    ['a space in the middle', (good) => `${good.slice(0, 10)} ${good.slice(10)}`],
     ['trailing bytes', (good) => `${good}AAAA`],
-    ['a letter too many', (good) => `${good}A`],
+    ['an extra letter', (good) => `${good}A`],
     ['two values', (good) => `${good}, ${good}`],
     ['two values, the first empty', (good) => `, ${good}`],
     ['unused bits set', (good) => good.replace(/.==$/, (end) => `${nextLetter(end[0] ?? 'A')}==`)],
-    ['junk between', (good) => `${good.slice(0, 10)}*${good.slice(10)}`],
+    ['an invalid character', (good) => `${good.slice(0, 10)}*${good.slice(10)}`],
     ['quotes', (good) => `"${good}"`],
     ['a prefix', (good) => `ed25519=${good}`],
     ['hex', (good) => Buffer.from(good, 'base64').toString('hex')],
-    ['cut off', (good) => good.slice(0, 84)],
+    ['a truncated signature', (good) => good.slice(0, 84)],
     ['N/A', () => 'N/A'],
-    ['empty', () => ''],
-    ['zeros', () => Buffer.alloc(64).toString('base64')],
-    ['letters only', () => 'A'.repeat(88)],
-    ['12 KB', () => 'A'.repeat(12_000)],
+    ['an empty value', () => ''],
+    ['a signature of zeros', () => Buffer.alloc(64).toString('base64')],
+    ['a signature of one letter', () => 'A'.repeat(88)],
+    ['a value of 12 KB', () => 'A'.repeat(12_000)],
   ];
   const nextLetter = (letter: string) => String.fromCharCode(letter.charCodeAt(0) + 1);
 
-  it('S8 the canonical spelling passes', async () => {
+  it('S8 accepts the canonical encoding', async () => {
     const bridge = await start();
     expect((await bridge.post(text, { signature: awkward(bridge.crm.key) })).status).toBe(401);
     expect((await bridge.post(bodyOf(bridge.crm.key))).status).toBe(200);
   });
 
-  it.each(spellings)('S8 %s is refused', async (_name, spell) => {
+  it.each(spellings)('S8 rejects %s', async (_name, spell) => {
     const bridge = await start();
     await bridge.trust(legacy);
     for (const key of [bridge.crm.key, legacy]) {
       const body = bodyOf(key);
       const good = signBody(body, key);
       const signature = spell(good);
-      if (signature === good) throw new Error('the spelling is the canonical one');
+      if (signature === good) throw new Error('the encoding is the canonical one');
       const { status, text: answer } = await bridge.post(body, { key, signature });
       expect([status, answer]).toEqual([401, REFUSED]);
     }
     expect(await bridge.sent()).toEqual([]);
   });
 
-  /** A body whose signature has letters that other alphabets spell differently. */
+  /** Returns a body whose signature has characters that differ in the URL-safe alphabet. */
   function bodyOf(key: SigningKey): string {
     for (let n = 0; ; n++) {
       const body = text.replace('Hello', `Hello ${n}`);
@@ -319,11 +319,11 @@ describe('strict base64', () => {
   const awkward = (key: SigningKey) => signBody(bodyOf(key), key);
 
   it.each([
-    ['twice the same', (good: string) => [good, good]],
-    ['good and bad', (good: string) => [good, 'bad']],
-    ['bad and good', (good: string) => ['bad', good]],
-    ['empty and good', (good: string) => ['', good]],
-  ])('S8 a repeated header, %s, is refused', async (_name, values) => {
+    ['the same value twice', (good: string) => [good, good]],
+    ['a valid and an invalid one', (good: string) => [good, 'bad']],
+    ['an invalid and a valid one', (good: string) => ['bad', good]],
+    ['an empty and a valid one', (good: string) => ['', good]],
+  ])('S8 rejects a repeated header: %s', async (_name, values) => {
     const bridge = await start();
     const lines = values(signBody(text, bridge.crm.key)).map((value) => `X-CRM-Signature: ${value}\r\n`);
     const answer = await bridge.raw(
@@ -333,7 +333,7 @@ describe('strict base64', () => {
     expect(await bridge.sent()).toEqual([]);
   });
 
-  it('S8 no header value makes a 5xx', async () => {
+  it('S8 responds with no 5xx to any header value', async () => {
     const bridge = await start();
     await bridge.trust(legacy);
     const value = fc.string({
@@ -365,7 +365,7 @@ describe('the official SDK', () => {
   const { HighLevel } = createRequire(import.meta.url)('@gohighlevel/api-client') as Sdk;
   const { webhooks } = new HighLevel({ privateIntegrationToken: 'unused' });
 
-  it('S2 agrees with us on what Ed25519 signatures are good', async () => {
+  it('S2 agrees with the service on which Ed25519 signatures are valid', async () => {
     const bridge = await start();
     const bodies = [text, ` ${text}`, text.replace('Hello', 'Hé 👋🏽'), JSON.stringify(GOOD, null, 2)];
     for (const signed of bodies)
@@ -383,7 +383,7 @@ describe('the official SDK', () => {
     expect(webhooks.verifyEd25519Signature(text, 'N/A', bridge.crm.key.publicKey)).toBe(false);
   });
 
-  it('S3 agrees with us on RSA', async () => {
+  it('S3 agrees with the service on which RSA signatures are valid', async () => {
     const bridge = await start();
     await bridge.trust(legacy);
     for (const sent of [text, `${text} `]) {
@@ -394,8 +394,8 @@ describe('the official SDK', () => {
   });
 });
 
-describe('a flood of bad signatures', () => {
-  it('S1 is always 401, and signed requests from the same address still pass', async () => {
+describe('a flood of invalid signatures', () => {
+  it('S1 always gets 401, and signed requests from the same address are still accepted', async () => {
     const bridge = await start({ env: { RATE_LIMIT_UNSIGNED: '5' } });
     const next = ed25519Key('next');
     await bridge.trust(next);

@@ -20,7 +20,7 @@ interface Recorded {
   readonly body: unknown;
 }
 
-/** The locations of the recorded answers. */
+/** The locations of the recorded responses. */
 const LOCATION = 'locA1';
 const GOOD = { ...GOOD_HERE, locationId: LOCATION };
 
@@ -42,7 +42,7 @@ const recorded = (
       : { ...json, ...('requestId' in json && { requestId: '01900000-0000-7000-8000-000000000000' }) },
 });
 
-/** Every way in which the webhook answers, produced by a running one. */
+/** Every kind of response of the webhook, produced by a running service. */
 async function webhookAnswers(): Promise<Record<string, Recorded>> {
   const usual = await startWithMac();
   const tight = await startWithMac({ RATE_LIMIT_CRM_WEBHOOK: '1' });
@@ -94,14 +94,14 @@ async function otherAnswers(): Promise<Record<string, Recorded>> {
   };
 }
 
-describe('recorded answers', () => {
-  it('V1 every answer has the fields, labels and codes of the last release', async () => {
+describe('recorded responses', () => {
+  it('V1 have the same fields, labels and codes in this version', async () => {
     const answers = { ...(await webhookAnswers()), ...(await otherAnswers()) };
     if (process.env['RECORD_GOLDEN'] === '1') writeFileSync(GOLDEN, `${JSON.stringify(answers, null, 1)}\n`);
     expect(answers).toEqual(JSON.parse(readFileSync(GOLDEN, 'utf8')));
   });
 
-  it('V1 every answer is as the document describes it', async () => {
+  it('V1 match the OpenAPI document', async () => {
     const answers = JSON.parse(readFileSync(GOLDEN, 'utf8')) as Record<string, Recorded>;
     const { paths, components } = openApiDocument({ version: '0.1.0', url: 'https://bridge.example' });
     const ajv = new Ajv2020({ strict: false });

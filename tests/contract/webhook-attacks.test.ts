@@ -13,7 +13,7 @@ beforeEach(async () => {
 const text = JSON.stringify(GOOD);
 const FIELDS = ['locationId', 'contactId', 'message', 'attachments', 'messageId', 'phone', 'type', 'userId'];
 
-/** A name of the body, written into its JSON whatever the value's JSON is. */
+/** Returns a body with this name, whose value is written as raw JSON. */
 const withRaw = (name: string, json: string) =>
   `${JSON.stringify({ ...GOOD, [name]: undefined }).slice(0, -1)},${JSON.stringify(name)}:${json}}`;
 
@@ -21,7 +21,7 @@ describe('prototypes', () => {
   const poison =
     '{"locationId":"evil","contactId":"evil","message":"evil","phone":"12345","type":"Email","polluted":1}';
 
-  it.each(['__proto__', 'constructor', 'prototype'])('W3 %s gives no field', async (name) => {
+  it.each(['__proto__', 'constructor', 'prototype'])('W3 %s sets no field', async (name) => {
     const before = Object.getOwnPropertyNames(Object.prototype).join();
     const { status, json } = await bridge.post(`{"${name}":${poison}}`);
     expect(status).toBe(400);
@@ -31,7 +31,7 @@ describe('prototypes', () => {
   });
 
   it.each(['__proto__', 'constructor'])(
-    'W10 %s beside a good message is one more unknown field',
+    'W10 %s in a valid message is ignored as an unknown field',
     async (name) => {
       const { status } = await bridge.post(withRaw(name, poison));
       expect(status).toBe(200);
@@ -43,14 +43,14 @@ describe('prototypes', () => {
     },
   );
 
-  it('W16 locations with the names of built-in properties are locations like any other', async () => {
+  it('W16 locations with the names of built-in properties are ordinary locations', async () => {
     for (const locationId of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'])
       expect((await bridge.post({ ...GOOD, locationId })).status).toBe(404);
   });
 });
 
-describe('names said twice', () => {
-  it('W3 the last one counts, for the limit, the key and the Mac alike', async () => {
+describe('repeated names', () => {
+  it('W3 have the value of the last one, for the limit, the key and the Mac alike', async () => {
     const { json } = await bridge.post(text.replace('{', '{"locationId":"other","message":"first",'));
     expect(json).toMatchObject({ status: 'success', locationId: GOOD.locationId });
     expect((await bridge.sent())[0]?.message).toBe('Hello');
@@ -69,10 +69,10 @@ describe('deep nesting', () => {
   });
 
   it.each([
-    ['one in another', nested(40_000)],
-    ['one beside another', `[${'[],'.repeat(40_000)}{}]`],
-    ['half a million of them', nested(500_000)],
-  ])('W14 40,000 lists, %s, are no message: malformed, signed or not', async (_name, lists) => {
+    ['40,000 nested lists', nested(40_000)],
+    ['40,000 lists side by side', `[${'[],'.repeat(40_000)}{}]`],
+    ['500,000 nested lists', nested(500_000)],
+  ])('W14 %s are malformed, signed or not', async (_name, lists) => {
     for (const options of [{}, { unsigned: true }] as const) {
       const { status, text: page } = await bridge.post(withRaw('unknown', lists), options);
       expect([status, page.includes('<html')]).toEqual([400, true]);
@@ -81,8 +81,11 @@ describe('deep nesting', () => {
 
   it.each([
     ['in one object', (many: number) => `{${Array.from({ length: many }, (_, at) => `"k${at}":1`).join()}}`],
-    ['in as many', (many: number) => `[${Array.from({ length: many }, (_, at) => `{"k${at}":1}`).join()}]`],
-  ])('W14 20,000 names, %s, are no message either; 10,000 are ignored', async (_name, named) => {
+    [
+      'in as many objects',
+      (many: number) => `[${Array.from({ length: many }, (_, at) => `{"k${at}":1}`).join()}]`,
+    ],
+  ])('W14 20,000 names, %s, are malformed, and 10,000 are ignored', async (_name, named) => {
     for (const options of [{}, { unsigned: true }] as const) {
       const { status, text: page } = await bridge.post(withRaw('unknown', named(20_000)), options);
       expect([status, page.includes('<html')]).toEqual([400, true]);
@@ -90,25 +93,25 @@ describe('deep nesting', () => {
     expect((await bridge.post(withRaw('unknown', named(10_000)))).status).toBe(200);
   });
 
-  it('W14 colons within strings are text', async () => {
+  it('W14 does not include colons in strings', async () => {
     expect(
       (await bridge.post({ ...GOOD, message: ':'.repeat(20_000), userId: ':'.repeat(20_000) })).status,
     ).toBe(200);
   });
 
-  it('W14 brackets within strings are text', async () => {
+  it('W14 does not include brackets in strings', async () => {
     const message = '[{'.repeat(8000) + '"\\"[' + '\\\\"[['.repeat(500);
     expect((await bridge.post({ ...GOOD, message })).status).toBe(200);
     expect((await bridge.sent())[0]?.message).toBe(message);
   });
 
-  it.each(FIELDS)('W4 10,000 levels in %s', async (name) => {
+  it.each(FIELDS)('W4 of 10,000 levels in %s gets the documented status', async (name) => {
     const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`;
     const { status } = await bridge.post(withRaw(name, deep));
     expect(status).toBe(['messageId', 'userId'].includes(name) ? 200 : 400);
   });
 
-  it('W5 10,000 levels in an attachment', async () => {
+  it('W5 of 10,000 levels in an attachment is rejected', async () => {
     const deep = nested(10_000);
     expect((await bridge.post(withRaw('attachments', deep))).json).toMatchObject({
       code: 'INVALID_ATTACHMENTS',
@@ -116,13 +119,13 @@ describe('deep nesting', () => {
     });
   });
 
-  it('W13 an array of 10,000 levels', async () => {
+  it('W13 of 10,000 levels in an array as the body is rejected', async () => {
     const { status } = await bridge.post(nested(10_000));
     expect(status).toBe(400);
   });
 });
 
-describe('odd strings', () => {
+describe('unusual strings', () => {
   const odd: [string, string][] = [
     ['a lone high surrogate', '\ud800'],
     ['a lone low surrogate', '\udc00'],
@@ -131,9 +134,9 @@ describe('odd strings', () => {
     ['a right-to-left override', '\u202e'],
     ['a terminal escape', '\u001b]0;x\u0007'],
     ['a byte order mark', '\ufeff'],
-    ['a not-a-character', '\uffff'],
+    ['a noncharacter', '\uffff'],
   ];
-  it.each(odd)('W4 %s in every field', async (_name, value) => {
+  it.each(odd)('W4 with %s get the documented status in every field', async (_name, value) => {
     for (const name of FIELDS) {
       const given = name === 'attachments' ? [`https://cdn.example/${value}`] : `x${value}y`;
       const { status, json } = await bridge.post({ ...GOOD, [name]: given });
@@ -155,7 +158,7 @@ describe('odd strings', () => {
     expect((await bridge.sent()).map(({ message }) => message)).toContain(written);
   });
 
-  it.each(FIELDS)('W4 a string of 1,000,000 letters in %s', async (name) => {
+  it.each(FIELDS)('W4 of 1,000,000 letters in %s get the documented response', async (name) => {
     const { status, json } = await bridge.post({ ...GOOD, [name]: 'a'.repeat(1_000_000) });
     const expected: Record<string, [number, string | undefined]> = {
       locationId: [400, 'MISSING_REQUIRED_FIELDS'],
@@ -171,12 +174,12 @@ describe('odd strings', () => {
     for (const frame of await bridge.sent()) expect(JSON.stringify(frame).length).toBeLessThan(1000);
   });
 
-  it('W5 a list of 100,000 attachments', async () => {
+  it('W5 in a list of 100,000 attachments are rejected', async () => {
     const attachments = Array.from({ length: 100_000 }, () => 'a');
     expect((await bridge.post({ ...GOOD, attachments })).json).toMatchObject({ received: 0 });
   });
 
-  it('the largest frame still fits what a Mac reads', async () => {
+  it('of the maximum length fit in a frame that a Mac accepts', async () => {
     const { status } = await bridge.post({
       ...GOOD,
       contactId: '\u0001'.repeat(1023) + 'x',
@@ -189,8 +192,8 @@ describe('odd strings', () => {
   });
 });
 
-describe('canaries', () => {
-  it('W15 no value of any field is in a log line, a journal step or an error page', async () => {
+describe('canary values', () => {
+  it('W15 are in no log line, no journal step and no error page', async () => {
     const own = await start({});
     const canary = 'CaNaRy7f3a';
     const bodies: unknown[] = [
@@ -212,7 +215,7 @@ describe('canaries', () => {
     const last = await own.post(GOOD);
     await own.journalled(last.json?.['requestId'], 'written');
     const { body: journal } = await own.operator('GET', '/operator/messages?limit=200');
-    // The malformed body is not recorded, the last one is.
+    // The malformed body is not recorded, but the last one is.
     expect(journal['messages']).toHaveLength(bodies.length);
     expect(JSON.stringify(journal)).not.toContain(canary);
     expect(own.log).not.toContain(canary);
@@ -220,33 +223,33 @@ describe('canaries', () => {
   });
 });
 
-describe('smuggled and broken requests', () => {
+describe('ambiguous and broken requests', () => {
   const signature = () => signBody(text, bridge.crm.key);
   const send = (lines: string[], body = text) => bridge.raw(`${lines.join('\r\n')}\r\n\r\n${body}`);
   const HEAD = ['POST /crm/webhook HTTP/1.1', 'Host: x', 'Content-Type: application/json'];
 
   it.each<[string, string[]]>([
     ['two lengths', ['Content-Length: 5', `Content-Length: ${text.length}`]],
-    ['a length and chunks', [`Content-Length: ${text.length}`, 'Transfer-Encoding: chunked']],
-    ['an odd transfer encoding', ['Transfer-Encoding: identity, chunked']],
+    ['a Content-Length and chunks', [`Content-Length: ${text.length}`, 'Transfer-Encoding: chunked']],
+    ['an unknown Transfer-Encoding', ['Transfer-Encoding: identity, chunked']],
     ['a negative length', ['Content-Length: -1']],
     ['a space before the colon', [`Content-Length : ${text.length}`]],
     ['a folded header', [`Content-Length: ${text.length}`, 'X-CRM-Signature: a', ' b']],
     ['two hosts', ['Host: y', `Content-Length: ${text.length}`]],
-  ])('W14 %s: refused by the server, nothing is forwarded', async (_name, lines) => {
+  ])('W14 with %s are rejected by the server and not forwarded', async (_name, lines) => {
     const answer = await send([...HEAD, `X-CRM-Signature: ${signature()}`, ...lines]);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(await bridge.sent()).toEqual([]);
   });
 
-  it('W14 a sender that leaves in the middle of the body is forgotten', async () => {
+  it('W14 that end in the middle of the body have no effect', async () => {
     const head = [...HEAD, `X-CRM-Signature: ${signature()}`, 'Content-Length: 100000'].join('\r\n');
     await bridge.breakOff(`${head}\r\n\r\n{"loc`);
     expect(await bridge.sent()).toEqual([]);
     expect((await bridge.post(GOOD)).status).toBe(200);
   });
 
-  it('W1 requests in one packet are answered in order', async () => {
+  it('W1 in one packet get their responses in order', async () => {
     const one = [...HEAD, `X-CRM-Signature: ${signature()}`, `Content-Length: ${text.length}`].join('\r\n');
     const bad = [...HEAD, 'X-CRM-Signature: bad', `Content-Length: ${text.length}`].join('\r\n');
     const last = `${one}\r\nConnection: close`;
@@ -259,7 +262,7 @@ describe('smuggled and broken requests', () => {
     expect(await bridge.sent()).toHaveLength(2);
   });
 
-  it('W14 a body in chunks of one byte is put together', async () => {
+  it('W14 with a body in chunks of one byte are accepted', async () => {
     const chunks = Array.from(text, (letter) => `1\r\n${letter}\r\n`).join('');
     const answer = await send(
       [...HEAD, `X-CRM-Signature: ${signature()}`, 'Transfer-Encoding: chunked', 'Connection: close'],

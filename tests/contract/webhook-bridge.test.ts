@@ -48,7 +48,7 @@ describe('from the webhook to the Mac', () => {
     expect(JSON.stringify(trail)).not.toMatch(/Hello|4155550100/);
   });
 
-  it('W10 userId is in the log line of its request, whatever became of it', async () => {
+  it('W10 userId is in the log line of its request, whatever the outcome', async () => {
     const bridge = await start();
     const logged = async (body: object) => {
       const { headers } = await bridge.post(body);
@@ -84,7 +84,7 @@ describe('from the webhook to the Mac', () => {
     });
   });
 
-  it('W7 a missing phone is asked of the CRM with the token of the location, and not without one', async () => {
+  it('W7 a missing phone is looked up in the CRM with the token of the location, and not without one', async () => {
     const bridge = await start();
     const { id: contactId } = bridge.crm.addContact({ locationId: LOCATION, phone: '+14155550123' });
     const body = { ...GOOD, contactId, phone: undefined };
@@ -99,10 +99,10 @@ describe('from the webhook to the Mac', () => {
   });
 });
 
-describe('keys at run time', () => {
+describe('keys of the CRM', () => {
   const acme: SigningKey = { ...ed25519Key('acme'), header: 'X-Acme-Signature' };
 
-  it('S6 what the operator adds, disables and removes counts at once', async () => {
+  it('S6 take effect at once when the operator adds, disables or removes them', async () => {
     const bridge = await start();
     const status = async () => (await bridge.post(GOOD, { key: acme })).status;
     expect(await status()).toBe(401);
@@ -124,7 +124,7 @@ describe('keys at run time', () => {
     expect(await status()).toBe(401);
   });
 
-  it('S6 rotating keys under load fails no good request', async () => {
+  it('S6 can be rotated under load without rejecting a valid request', async () => {
     const bridge = await start();
     const stop = new AbortController();
     const seen = new Set<number>();
@@ -146,7 +146,7 @@ describe('keys at run time', () => {
     expect([...seen].filter((status) => status !== 404 && status !== 429)).toEqual([]);
   });
 
-  it('S5 keys come from the settings too, and the start says when there are none', async () => {
+  it('S5 come from the settings too, and the start logs when there are none', async () => {
     const legacy = fixedRsaKey();
     const bridge = await start({ CRM_LEGACY_PUBLIC_KEY: legacy.publicKey });
     expect((await bridge.post(GOOD, { key: legacy })).status).toBe(404);
@@ -157,7 +157,7 @@ describe('keys at run time', () => {
     expect((await bare.post(GOOD)).status).toBe(401);
   });
 
-  it('S8 a signature of 1 MB is refused, and no 5xx', async () => {
+  it('S8 verify no signature of 1 MB, which gets 401', async () => {
     const bridge = await start();
     const answer = await bridge.raw(
       `POST /crm/webhook HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-CRM-Signature: ${'A'.repeat(1_000_000)}\r\nContent-Length: 2\r\n\r\n{}`,
@@ -167,7 +167,7 @@ describe('keys at run time', () => {
 });
 
 describe('limits', () => {
-  it('L1 60 a minute by default, then 429', async () => {
+  it('L1 allow 60 webhooks a minute by default, then 429', async () => {
     const bridge = await start();
     const statuses: number[] = [];
     for (let n = 0; n < 61; n++) statuses.push((await bridge.post(GOOD)).status);
@@ -175,7 +175,7 @@ describe('limits', () => {
     expect(statuses[60]).toBe(429);
   });
 
-  it('L5 the OAuth callback: 20 per address and minute, then 429 as JSON', async () => {
+  it('L5 allow 20 OAuth callbacks per address and minute, then 429 as JSON', async () => {
     const bridge = await start();
     const ask = () => fetch(`${bridge.url}/oauth/callback/crm?code=x`);
     for (let n = 0; n < 20; n++) expect((await ask()).status).toBe(503);
@@ -185,7 +185,7 @@ describe('limits', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('L7 X-Forwarded-For counts only through TRUST_PROXY', async () => {
+  it('L7 use X-Forwarded-For only with TRUST_PROXY', async () => {
     const odd = { ...GOOD, locationId: 'not-a-plain-id' };
     const from = async (bridge: TestBridge, address: string) =>
       (await bridge.post(odd, { headers: { 'X-Forwarded-For': address } })).status;
@@ -200,8 +200,8 @@ describe('limits', () => {
   });
 });
 
-describe('what stays behind', () => {
-  it('W15 no canary in logs, metrics or files', async () => {
+describe('bodies of webhooks', () => {
+  it('W15 leave no canary value in logs, metrics or files', async () => {
     const bridge = await start();
     const mac = await bridge.mac(LOCATION);
     const canary = 'CaNaRy9d1e';
@@ -231,7 +231,7 @@ describe('what stays behind', () => {
     }
   });
 
-  it('W14 what comes over nginx-like proxies in pieces is one request', async () => {
+  it('W14 that arrive in pieces are one request', async () => {
     const bridge = await start();
     const body = JSON.stringify(GOOD);
     const { port } = new URL(bridge.url);

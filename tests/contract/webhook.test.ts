@@ -13,7 +13,7 @@ const start = bridgesWithMac();
 
 const without = (...names: string[]): Json =>
   Object.fromEntries(Object.entries(GOOD).filter(([name]) => !names.includes(name)));
-/** The statuses `failed` that the CRM was told of. */
+/** Returns the `failed` statuses that the CRM received. */
 async function failuresReported(bridge: TestBridge, locationId = LOCATION) {
   await bridge.settled(0, locationId);
   return bridge.crm.calls.filter(
@@ -22,12 +22,12 @@ async function failuresReported(bridge: TestBridge, locationId = LOCATION) {
 }
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe('paths and the answer', () => {
+describe('a webhook', () => {
   it.each([
     ['/crm/webhook', 'imessage', /iMessage/],
     ['/crm/webhook/imessage', 'imessage', /iMessage/],
     ['/crm/webhook/sms', 'sms', /SMS/],
-  ])('W1 POST %s', async (path, channel, sentence) => {
+  ])('W1 can be posted to %s', async (path, channel, sentence) => {
     const bridge = await start();
     const { status, json } = await bridge.post(GOOD, { path });
     expect(status).toBe(200);
@@ -36,7 +36,7 @@ describe('paths and the answer', () => {
   });
 
   it.each(['/crm/webhook', '/crm/webhook/imessage', '/crm/webhook/sms'])(
-    'W1 %s refuses alike',
+    'W1 on %s is rejected for the same reasons',
     async (path) => {
       const bridge = await start();
       expect((await bridge.post(without('contactId'), { path })).json?.['code']).toBe(
@@ -46,7 +46,7 @@ describe('paths and the answer', () => {
     },
   );
 
-  it('W2 the body of a 200, and its id in the header', async () => {
+  it('W2 gets 200 with the documented body, and the request id in a header', async () => {
     const bridge = await start();
     const { headers, json } = await bridge.post(GOOD);
     expect(json).toEqual({
@@ -61,14 +61,14 @@ describe('paths and the answer', () => {
     expect((await bridge.sent())[0]?.requestId).toBe(json?.['requestId']);
   });
 
-  it('W2 messageId is null when the request had none', async () => {
+  it('W2 without a messageId gets null for it', async () => {
     const bridge = await start();
     expect((await bridge.post(without('messageId'))).json?.['messageId']).toBeNull();
     expect((await bridge.post({ ...GOOD, messageId: 5 })).json?.['messageId']).toBeNull();
     expect((await bridge.sent()).map(({ messageId }) => messageId)).toEqual([null, null]);
   });
 
-  it('W2 every answer carries an id of its own', async () => {
+  it('W2 gets an id of its own, like every response', async () => {
     const bridge = await start();
     const answers = await Promise.all([
       bridge.post(GOOD),
@@ -82,7 +82,7 @@ describe('paths and the answer', () => {
     expect(new Set(ids).size).toBe(5);
   });
 
-  it('the frame to the Mac carries what was sent, and nothing else', async () => {
+  it('is forwarded to the Mac with the fields of the request and nothing else', async () => {
     const bridge = await start();
     const { json } = await bridge.post({ ...GOOD, attachments: ['https://cdn.example/a.png'], extra: 1 });
     expect(await bridge.sent()).toEqual([
@@ -100,7 +100,7 @@ describe('paths and the answer', () => {
   });
 });
 
-/** Field → paths that used to be read in its place. */
+/** Field → the paths that earlier versions read instead. */
 const REMOVED: [string, string[]][] = [
   ['locationId', ['location.id', 'accountId']],
   ['contactId', ['contact.id']],
@@ -143,7 +143,7 @@ function place(body: Json, path: string, value: unknown): Json {
 }
 
 describe('removed aliases', () => {
-  it('W3 there are 31', () => {
+  it('W3 the list has 31 names', () => {
     expect(aliases).toHaveLength(31);
   });
 
@@ -175,7 +175,7 @@ describe('removed aliases', () => {
 
   it.each(aliases.filter(([, field]) => field === 'messageId'))('W3 %s is not read for %s', async (path) => {
     const bridge = await start();
-    // One that takes the place of the message needs another content to be accepted.
+    // An alias of the message needs another content, so that the request is accepted.
     const body = place(
       { ...without('messageId'), attachments: ['https://cdn.example/a.png'] },
       path,
@@ -190,7 +190,7 @@ describe('removed aliases', () => {
   });
 
   it.each(aliases.filter(([, field]) => field === 'conversationId'))(
-    'W3 %s names no message',
+    'W3 %s is not read for messageId',
     async (path) => {
       const bridge = await start();
       const body = place(
@@ -203,7 +203,7 @@ describe('removed aliases', () => {
     },
   );
 
-  it('W3 names are exact: other letters are other names', async () => {
+  it('W3 a name in another case or with a space is not read', async () => {
     const bridge = await start();
     for (const [from, to] of [
       ['locationId', 'locationID'],
@@ -220,7 +220,7 @@ describe('removed aliases', () => {
 describe('required fields', () => {
   const blank = ['', ' ', '\t\n', '\u00a0\u2003', null, 0, 1, true, {}, [], ['x'], { id: 'x' }];
   it.each(['locationId', 'contactId', 'message', 'phone'])(
-    'W4 %s counts only as a string with a letter in it',
+    'W4 %s must be a string that is not blank',
     async (name) => {
       const bridge = await start();
       for (const value of [...blank, undefined]) {
@@ -241,7 +241,7 @@ describe('required fields', () => {
     expect(json).toMatchObject({ code: 'MISSING_REQUIRED_FIELDS', required: ['message or attachments'] });
   });
 
-  it('W4 attachments stand in for a message', async () => {
+  it('W4 attachments replace a message', async () => {
     const bridge = await start();
     for (const message of [undefined, ' ', { body: 'x' }])
       expect(
@@ -251,14 +251,14 @@ describe('required fields', () => {
       expect(frame).toMatchObject({ message: null, attachments: ['https://cdn.example/a.png'] });
   });
 
-  it('W4 a message goes out as it came, spaces and all', async () => {
+  it('W4 a message is forwarded unchanged, including white space', async () => {
     const bridge = await start();
     const message = '  two\n\tlines \u202e and a 👨‍👩‍👧‍👦 ';
     await bridge.post({ ...GOOD, message });
     expect((await bridge.sent())[0]?.message).toBe(message);
   });
 
-  it('W4 ids longer than any frame can carry count as missing', async () => {
+  it('W4 ids that are too long for a frame count as missing', async () => {
     const bridge = await start();
     expect((await bridge.post({ ...GOOD, contactId: 'c'.repeat(1025) })).json).toMatchObject({
       required: ['contactId'],
@@ -268,7 +268,7 @@ describe('required fields', () => {
     });
   });
 
-  it('W15 lists what is missing and which known names came, and repeats no value', async () => {
+  it('W15 a rejection lists the missing and the known fields, and repeats no value', async () => {
     const bridge = await start();
     const { json, text } = await bridge.post({
       messageId: 'canary-1',
@@ -299,11 +299,11 @@ describe('required fields', () => {
 describe('attachments', () => {
   const url = 'https://cdn.example/a.png';
   it.each([
-    ['http', ['http://cdn.example/a.png']],
+    ['the scheme http', ['http://cdn.example/a.png']],
     ['a port, a query and a fragment', ['https://cdn.example:8443/a?b=c#d']],
-    ['letters beyond ASCII', ['https://cdn.example/файл.png']],
-    ['twenty of them', Array.from({ length: 20 }, () => url)],
-  ])('W5 %s', async (_name, attachments) => {
+    ['non-ASCII letters', ['https://cdn.example/файл.png']],
+    ['twenty URLs', Array.from({ length: 20 }, () => url)],
+  ])('W5 with %s are accepted', async (_name, attachments) => {
     const bridge = await start();
     expect((await bridge.post({ ...GOOD, attachments })).status).toBe(200);
     expect((await bridge.sent())[0]?.attachments).toEqual(attachments);
@@ -311,23 +311,23 @@ describe('attachments', () => {
 
   it.each([
     ['a relative path', '/a.png'],
-    ['no scheme', 'cdn.example/a.png'],
-    ['ftp', 'ftp://cdn.example/a.png'],
-    ['data', 'data:image/png;base64,AA=='],
-    ['a script', 'javascript:alert(1)'],
-    ['a file', 'file:///etc/passwd'],
-    ['no host', 'https://'],
-    ['one slash', 'https:/cdn.example/a.png'],
-    ['a bad port', 'https://cdn.example:99999/'],
+    ['a URL without a scheme', 'cdn.example/a.png'],
+    ['an ftp URL', 'ftp://cdn.example/a.png'],
+    ['a data URL', 'data:image/png;base64,AA=='],
+    ['a javascript URL', 'javascript:alert(1)'],
+    ['a file URL', 'file:///etc/passwd'],
+    ['a URL without a host', 'https://'],
+    ['a URL with one slash', 'https:/cdn.example/a.png'],
+    ['a URL with an invalid port', 'https://cdn.example:99999/'],
     ['an empty string', ''],
-    ['a line break', 'https://cdn.example/\na.png'],
-    ['a lone surrogate', 'https://cdn.example/\ud800'],
-    ['too long', `https://cdn.example/${'a'.repeat(2048)}`],
+    ['a URL with a line break', 'https://cdn.example/\na.png'],
+    ['a URL with a lone surrogate', 'https://cdn.example/\ud800'],
+    ['a URL that is too long', `https://cdn.example/${'a'.repeat(2048)}`],
     ['a number', 5],
     ['null', null],
     ['an object', { url }],
     ['a list', [url]],
-  ])('W5 %s is refused, by its index', async (_name, entry) => {
+  ])('W5 %s is rejected with its index', async (_name, entry) => {
     const bridge = await start();
     for (const [attachments, index] of [
       [[entry], 0],
@@ -340,7 +340,7 @@ describe('attachments', () => {
     expect(await bridge.sent()).toEqual([]);
   });
 
-  it('W5 the 21st is one too many', async () => {
+  it('W5 the 21st attachment is rejected', async () => {
     const bridge = await start();
     const { json } = await bridge.post({ ...GOOD, attachments: Array.from({ length: 21 }, () => url) });
     expect(json).toMatchObject({ code: 'INVALID_ATTACHMENTS', received: 20 });
@@ -360,7 +360,7 @@ describe('attachments', () => {
     ['an object', { 0: url, length: 1 }],
     ['a number', 5],
     ['false', false],
-  ])('W5 %s instead of a list is refused, with and without a message', async (_name, attachments) => {
+  ])('W5 %s instead of a list is rejected, with and without a message', async (_name, attachments) => {
     const bridge = await start();
     for (const body of [GOOD, without('message')]) {
       const { status, json } = await bridge.post({ ...body, attachments });
@@ -379,16 +379,16 @@ describe('attachments', () => {
   });
 });
 
-describe('length', () => {
+describe('the length of a message', () => {
   it.each([
     ['20,000 letters', 'a'.repeat(20_000), 200],
     ['20,000 Chinese letters', '中'.repeat(20_000), 200],
     ['10,000 emoji', '😀'.repeat(10_000), 200],
     ['20,001 letters', 'a'.repeat(20_001), 400],
     ['10,001 emoji', '😀'.repeat(10_001), 400],
-    ['1,819 families', '👨‍👩‍👧‍👦'.repeat(1819), 400],
-    ['200,000 letters, which is no 413', 'a'.repeat(200_000), 400],
-  ])('W6 %s', async (_name, message, expected) => {
+    ['1,819 family emoji', '👨‍👩‍👧‍👦'.repeat(1819), 400],
+    ['200,000 letters', 'a'.repeat(200_000), 400],
+  ])('W6 of %s gets %3$s', async (_name, message, expected) => {
     const bridge = await start();
     const { status, json } = await bridge.post({ ...GOOD, message });
     expect(status).toBe(expected);
@@ -401,7 +401,7 @@ describe('length', () => {
     });
   });
 
-  it('W6 20,000 letters written as escapes are 120 KB of legal body', async () => {
+  it('W6 is counted after decoding: 20,000 escaped letters are accepted', async () => {
     const bridge = await start();
     const escaped = JSON.stringify(GOOD).replace('Hello', '\\u4e2d'.repeat(20_000));
     expect(escaped.length).toBeGreaterThan(120_000);
@@ -409,7 +409,7 @@ describe('length', () => {
     expect((await bridge.sent())[0]?.message).toBe('中'.repeat(20_000));
   });
 
-  it('W6 the limit is a setting, and the footer counts', async () => {
+  it('W6 has a configurable limit and includes the footer', async () => {
     const bridge = await start({ env: { MESSAGE_BODY_MAX_LENGTH_CHARS: '60' } });
     const footer = '\n-- svc-metadata:v1 --\n{}\n-- end svc-metadata --';
     expect((await bridge.post({ ...GOOD, message: 'a'.repeat(60) })).status).toBe(200);
@@ -423,7 +423,7 @@ describe('a phone that is looked up', () => {
     bridge.crm.addContact({ locationId: LOCATION, ...(phone !== undefined && { phone }) }).id;
   const lookUps = (bridge: TestBridge) => bridge.crm.callsTo('contact').map(({ params }) => params);
 
-  it('W7 uses the phone of the contact', async () => {
+  it('W7 is the phone of the contact', async () => {
     const bridge = await start();
     const contactId = contactWith(bridge, '(415) 555-0199');
     expect((await bridge.post({ ...without('phone'), contactId })).status).toBe(200);
@@ -433,7 +433,7 @@ describe('a phone that is looked up', () => {
     expect((await bridge.sent())[0]?.phone).toBe('+14155550199');
   });
 
-  it('W7 a contact without a phone leaves the request without one', async () => {
+  it('W7 is missing when the contact has none', async () => {
     const bridge = await start();
     for (const phone of [undefined, '', '  ']) {
       const contactId = contactWith(bridge, phone);
@@ -444,7 +444,7 @@ describe('a phone that is looked up', () => {
     expect(lookUps(bridge)).toHaveLength(3);
   });
 
-  it('W7 uses a given phone without a lookup', async () => {
+  it('W7 is not looked up when the request has one', async () => {
     const bridge = await start();
     const contactId = contactWith(bridge, '+14155550199');
     await bridge.post({ ...GOOD, contactId });
@@ -452,7 +452,7 @@ describe('a phone that is looked up', () => {
     expect(lookUps(bridge)).toEqual([]);
   });
 
-  it('W7 makes no lookup for a request that lacks another field or has another type', async () => {
+  it('W7 is not looked up for a request that lacks another field or has another type', async () => {
     const bridge = await start();
     const contactId = contactWith(bridge, '+14155550199');
     await bridge.post({ ...without('phone', 'message'), contactId });
@@ -461,7 +461,7 @@ describe('a phone that is looked up', () => {
     expect(lookUps(bridge)).toEqual([]);
   });
 
-  it('W7 a CRM that fails gives no phone', async () => {
+  it('W7 is missing when the CRM fails', async () => {
     const bridge = await start();
     const contactId = contactWith(bridge, '+14155550199');
     const fault = bridge.crm.injectFault({ match: 'contact', how: { status: 500 } });
@@ -471,7 +471,7 @@ describe('a phone that is looked up', () => {
     expect(await bridge.sent()).toEqual([]);
   });
 
-  it('W7 a CRM that never responds is waited for at most five seconds', async () => {
+  it('W7 is missing when the CRM does not respond within five seconds', async () => {
     const bridge = await start();
     const contactId = contactWith(bridge, '+14155550199');
     const fault = bridge.crm.injectFault({ match: 'contact', how: 'hang' });
@@ -481,7 +481,7 @@ describe('a phone that is looked up', () => {
     expect((await answer).json).toMatchObject({ code: 'MISSING_REQUIRED_FIELDS', required: ['phone'] });
   });
 
-  it('W7 rejects a phone of the CRM that is not a phone number', async () => {
+  it('W7 is rejected when it is not a phone number', async () => {
     const bridge = await start();
     const contactId = contactWith(bridge, 'ask Anna');
     const { json } = await bridge.post({ ...without('phone'), contactId });
@@ -505,13 +505,13 @@ describe('phone numbers', () => {
     ['123', '123'],
     ['12345678', '12345678'],
     ['88-22-33', '882233'],
-  ])('W8 %j goes out as %s', async (phone, expected) => {
+  ])('W8 %j is forwarded as %s', async (phone, expected) => {
     const bridge = await start();
     expect((await bridge.post({ ...GOOD, phone })).status).toBe(200);
     expect((await bridge.sent())[0]?.phone).toBe(expected);
   });
 
-  it('W8 numbers without a country are of the country that was set', async () => {
+  it('W8 numbers without a country code belong to the configured country', async () => {
     const bridge = await start({ env: { PHONE_DEFAULT_COUNTRY: 'NL' } });
     await bridge.post({ ...GOOD, phone: '06 12345678' });
     expect((await bridge.sent())[0]?.phone).toBe('+31612345678');
@@ -536,7 +536,7 @@ describe('phone numbers', () => {
     '+1415555\u00000100',
     '9'.repeat(40),
     `+1415${' '.repeat(100)}5550100`,
-  ])('W8 %j is no phone number', async (phone) => {
+  ])('W8 %j is rejected', async (phone) => {
     const bridge = await start();
     const { status, json } = await bridge.post({ ...GOOD, phone });
     expect(status).toBe(400);
@@ -546,7 +546,7 @@ describe('phone numbers', () => {
 });
 
 describe('type, userId and unknown fields', () => {
-  it('W9 SMS and absent pass', async () => {
+  it('W9 type can be SMS or absent', async () => {
     const bridge = await start();
     expect((await bridge.post({ ...GOOD, type: 'SMS' })).status).toBe(200);
     expect((await bridge.post(GOOD)).status).toBe(200);
@@ -563,7 +563,7 @@ describe('type, userId and unknown fields', () => {
     [['SMS'], 'array'],
     [{ a: 1 }, 'object'],
     ['x'.repeat(1000), `${'x'.repeat(64)}…`],
-  ])('W9 %j is not supported', async (type, shown) => {
+  ])('W9 type %j is not supported', async (type, shown) => {
     const bridge = await start();
     const { status, json } = await bridge.post({ ...GOOD, type });
     expect(status).toBe(400);
@@ -571,7 +571,7 @@ describe('type, userId and unknown fields', () => {
     expect(await bridge.sent()).toEqual([]);
   });
 
-  it('W9 is told before missing fields, so that an e-mail is known as one', async () => {
+  it('W9 an unsupported type is reported before missing fields', async () => {
     const bridge = await start();
     const { json } = await bridge.post({
       locationId: LOCATION,
@@ -583,7 +583,7 @@ describe('type, userId and unknown fields', () => {
     expect(json?.['code']).toBe('UNSUPPORTED_MESSAGE_TYPE');
   });
 
-  it('W10 userId is noted for the operator, cut and cleaned, and changes nothing', async () => {
+  it('W10 userId is recorded for the operator, truncated and sanitised, and has no other effect', async () => {
     const bridge = await start();
     const userId = `us\u0000er\u001b[31m\n${'x'.repeat(500)}`;
     const { status, json } = await bridge.post({ ...GOOD, userId });
@@ -593,7 +593,7 @@ describe('type, userId and unknown fields', () => {
     expect(JSON.stringify(await bridge.sent())).not.toContain('user');
   });
 
-  it('W10 unknown fields are ignored, whatever they are', async () => {
+  it('W10 unknown fields are ignored, whatever their values', async () => {
     const bridge = await start();
     const { status } = await bridge.post({
       ...GOOD,
@@ -627,7 +627,7 @@ describe('content types and bodies', () => {
     'application/x-www-form-urlencoded',
     'application/vnd.api+json',
     '*/*',
-  ])('W11 %s, correctly signed', async (contentType) => {
+  ])('W11 the content type %s is rejected even with a valid signature', async (contentType) => {
     const bridge = await start();
     for (const body of [JSON.stringify(GOOD), 'not json', '']) {
       const { status, json } = await typed(bridge, body, contentType);
@@ -636,7 +636,7 @@ describe('content types and bodies', () => {
     }
   });
 
-  it('W11 none at all', async () => {
+  it('W11 a request without a content type is rejected', async () => {
     const bridge = await start();
     const body = JSON.stringify(GOOD);
     const text = await bridge.raw(
@@ -653,7 +653,7 @@ describe('content types and bodies', () => {
     'application/jsonp',
     'text/plain, application/json',
     'multipart/mixed; type="application/json"',
-  ])('W12 %s is another media type', async (contentType) => {
+  ])('W12 the content type %s is rejected as another media type', async (contentType) => {
     const bridge = await start();
     const { status, json } = await typed(bridge, JSON.stringify(GOOD), contentType);
     expect(status).toBe(400);
@@ -666,12 +666,12 @@ describe('content types and bodies', () => {
     'application/json;charset=UTF-8',
     'Application/JSON ; charset="utf-8"',
     'application/json; profile=x',
-  ])('W12 %s is the real thing', async (contentType) => {
+  ])('W12 the content type %s is accepted', async (contentType) => {
     const bridge = await start();
     expect((await typed(bridge, JSON.stringify(GOOD), contentType)).status).toBe(200);
   });
 
-  it('W13 an array has none of the fields', async () => {
+  it('W13 an array lacks all required fields', async () => {
     const bridge = await start();
     for (const body of ['[]', JSON.stringify([GOOD]), '[[[]]]']) {
       const { status, json } = await bridge.post(body);
@@ -684,7 +684,7 @@ describe('content types and bodies', () => {
     }
   });
 
-  it('W13 an empty body is no body', async () => {
+  it('W13 an empty body is rejected', async () => {
     const bridge = await start();
     const { status, json } = await bridge.post('');
     expect(status).toBe(400);
@@ -707,7 +707,7 @@ describe('content types and bodies', () => {
     ['two values', '{} {"CANARY":1}'],
     ['NaN', '{"CANARY":NaN}'],
     ['a raw control character', '{"CANARY":"\u0001"}'],
-  ])('W14 malformed JSON: %s', async (_name, body) => {
+  ])('W14 malformed JSON is rejected: %s', async (_name, body) => {
     const bridge = await start();
     for (const options of [{}, { unsigned: true }, { signature: 'junk' }] as const) {
       const { status, headers, text, json } = await bridge.post(body, options);
@@ -728,7 +728,7 @@ describe('content types and bodies', () => {
     expect(text).toContain('<html');
   });
 
-  it('W14 a body of exactly 1 MiB is read, one byte more is 413', async () => {
+  it('W14 a body of exactly 1 MiB is accepted, and one byte more gets 413', async () => {
     const bridge = await start();
     const padded = (size: number) => {
       const body = JSON.stringify(GOOD);
@@ -741,7 +741,7 @@ describe('content types and bodies', () => {
     expect(text).toContain('<html');
   });
 
-  it('W14 a chunked body over 1 MiB is 413 as well, and the connection lives on', async () => {
+  it('W14 a chunked body over 1 MiB gets 413 too, and the connection stays open', async () => {
     const bridge = await start();
     const { status, next } = await new Promise<{ status?: number | undefined; next: number }>(
       (resolve, reject) => {
@@ -761,7 +761,7 @@ describe('content types and bodies', () => {
   });
 
   it.each(['gzip', 'br', 'deflate', 'identity, gzip', 'x-unknown'])(
-    'W14 Content-Encoding %s is 415',
+    'W14 Content-Encoding %s gets 415',
     async (encoding) => {
       const bridge = await start();
       const { status, headers, text } = await bridge.post(GOOD, {
@@ -773,20 +773,20 @@ describe('content types and bodies', () => {
     },
   );
 
-  it.each(['identity', 'Identity'])('W14 Content-Encoding %s is none', async (encoding) => {
+  it.each(['identity', 'Identity'])('W14 Content-Encoding %s is accepted', async (encoding) => {
     const bridge = await start();
     expect((await bridge.post(GOOD, { headers: { 'Content-Encoding': encoding } })).status).toBe(200);
   });
 
-  it.each(['utf-16', 'iso-8859-1', 'nonsense'])('W14 the charset %s is 415', async (charset) => {
+  it.each(['utf-16', 'iso-8859-1', 'nonsense'])('W14 the charset %s gets 415', async (charset) => {
     const bridge = await start();
     const { status } = await typed(bridge, JSON.stringify(GOOD), `application/json; charset=${charset}`);
     expect(status).toBe(415);
   });
 });
 
-describe('no Mac', () => {
-  it('W16 without a bound Mac: 404, nothing is queued, no other Mac gets it', async () => {
+describe('a location without a Mac', () => {
+  it('W16 gets 404; nothing is queued, and no other Mac gets the message', async () => {
     const bridge = await start();
     const { status, json } = await bridge.post({ ...GOOD, locationId: OTHER_LOCATION });
     expect(status).toBe(404);
@@ -801,7 +801,7 @@ describe('no Mac', () => {
     expect((await bridge.post({ ...GOOD, locationId: OTHER_LOCATION })).status).toBe(200);
   });
 
-  it('W16 location ids are opaque and exact', async () => {
+  it('W16 has an opaque id that is compared exactly', async () => {
     const bridge = await start();
     for (const locationId of [
       LOCATION.toLowerCase(),
@@ -819,7 +819,7 @@ describe('no Mac', () => {
 });
 
 describe('the order of checks', () => {
-  // Each body has the fault of its row and of all later rows; the earliest is told.
+  // Each body has the fault of its row and of all later rows; the earliest is reported.
   const attachments = ['nonsense'];
   const message = 'a'.repeat(20_001);
   const ladder: [string, Json, string][] = [
@@ -846,12 +846,12 @@ describe('the order of checks', () => {
       'LOCATION_NOT_CONNECTED',
     ],
   ];
-  it.each(ladder)('W17 %s', async (_name, body, code) => {
+  it.each(ladder)('W17 reports the first failed check: %s', async (_name, body, code) => {
     const bridge = await start();
     expect((await bridge.post(body)).json?.['code']).toBe(code);
   });
 
-  it('W17 syntax, then signature, then rate, then content type, then shape', async () => {
+  it('W17 is syntax, signature, rate limit, content type, shape', async () => {
     const bridge = await start({ env: { RATE_LIMIT_CRM_WEBHOOK: '1' } });
     const text = { headers: { 'Content-Type': 'text/plain' } };
     expect((await bridge.post('{', { signature: 'junk' })).status).toBe(400);
@@ -866,7 +866,7 @@ describe('the order of checks', () => {
     );
   });
 
-  it('W17 unsigned requests use up nothing of a tenant', async () => {
+  it('W17 does not count unsigned requests towards the limit of a location', async () => {
     const bridge = await start({ env: { RATE_LIMIT_CRM_WEBHOOK: '3' } });
     for (let n = 0; n < 20; n++) expect((await bridge.post(GOOD, { unsigned: true })).status).toBe(401);
     const statuses: number[] = [];
@@ -875,7 +875,7 @@ describe('the order of checks', () => {
   });
 });
 
-describe('what is told to whom', () => {
+describe('reports about webhooks', () => {
   it.each([
     ['MISSING_REQUIRED_FIELDS', without('contactId'), 'MISSING_REQUIRED_FIELDS'],
     ['MESSAGE_BODY_TOO_LONG', { ...GOOD, message: 'a'.repeat(20_001) }, 'MESSAGE_BODY_TOO_LONG'],
@@ -884,7 +884,7 @@ describe('what is told to whom', () => {
   ])('A7 %s is also reported as a status', async (_name, body, code) => {
     const bridge = await start();
     await bridge.authorise(OTHER_LOCATION);
-    // The rejection of a message that is under way is not reported (A5).
+    // The rejection of a message that is in progress is not reported (A5).
     const messageId = `rejected with ${code}`;
     await bridge.post({ ...body, messageId });
     const [failed] = await until(() => {
@@ -909,13 +909,13 @@ describe('what is told to whom', () => {
     ['an unusable messageId', { ...GOOD, messageId: '..', phone: 'x' }, {}],
     ['no messageId', { ...without('messageId'), phone: 'x' }, {}],
     ['no location', without('locationId'), {}],
-  ])('A7 %s is not', async (_name, body, options) => {
+  ])('A7 %s is not reported as a status', async (_name, body, options) => {
     const bridge = await start();
     await bridge.post(body, options);
     expect(await failuresReported(bridge)).toEqual([]);
   });
 
-  it('A7 nor is a 429', async () => {
+  it('A7 a 429 is not reported as a status', async () => {
     const bridge = await start({ env: { RATE_LIMIT_CRM_WEBHOOK: '1' } });
     await bridge.authorise(OTHER_LOCATION);
     await bridge.mac(OTHER_LOCATION);
@@ -934,7 +934,7 @@ describe('what is told to whom', () => {
     expect((await bridge.sent()).map(({ messageId }) => messageId)).toEqual([null, null, null, null, null]);
   });
 
-  it('the operator sees what was accepted and what was refused, without text or number', async () => {
+  it('the journal has accepted and rejected requests, without text or number', async () => {
     const bridge = await start();
     const answers = [
       await bridge.post({ ...GOOD, message: 'CANARY text' }),
@@ -973,7 +973,7 @@ describe('what is told to whom', () => {
     ],
     ['sticker', { sticker: { url: 'https://cdn.example/s.png' } }, 'sticker'],
     ['group', { is_group: true }, 'group'],
-  ])('the journal tells a %s by its footer', async (_name, more, kind) => {
+  ])('the journal recognises a %s by its footer', async (_name, more, kind) => {
     const bridge = await start();
     const isFooter = kind !== 'text' && kind !== 'attachment';
     const footer = `\n-- svc-metadata:v1 --\n${JSON.stringify({ chat_id: 1, ...more })}\n-- end svc-metadata --`;
@@ -981,7 +981,7 @@ describe('what is told to whom', () => {
     expect(await bridge.journalled(json?.['requestId'], 'accepted')).toMatchObject({ kind });
   });
 
-  it('I2 only a message that was sent names the preferred contact of its number', async () => {
+  it('I2 only a message that was sent sets the preferred contact of its number', async () => {
     const bridge = await start({});
     await bridge.authorise(OTHER_LOCATION);
     const [first, second] = [1, 2].map(() =>
@@ -1006,7 +1006,7 @@ describe('failures', () => {
     await until(() => fault.hits === 2);
   });
 
-  it('W19 an unexpected failure shows an id and nothing else, and is logged under it', async () => {
+  it('W19 an unexpected failure shows only an id, under which it is logged', async () => {
     const bridge = await start({ env: { FAILPOINTS: 'outbound.beforeForward:throw' } });
     const { status, headers, json, text } = await bridge.post(GOOD);
     expect(status).toBe(500);
@@ -1021,7 +1021,7 @@ describe('failures', () => {
     expect(line).not.toMatch(/Hello|4155550100/);
   });
 
-  it('W19 an engine that is down is 503 with a time to wait, and never a 404', async () => {
+  it('W19 an unavailable engine gets 503 with Retry-After, never 404', async () => {
     const bridge = await start({ env: { FAILPOINTS: 'outbound.switchboard:throw' } });
     const { status, headers, json } = await bridge.post(GOOD);
     expect(status).toBe(503);
@@ -1070,20 +1070,20 @@ describe('methods', () => {
     },
   );
 
-  it('W20 HEAD too', async () => {
+  it('W20 HEAD is not allowed', async () => {
     const bridge = await start();
     const { status, headers } = await bridge.fetch({ method: 'HEAD' });
     expect([status, headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  it('W20 a query changes nothing', async () => {
+  it('W20 a query has no effect', async () => {
     const bridge = await start();
     expect((await bridge.post(GOOD, { path: '/crm/webhook?a=b' })).status).toBe(200);
   });
 });
 
-describe('any body at all', () => {
-  it('W4 gets a documented answer', async () => {
+describe('random bodies', () => {
+  it('W4 get a documented response', async () => {
     const bridge = await start();
     const value = fc.oneof(
       fc.string({ unit: ANY_CHARACTER }),

@@ -2,7 +2,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { authorise, startCrashWorld, startPausingWorld, writeMessages } from './crash-world.ts';
+import { authorise, startWithService, startInProcess, writeMessages } from './crash-setup.ts';
 
 const POINTS = ['afterClaim', 'beforePost', 'afterCrmAccept', 'afterMark', 'beforeAck'] as const;
 const PAUSE_MS = 15_000;
@@ -16,10 +16,10 @@ function cleared() {
 
 describe('kill -9', () => {
   it.each(POINTS)(
-    'I9 at inbound.%s: all twenty messages arrive once and in order',
+    'I9 at inbound.%s leaves all twenty messages in the CRM once and in order',
     async (point) => {
-      const world = await startCrashWorld(cleared(), {}, `inbound.${point}:kill`);
-      const { service, mac, doubled, byChat } = world;
+      const setup = await startWithService(cleared(), {}, `inbound.${point}:kill`);
+      const { service, mac, doubled, byChat } = setup;
       const written = writeMessages(mac, 4, 5);
       await service.exited;
       await service.start();
@@ -31,9 +31,9 @@ describe('kill -9', () => {
     300_000,
   );
 
-  it('I9 at inbound.afterCrmAccept with a CRM that cannot be read: at most one repetition a crash, each flagged', async () => {
-    const world = await startCrashWorld(cleared(), {}, 'inbound.afterCrmAccept:kill');
-    const { service, mac, doubled, byChat, crm, operator } = world;
+  it('I9 at inbound.afterCrmAccept with a CRM that cannot be read causes at most one duplicate per crash, and flags it', async () => {
+    const setup = await startWithService(cleared(), {}, 'inbound.afterCrmAccept:kill');
+    const { service, mac, doubled, byChat, crm, operator } = setup;
     await authorise(crm, service.url, WITHOUT_READS);
     const written = writeMessages(mac, 1, 5);
     await service.exited;
@@ -48,8 +48,8 @@ describe('kill -9', () => {
     expect(JSON.stringify(trail['steps'])).toContain('"scope":"conversations.readonly"');
   }, 300_000);
 
-  it('I9 INBOUND_ON_UNCERTAIN=park puts it aside instead, for the operator to decide', async () => {
-    const { service, mac, doubled, crm, operator } = await startCrashWorld(
+  it('I9 with INBOUND_ON_UNCERTAIN=park parks the uncertain message for the operator', async () => {
+    const { service, mac, doubled, crm, operator } = await startWithService(
       cleared(),
       {},
       'inbound.afterCrmAccept:kill',
@@ -69,10 +69,10 @@ describe('kill -9', () => {
 
 describe.concurrent('a pause of fifteen seconds', () => {
   it.each(POINTS)(
-    'I6 at inbound.%s while the Mac breaks off and comes back: once and in order',
+    'I6 at inbound.%s while the Mac reconnects neither loses nor duplicates a message, and keeps their order',
     async (point) => {
-      const world = await startPausingWorld(cleared(), `inbound.${point}:pause:${PAUSE_MS}`);
-      const { mac, doubled, byChat } = world;
+      const setup = await startInProcess(cleared(), `inbound.${point}:pause:${PAUSE_MS}`);
+      const { mac, doubled, byChat } = setup;
       const written = writeMessages(mac, 3, 1);
       await new Promise((resolve) => setTimeout(resolve, 5000));
       expect(mac.unacknowledged).toBe(3);
@@ -85,9 +85,9 @@ describe.concurrent('a pause of fifteen seconds', () => {
   );
 });
 
-describe('a process that stands still for fifteen seconds', () => {
-  it('I9 loses nothing and doubles nothing', async () => {
-    const { mac, doubled, byChat, service, crm } = await startCrashWorld(cleared(), {}, '');
+describe('a process that is suspended for fifteen seconds', () => {
+  it('I9 neither loses nor duplicates a message', async () => {
+    const { mac, doubled, byChat, service, crm } = await startWithService(cleared(), {}, '');
     await until(() => mac.isConnected, { within: 60_000 });
     crm.injectFault({ match: 'inbound', how: { delayMs: 100 }, times: 6 });
     const written = writeMessages(mac, 3, 3);

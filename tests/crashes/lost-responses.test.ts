@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { loseResponses } from './lost-responses.ts';
 
-it('I9 a CRM that loses a third of its responses and a service that is killed five times: nothing lost, nothing doubled, nothing uncertain', async () => {
+it('I9 no message is lost, duplicated or uncertain when the CRM loses a third of its responses and the service is killed five times', async () => {
   const score = await loseResponses({ messages: 80, kills: 5, seed: 7 });
   expect(score).toMatchObject({
     messages: 80,

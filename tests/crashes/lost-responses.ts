@@ -6,13 +6,13 @@ import type { Crm, Fault } from '@footbridge/testkit/crm';
 import { until } from '@footbridge/testkit/until';
 
 import { seeded } from '@footbridge/testkit/seeded';
-import { startCrashWorld } from './crash-world.ts';
+import { startWithService } from './crash-setup.ts';
 
 export interface LostResponsesOptions {
   readonly messages: number;
   readonly kills: number;
   readonly seed: number;
-  /** How many of a hundred calls lose their response or do not arrive. Default 30. */
+  /** The percentage of calls that lose their response or do not arrive. Default 30. */
   readonly lostPercent?: number;
 }
 
@@ -42,7 +42,7 @@ const CHATS_PER_CONTACT = 2;
 /** Less than CRM_SETTLE_SEC and CRM_READ_LAG_SEC together. */
 const READ_LAG_MS = 1500;
 const WITHIN_MS = 600_000;
-/** With `dropAnswer` and `stored` the CRM has done what it was asked. */
+/** With `dropAnswer` and `stored` the CRM has carried out the request. */
 const FAULTS: readonly Fault[] = [
   'dropAnswer',
   'dropAnswer',
@@ -57,9 +57,9 @@ export async function loseResponses(options: LostResponsesOptions): Promise<Lost
   const random = seeded(seed);
   const cleanup = createCleanup();
   try {
-    const { crm, mac, service } = await startCrashWorld(cleanup, { readLagMs: READ_LAG_MS }, '');
+    const { crm, mac, service } = await startWithService(cleanup, { readLagMs: READ_LAG_MS }, '');
     await until(() => mac.isConnected);
-    // Twice as many calls as there are messages, if all calls of the first half are lost.
+    // Faults for twice as many calls as there are messages, in case all calls of the first half are lost.
     for (const match of ['inbound', 'upsert'])
       for (let after = 0; after < messages * 2; after++)
         if (random() * 100 < lostPercent)

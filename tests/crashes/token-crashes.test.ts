@@ -2,8 +2,8 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { authorise, LOCATION, startCrashWorld, startPausingWorld, writeMessages } from './crash-world.ts';
-import type { Stage } from './crash-world.ts';
+import { authorise, LOCATION, startWithService, startInProcess, writeMessages } from './crash-setup.ts';
+import type { CrashSetup } from './crash-setup.ts';
 
 const POINTS = ['afterToken', 'beforeCommit'] as const;
 
@@ -13,23 +13,23 @@ function cleared() {
   return cleanup;
 }
 
-async function stateOfGrant({ operator }: Stage): Promise<string | undefined> {
+async function stateOfGrant({ operator }: CrashSetup): Promise<string | undefined> {
   const { grants } = (await operator('/operator/grants')) as { grants?: { state: string }[] };
   return grants?.[0]?.state;
 }
 
-describe('the service dies between the new tokens and the store', () => {
+describe('a kill between receiving and storing new tokens', () => {
   it.each(POINTS)(
-    'O7 at oauth.%s: no message is lost, the operator sees what to do, and a new authorisation heals it',
+    'O7 at oauth.%s loses no message, is shown to the operator, and is repaired by a new authorisation',
     async (point) => {
-      const world = await startCrashWorld(cleared(), {}, `oauth.${point}:kill`);
-      const { service, mac, crm, doubled, byChat } = world;
+      const setup = await startWithService(cleared(), {}, `oauth.${point}:kill`);
+      const { service, mac, crm, doubled, byChat } = setup;
       await until(() => mac.isConnected, { within: 60_000 });
       crm.expireTokens(LOCATION);
       const written = writeMessages(mac, 2, 2);
       await service.exited;
       await service.start();
-      await until(async () => (await stateOfGrant(world)) === 'reauth_required', { within: 60_000 });
+      await until(async () => (await stateOfGrant(setup)) === 'reauth_required', { within: 60_000 });
       expect(mac.acks).toEqual([]);
       await authorise(crm, service.url);
       await until(() => mac.unacknowledged === 0, { within: 60_000 });
@@ -40,26 +40,26 @@ describe('the service dies between the new tokens and the store', () => {
   );
 });
 
-describe.concurrent('the service stands still for fifteen seconds between the new tokens and the store', () => {
+describe.concurrent('a pause of fifteen seconds between receiving and storing new tokens', () => {
   it.each(POINTS)(
-    'O7 at oauth.%s: all callers wait for one refresh, and no call uses a token that is not stored',
+    'O7 at oauth.%s makes all callers wait for one refresh, and no call uses a token that is not stored',
     async (point) => {
-      const world = await startPausingWorld(cleared(), `oauth.${point}:pause:15000`);
-      const { mac, crm, doubled, byChat } = world;
+      const setup = await startInProcess(cleared(), `oauth.${point}:pause:15000`);
+      const { mac, crm, doubled, byChat } = setup;
       await until(() => mac.isConnected, { within: 60_000 });
       crm.expireTokens(LOCATION);
       const before = crm.callsTo('token').length;
       const written = writeMessages(mac, 3, 2);
       await until(() => crm.callsTo('token').length === before + 1);
-      const asked = crm.calls.length;
+      const callsBefore = crm.calls.length;
       await new Promise((resolve) => setTimeout(resolve, 5000));
-      // Calls that were refused before may still have come in; none came with the new token.
-      expect(crm.calls.slice(asked).every(({ status }) => status === 401)).toBe(true);
+      // Calls with the rejected token may still arrive, but none with the new one.
+      expect(crm.calls.slice(callsBefore).every(({ status }) => status === 401)).toBe(true);
       await until(() => mac.unacknowledged === 0, { within: 60_000 });
       expect(crm.callsTo('token')).toHaveLength(before + 1);
       expect(byChat()).toEqual(written);
       expect(doubled()).toBe(0);
-      expect(await stateOfGrant(world)).toBe('active');
+      expect(await stateOfGrant(setup)).toBe('active');
     },
     300_000,
   );

@@ -6,31 +6,31 @@ import type { Service } from '@footbridge/testkit/service';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 import { startBridge } from '../bridge.ts';
-import { PatientMac } from './patient-mac.ts';
+import { ReconnectingMac } from './reconnecting-mac.ts';
 
 export const LOCATION = 'locAAAAAAAAAAAAAAAA1';
 export const PHONE = '+14155550100';
 
-export interface Stage {
+export interface CrashSetup {
   readonly crm: Crm;
-  readonly mac: PatientMac;
-  /** How many of the messages the CRM has twice or more. */
+  readonly mac: ReconnectingMac;
+  /** The number of duplicate messages in the CRM. */
   readonly doubled: () => number;
-  /** The messages of each chat as the CRM got them, repetitions left out. */
+  /** The messages of each chat in the order in which the CRM got them, without duplicates. */
   readonly byChat: () => Map<string, string[]>;
   readonly operator: (path: string) => Promise<Record<string, unknown>>;
 }
 
-export interface CrashWorld extends Stage {
+export interface ServiceSetup extends CrashSetup {
   readonly service: Service;
 }
 
-/** The service as a process that dies at a failpoint, a CRM, and a Mac that keeps what was not acknowledged. */
-export async function startCrashWorld(
+/** Starts the service in a process that is killed at a failpoint, a CRM, and a Mac that keeps unacknowledged frames. */
+export async function startWithService(
   cleanup: Cleanup,
   settings: Partial<CrmSettings>,
   failpoints: string,
-): Promise<CrashWorld> {
+): Promise<ServiceSetup> {
   const { crm, env } = await openCrm(cleanup, settings);
   const service = await startService({ env, readyWithin: 60_000 });
   cleanup.add(() => service.stop());
@@ -38,11 +38,11 @@ export async function startCrashWorld(
   const { key } = await service.license();
   if (failpoints !== '') await service.restart({ FAILPOINTS: failpoints });
   const operator = async (path: string) => (await service.operator('GET', path)).body;
-  return { service, ...(await setStage(cleanup, crm, service.url, key, operator)) };
+  return { service, ...(await connectParts(cleanup, crm, service.url, key, operator)) };
 }
 
-/** The same with the service inside of the test, which stands still at a failpoint. */
-export async function startPausingWorld(cleanup: Cleanup, failpoints: string): Promise<Stage> {
+/** The same with the service in the process of the test. It pauses at a failpoint. */
+export async function startInProcess(cleanup: Cleanup, failpoints: string): Promise<CrashSetup> {
   const { crm, env } = await openCrm(cleanup, {});
   const bridge = await startBridge({ ...env, FAILPOINTS: failpoints });
   cleanup.add(() => bridge.stop());
@@ -54,7 +54,7 @@ export async function startPausingWorld(cleanup: Cleanup, failpoints: string): P
   };
   const body = JSON.stringify({ label: 'test', maxSeats: 5 });
   const { key } = await ask('/operator/licenses', { method: 'POST', body });
-  return setStage(cleanup, crm, bridge.url, String(key), ask);
+  return connectParts(cleanup, crm, bridge.url, String(key), ask);
 }
 
 async function openCrm(cleanup: Cleanup, settings: Partial<CrmSettings>) {
@@ -72,22 +72,22 @@ async function openCrm(cleanup: Cleanup, settings: Partial<CrmSettings>) {
   return { crm, env };
 }
 
-/** `scopes`: all unless told. */
+/** Installs the app. `scopes` defaults to all. */
 export async function authorise(crm: Crm, url: string, scopes?: readonly string[]): Promise<void> {
   const code = crm.install({ locationId: LOCATION, ...(scopes && { scopes }) });
   const { status } = await fetch(`${url}/oauth/callback/crm?code=${code}`);
-  if (status !== 200) throw new Error(`the callback answered ${status}`);
+  if (status !== 200) throw new Error(`the callback responded with ${status}`);
 }
 
-async function setStage(
+async function connectParts(
   cleanup: Cleanup,
   crm: Crm,
   url: string,
   licenseKey: string,
-  operator: Stage['operator'],
-): Promise<Stage> {
+  operator: CrashSetup['operator'],
+): Promise<CrashSetup> {
   crm.bridgeUrl = url;
-  const mac = await PatientMac.start(url, licenseKey, LOCATION);
+  const mac = await ReconnectingMac.start(url, licenseKey, LOCATION);
   cleanup.add(() => mac.stop());
   const texts = () => crm.messages.map(({ message }) => message);
   const doubled = () => texts().length - new Set(texts()).size;
@@ -102,8 +102,8 @@ async function setStage(
   return { crm, mac, doubled, byChat, operator };
 }
 
-/** Messages in several chats, numbered so that order and loss can be seen. */
-export function writeMessages(mac: PatientMac, chats: number, perChat: number): Map<string, string[]> {
+/** Makes the Mac report messages in several chats, numbered so that lost and reordered ones can be detected. */
+export function writeMessages(mac: ReconnectingMac, chats: number, perChat: number): Map<string, string[]> {
   const written = new Map<string, string[]>();
   for (let number = 0; number < perChat; number++)
     for (let chat = 0; chat < chats; chat++) {

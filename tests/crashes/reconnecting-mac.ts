@@ -7,11 +7,11 @@ interface Kept {
   isSent: boolean;
 }
 
-/** How many frames may be unacknowledged. */
+/** The maximum number of unacknowledged frames. */
 const WINDOW = 64;
 
-/** A Mac as the protocol wants it: keeps what was not acknowledged, comes back, and sends it again, oldest first. */
-export class PatientMac {
+/** A Mac that follows the protocol: it keeps unacknowledged frames, reconnects, and sends them again, oldest first. */
+export class ReconnectingMac {
   readonly acks: { outcome: string; reason?: string | undefined }[] = [];
   readonly #url: string;
   readonly #token: string;
@@ -28,9 +28,9 @@ export class PatientMac {
     this.#locationId = locationId;
   }
 
-  static async start(url: string, licenseKey: string, locationId: string): Promise<PatientMac> {
+  static async start(url: string, licenseKey: string, locationId: string): Promise<ReconnectingMac> {
     const { deviceToken = '' } = await activate(url, { licenseKey, deviceId: `mac-of-${locationId}` });
-    const mac = new PatientMac(url, deviceToken, locationId);
+    const mac = new ReconnectingMac(url, deviceToken, locationId);
     mac.#running = mac.#stayConnected();
     return mac;
   }
@@ -43,7 +43,7 @@ export class PatientMac {
     return this.#mac?.isOpen === true;
   }
 
-  /** The socket breaks; it comes back by itself. */
+  /** Breaks the socket. The Mac reconnects by itself. */
   cut(): void {
     this.#mac?.terminate();
   }
@@ -78,17 +78,17 @@ export class PatientMac {
         this.#mac = mac;
         for (const kept of this.#kept) kept.isSent = false;
         this.#sendWindow();
-        const hearing = this.#hear(mac);
+        const acks = this.#readAcks(mac);
         await mac.closed;
-        await hearing;
+        await acks;
       } catch {
-        // The service is away.
+        // The service cannot be reached.
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 
-  async #hear(mac: Mac): Promise<void> {
+  async #readAcks(mac: Mac): Promise<void> {
     for (;;) {
       try {
         const { seq, outcome, reason } = await mac.nextFrame('ack', 60_000);
