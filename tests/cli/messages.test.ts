@@ -34,10 +34,23 @@ function run(args: readonly string[]) {
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-  return { ended, lines, stdout: () => stdout, stderr: () => stderr };
+  return {
+    ended,
+    lines,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    closeStdout: () => child.stdout.destroy(),
+  };
 }
 
 describe('footbridge explain', () => {
+  it('ends quietly when its reader, such as head, closes the pipe', async () => {
+    const { ended, stderr, closeStdout } = run(['explain']);
+    closeStdout();
+    expect(await ended).toBe(0);
+    expect(stderr()).toBe('');
+  });
+
   it('V2 explains a code of the catalogue without a running service', async () => {
     const { ended, lines } = run(['explain', 'rate_limited']);
     expect(await ended).toBe(0);

@@ -74,4 +74,15 @@ async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-if (import.meta.main) process.exitCode = await run(process.argv.slice(2));
+/** Ends quietly when the reader of a pipe, such as `head`, has read enough. */
+function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(EXIT.done);
+  });
+}
+
+if (import.meta.main) {
+  endWithReader();
+  process.exitCode = await run(process.argv.slice(2));
+}
