@@ -197,6 +197,7 @@ describe('F7 the fields of a reaction', () => {
     ],
     ['classic without type', { kind: 'classic', action: 'add' }, {}, 'INVALID_KIND_FIELD_COMBO'],
     ['emoji without emoji', { kind: 'emoji', action: 'add', emoji: ' ' }, {}, 'INVALID_KIND_FIELD_COMBO'],
+    ['a word as emoji', { kind: 'emoji', action: 'add', emoji: 'hello' }, {}, 'INVALID_KIND_FIELD_COMBO'],
     [
       'sticker without image',
       { kind: 'sticker', action: 'add', sticker: {} },

@@ -42,6 +42,13 @@ describe('outbound reactions', () => {
     }
   });
 
+  it.each(['❤', '❤️', '👍🏽', '👨‍👩‍👧', '🇳🇱', '1️⃣', '#⃣', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '©️', ' 🎉 '])(
+    'F5 accepts the emoji %j',
+    (emoji) => {
+      expect(reaction({ ...party, emoji })).toMatchObject({ ok: true, reaction: { emoji: emoji.trim() } });
+    },
+  );
+
   it('F5 accepts an added sticker reaction', () => {
     expect(reaction(cat)).toMatchObject({
       ok: true,
@@ -77,6 +84,11 @@ describe('outbound reactions', () => {
     ['classic with a method name as type', { ...love, type: 'toString' }],
     ['emoji without emoji', { ...party, emoji: undefined }],
     ['emoji with an empty emoji', { ...party, emoji: ' ' }],
+    ['emoji with a word', { ...party, emoji: 'hello' }],
+    ['emoji with a digit', { ...party, emoji: '1' }],
+    ['emoji with text and an emoji', { ...party, emoji: 'a🎉' }],
+    ['emoji with two emoji', { ...party, emoji: '🎉🎉' }],
+    ['emoji with half a flag', { ...party, emoji: '\u{1F1F3}' }],
     ['sticker without sticker', { ...cat, sticker: undefined }],
     ['sticker with neither bytes nor url', { ...cat, sticker: { name: 'cat' } }],
     ['sticker with empty bytes', { ...cat, sticker: { bytes: '' } }],

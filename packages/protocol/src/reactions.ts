@@ -10,7 +10,7 @@ import { isObject } from './schema.ts';
 /** The fields that each kind of outbound reaction requires besides `kind` and `target_message_guid` (F7). */
 export const REQUIRED_FIELDS = {
   classic: { actions: ['add', 'remove'], sibling: 'type', rule: `one of ${CLASSIC_TYPES.join(', ')}` },
-  emoji: { actions: ['add', 'remove'], sibling: 'emoji', rule: 'the emoji itself' },
+  emoji: { actions: ['add', 'remove'], sibling: 'emoji', rule: 'exactly one emoji' },
   sticker: { actions: ['add'], sibling: 'sticker', rule: 'an object with bytes (base64) or an https url' },
 } as const satisfies Record<ReactionKind, RequiredFields>;
 
@@ -89,7 +89,7 @@ function readContent(
 ): ReactionContent | undefined {
   const { type, emoji } = reaction;
   if (kind === 'classic') return isOneOf(CLASSIC_TYPES, type) ? { kind, action, type } : undefined;
-  if (kind === 'emoji') return isText(emoji) ? { kind, action, emoji } : undefined;
+  if (kind === 'emoji') return isEmoji(emoji) ? { kind, action, emoji: emoji.trim() } : undefined;
   const sticker = readSticker(reaction['sticker']);
   return action === 'add' && sticker ? { kind, action, sticker } : undefined;
 }
@@ -118,6 +118,16 @@ function chatIdOf(metadata: Metadata): number | undefined {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '' && value.isWellFormed();
+}
+
+const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Regional_Indicator}{2}|[0-9#*]\uFE0F?\u20E3)/u;
+const graphemes = new Intl.Segmenter();
+
+/** Whether the value is one emoji: the emoji picker of Messages would offer another emoji for a word or a letter. */
+function isEmoji(value: unknown): value is string {
+  if (!isText(value)) return false;
+  const [first, second] = graphemes.segment(value.trim());
+  return first !== undefined && second === undefined && EMOJI.test(first.segment);
 }
 
 function isOneOf<T extends string>(choices: readonly T[], value: unknown): value is T {

@@ -132,12 +132,12 @@ function isSame(reaction: OutboundReaction, image: LocalFile | undefined, curren
 
 /** Removes the variation selector, which does not change the emoji. */
 function normalizeEmoji(emoji: string): string {
-  return emoji.trim().replaceAll('\uFE0F', '');
+  return emoji.replaceAll('\uFE0F', '');
 }
 
 function tapbackOf(reaction: OutboundReaction, image: LocalFile | undefined): TapbackPress['tapback'] {
   if (reaction.kind === 'classic') return { kind: 'classic', type: reaction.type };
-  if (reaction.kind === 'emoji') return { kind: 'emoji', emoji: reaction.emoji.trim() };
+  if (reaction.kind === 'emoji') return { kind: 'emoji', emoji: reaction.emoji };
   if (image === undefined) throw new Error('A sticker reaction has no image');
   const { name } = reaction.sticker;
   return { kind: 'sticker', file: image, ...(name === undefined ? {} : { description: name }) };
