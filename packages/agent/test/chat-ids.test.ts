@@ -142,6 +142,24 @@ describe('M11 a chat whose members match the request', () => {
     },
   );
 
+  it.each([
+    ['reaction', 'a chat with an email address', [EMAIL]],
+    ['sticker', 'a chat with an email address', [EMAIL]],
+    ['reaction', 'a group with one', [ANNA, EMAIL]],
+    ['sticker', 'a group with one', [ANNA, EMAIL]],
+  ])('M11 a %s goes to %s when its footer names no member', async (kind, _, recipients) => {
+    const running = await runAgent(cleanup);
+    const group = recipients.length > 1 ? await running.play('/groups', { recipients }) : {};
+    const { chatId, guid } = await running.play(person(EMAIL, 'say'), { text: 'Hello', ...group });
+    const content =
+      kind === 'sticker'
+        ? { sticker: { bytes: PNG.toString('base64') } }
+        : { reaction: { kind: 'classic', action: 'add', type: 'love', target_message_guid: guid } };
+    const message = withFooter('', { chat_id: chatId, ...content });
+    const status = await running.service.statusOf(running.service.send({ phone: BERT, message }).requestId);
+    expect(status).toMatchObject({ status: 'delivered' });
+  });
+
   it('M11 is written to when it is a group with the sender of the footer', async () => {
     const running = await runAgent(cleanup);
     const { chatId } = await running.play('/groups', { recipients: [ANNA, BERT] });

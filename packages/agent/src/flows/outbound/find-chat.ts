@@ -7,26 +7,48 @@ import type { Address } from './read-request.ts';
  * of the chat are not the people of the request: then it is another conversation and must not be written to (M11).
  */
 export function findChat(address: Address, store: MessageStore): Chat | undefined {
-  const chat = address.chatId === undefined ? undefined : store.chat(address.chatId);
-  return chat !== undefined && matches(chat, address, store) ? chat : undefined;
+  const found = compareChat(address, store);
+  return found?.members === 'same' ? found.chat : undefined;
 }
 
-function matches(chat: Chat, { phone, recipients, sender }: Address, store: MessageStore): boolean {
+/**
+ * Returns the chat of a reaction or a sticker, which has no other destination than its `chat_id`. Unlike a text it also goes
+ * to a chat whose members cannot be compared.
+ */
+export function findRequiredChat(address: Address, store: MessageStore): Chat | undefined {
+  const found = compareChat(address, store);
+  return found?.members === 'other' ? undefined : found?.chat;
+}
+
+function compareChat(
+  address: Address,
+  store: MessageStore,
+): { chat: Chat; members: 'same' | 'other' | 'unknown' } | undefined {
+  const chat = address.chatId === undefined ? undefined : store.chat(address.chatId);
+  return chat && { chat, members: compareMembers(chat, address, store) };
+}
+
+function compareMembers(
+  chat: Chat,
+  { phone, recipients, sender }: Address,
+  store: MessageStore,
+): 'same' | 'other' | 'unknown' {
   const isMember = (handle: string): boolean =>
     chat.recipients.some((member) => isSameHandle(member, handle));
   const named = withoutOwn(recipients ?? [], store);
-  if (!named.every(isMember)) return false;
+  if (!named.every(isMember)) return 'other';
   if (
     named.length > 0 &&
     !chat.recipients.every((member) => named.some((other) => isSameHandle(member, other)))
   ) {
-    return false;
+    return 'other';
   }
-  if (sender !== undefined && !isOwn(sender, store) && !isMember(sender)) return false;
+  if (sender !== undefined && !isOwn(sender, store) && !isMember(sender)) return 'other';
   const isNamed = named.length > 0 || sender !== undefined;
   // A group has many members, and a contact with a phone may write from an email address: the footer names them.
-  if (isNamed && (chat.isGroup || chat.recipients.every(isEmail))) return true;
-  return isMember(phone);
+  if (isNamed && (chat.isGroup || chat.recipients.every(isEmail))) return 'same';
+  if (isMember(phone)) return 'same';
+  return !isNamed && chat.recipients.some(isEmail) ? 'unknown' : 'other';
 }
 
 /** Returns the handles that are not this Mac's own. */

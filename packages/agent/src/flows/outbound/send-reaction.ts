@@ -3,7 +3,7 @@ import type { OutboundReaction } from '@footbridge/protocol/reactions';
 import { majorOf, MIN_MACOS } from '../../ports/messages/feature-versions.ts';
 import type { Environment, LocalFile, OwnReaction, TapbackPress } from '../../ports/messages/messages.ts';
 import { stripTargetPrefix, targetPart } from '../../ports/messages/tapbacks.ts';
-import { findChat } from './find-chat.ts';
+import { findRequiredChat } from './find-chat.ts';
 import type { Outcome, Failed } from './outcome.ts';
 import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
@@ -25,7 +25,7 @@ export async function sendReaction(
   const targetGuid = stripTargetPrefix(request.reaction.targetGuid);
   const part = targetPart(request.reaction.targetGuid);
   const target = messages.store.rowByGuid(targetGuid);
-  const chat = findChat(request.address, messages.store);
+  const chat = findRequiredChat(request.address, messages.store);
   if (
     chat === undefined ||
     target === undefined ||

@@ -1,5 +1,5 @@
 import { majorOf, MIN_MACOS } from '../../ports/messages/feature-versions.ts';
-import { findChat } from './find-chat.ts';
+import { findRequiredChat } from './find-chat.ts';
 import type { Outcome } from './outcome.ts';
 import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
@@ -22,7 +22,7 @@ export async function sendSticker(
       `Stickers need macOS ${MIN_MACOS.stickers} or newer; this Mac has ${environment.macos}.`,
     );
   }
-  const chat = findChat(request.address, deps.messages.store);
+  const chat = findRequiredChat(request.address, deps.messages.store);
   if (chat === undefined) {
     return failed('TARGET_NOT_FOUND', 'This Mac has no chat with this chat_id and these people.');
   }
