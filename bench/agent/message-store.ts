@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import type { ChatDb } from '@footbridge/agent/ports/messages/chat-db';
-import { createChatDb, readChatDb } from '@footbridge/agent/ports/messages/real-chat-db';
+import { openChatDb } from '@footbridge/testkit/macos/chat-db';
+
+import { readChatDb } from '../../packages/agent/test/real-chat-db.ts';
 
 /** Measures the reader on a store of the size that a busy Mac has after some years. */
 const MESSAGES = 300_000;
@@ -14,7 +16,7 @@ const REPEATS = 2_000;
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 try {
   const path = join(folder, 'chat.db');
-  fill(createChatDb(path, '26'));
+  fill(openChatDb(path, 26));
   const db = new DatabaseSync(path, { readOnly: true });
   const store = readChatDb(db);
   const newest = store.newestRowid();

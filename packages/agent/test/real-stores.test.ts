@@ -8,6 +8,8 @@ import { createLog } from '@footbridge/runtime/log';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
+import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
+import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { Receiver } from '../src/flows/inbound/receive-messages.ts';
@@ -15,7 +17,7 @@ import { openJournal } from '../src/ports/journal/journal-sqlite.ts';
 import type { Journal } from '../src/ports/journal/journal.ts';
 import { MacReader } from '../src/ports/messages/messages-macos.ts';
 import { seededRandom } from '../src/ports/messages/mutated-bodies.ts';
-import { createChatDb, insertInto, MACOS_VERSIONS } from '../src/ports/messages/real-chat-db.ts';
+import { insertInto } from './real-chat-db.ts';
 
 const ANNA = '+15550100001';
 const cleanup = createCleanup();
@@ -31,14 +33,14 @@ class Inbox {
   readonly logs: string[] = [];
   readonly folder: string;
   readonly journal: Journal = openJournal(':memory:');
-  readonly #macos: string;
+  readonly #macos: MacosVersion;
   readonly #forwardFiltered: boolean;
   #db: DatabaseSync | undefined;
   #reader: MacReader | undefined;
   #receiver: Receiver | undefined;
   #made = 0;
 
-  constructor(home: string, macos: string, forwardFiltered = true) {
+  constructor(home: string, macos: MacosVersion, forwardFiltered = true) {
     this.folder = join(home, 'Library/Messages');
     mkdirSync(join(this.folder, 'Attachments'), { recursive: true });
     this.#macos = macos;
@@ -46,7 +48,7 @@ class Inbox {
   }
 
   createStore(): this {
-    this.#db = createChatDb(join(this.folder, 'chat.db'), this.#macos);
+    this.#db = openChatDb(join(this.folder, 'chat.db'), this.#macos);
     this.insert('handle', { id: ANNA, service: 'iMessage' });
     this.insert('chat', {
       guid: 'any;-;1',
@@ -333,7 +335,7 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
 });
 
 it('I6 over many late rows, restarts, checkpoints and replaced stores none is lost, repeated, empty or out of order', async () => {
-  const inbox = await new Inbox(await tempDir(cleanup), '26').createStore().start();
+  const inbox = await new Inbox(await tempDir(cleanup), 26).createStore().start();
   cleanup.add(() => inbox.stop());
   const random = seededRandom(42);
   const expected: string[] = [];
@@ -389,7 +391,7 @@ it.each([
   [true, ['Spam', 'Unknown sender', 'Anna']],
   [false, ['Anna']],
 ])('messages that Messages filtered are reported: %s', async (forwardFiltered, texts) => {
-  const inbox = await new Inbox(await tempDir(cleanup), '26', forwardFiltered).createStore().start();
+  const inbox = await new Inbox(await tempDir(cleanup), 26, forwardFiltered).createStore().start();
   cleanup.add(() => inbox.stop());
   inbox.say({ text: 'Spam', is_spam: 1 });
   inbox.run('UPDATE chat SET is_filtered = 1');

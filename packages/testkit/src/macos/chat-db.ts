@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** The macOS versions whose `chat.db` schema is known. */
+/** The supported macOS versions. */
 export const MACOS_VERSIONS = [13, 14, 15, 26] as const;
 export type MacosVersion = (typeof MACOS_VERSIONS)[number];
 
@@ -17,7 +17,7 @@ const APPLE_FUNCTIONS = {
 };
 
 /** Opens a `chat.db` for writing in WAL mode, as Messages does. Creates the schema of `macos` in a new file. */
-export function openChatDb(path: string, macos: MacosVersion): DatabaseSync {
+export function openChatDb(path: string, macos: MacosVersion | 12): DatabaseSync {
   const db = new DatabaseSync(path);
   for (const [name, result] of Object.entries(APPLE_FUNCTIONS))
     db.function(name, { varargs: true }, () => result);
@@ -27,6 +27,6 @@ export function openChatDb(path: string, macos: MacosVersion): DatabaseSync {
   return db;
 }
 
-export function schemaOf(macos: MacosVersion): string {
+function schemaOf(macos: MacosVersion | 12): string {
   return readFileSync(new URL(`../../fixtures/chat-db/macos-${macos}.sql`, import.meta.url), 'utf8');
 }

@@ -1,16 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import { openChatDb } from '@footbridge/testkit/macos/chat-db';
+import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
-import { createChatDb, fixture, readChatDb } from './real-chat-db.ts';
+import { exampleRows, readChatDb } from '../../../test/real-chat-db.ts';
 
 let db: DatabaseSync;
 afterEach(() => db.close());
 
-function realStore(macos: string): ChatDb {
-  db = createChatDb(':memory:', macos);
+function realStore(macos: MacosVersion | 12): ChatDb {
+  db = openChatDb(':memory:', macos);
   return readChatDb(db);
 }
 
@@ -18,8 +20,8 @@ const guid = (number: number): string => `A0000000-0000-4000-8000-000000000${num
 
 describe('chat.db of macOS 26', () => {
   function store26(): ChatDb {
-    const store = realStore('26');
-    db.exec(fixture('rows-macos-26.sql'));
+    const store = realStore(26);
+    db.exec(exampleRows());
     return store;
   }
 
@@ -136,7 +138,7 @@ describe('chat.db of macOS 26', () => {
   });
 
   it('reads columns that a macOS update added while the store was open', () => {
-    const store = realStore('12');
+    const store = realStore(12);
     db.exec("INSERT INTO message (guid, text, service, date) VALUES ('A', 'old', 'iMessage', 0)");
     expect(store.rowByGuid('A')?.tapback).toBeUndefined();
     db.exec('ALTER TABLE message ADD COLUMN associated_message_emoji TEXT');
@@ -155,7 +157,7 @@ describe('chat.db of macOS 26', () => {
 
 describe('chat.db of macOS 12', () => {
   it('is read without the columns of later versions', () => {
-    const store = realStore('12');
+    const store = realStore(12);
     db.exec("INSERT INTO handle (id, service) VALUES ('+15550100001', 'iMessage')");
     db.exec(
       "INSERT INTO message (guid, text, handle_id, service, date) VALUES ('A', 'Hi', 1, 'iMessage', 779490370005000000)",

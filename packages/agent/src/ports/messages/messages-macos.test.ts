@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
 import { systemClock } from '@footbridge/runtime/clock';
+import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
+import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
 import { afterAll, describe } from 'vitest';
 
 import { findOutcome } from './find-outcome.ts';
@@ -20,7 +22,7 @@ import type {
   ServiceName,
   TapbackPress,
 } from './messages.ts';
-import { createChatDb, insertInto, MACOS_VERSIONS } from './real-chat-db.ts';
+import { insertInto } from '../../../test/real-chat-db.ts';
 import { tapbackCode } from './tapbacks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
@@ -32,10 +34,10 @@ class PlayedMac implements Messages {
   readonly #db: DatabaseSync;
   readonly #folder: string;
 
-  constructor(home: string, macos: string) {
+  constructor(home: string, macos: MacosVersion) {
     this.#folder = join(home, 'Library/Messages');
     mkdirSync(join(this.#folder, 'Attachments'), { recursive: true });
-    this.#db = createChatDb(join(this.#folder, 'chat.db'), macos);
+    this.#db = openChatDb(join(this.#folder, 'chat.db'), macos);
     let saved: string | undefined;
     const memory = {
       load: () => saved,

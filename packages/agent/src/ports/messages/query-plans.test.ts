@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
-import { createChatDb, insertInto, MACOS_VERSIONS, readChatDb } from './real-chat-db.ts';
+import { insertInto, readChatDb } from '../../../test/real-chat-db.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
@@ -14,7 +15,7 @@ describe.each(MACOS_VERSIONS)('on macOS %s', (macos) => {
   let store: ChatDb;
   const prepared = new Set<string>();
   beforeEach(() => {
-    db = createChatDb(':memory:', macos);
+    db = openChatDb(':memory:', macos);
     for (const id of [ANNA, BERT]) insertInto(db, 'handle', { id, service: 'iMessage' });
     for (const style of [43, 45]) {
       const chat = insertInto(db, 'chat', { guid: `chat ${style}`, style, service_name: 'iMessage' });

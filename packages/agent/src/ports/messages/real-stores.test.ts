@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
+import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
 import type { StoredRow } from './messages.ts';
 import { seededRandom } from './mutated-bodies.ts';
-import { createChatDb, insertInto, MACOS_VERSIONS, readChatDb } from './real-chat-db.ts';
+import { insertInto, readChatDb } from '../../../test/real-chat-db.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
@@ -29,7 +30,7 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
   let store: ChatDb;
   let made = 0;
   beforeEach(() => {
-    db = createChatDb(':memory:', macos);
+    db = openChatDb(':memory:', macos);
     store = readChatDb(db, { folders: { home, messages } });
   });
   afterEach(() => db.close());
@@ -272,7 +273,7 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
 
   it('reads a store with columns removed and added at random', () => {
     const row = message({ text: 'Hi', cache_has_attachments: 0 });
-    const random = seededRandom(Number(macos));
+    const random = seededRandom(macos);
     const indexed = new Set(['rowid', 'guid', 'text']);
     const columns = db
       .prepare("SELECT name FROM pragma_table_info('message')")
@@ -300,7 +301,7 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
 });
 
 it('returns every service of a chat on macOS 26', () => {
-  const db = createChatDb(':memory:', '26');
+  const db = openChatDb(':memory:', 26);
   const store = readChatDb(db);
   insertInto(db, 'handle', { id: ANNA, service: 'iMessage' });
   const chat = insertInto(db, 'chat', {

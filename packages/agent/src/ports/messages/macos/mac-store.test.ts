@@ -5,10 +5,11 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
+import { openChatDb } from '@footbridge/testkit/macos/chat-db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { StoreUnavailableError } from '../messages.ts';
-import { createChatDb, insertInto } from '../real-chat-db.ts';
+import { insertInto } from '../../../../test/real-chat-db.ts';
 import { MacStore } from './mac-store.ts';
 import { problemOf } from './open-store.ts';
 import { watchStore } from './watch-store.ts';
@@ -48,7 +49,7 @@ function open(): MacStore {
 
 /** Messages creates a store and keeps it open. */
 function create(...guids: string[]): DatabaseSync {
-  messages = createChatDb(path, '26');
+  messages = openChatDb(path, 26);
   for (const guid of guids) insertInto(messages, 'message', { guid, text: guid });
   return messages;
 }
@@ -76,7 +77,7 @@ describe('the state of the store', () => {
   it('is empty without tables', () => {
     writeFileSync(path, '');
     expect(open().state()).toBe('empty');
-    messages = createChatDb(join(home, 'made.db'), '26');
+    messages = openChatDb(join(home, 'made.db'), 26);
     messages.exec('DROP TABLE message');
     messages.close();
     renameSync(join(home, 'made.db'), path);
