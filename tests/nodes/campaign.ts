@@ -51,6 +51,10 @@ async function shrinkReport({
     onTrial: ({ schedule, messages }, hasViolation) =>
       print(`${schedule.length} faults, ${messages} messages: ${hasViolation ? 'fails' : 'passes'}`),
   });
+  if (smallest === undefined) {
+    print('The round did not fail this time: its faults came at other moments. Try again.');
+    return 0;
+  }
   const shrunk = { ...given, rounds: [smallest] };
   writeReports(shrunk, join(out, 'shrunk'));
   printSummary(shrunk, join(out, 'shrunk'));

@@ -43,7 +43,7 @@ export function renderHtml(report: CampaignReport): string {
   const sum = (value: (round: RoundReport) => number) =>
     rounds.reduce((total, round) => total + value(round), 0);
   const facts: readonly (readonly [string, string | number])[] = [
-    ['started', startedAt],
+    ['started', startedAt.slice(0, 16).replace('T', ' ')],
     ['seed', options.seed],
     ['messages to the CRM', sum(({ inbound }) => inbound)],
     ['messages to Macs', sum(({ outbound }) => outbound)],
@@ -51,7 +51,8 @@ export function renderHtml(report: CampaignReport): string {
     ['faults', sum(({ schedule }) => schedule.length)],
     ['rounds', `${rounds.length} of ${Math.ceil(options.messages / options.roundSize)}`],
     ['nodes', options.nodes],
-    ['locations', `${options.locations} with scripted Macs, ${options.agents} with the agent program`],
+    ['locations, scripted Macs', options.locations],
+    ['locations, agent program', options.agents],
     ['changes of owner', sum(({ displaced }) => displaced)],
     ['statuses told again', sum(({ toldAgain }) => toldAgain)],
     ['sends with unknown outcome', sum(({ unknownOutcomes }) => unknownOutcomes)],
@@ -191,6 +192,6 @@ rect.unavailable { fill: var(--unavailable); } i.unavailable { background: var(-
 rect.failed { fill: var(--failed); } i.failed { background: var(--failed); }
 polyline.inbound { stroke: var(--inbound); } i.inbound { background: var(--inbound); }
 polyline.statuses { stroke: var(--statuses); } i.statuses { background: var(--statuses); }
-rect.fault { fill: var(--fault); }
+rect.fault { fill: var(--fault); fill-opacity: .7; }
 .evidence code { overflow-wrap: anywhere; }
 `;

@@ -49,8 +49,8 @@ it('shrinks a failed round to the faults and messages that it needs', async () =
     run,
     onTrial: (_, failed) => trials.push(failed),
   });
-  expect(smallest.schedule.map(({ index }) => index)).toEqual([12, 31]);
-  expect(smallest.messages).toBe(250);
-  expect(smallest.evidence).toEqual(['lost: one']);
+  expect(smallest?.schedule.map(({ index }) => index)).toEqual([12, 31]);
+  expect(smallest?.messages).toBe(250);
+  expect(smallest?.evidence).toEqual(['lost: one']);
   expect(trials.length).toBeLessThanOrEqual(200);
 });

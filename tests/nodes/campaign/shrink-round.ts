@@ -10,11 +10,14 @@ export interface ShrinkOptions {
   readonly onTrial?: (round: RoundOptions, failed: boolean) => void;
 }
 
-/** Finds fewer faults, then fewer messages, with which a round still fails. Resolves with the smallest failing run. */
+/**
+ * Finds fewer faults, then fewer messages, with which a round still fails. Resolves with the smallest failing run, or with undefined if the
+ * round does not fail this time.
+ */
 export async function shrinkRound(
   round: RoundOptions,
   { budget, run, onTrial = () => {} }: ShrinkOptions,
-): Promise<RoundReport> {
+): Promise<RoundReport | undefined> {
   const trials = { left: budget };
   let smallest: RoundReport | undefined;
   const fails = async (candidate: RoundOptions): Promise<boolean> => {
@@ -28,6 +31,7 @@ export async function shrinkRound(
   const schedule = await shrink(round.schedule, (faults) => fails({ ...round, schedule: faults }), {
     budget,
   });
+  if (schedule === undefined) return undefined;
   let { messages } = round;
   while (
     trials.left > 0 &&
@@ -35,6 +39,5 @@ export async function shrinkRound(
     (await fails({ ...round, schedule, messages: Math.floor(messages / 2) }))
   )
     messages = Math.floor(messages / 2);
-  if (smallest === undefined) throw new Error('No round failed.');
   return smallest;
 }

@@ -42,13 +42,11 @@ describe('the shrinker', () => {
       { budget: 6 },
     );
     expect(trials).toBe(6);
-    expect(await fails(result)).toBe(true);
-    expect(result.length).toBeLessThan(numbers.length);
+    expect(await fails(result ?? [])).toBe(true);
+    expect(result?.length).toBeLessThan(numbers.length);
   });
 
-  it('rejects a list that does not fail', async () => {
-    await expect(shrink(numbers, () => Promise.resolve(false), { budget: 10 })).rejects.toThrow(
-      'did not fail',
-    );
+  it('finds nothing in a list that does not fail', async () => {
+    expect(await shrink(numbers, () => Promise.resolve(false), { budget: 10 })).toBeUndefined();
   });
 });
