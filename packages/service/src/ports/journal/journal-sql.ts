@@ -83,7 +83,7 @@ class WriteBehindJournal implements SqlJournal {
     const state = recorded.state ?? (entry.direction === 'inbound' ? 'received' : 'accepted');
     setState(unwritten, now, state, recorded.code);
     this.#recent.addEntry(entry);
-    this.#step(now, unwritten, step, recorded);
+    this.#step(now, unwritten, step, recorded.state === undefined ? { ...recorded, state } : recorded);
   }
 
   step(id: string, step: StepName, recorded: Recorded = NOTHING): void {

@@ -295,6 +295,15 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await count('message_steps')).toBe(1);
     });
 
+    it('notifies listeners of the first state of a message, given or not', () => {
+      const states: unknown[] = [];
+      journal.listen(({ recorded }) => states.push(recorded.state));
+      journal.open({ ...entry(), direction: 'inbound' }, 'received', { detail: { seq: 1 } });
+      journal.open(entry(), 'accepted');
+      journal.open(entry(), 'rejected', { state: 'rejected' });
+      expect(states).toEqual(['received', 'accepted', 'rejected']);
+    });
+
     it('notifies listeners, and returns missed events', async () => {
       const received: JournalEvent[] = [];
       const stop = journal.listen((event) => received.push(event));
