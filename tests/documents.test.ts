@@ -52,8 +52,9 @@ const VARIABLES = new Set([
   'OUTCOME_UNKNOWN',
 ]);
 
-/** The file that reads the options of an npm script. */
+/** The file that reads the options of an npm script or a program. */
 const OPTIONS_OF: Readonly<Record<string, string>> = {
+  'tests/nodes/campaign.ts': 'tests/nodes/campaign/options.ts',
   bench: 'bench/options.ts',
   check: 'scripts/check.ts',
   demo: 'packages/demo/src/options.ts',
@@ -146,7 +147,7 @@ describe('documents keep step with the code', () => {
       ),
     ];
     const unknown = lines.flatMap(([line, script = '', program, words = '']) => {
-      const source = read(program ?? OPTIONS_OF[script] ?? 'package.json');
+      const source = read(OPTIONS_OF[program ?? script] ?? program ?? 'package.json');
       const options = [...words.matchAll(/(?<!\S)--([a-z][a-z-]*)/g)].map(([, option = '']) => option);
       return options.some((option) => !source.includes(option)) ? [line] : [];
     });
