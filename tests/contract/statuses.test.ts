@@ -93,6 +93,8 @@ describe('status callbacks', () => {
     expect(trail).toMatchObject({ messageId: 'm1', messageGuid: 'guid-1' });
     const { body: other } = await bridge.operator('GET', `/operator/messages/${failing}`);
     expect(other).toMatchObject({ messageId: 'm2', messageGuid: 'guid-2' });
+    const { body: list } = await bridge.operator('GET', '/operator/messages');
+    expect(list).toMatchObject({ messages: [{ messageGuid: 'guid-2' }, { messageGuid: 'guid-1' }] });
   });
 
   it('A3 have the error code of the Mac verbatim for failed', async () => {

@@ -92,16 +92,8 @@ function keptSeq({ direction, state, steps }: MessageTrail): number | undefined 
   return typeof seq === 'number' ? seq : undefined;
 }
 
-/** The Mac's own GUID of the message; null until the Mac reports it. */
-function guidOf({ direction, messageId, steps }: MessageTrail): string | null {
-  if (direction === 'inbound') return messageId;
-  const guid = steps.findLast(({ step }) => step === 'mac_says')?.detail?.['guid'];
-  return typeof guid === 'string' ? guid : null;
-}
-
 const history = (trail: MessageTrail) => ({
   ...summary(trail),
-  messageGuid: guidOf(trail),
   steps: trail.steps.map(({ at, step, detail }) => ({ at: isoTime(at), step, detail })),
 });
 
@@ -110,6 +102,7 @@ const summary = (message: MessageSummary) => ({
   direction: message.direction,
   locationId: message.locationId,
   messageId: message.messageId,
+  messageGuid: message.messageGuid,
   kind: message.kind,
   phone: message.phoneMasked,
   length: message.length,

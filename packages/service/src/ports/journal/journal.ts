@@ -62,6 +62,8 @@ export interface Journal {
 }
 
 export interface MessageSummary extends JournalEntry {
+  /** The Mac's own GUID of the message; null until the Mac reports it. */
+  readonly messageGuid: string | null;
   readonly state: MessageState;
   readonly code: string | null;
   readonly createdAt: number;

@@ -40,7 +40,7 @@ export function createReader(db: Database) {
     async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
       const { locationId, state, direction, limit } = query;
       const from = query.cursor === undefined ? undefined : readCursor(query.cursor);
-      let rows = db.selectFrom('messages').select(SUMMARY);
+      let rows = db.selectFrom('messages').selectAll();
       if (locationId !== undefined) rows = rows.where('location_id', '=', locationId);
       if (state !== undefined) rows = rows.where('status', '=', state);
       if (direction !== undefined) rows = rows.where('direction', '=', direction);
@@ -58,8 +58,9 @@ export function createReader(db: Database) {
         .execute();
       const page = found.slice(0, limit);
       const last = page.at(-1);
+      const steps = await stepsByMessage(page);
       return {
-        messages: page.map(summaryOf),
+        messages: page.map((row) => summaryOf(row, steps.get(row.id) ?? [])),
         cursor: found.length > limit && last !== undefined ? writeCursor(last) : null,
       };
     },
@@ -165,24 +166,39 @@ export function createReader(db: Database) {
   };
 
   async function trailOf(row: Row): Promise<MessageTrail> {
-    return { ...summaryOf(row), steps: await stepsOf(row) };
+    const steps = await stepsOf(row);
+    return { ...summaryOf(row, steps), steps };
   }
 
-  async function stepsOf({ id, steps }: Pick<Row, 'id' | 'steps'>): Promise<MessageTrail['steps']> {
+  async function stepsOf(row: WithSteps): Promise<Steps> {
+    return (await stepsByMessage([row])).get(row.id) ?? [];
+  }
+
+  async function stepsByMessage(rows: readonly WithSteps[]): Promise<ReadonlyMap<string, Steps>> {
+    if (rows.length === 0) return new Map();
+    const ids = rows.map(({ id }) => id);
     const later = await db
       .selectFrom('message_steps')
-      .select('detail')
-      .where('message_id', '=', id)
+      .select(['message_id', 'detail'])
+      .where('message_id', 'in', ids)
       .orderBy('at')
       .orderBy('seq')
       .execute();
-    // Sorts whole lists, not single steps: the clock may have been set back between two steps.
-    return [...(steps ?? '[]').split('\n'), ...later.map(({ detail }) => detail ?? '[]')]
-      .map((list) => JSON.parse(list) as WrittenStep[])
-      .sort(([left], [right]) => (left?.[0] ?? 0) - (right?.[0] ?? 0))
-      .flat()
-      .map(([at, step, detail]) => ({ at, step, detail: detail ?? null }));
+    const laterById = Map.groupBy(later, ({ message_id }) => message_id);
+    return new Map(rows.map((row) => [row.id, inOrder(row, laterById.get(row.id) ?? [])]));
   }
+}
+
+type Steps = MessageTrail['steps'];
+type WithSteps = Pick<Row, 'id' | 'steps'>;
+
+/** Sorts whole lists, not single steps: the clock may have been set back between two steps. */
+function inOrder({ steps }: WithSteps, later: readonly { detail: string | null }[]): Steps {
+  return [...(steps ?? '[]').split('\n'), ...later.map(({ detail }) => detail ?? '[]')]
+    .map((list) => JSON.parse(list) as WrittenStep[])
+    .sort(([left], [right]) => (left?.[0] ?? 0) - (right?.[0] ?? 0))
+    .flat()
+    .map(([at, step, detail]) => ({ at, step, detail: detail ?? null }));
 }
 
 interface AcceptedStatus {
@@ -191,7 +207,7 @@ interface AcceptedStatus {
 }
 
 /** The statuses that the CRM accepted, in order. */
-const acceptedOf = (steps: MessageTrail['steps']): AcceptedStatus[] =>
+const acceptedOf = (steps: Steps): AcceptedStatus[] =>
   steps
     .filter(({ step }) => step === 'crm_told')
     .map(({ at, detail }) => ({ at, status: detail?.['status'] as SentStatus }));
@@ -202,25 +218,12 @@ function newest(known: AcceptedStatus | undefined, next: AcceptedStatus): Accept
   return known.status === 'delivered' || known.at > next.at ? known : next;
 }
 
-const SUMMARY = [
-  'id',
-  'direction',
-  'location_id',
-  'message_id',
-  'kind',
-  'phone_masked',
-  'length',
-  'status',
-  'code',
-  'created_at',
-  'updated_at',
-] as const;
-
-const summaryOf = (row: Pick<Row, (typeof SUMMARY)[number]>): MessageSummary => ({
+const summaryOf = (row: Row, steps: Steps): MessageSummary => ({
   id: row.id,
   direction: row.direction,
   locationId: row.location_id,
   messageId: row.message_id,
+  messageGuid: guidOf(row, steps),
   kind: row.kind,
   phoneMasked: row.phone_masked,
   length: row.length,
@@ -229,6 +232,12 @@ const summaryOf = (row: Pick<Row, (typeof SUMMARY)[number]>): MessageSummary => 
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 });
+
+function guidOf({ direction, message_id }: Row, steps: Steps): string | null {
+  if (direction === 'inbound') return message_id;
+  const guid = steps.findLast(({ step }) => step === 'mac_says')?.detail?.['guid'];
+  return typeof guid === 'string' ? guid : null;
+}
 
 const writeCursor = (row: Pick<Row, 'created_at' | 'id'>) =>
   Buffer.from(`${row.created_at} ${row.id}`).toString('base64url');
