@@ -1,4 +1,4 @@
-// Messages both ways while nodes, servers, the CRM and Macs fail: node scripts/run.mjs tests/nodes/campaign.ts --help
+// Messages both ways while nodes, servers, the CRM and Macs fail: node scripts/run.mjs tests/nodes/campaign.ts --messages 40000 --faults 2000 --kills 200 [--seed 1] [--nodes 4] [--round-size 1000] [--resume] [--help]
 import { join } from 'node:path';
 
 import { HELP, OptionsError, parseCommandLine } from './campaign/options.ts';
