@@ -1,4 +1,4 @@
-// Everything about the code that needs no running service: types, lint, format, dead code, architecture, generated documents, words, licenses.
+// All checks that need no running service: types, lint, format, dead code, architecture, generated documents, words, licenses.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { styleText } from 'node:util';

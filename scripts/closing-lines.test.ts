@@ -9,7 +9,7 @@ const report = (numPassedTests: number, numFailedTests: number) => ({
 });
 
 describe('the closing lines of npm test', () => {
-  it('tell how long each stage took and sum up the tests', () => {
+  it('contain the duration of each stage and the number of tests', () => {
     const stages = [
       { name: 'checks', passed: true, seconds: 9.6 },
       { name: 'light tests', passed: true, seconds: 201.2 },
@@ -20,7 +20,7 @@ describe('the closing lines of npm test', () => {
     ]);
   });
 
-  it('name every stage that failed in one line, also without a failed test', () => {
+  it('name every failed stage in one line, also without a failed test', () => {
     const stages = [
       { name: 'checks', passed: false, seconds: 1 },
       { name: 'light tests', passed: true, seconds: 1 },

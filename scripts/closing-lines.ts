@@ -6,7 +6,7 @@ export interface StageResult {
   readonly seconds: number;
 }
 
-/** What `npm test` ends with: how long each stage took, which failed, and the sum of all tests. */
+/** Returns the last lines of `npm test`: the duration of each stage, the failed stages, and the number of tests. */
 export function closingLines(stages: readonly StageResult[], reports: readonly Report[]): string[] {
   const durations = stages.map(({ name, seconds }) => `${name} ${seconds.toFixed(0)} s`);
   const failed = stages.filter(({ passed }) => !passed).map(({ name }) => name);

@@ -24,7 +24,7 @@ describe('the table of the contract', () => {
     expect(faults).toEqual([]);
   });
 
-  it('knows the chapters from the clauses', () => {
+  it('derives the chapters from the clauses', () => {
     expect(table({ 'W1 first': 'passed', 'E1 one': 'passed', 'T13 no clause': 'passed' }).faults).toEqual([]);
     expect(table({ 'W1 first': 'passed', 'E1 one': 'passed', 'E9 unknown': 'passed' }).faults).toEqual([
       'a test names clause E9, which does not exist: E9 unknown',
@@ -46,13 +46,13 @@ describe('the table of the contract', () => {
     expect(faults).toEqual(['E1 has no passing test']);
   });
 
-  it('a clause without tests was not run in a partial run, which is no fault', () => {
+  it('a clause without tests counts as not run in a partial run, which is not a fault', () => {
     const { lines, faults } = table({ 'W1 first': 'passed' }, { partial: true });
     expect(lines[1]).toMatch(/^E1 +not run/);
     expect(faults).toEqual([]);
   });
 
-  it('an open clause may have no tests, and must not stay open with them', () => {
+  it('an open clause may lack tests, and must not stay open once it has some', () => {
     expect(table({ 'W1 first': 'passed' }, { open: ['E1'] }).faults).toEqual([]);
     expect(table({ 'W1 first': 'passed', 'E1 one': 'passed' }, { open: ['E1'] }).faults).toEqual([
       'E1 has passing tests: remove it from the open clauses',

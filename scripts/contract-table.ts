@@ -1,11 +1,11 @@
 import type { Report } from './last-run.ts';
 
-/** Clause → what it is about. */
+/** Clause → title. */
 export type Clauses = Readonly<Record<string, string>>;
 
 export interface ContractTable {
   readonly lines: readonly string[];
-  /** What is wrong: a failing clause, a clause without tests, a test that names no clause. */
+  /** The faults: a failing clause, a clause without tests, a test of an unknown clause. */
   readonly faults: readonly string[];
 }
 

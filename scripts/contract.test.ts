@@ -35,12 +35,12 @@ describe('npm run contract', () => {
     writeFileSync(reportPath(cache, stage), JSON.stringify({ testResults: [{ assertionResults }] }));
   }
 
-  it('names the command that makes a table when no run is recorded', () => {
+  it('names the command that creates a table when no run is recorded', () => {
     expect(printContract(cache)).toBe(false);
     expect(printed).toEqual([expect.stringContaining('npm test -- --quick')]);
   });
 
-  it('says when and on what the last run was, and that it was partial', () => {
+  it('prints the time and the Node version of the last run, and that it was partial', () => {
     recordRun(cache, QUICK);
     leaveReport('quick', 'passed');
     expect(printContract(cache)).toBe(true);
@@ -49,20 +49,20 @@ describe('npm run contract', () => {
     expect(printed.at(-1)).toContain('a partial run');
   });
 
-  it('fails with a failing clause of a partial run', () => {
+  it('fails when a clause of a partial run fails', () => {
     recordRun(cache, QUICK);
     leaveReport('quick', 'failed');
     expect(printContract(cache)).toBe(false);
   });
 
-  it('a full run misses the clauses without tests', () => {
+  it('fails when a clause of a full run has no tests', () => {
     recordRun(cache, { ...QUICK, kind: 'full' });
     leaveReport('quick', 'passed');
     expect(printContract(cache)).toBe(false);
     expect(printed.join('\n')).toContain('contract: W2 has no passing test');
   });
 
-  it('an interrupted run is told from the one before it', () => {
+  it('does not mistake an interrupted run for the one before it', () => {
     const full: Run = { ...QUICK, kind: 'full', stages: ['light', 'heavy'] };
     leaveReport('light', 'passed');
     leaveReport('heavy', 'passed');

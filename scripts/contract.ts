@@ -19,7 +19,7 @@ export function printContract(cache: string): boolean {
   const run = lastRun(cache);
   if (run === undefined) {
     console.error(
-      'contract: no run of the tests is recorded; npm test makes one, npm test -- --quick a partial one',
+      'contract: no test run is recorded; npm test records a full one, npm test -- --quick a partial one',
     );
     return false;
   }
@@ -32,8 +32,7 @@ export function printContract(cache: string): boolean {
   const { lines, faults } = contractTable(clauses, new Set(open), ended, partial);
   for (const line of lines) console.log(/ (FAIL|MISSING) /.test(line) ? styleText('red', line) : line);
   console.log(`contract: ${run.kind} run of ${run.startedAt} on Node ${run.node}`);
-  if (partial)
-    console.log('contract: a partial run says nothing about the clauses not run; npm test runs all');
+  if (partial) console.log('contract: a partial run does not cover all clauses; npm test runs all of them');
   const wrong = [...faults, ...grownOpenList(open), ...(interrupted ? ['the run did not end'] : [])];
   for (const fault of wrong) console.error(styleText('red', `contract: ${fault}`));
   return wrong.length === 0;

@@ -1,4 +1,4 @@
-// Documents made from tables in code and from other documents. `npm run check` fails when one is stale, `npm run check -- --write` writes them.
+// Documents generated from tables in code and from other documents. `npm run check` fails when one is stale, `npm run check -- --write` writes them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -11,28 +11,28 @@ import { clausesJson } from './numbered-rules.ts';
 import { noticesPage } from './third-party-notices.ts';
 
 const CHANNELS: Record<Channel, string> = {
-  webhook: 'Answers of the webhook',
+  webhook: 'Webhook responses',
   status: 'Status callbacks: `error.code`',
-  inbound: 'Inbound messages that the CRM does not have',
-  oauth: 'Answers of the OAuth callback',
-  enrolment: 'Answers to Macs',
-  operator: 'Answers of the operator API',
+  inbound: 'Undelivered inbound messages',
+  oauth: 'OAuth callback responses',
+  enrolment: 'Responses to Macs',
+  operator: 'Operator API responses',
 };
 
 function errorsPage(): string {
   const tables = Object.entries(CHANNELS).map(([channel, title]) => {
     const entries = CODES.filter((entry) => entry.channel === channel);
-    const areAnswers = entries.some(({ http }) => http !== undefined);
+    const areResponses = entries.some(({ http }) => http !== undefined);
     const rows = entries.map(
       ({ code, http, meaning, retry, advice }) =>
-        `| \`${code}\` |${areAnswers ? ` ${http ?? ''} |` : ''} ${meaning} | ${retry} | ${advice} |`,
+        `| \`${code}\` |${areResponses ? ` ${http ?? ''} |` : ''} ${meaning} | ${retry} | ${advice} |`,
     );
-    const head = areAnswers
+    const head = areResponses
       ? '| code | HTTP | meaning | retry | what to do |\n|---|---|---|---|---|'
       : '| code | meaning | retry | what to do |\n|---|---|---|---|';
     return `## ${title}\n\n${head}\n${rows.join('\n')}\n`;
   });
-  return `# Error codes\n\n<!-- Made from packages/protocol/src/codes.ts by \`npm run check -- --write\`. -->\n\nA code never changes its meaning; new ones may appear. Treat a code you do not know as not worth a retry. \`footbridge explain CODE\` prints a row of this page.\n\nRetry: \`yes\` soon and with backoff, \`later\` when the named cause is gone, \`sometimes\` as the message says, \`no\` the same request fails again.\n\n${tables.join('\n')}`;
+  return `# Error codes\n\n<!-- Made from packages/protocol/src/codes.ts by \`npm run check -- --write\`. -->\n\nA code never changes its meaning; new ones may be added. Do not retry after an unknown code. \`footbridge explain CODE\` prints a row of this page.\n\nRetry: \`yes\` soon and with backoff, \`later\` when the named cause is resolved, \`sometimes\` depending on the error message, \`no\` because the same request fails again.\n\n${tables.join('\n')}`;
 }
 
 const DOCUMENTS: Record<string, (root: string) => string> = {

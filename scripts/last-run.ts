@@ -26,7 +26,7 @@ export function reportPath(cache: string, stage: string): string {
   return join(cache, `vitest-${stage}.json`);
 }
 
-/** So that the report of an earlier run is not taken for that of a stage which did not end. */
+/** Removes the report of an earlier run, so that it is not taken for that of a stage that did not end. */
 export function removeReports(cache: string, stages: readonly string[]): void {
   for (const stage of stages) rmSync(reportPath(cache, stage), { force: true });
 }

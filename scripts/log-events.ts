@@ -30,11 +30,11 @@ export function logEvents(file: string, source: string): LogEvent[] {
   return events;
 }
 
-/** The manual with its table of events brought up to date. */
+/** Returns the manual with an up-to-date table of events. */
 export function operatePage(root: string): string {
   const page = readFileSync(join(root, 'docs/operate.md'), 'utf8');
   const [start, end] = [page.indexOf(START), page.indexOf(END)];
-  if (start === -1 || end === -1) throw new Error('docs/operate.md has no place for the log events');
+  if (start === -1 || end === -1) throw new Error('docs/operate.md has no marker for the log events');
   return `${page.slice(0, start)}${START}\n\n${table(root)}\n\n${page.slice(end)}`;
 }
 

@@ -46,7 +46,7 @@ describe('numbered rules', () => {
     ['a JSX comment', 'a.tsx', 'const a = <p>{/* W94 */}</p>;\n', 1],
     ['a Lua comment', 'a.lua', 'local a = 1\n-- W93\n', 2],
     ['prose', 'a.md', '# A\n\nSee W92 for more.\n', 3],
-    ['prose behind code', 'a.md', '```\nW1\n```\n`W1` and W91\n', 4],
+    ['prose after code', 'a.md', '```\nW1\n```\n`W1` and W91\n', 4],
   ])('an unknown number in %s is found with its line', (_name, path, source, line) => {
     expect(unknownNumbers(path, source, KNOWN)).toEqual([
       expect.stringMatching(new RegExp(`^${path}:${line}: there is no [TW]9\\d$`)),
@@ -60,7 +60,7 @@ describe('numbered rules', () => {
     ['code in Markdown', 'a.md', '`W50` and\n\n```\nW51\n```\n'],
     ['longer words', 'a.ts', '// W123 and XW50 and W50x\n'],
     ['the JavaScript engine', 'a.ts', '// V8 compiles it.\n'],
-  ])('%s are no unknown numbers', (_name, path, source) => {
+  ])('%s contain no unknown numbers', (_name, path, source) => {
     expect(unknownNumbers(path, source, new Set([...KNOWN, 'V1']))).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ export const CONTRACT = 'docs/contract.md';
 export const THREATS = 'docs/threats.md';
 
 const HEADING = /^### ([A-Z]\d{1,2}) (.+)$/gm;
-/** Look like numbers of a rule and are names of something else. */
+/** Names that look like the number of a rule. */
 const OTHER_NAMES = new Set(['V8']);
 
 /** Number → title, in the order of the page. Throws when a number has two headings. */
@@ -29,7 +29,7 @@ export function clausesNotBuilt(page: string): string[] {
     .map((section) => [...rulesOf(section).keys()][0] ?? '');
 }
 
-/** `path:line` of every number in comments, test titles and prose that is none of the known ones. */
+/** Returns `path:line` of every unknown number in comments, test titles and prose. */
 export function unknownNumbers(path: string, source: string, known: ReadonlySet<string>): string[] {
   const letters = new Set([...known].map((number) => number.charAt(0)));
   const reference = new RegExp(`\\b[${[...letters].join('')}]\\d{1,2}\\b`, 'g');

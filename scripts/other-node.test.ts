@@ -17,7 +17,7 @@ function write(path: string): void {
   writeFileSync(join(folder, path), path);
 }
 
-it('the copy has the sources of now, the dependencies installed before, and nothing generated', () => {
+it('the copy has the current sources, the installed dependencies, and nothing generated', () => {
   for (const path of ['package.json', 'packages/kit/src/kit.ts', 'node_modules/ws/ws.js', '.git/HEAD'])
     write(`from/${path}`);
   for (const path of ['packages/kit/dist/kit.js', 'packages/kit/node_modules/x/x.js', '.cache/run.json'])

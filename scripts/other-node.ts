@@ -18,12 +18,12 @@ export interface OtherNode {
 export function prepareOtherNode(checkout: string, wanted: string): OtherNode | { problem: string } {
   const name = nodePackage(process.platform, process.arch);
   if (name === undefined)
-    return { problem: `no npm package holds Node for ${process.platform} on ${process.arch}` };
+    return { problem: `no npm package has Node for ${process.platform} on ${process.arch}` };
   const folder = join(checkout, '.cache', `node-${wanted}`);
   const node = join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
   if (!existsSync(node) && !installNode(folder, `${name}@${wanted}`))
     return {
-      problem: `npm could not install ${name}@${wanted}; npm view ${name} versions lists what exists`,
+      problem: `npm could not install ${name}@${wanted}; npm view ${name} versions lists the available ones`,
     };
   const version = output(node, ['-p', 'process.versions.node']);
   const minimum = minimumNode(new URL('../package.json', import.meta.url));
@@ -51,7 +51,7 @@ function installNode(folder: string, specifier: string): boolean {
     npm(folder, process.env, ['install', '--no-save', specifier]);
     return true;
   } catch {
-    return false; // npm has said why.
+    return false; // npm has printed the reason.
   }
 }
 

@@ -25,7 +25,7 @@ describe('an output folder', () => {
     expect(await readdir(folder)).toEqual(['.footbridge-output']);
   });
 
-  it('is refused and left alone when it has other files', async () => {
+  it('is rejected and left unchanged when it has other files', async () => {
     const folder = await tempDir(cleanup);
     await writeFile(join(folder, 'precious.txt'), 'mine');
     await expect(prepareOutputFolder(folder)).rejects.toThrow(ForeignFilesError);

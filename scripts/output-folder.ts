@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** Marks a folder whose content an earlier run wrote, so that the next run may delete it. */
 const MARKER = '.footbridge-output';
 
-/** The folder holds files that no script of ours wrote. */
+/** The folder contains files that our scripts did not write. */
 export class ForeignFilesError extends Error {
   override readonly name = 'ForeignFilesError';
 }

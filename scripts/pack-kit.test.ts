@@ -58,7 +58,7 @@ describe('npm run kit', () => {
     expect(again).toMatchObject({ status: 0, stderr: '' });
   });
 
-  it('refuses a folder with other files and leaves it alone', async () => {
+  it('rejects a folder with other files and leaves it unchanged', async () => {
     const folder = await tempDir(cleanup);
     writeFileSync(join(folder, 'precious.txt'), 'mine');
     const { status, stderr } = packKit(folder, '.');
@@ -67,7 +67,7 @@ describe('npm run kit', () => {
     expect(readFileSync(join(folder, 'precious.txt'), 'utf8')).toBe('mine');
   });
 
-  it('prints its help, and refuses an unknown option', async () => {
+  it('prints its help, and rejects an unknown option', async () => {
     const folder = await tempDir(cleanup);
     expect(packKit(folder, '--help')).toMatchObject({
       status: 0,

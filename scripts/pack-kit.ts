@@ -33,7 +33,7 @@ export async function packKit(folder: string): Promise<void> {
   await cp(join(KIT, 'vectors'), join(folder, 'vectors'), { recursive: true });
 }
 
-/** The entry and all that it imports, types included: nothing else of the repository goes out. */
+/** Returns the entry and everything that it imports, including types. Nothing else of the repository is packed. */
 async function reachable(entry: string, found = new Set<string>()): Promise<Set<string>> {
   if (found.has(entry)) return found;
   found.add(entry);

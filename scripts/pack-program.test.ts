@@ -28,7 +28,7 @@ async function install(name: string): Promise<{ folder: string; bin: string; dep
 }
 
 describe('npm run pack', () => {
-  it('refuses a folder with other files and leaves it alone', () => {
+  it('rejects a folder with other files and leaves it unchanged', () => {
     const folder = join(installed, 'precious');
     mkdirSync(folder);
     writeFileSync(join(folder, 'precious.txt'), 'mine');

@@ -3,22 +3,22 @@ import { describe, expect, it } from 'vitest';
 import { readTestOptions } from './test-options.ts';
 
 describe('the arguments of npm test', () => {
-  it('none means everything on the Node that runs it', () => {
+  it('default to everything on the current Node', () => {
     expect(readTestOptions([])).toEqual({ quick: false, node: undefined, filters: [] });
   });
 
-  it('reads --quick and --node together', () => {
+  it('can be --quick and --node together', () => {
     expect(readTestOptions(['--quick', '--node', '22'])).toEqual({ quick: true, node: '22', filters: [] });
     expect(readTestOptions(['--node=22.19.0'])).toMatchObject({ node: '22.19.0' });
   });
 
-  it('passes files and folders through', () => {
+  it('can be files and folders', () => {
     expect(readTestOptions(['tests/contract', 'packages/kit'])).toMatchObject({
       filters: ['tests/contract', 'packages/kit'],
     });
   });
 
-  it('asks for help', () => {
+  it('can be a request for help', () => {
     expect(readTestOptions(['--help'])).toBe('help');
   });
 
@@ -27,8 +27,8 @@ describe('the arguments of npm test', () => {
     [['--node'], /argument missing/],
     [['--node', 'lts'], /--node takes a version/],
     [['--node', '../22'], /--node takes a version/],
-    [['--quick', 'tests/contract'], /exclude each other/],
-  ])('%j is a problem that is named', (args, problem) => {
+    [['--quick', 'tests/contract'], /cannot be combined/],
+  ])('%j is rejected with a message', (args, problem) => {
     expect(readTestOptions(args)).toEqual({ problem: expect.stringMatching(problem) });
   });
 });

@@ -10,7 +10,7 @@ export interface TestOptions {
 
 export const TEST_HELP = `npm test -- [options] [FILE or FOLDER …]
 
-  --quick       checks, unit and contract tests; no several nodes, no crashes, no browser
+  --quick       checks, unit and contract tests; without clusters, crashes and browsers
   --node N      run the tests on another Node, for example 22 or 22.19.0, with production dependencies only
   --help        this text
 
@@ -34,7 +34,7 @@ export function readTestOptions(args: string[]): TestOptions | 'help' | { proble
     if (node !== undefined && !/^\d+(\.\d+){0,2}$/.test(node))
       return { problem: `--node takes a version such as 22 or 22.19.0, not ${node}` };
     if (quick && positionals.length > 0)
-      return { problem: '--quick and files exclude each other: files are run as they are named' };
+      return { problem: '--quick cannot be combined with files: named files are always run' };
     return { quick, node, filters: positionals };
   } catch (error) {
     // The rest of parseArgs' message is about positional arguments that begin with a dash.

@@ -27,7 +27,7 @@ describe('the groups of tests', () => {
   });
 
   it.each(FILES.filter((file) => /crash|browser|chromium|nodes\//.test(file)))(
-    '%s is not a part of a quick run',
+    '%s is not part of a quick run',
     (file) => {
       expect(['heavy', 'disruptive']).toContain(groupsOf(file)[0]);
     },
@@ -42,13 +42,13 @@ describe('the plan of npm test', () => {
     ]);
   });
 
-  it('leaves out what is heavy or disruptive with --quick', () => {
+  it('leaves out heavy and disruptive tests with --quick', () => {
     expect(planStages({ ...ALL, quick: true }, 2)).toEqual([
       { name: 'quick', args: ['--project=shared', '--project=measuring'] },
     ]);
   });
 
-  it('with files, runs these alone', () => {
+  it('runs only the given files', () => {
     expect(planStages({ ...ALL, filters: ['packages/kit'] }, 2)).toEqual([
       { name: 'selected', args: ['packages/kit'] },
     ]);

@@ -6,7 +6,7 @@ export interface Stage {
   readonly args: readonly string[];
 }
 
-/** What runs, in order. Heavy tests wait even more than others, and need whole cores when they do not. */
+/** Returns the stages in order. Heavy tests wait even more than others, and need whole cores when they do not. */
 export function planStages({ quick, filters }: TestOptions, cores: number): Stage[] {
   if (filters.length > 0) return [{ name: 'selected', args: filters }];
   if (quick) return [{ name: 'quick', args: ['--project=shared', '--project=measuring'] }];

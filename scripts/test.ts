@@ -1,4 +1,4 @@
-// `npm test`: the checks, the tests and the contract's table, in one go. `npm test -- --help` lists what else it does.
+// `npm test`: the checks, the tests and the contract's table. `npm test -- --help` lists its options.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -57,7 +57,7 @@ async function runTests(options: TestOptions, place: Place): Promise<boolean> {
   const plan = planStages(options, availableParallelism());
   const stages = plan.map(({ name }) => name);
   removeReports(CACHE, stages);
-  // Chosen files say nothing about the contract: the run before them stays the last one.
+  // A run of selected files does not cover the contract, so it is not recorded as the last run.
   const isRun = options.filters.length === 0;
   if (isRun)
     recordRun(CACHE, {

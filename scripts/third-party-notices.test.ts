@@ -39,7 +39,7 @@ describe('the licenses of runtime packages', () => {
     ).toHaveLength(3);
   });
 
-  it('the page holds each license text once, with all packages that share it', () => {
+  it('the page contains each license text once, with all packages that share it', () => {
     const page = renderNotices(runtimePackages(LOCK), (path) =>
       path.endsWith('alpha') ? 'MIT TEXT' : 'ISC',
     );

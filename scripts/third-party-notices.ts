@@ -86,7 +86,7 @@ export function noticesPage(root: string): string {
   return renderNotices(readRuntimePackages(root), (path) => licenseText(folderOf(root, path)));
 }
 
-/** As Node looks for packages: what a checkout lacks may be in one around it. */
+/** Searches parent folders as Node does: a checkout inside another one may use its packages. */
 function folderOf(root: string, path: string): string {
   const folder = join(root, path);
   return existsSync(folder) || dirname(root) === root ? folder : folderOf(dirname(root), path);

@@ -16,7 +16,7 @@ export interface RunningBridge extends Bridge {
   stop(): Promise<void>;
 }
 
-/** The whole service in this process, on free ports and a fresh folder, configured by environment names. */
+/** The whole service in this process, on free ports and in a new folder, configured by environment variables. */
 export async function startBridge(
   env: Record<string, string> = {},
   { clock = systemClock }: { clock?: Clock | undefined } = {},

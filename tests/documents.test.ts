@@ -107,12 +107,12 @@ const anchorsIn = (markdown: string): string[] =>
       .replaceAll(' ', '-'),
   );
 
-describe('documents keep step with the code', () => {
-  it('generated pages are fresh', async () => {
+describe('the documents', () => {
+  it('generated pages are up to date', async () => {
     expect(await staleDocuments(ROOT)).toEqual([]);
   });
 
-  it.each(PAGES)('%s: every link leads somewhere', (page) => {
+  it.each(PAGES)('%s: every link has a target', (page) => {
     const broken = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].filter(
       ([, file = '', anchor]) => {
         const target = file === '' ? page : join(dirname(page), file);
@@ -123,14 +123,14 @@ describe('documents keep step with the code', () => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  it.each(PAGES)('%s: every npm script it names exists', (page) => {
+  it.each(PAGES)('%s: every npm script in it exists', (page) => {
     const named = [...codeIn(read(page)).matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].map(
       ([, script, short]) => script ?? short ?? '',
     );
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
 
-  it.each(PAGES)('%s: every file it names exists, and every program is run by a Node that can', (page) => {
+  it.each(PAGES)('%s: every file in it exists, and every program is run by a suitable Node', (page) => {
     const code = codeIn(read(page));
     const named = [...code.matchAll(/`((?:packages|tests|scripts|bench|docs|deploy)\/[\w./-]+)`/g)].map(
       ([, path = '']) => path,
@@ -140,7 +140,7 @@ describe('documents keep step with the code', () => {
     expect([...code.matchAll(/\bnode (?!scripts\/run\.mjs )\S+\.ts\b/g)].map(([line]) => line)).toEqual([]);
   });
 
-  it.each(PAGES)('%s: every option of a script or program it names exists', (page) => {
+  it.each(PAGES)('%s: every option of a script or program in it exists', (page) => {
     const lines = [
       ...codeIn(read(page)).matchAll(
         /\b(?:npm (?:run )?(\w+) -- |node scripts\/run\.mjs (\S+\.ts) )([^`\n#]*)/g,
@@ -154,7 +154,7 @@ describe('documents keep step with the code', () => {
     expect(unknown).toEqual([]);
   });
 
-  it.each(PAGES)('%s: every log event it names exists', (page) => {
+  it.each(PAGES)('%s: every log event in it exists', (page) => {
     const events = new Set(
       [...read('docs/operate.md').matchAll(/^\| `(\w+\.\w+)` \|/gm)].map(([, event]) => event),
     );
@@ -165,7 +165,7 @@ describe('documents keep step with the code', () => {
     expect(named.filter((event) => !events.has(event))).toEqual([]);
   });
 
-  it.each(PAGES)('%s: every environment variable it names exists', (page) => {
+  it.each(PAGES)('%s: every environment variable in it exists', (page) => {
     const code = codeIn(builtOf(page));
     const named = [...code.matchAll(/(?:^|[\s(`])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=|(?<=`\w+)`)/gm)].map(
       (match) => match[1] ?? '',
@@ -174,7 +174,7 @@ describe('documents keep step with the code', () => {
     expect([...new Set(unknown)]).toEqual([]);
   });
 
-  it.each(PAGES)('%s: every call it names exists', (page) => {
+  it.each(PAGES)('%s: every call in it exists', (page) => {
     const known = new Set(callsThatExist().map(normalized));
     const named = [
       ...codeIn(builtOf(page)).matchAll(/\b(GET|POST|PUT|PATCH|DELETE) (?:\{your API\})?(\/[^\s`?]*)/g),
@@ -191,7 +191,7 @@ describe('documents keep step with the code', () => {
     expect(read('docs/crm.md').split('\n## ')[0]).toContain('`FOOTER_ON_PLAIN_TEXT=true`');
   });
 
-  it('clauses.json holds every clause of the contract, with its title', () => {
+  it('clauses.json contains every clause of the contract with its title', () => {
     const clauses = JSON.parse(read('tests/contract/clauses.json')) as Record<string, string>;
     expect(clauses).toEqual(Object.fromEntries(rulesOf(read(CONTRACT))));
   });

@@ -41,7 +41,7 @@ describe('README.md', () => {
     expect(firstScreen).toContain('Nothing has been verified on a Mac or with the real CRM');
   });
 
-  it('has commands that bring a text of a customer into the CRM', async () => {
+  it('has commands that deliver a text of a customer to the CRM', async () => {
     const crm = await startCrm();
     cleanup.add(() => crm.stop());
     const settings = envFile(0);

@@ -7,11 +7,11 @@ export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Of stdout, line by line. */
+  /** The lines of stdout. */
   readonly lines: Record<string, unknown>[];
 }
 
-/** Runs `footbridge` in a process of its own, in that folder and with nothing but that environment. */
+/** Runs `footbridge` in a separate process, in this folder and with only this environment. */
 export function runCli(
   args: readonly string[],
   cwd: string,

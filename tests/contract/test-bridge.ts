@@ -146,7 +146,7 @@ export class TestBridge {
     await this.clock.skipThrough(Promise.resolve(this.#bridge?.stop()));
   }
 
-  /** Forgets what earlier tests did: their Macs, keys, CRM calls, faults and log lines. The Mac of `keep` stays. */
+  /** Removes the state of earlier tests: their Macs, keys, CRM calls, faults and log lines. The Mac of `keep` stays. */
   async reset(keep?: Mac): Promise<void> {
     const others = this.#macs.filter((mac) => mac !== keep);
     this.#macs.splice(0, Infinity, ...(keep === undefined ? [] : [keep]));
@@ -165,7 +165,7 @@ export class TestBridge {
     const code = this.crm.install({ locationId });
     const answer = await fetch(`${this.url}/oauth/callback/crm?code=${code}`);
     if (answer.status !== 200)
-      throw new Error(`the callback answered ${answer.status}: ${await answer.text()}`);
+      throw new Error(`the callback responded with ${answer.status}: ${await answer.text()}`);
   }
 
   async operator(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }> {
@@ -251,7 +251,7 @@ export class TestBridge {
   /** Sends a webhook to the location. Returns whether a Mac is connected for it. */
   async reaches(locationId: string, fields: Json = {}): Promise<boolean> {
     const { status, text } = await this.post({ ...GOOD, messageId: undefined, locationId, ...fields });
-    if (status !== 200 && status !== 404) throw new Error(`the webhook answered ${status}: ${text}`);
+    if (status !== 200 && status !== 404) throw new Error(`the webhook responded with ${status}: ${text}`);
     return status === 200;
   }
 
@@ -303,8 +303,8 @@ export class TestBridge {
   }
 
   /**
-   * Skips that much time, then sends one more message and waits until the CRM hears of it: by then the CRM has heard
-   * whatever was to be said before. Needs the location to be authorised.
+   * Skips this much time, then sends one more message and waits until the CRM gets its status: by then the CRM has received
+   * all earlier statuses. Needs the location to be authorised.
    */
   async settled(skippedMs = 60_000, locationId = LOCATION): Promise<void> {
     await this.clock.skip(skippedMs);
@@ -334,7 +334,7 @@ export class TestBridge {
     return this.#env['DATA_DIR'] ?? '';
   }
 
-  /** Everything the service wrote to its log. */
+  /** The complete log of the service. */
   get log(): string {
     return this.bridge.logs.join('\n');
   }

@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly service?: ScriptedService;
   /** Runs the agent on this Mac instead of the simulation. There is no control port then. */
   readonly mac?: Mac;
-  /** False: do not wait for the registration. */
+  /** False when the test does not wait for the registration. */
   readonly wait?: boolean;
 }
 

@@ -107,7 +107,9 @@ export class ScriptedService {
     socket.ping();
     await Promise.race([
       once(socket, 'pong'),
-      once(socket, 'close').then(() => Promise.reject(new Error('the Mac left instead of answering a ping'))),
+      once(socket, 'close').then(() =>
+        Promise.reject(new Error('the Mac disconnected instead of sending a pong')),
+      ),
     ]);
   }
 

@@ -25,11 +25,11 @@ describe('failpoints', () => {
     expect(() => createBlockingFailpoints('a:kill@3, b.c:throw')('b')).not.toThrow();
   });
 
-  it('throw', () => {
+  it('throw an error', () => {
     expect(() => createBlockingFailpoints('a:kill,b.c:throw')('b.c')).toThrow('failpoint b.c');
   });
 
-  it('pause: the caller waits, or its thread does', async () => {
+  it('pause the caller, or its thread', async () => {
     const start = performance.now();
     await createFailpoints('a:pause:20')?.('a');
     const paused = performance.now();

@@ -2,7 +2,7 @@
  * Places at which a test crashes the process. `FAILPOINTS=inbound.afterClaim:kill,oauth.beforeCommit:pause:15000` lists
  * what happens when the process reaches one:
  * - `name:kill` sends SIGKILL to the process, `name:kill@3` the third time;
- * - `name:pause:15000` waits so many milliseconds;
+ * - `name:pause:15000` waits for this number of milliseconds;
  * - `name:throw` throws an error.
  */
 export type Failpoint = (name: string) => void | Promise<void>;

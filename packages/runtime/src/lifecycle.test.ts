@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { Lifecycle } from './lifecycle.ts';
 
-it('stops the newest part first, each once, and goes on when one fails', async () => {
+it('stops the newest part first, each once, and continues when one fails', async () => {
   const seen: string[] = [];
   const life = new Lifecycle((name) => seen.push(`${name} failed`));
   life.add('first', () => void seen.push('first'));

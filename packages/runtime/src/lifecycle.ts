@@ -1,6 +1,6 @@
 type Stop = () => void | Promise<void>;
 
-/** Stops what was started, newest first, each once. A failure does not keep the others from being stopped. */
+/** Stops the parts that were started, newest first, each once. The others are stopped even if one fails. */
 export class Lifecycle {
   readonly #started: { readonly name: string; readonly stop: Stop }[] = [];
   readonly #onError: (name: string, error: unknown) => void;

@@ -29,7 +29,7 @@ it('names the program in every line when it has a name', () => {
   expect(read()).toMatchObject([{ service: 'footbridge-agent', event: 'test.hello' }]);
 });
 
-it('hides what should never have been passed', () => {
+it('hides fields that must never be logged', () => {
   const { log, read } = lines();
   log.warn(
     {
@@ -43,7 +43,7 @@ it('hides what should never have been passed', () => {
   expect(JSON.stringify(read())).not.toMatch(/canary|5550100/);
 });
 
-it('describes an error and its causes, without a stack where a code says what happened', () => {
+it('describes an error and its causes, without a stack when the error has a code', () => {
   const { log, read } = lines();
   const inner = Object.assign(new Error('inner'), { code: 'ECONNREFUSED' });
   log.error({ event: 'test.failed', err: new StoreError('outer', { cause: inner }) }, 'failed');

@@ -1,6 +1,6 @@
 import { createClient } from '@redis/client';
 
-/** Brings expiries nearer and moves scores, which are times in microseconds, back. */
+/** Shortens expiries and moves scores, which are times in microseconds, back. */
 const AGE = `
 local ms = tonumber(ARGV[1])
 for _, key in ipairs(KEYS) do

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 
 /**
- * Any code point, half surrogates included, with plain letters often enough: the unit of strings that may hold anything.
+ * Any code point, half surrogates included, with plain letters often enough: the unit of arbitrary strings.
  * fast-check's own unit `binary` takes seconds to prepare in every process that uses it.
  */
 export const ANY_CHARACTER = fc

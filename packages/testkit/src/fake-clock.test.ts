@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { FakeClock } from './fake-clock.ts';
 
-it('a fake clock runs what is due, in order of time', async () => {
+it('a fake clock runs due tasks in order of time', async () => {
   const clock = new FakeClock();
   const seen: number[] = [];
   clock.after(300, () => seen.push(clock.monotonic()));

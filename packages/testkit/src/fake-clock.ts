@@ -1,7 +1,7 @@
 import { sleepWith } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 
-/** A clock that moves only when told to. Due tasks run in order of their time while it advances. */
+/** A clock that moves only when a test advances it. Due tasks run in order of their time while it advances. */
 export class FakeClock implements Clock {
   #now: number;
   #elapsed = 0;

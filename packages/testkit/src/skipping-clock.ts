@@ -50,7 +50,7 @@ export class SkippingClock implements Clock {
     return sleepWith((delay, run) => this.after(delay, run), ms, signal);
   }
 
-  /** Runs what is due within `ms` now, in order. */
+  /** Runs the tasks that are due within `ms` now, in order. */
   async skip(ms: number): Promise<void> {
     const end = this.monotonic() + ms;
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
@@ -63,7 +63,7 @@ export class SkippingClock implements Clock {
     this.#rearm();
   }
 
-  /** Advances as if the process had been suspended: what became due runs afterwards. */
+  /** Advances as if the process had been suspended: tasks that became due run afterwards. */
   freeze(ms: number): void {
     this.#moveTo(this.monotonic() + ms);
     this.#rearm();
@@ -96,7 +96,7 @@ export class SkippingClock implements Clock {
   }
 
   #startTimer(run: () => void, ms: number): NodeJS.Timeout | undefined {
-    // A stopped clock still runs what is due already.
+    // A stopped clock still runs tasks that are already due.
     return this.#stoppedAt !== undefined && ms > 0 ? undefined : setTimeout(run, ms).unref();
   }
 }

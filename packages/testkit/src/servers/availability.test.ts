@@ -31,7 +31,7 @@ describe('a server that is missing', () => {
     expect(written.mock.calls).toEqual([[`skipped: ${line}\n`]]);
   });
 
-  it('is one failure where CI is true, however many suites need it', async () => {
+  it('is one failure when CI is true, however many suites need it', async () => {
     vi.stubEnv('CI', 'true');
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     const suites = await Promise.allSettled([available(missing), available(missing), available(missing)]);
@@ -42,7 +42,7 @@ describe('a server that is missing', () => {
   });
 });
 
-it('a suite runs where its server works, in CI too', async () => {
+it('a suite runs when its server works, in CI too', async () => {
   vi.stubEnv('CI', 'true');
   const works = { name: 'x', find: () => Promise.resolve('/usr/bin/x') };
   expect(await available(works)).toBe(true);

@@ -23,7 +23,7 @@ describe('the cache of programs', () => {
     expect(await readFile(join(first, 'file'), 'utf8')).toBe('first');
   });
 
-  it('keeps one of two that are filled at once, and nothing else', async () => {
+  it('keeps one of two directories that are filled at the same time', async () => {
     const folder = await tempDir(cleanup);
     const [a, b] = await Promise.all([
       cached('thing', fillWith('whole'), folder),
@@ -34,7 +34,7 @@ describe('the cache of programs', () => {
     expect(await readdir(folder)).toEqual(['thing']);
   });
 
-  it('keeps nothing of a fill that failed', async () => {
+  it('keeps nothing after a failed fill', async () => {
     const folder = await tempDir(cleanup);
     const fill = async (dir: string) => {
       await fillWith('half')(dir);
@@ -44,7 +44,7 @@ describe('the cache of programs', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('lies in XDG_CACHE_HOME', async () => {
+  it('is in XDG_CACHE_HOME', async () => {
     const home = await tempDir(cleanup);
     vi.stubEnv('XDG_CACHE_HOME', join(home, 'cache'));
     expect(await cached('thing', fillWith(''))).toBe(join(home, 'cache/footbridge/thing'));
@@ -59,12 +59,12 @@ describe('the cache of programs', () => {
       return dir;
     }
 
-    it('lies in the temporary directory', async () => {
+    it('is in the temporary directory', async () => {
       const dir = await temporaryDirectory();
       expect(dirname(dirname(await cached('thing', fillWith(''))))).toBe(dir);
     });
 
-    it('is refused where another user made the folder', async () => {
+    it('is rejected when another user created the folder', async () => {
       await temporaryDirectory();
       const folder = await cached('thing', fillWith(''));
       const victim = 1 + (process.getuid?.() ?? 0);

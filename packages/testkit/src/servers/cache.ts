@@ -37,7 +37,7 @@ async function cacheFolder(): Promise<string> {
   }
 }
 
-/** Programs are run from here, so a folder that another user put in place first is refused. */
+/** Programs are run from here, so a folder that another user created is rejected. */
 async function ownFolder(dir: string): Promise<string> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { uid } = await lstat(dir);

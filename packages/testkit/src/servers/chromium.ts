@@ -64,7 +64,7 @@ export const CHROMIUM: Finder<Program> = {
   find: () => firstThatWorks('chromium', SOURCES, (program) => checkBrowser(program)),
 };
 
-// Few libraries, compared with the whole browser; what both share lies in chromium-common.
+// Few libraries, compared with the whole browser; the files that both share are in chromium-common.
 const DEBIAN = {
   packages: ['chromium-headless-shell', 'chromium-common'],
   path: 'usr/lib/chromium/chromium-headless-shell',

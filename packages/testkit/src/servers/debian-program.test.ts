@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const LAMP = { packages: ['lamp', 'lamp-common'], path: 'usr/bin/lamp' } as const;
 
-/** An archive holds the path of its only file. Lists that are old name an archive that is no longer there. */
+/** An archive contains the path of its only file. Outdated lists name an archive that no longer exists. */
 const FAKES: Record<string, string> = {
   'apt-cache': `
     case "$*" in *"depends lamp") printf 'lamp\\n  Depends: libc6\\n  Depends: liblight1\\n  Depends: adduser\\n';; esac`,
@@ -78,7 +78,7 @@ describe('a program from Debian packages', () => {
     expect(await calls()).toHaveLength(2);
   });
 
-  it('is found with fresh package lists where those of the machine are old', async () => {
+  it('is found with fresh package lists when those of the machine are outdated', async () => {
     const { cache } = await debian({ OLD: 'yes' });
     const { path } = await unpackProgram(LAMP, cache);
     await access(path);
@@ -91,7 +91,7 @@ describe('a program from Debian packages', () => {
     expect(await readdir(cache)).toEqual([]);
   });
 
-  it('fails where its packages do not hold it', async () => {
+  it('fails when its packages do not contain it', async () => {
     const { cache } = await debian({ PROGRAM: 'usr/bin/other' });
     await expect(unpackProgram(LAMP, cache)).rejects.toThrow(/^lamp, lamp-common have no usr\/bin\/lamp$/);
     expect(await readdir(cache)).toEqual([]);

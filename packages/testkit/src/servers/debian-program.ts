@@ -13,7 +13,7 @@ export interface Program {
 }
 
 export interface DebianProgram {
-  /** The libraries of the first one come along, since a bare machine lacks them. */
+  /** The libraries of the first one are included, since a bare machine lacks them. */
   readonly packages: readonly [string, ...string[]];
   /** For example `usr/bin/redis-server`. */
   readonly path: string;
@@ -30,7 +30,7 @@ export async function unpackProgram(wanted: DebianProgram, folder?: string): Pro
   };
 }
 
-/** Some libraries lie deeper, as those of PulseAudio, and are found at their installed path only. */
+/** Some libraries, such as those of PulseAudio, are in subfolders and are only found at their installed path. */
 async function libraryFolders(root: string): Promise<string[]> {
   const folders = ['usr/lib', 'lib'].map(async (top) => {
     const files = await readdir(join(root, top), { recursive: true, withFileTypes: true }).catch(() => []);
@@ -41,13 +41,13 @@ async function libraryFolders(root: string): Promise<string[]> {
 
 async function downloadAndUnpack(dir: string, { packages, path }: DebianProgram): Promise<void> {
   const work = join(dir, 'work');
-  // The package lists of the system may be missing or old; own ones are then fetched.
+  // The package lists of the system may be missing or outdated; then new ones are fetched.
   const archives = await download(packages, work, []).catch(async () =>
     download(packages, work, await ownLists(`${work}-lists`)),
   );
   for (const archive of archives) await apt('dpkg', ['-x', archive, dir]);
   await Promise.all([work, `${work}-lists`].map((left) => rm(left, { recursive: true, force: true })));
-  // It may be a link that leads nowhere here.
+  // It may be a dangling link.
   const programs = await readdir(join(dir, dirname(path))).catch((): string[] => []);
   if (!programs.includes(basename(path))) throw new Error(`${packages.join(', ')} have no ${path}`);
 }
@@ -90,7 +90,7 @@ async function ownLists(dir: string): Promise<string[]> {
   await mkdir(join(dir, 'partial'), { recursive: true });
   const options = set({ 'Dir::State::lists': dir });
   const update = set({ 'Debug::NoLocking': '1', 'Dir::Cache': dir, 'Acquire::http::Timeout': '30' });
-  // A repository that does not answer need not be the one with these packages.
+  // A repository that does not respond need not be the one with these packages.
   await apt('apt-get', [...options, ...update, 'update']).catch(() => undefined);
   return options;
 }

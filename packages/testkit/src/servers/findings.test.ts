@@ -39,13 +39,13 @@ describe('findings of a test run', () => {
     expect(shared.searches).toBe(1);
   });
 
-  it('start no search before the first test file asks', async () => {
+  it('are not searched for before the first test file needs them', async () => {
     const idle = counting('idle');
     cleanup.add(await shareFindings([idle]));
     expect(idle.searches).toBe(0);
   });
 
-  it('mark one asker of a missing server as the first', async () => {
+  it('mark one caller as the first when a server is missing', async () => {
     const missing = { name: 'missing', find: () => Promise.reject(new Error('has none')) };
     cleanup.add(await shareFindings([missing]));
     const answers = await Promise.all([ask(missing), ask(missing), ask(missing)]);
@@ -53,7 +53,7 @@ describe('findings of a test run', () => {
     await expect(findOnce(missing)).rejects.toThrow('No missing: has none');
   });
 
-  it('are kept by the process itself where no other one shares them', async () => {
+  it('are kept by the process itself when no other process shares them', async () => {
     const alone = counting('alone');
     expect(await Promise.all([findOnce(alone), findOnce(alone)])).toMatchObject([
       { search: 1 },

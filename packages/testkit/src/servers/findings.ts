@@ -8,19 +8,19 @@ import { closeHttp, listen } from '../loopback.ts';
 /** A server or browser that tests need. */
 export interface Finder<T> {
   readonly name: string;
-  /** Resolves to one that works, as JSON can hold it; throws a single line where there is none. */
+  /** Resolves to a working one, as JSON data. Throws an error of one line when there is none. */
   readonly find: () => Promise<T>;
 }
 
 type Finding<T> =
   | { readonly found: T }
-  /** `isFirst` is true for one asker only: it reports for all of them. */
+  /** `isFirst` is true for one caller only, which reports for all of them. */
   | { readonly missing: string; readonly isFirst: boolean };
 
 /** Address of the process that searches for all test files of a run. */
 const ADDRESS = 'FOOTBRIDGE_FINDINGS';
 
-/** Searches once for each finder, however many ask. */
+/** Searches once for each finder, however many callers there are. */
 class Findings {
   readonly #searches = new Map<string, Promise<{ found: unknown } | { missing: string }>>();
 
@@ -44,7 +44,7 @@ class Findings {
 
 const own = new Findings();
 
-/** Asks the process that searches for the whole run; without one, this process searches for itself. */
+/** Gets the result from the process that searches for the whole run. Without one, this process searches itself. */
 export async function ask<T>(finder: Finder<T>): Promise<Finding<T>> {
   const address = process.env[ADDRESS];
   const answer = address === undefined ? null : await getJson(`${address}/${finder.name}`);
@@ -56,7 +56,7 @@ async function getJson(url: string): Promise<unknown> {
   return json(response);
 }
 
-/** Resolves to what was found; throws where there is none. */
+/** Resolves to the server that was found. Throws when there is none. */
 export async function findOnce<T>(finder: Finder<T>): Promise<T> {
   const finding = await ask(finder);
   if ('missing' in finding) throw new Error(`No ${finder.name}: ${finding.missing}`);
@@ -65,7 +65,7 @@ export async function findOnce<T>(finder: Finder<T>): Promise<T> {
 
 /**
  * Searches for every process started after this one, until the returned function is called. A search starts when a
- * test file first asks, so that a run of tests without servers costs nothing.
+ * test file first needs it, so that a run of tests without servers costs nothing.
  */
 export async function shareFindings(finders: readonly Finder<unknown>[]): Promise<() => Promise<void>> {
   if (process.env[ADDRESS] !== undefined) return () => Promise.resolve();

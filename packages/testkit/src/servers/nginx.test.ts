@@ -20,12 +20,12 @@ describe.skipIf(!(await hasNginx()))('nginx for tests', () => {
     expect(nginx.errors).toEqual([]);
   });
 
-  it('says why it cannot', async () => {
+  it('rejects with the reason when it cannot start', async () => {
     await expect(startNginx(() => 'server { nonsense; }')).rejects.toThrow(/unknown directive "nonsense"/);
   });
 });
 
-it('an nginx that does not start is one line of reasons where there is no other', async () => {
+it('reports in one line why no nginx can be used', async () => {
   const dir = await tempDir(cleanup);
   const path = join(dir, 'nginx');
   await writeFile(path, '#!/bin/sh\nexit 1\n', { mode: 0o755 });

@@ -15,7 +15,7 @@ import type { Source } from './sources.ts';
 
 export interface Nginx {
   readonly url: string;
-  /** What it complained of. */
+  /** Its error output. */
   readonly errors: readonly string[];
   stop(): Promise<void>;
 }
@@ -57,7 +57,7 @@ async function start({ path, env }: Program, site: (address: string) => string):
 
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
-/** What a distribution keeps in its main file, with every path below the directory of the test. */
+/** The main configuration file of a distribution, with every path below the directory of the test. */
 const around = (site: string) => `
 daemon off;
 pid nginx.pid;

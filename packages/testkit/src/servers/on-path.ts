@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
-/** Where the shell would find that program. */
+/** Returns the path of a program as the shell would find it. */
 export async function findOnPath(
   program: string,
   path = process.env['PATH'] ?? '',

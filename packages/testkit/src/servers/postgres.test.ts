@@ -14,14 +14,14 @@ describe.skipIf(!(await hasPostgres()))('PostgreSQL for tests', () => {
   });
   afterAll(() => postgres.stop());
 
-  it('gives databases of their own', async () => {
+  it('creates separate databases', async () => {
     const [a, b] = await Promise.all([postgres.createDatabase(), postgres.createDatabase()]);
     await ask(a, 'CREATE TABLE only_here (n int)');
     await expect(ask(b, 'SELECT * FROM only_here')).rejects.toThrow('does not exist');
     expect(await ask(a, 'SHOW server_encoding')).toEqual([{ server_encoding: 'UTF8' }]);
   });
 
-  it('keeps what was committed over a restart and a kill -9', async () => {
+  it('keeps committed data after a restart and a kill -9', async () => {
     const url = await postgres.createDatabase();
     await ask(url, 'CREATE TABLE kept (n int)');
     await ask(url, 'INSERT INTO kept VALUES (1)');
@@ -33,7 +33,7 @@ describe.skipIf(!(await hasPostgres()))('PostgreSQL for tests', () => {
     expect(await ask(url, 'SELECT n FROM kept ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
-  it('is initialised once per run; its servers start from copies', async () => {
+  it('is initialised once per run, and its servers start from copies', async () => {
     const { template } = await findOnce(POSTGRES);
     expect(await findOnce(POSTGRES)).toMatchObject({ template });
     const files = await readdir(template);
@@ -42,7 +42,7 @@ describe.skipIf(!(await hasPostgres()))('PostgreSQL for tests', () => {
     expect(files).not.toContain('postmaster.opts');
   });
 
-  it('leaves nothing listening when it stops, twice even', async () => {
+  it('stops listening when it stops, also when it is stopped twice', async () => {
     const other = await startPostgres();
     await other.stop();
     await other.stop();

@@ -19,17 +19,17 @@ import { firstThatWorks } from './sources.ts';
 const run = promisify(execFile);
 
 export interface Postgres {
-  /** Of its maintenance database. */
+  /** The URL of its maintenance database. */
   readonly url: string;
-  /** A new, empty database; gives its URL. */
+  /** Creates an empty database and resolves with its URL. */
   createDatabase(): Promise<string>;
   /** Runs SQL in the database with that URL. */
   execute(database: string, sql: string): Promise<void>;
-  /** Ends it and removes its files. */
+  /** Stops the server and removes its files. */
   stop(): Promise<void>;
-  /** Same port, same data; sessions under way are cut. */
+  /** Restarts the server with the same port and data. Open sessions are closed. */
   restart(): Promise<void>;
-  /** kill -9; `restart` brings it back. */
+  /** Kills the server with kill -9. `restart` starts it again. */
   kill(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function startPostgres(): Promise<Postgres> {
 }
 
 interface Installation {
-  /** Of the folder with the programs. */
+  /** The folder with the programs. */
   readonly path: string;
   /** A data folder to copy: initdb takes five times the CPU of a copy. */
   readonly template: string;
@@ -68,7 +68,7 @@ async function startIn(
   account: Account,
   remove: () => Promise<void>,
 ): Promise<Postgres> {
-  // Above it an outgoing connection might own the number when the server wants it back after a restart.
+  // Above it, an outgoing connection could take the port before the server restarts.
   const port = await freePort({ below: 32_768 });
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
   let server = await launch(bin, data, port, account);
@@ -100,7 +100,7 @@ interface Account {
   readonly ids: { uid?: number; gid?: number };
 }
 
-/** initdb insists that its user has a name; this one has one everywhere. */
+/** initdb requires a user with a name; this one exists everywhere. */
 const NOBODY = 65_534;
 
 async function unprivileged(dir: string): Promise<Account> {
@@ -120,7 +120,7 @@ function start(account: Account, program: string, args: readonly string[]): Chil
   return new Child(command, rest, { ...account.ids, env: { LC_ALL: 'C' } });
 }
 
-/** Makes a data folder to copy from, which goes with this process. */
+/** Creates a data folder to copy from. It is removed when this process exits. */
 async function makeTemplate(bin: string): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-initdb-'));
   process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
@@ -133,7 +133,7 @@ async function makeTemplate(bin: string): Promise<string> {
 }
 
 async function launch(bin: string, data: string, port: number, account: Account): Promise<Child> {
-  // fsync only guards against the machine's own crash, which no test here plays.
+  // fsync only protects against a crash of the machine, which no test simulates.
   const settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
@@ -154,12 +154,16 @@ async function launch(bin: string, data: string, port: number, account: Account)
       return server;
     } catch (error) {
       await server.end('SIGKILL');
-      // After a kill -9 its children may hold the shared memory a moment longer.
+      // After a kill -9 its child processes may hold the shared memory a moment longer.
       if (server.lines.some((line) => line.includes('shared memory block'))) return undefined;
       throw error;
     }
   };
-  return until(attempt, { within: 20_000, every: 100, what: 'PostgreSQL after its predecessor’s children' });
+  return until(attempt, {
+    within: 20_000,
+    every: 100,
+    what: 'PostgreSQL after the exit of the previous child processes',
+  });
 }
 
 async function query(url: string, sql: string): Promise<void> {

@@ -19,14 +19,14 @@ describe.skipIf(!canRun)('Redis for tests', () => {
   });
   afterAll(() => redis.stop());
 
-  it('answers, and forgets when flushed', async () => {
+  it('responds, and is empty after a flush', async () => {
     expect(await ask(redis, 'SET a 1')).toBe('+OK');
     expect(await ask(redis, 'EXISTS a')).toBe(':1');
     await redis.flush();
     expect(await ask(redis, 'EXISTS a')).toBe(':0');
   });
 
-  it('comes back empty from a restart, or with its data', async () => {
+  it('is empty after a restart, or keeps its data on request', async () => {
     await ask(redis, 'SET a 1');
     await redis.restart({ keepData: true });
     expect(await ask(redis, 'EXISTS a')).toBe(':1');
@@ -34,14 +34,14 @@ describe.skipIf(!canRun)('Redis for tests', () => {
     expect(await ask(redis, 'EXISTS a')).toBe(':0');
   });
 
-  it('is gone when killed, and can be brought back', async () => {
+  it('stops responding when it is killed, and can be restarted', async () => {
     await redis.kill();
     await expect(ask(redis, 'PING')).rejects.toThrow('ECONNREFUSED');
     await redis.restart();
     expect(await ask(redis, 'PING')).toBe('+PONG');
   });
 
-  it('keeps its connections while it is frozen, and answers after', async () => {
+  it('keeps its connections while it is frozen, and responds afterwards', async () => {
     redis.pause();
     const answer = ask(redis, 'PING');
     expect(await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 100, 'silence'))])).toBe(
@@ -67,7 +67,7 @@ describe('a redis-server on the PATH that does not start', () => {
     vi.restoreAllMocks();
   });
 
-  /** A machine with nothing but this server. */
+  /** A machine that has only this server. */
   async function machine(): Promise<string> {
     const dir = await tempDir(cleanup);
     const path = join(dir, 'redis-server');
@@ -78,7 +78,7 @@ describe('a redis-server on the PATH that does not start', () => {
     return path;
   }
 
-  it.skipIf(!canRun)('is passed over for the one at REDIS_URL, in one line', async () => {
+  it.skipIf(!canRun)('is replaced by the one at REDIS_URL, which is reported in one line', async () => {
     const redis = await startRedis();
     cleanup.add(() => redis.stop());
     const path = await machine();
@@ -90,7 +90,7 @@ describe('a redis-server on the PATH that does not start', () => {
     expect(written.mock.calls).toEqual([[`${used}; not the PATH, ${path}: Exited (1) before Redis is up\n`]]);
   });
 
-  it('is one line of reasons where no other source has one', async () => {
+  it('is reported in one line with the reasons when there is no other source', async () => {
     const path = await machine();
     const port = await freePort({ below: 32_768 });
     vi.stubEnv('REDIS_URL', `redis://127.0.0.1:${port}`);

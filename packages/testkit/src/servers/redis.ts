@@ -15,11 +15,11 @@ import type { Source } from './sources.ts';
 
 export interface Redis {
   readonly url: string;
-  /** Ends it and removes its files. */
+  /** Stops the server and removes its files. */
   stop(): Promise<void>;
-  /** Same port. Empty afterwards unless the data is kept: the two lives of a Redis in production. */
+  /** Restarts the server on the same port. It is empty afterwards unless the data is kept; both happen in production. */
   restart(options?: { keepData?: boolean }): Promise<void>;
-  /** kill -9; `restart` brings it back. */
+  /** Kills the server with kill -9. `restart` starts it again. */
   kill(): Promise<void>;
   flush(): Promise<void>;
   /** Frozen with its connections open (SIGSTOP), until `resume`. */
@@ -51,7 +51,7 @@ async function start(found: Program | Address): Promise<Redis> {
     throw error;
   }
   const end = async () => {
-    // A frozen process takes its leave only once it is thawed.
+    // A frozen process only exits after it is resumed.
     server.signal('SIGCONT');
     await server.end('SIGTERM');
   };
@@ -76,7 +76,7 @@ async function start(found: Program | Address): Promise<Redis> {
   };
 }
 
-// The server's program lies in redis-tools, under several names.
+// The program of the server is in redis-tools, under several names.
 const DEBIAN = { packages: ['redis-tools', 'redis-server'], path: 'usr/bin/redis-server' } as const;
 
 interface Address {
@@ -106,7 +106,7 @@ function fromEnvironment(): Promise<Address | undefined> {
   return Promise.resolve(url ? { url, path: new URL(url).host } : undefined);
 }
 
-/** Any answer will do: one that asks for a password comes from a Redis too. */
+/** Accepts any response: a request for a password also comes from a Redis. */
 async function check(found: Program | Address): Promise<void> {
   const redis = await start(found);
   try {
@@ -149,12 +149,12 @@ function foreign(url: string): Redis {
   };
 }
 
-/** Sends one word to the server and waits for an answer that starts as expected. */
+/** Sends one command to the server and waits for a response with the expected start. */
 function command(url: string, word: string, expected = '+OK'): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port || 6379), hostname, () => socket.write(`${word}\r\n`));
-    socket.setTimeout(5_000, () => socket.destroy(new Error(`Redis did not answer ${word}.`)));
+    socket.setTimeout(5_000, () => socket.destroy(new Error(`Redis did not respond to ${word}.`)));
     socket.once('error', reject);
     socket.once('data', (data) => {
       socket.destroy();

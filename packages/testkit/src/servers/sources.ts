@@ -1,7 +1,7 @@
-/** One place a program may come from. */
+/** A source of a program. */
 export interface Source<T> {
   readonly name: string;
-  /** Resolves to undefined where this place does not have the program. */
+  /** Resolves to undefined when this source does not have the program. */
   find(): Promise<T | undefined>;
 }
 

@@ -12,7 +12,7 @@ export function isEmail(handle: string): boolean {
   return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(handle);
 }
 
-/** Fewer digits are a short code, which is no part of a longer number. */
+/** Fewer digits are a short code, which is not the end of a longer number. */
 const MIN_NATIONAL_DIGITS = 8;
 
 /** Whether two handles are one address. A number without a country code equals the international number that ends with it. */
