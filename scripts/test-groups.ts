@@ -4,7 +4,7 @@ export const ALL_TESTS = ['packages/**/*.test.ts', 'scripts/**/*.test.ts', 'test
 export const GROUPS = {
   /** Several nodes, processes, servers or a browser each: few at a time, so that they do not starve each other of their deadlines. */
   heavy: [
-    'tests/nodes/*.test.ts',
+    'tests/nodes/**/*.test.ts',
     'tests/crashes/*.test.ts',
     'packages/demo/src/headless.test.ts',
     'packages/demo/src/page*.test.ts',
