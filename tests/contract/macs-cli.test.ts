@@ -84,7 +84,7 @@ it('M8 `footbridge device` lists, revokes and restores', async () => {
   expect(await footbridge('device', 'revoke', 'mac-9999', '--yes')).toMatchObject({ code: 5 });
 });
 
-it('M8 `footbridge location` lists, assigns, disconnects and releases', async () => {
+it('M8 `footbridge location` lists, shows, assigns, disconnects and releases', async () => {
   const { bridge, footbridge } = await open();
   const { id, key } = await bridge.createLicense();
   expect(await footbridge('location', 'assign', 'loc/1', 'Test')).toMatchObject({
@@ -93,6 +93,12 @@ it('M8 `footbridge location` lists, assigns, disconnects and releases', async ()
   const mac = await bridge.connect({ token: await bridge.token('mac-0001', key) });
   await mac.register('loc/1');
   expect((await footbridge('location', 'list')).rows).toMatchObject([{ connected: { name: 'Test Mac' } }]);
+  mac.send({ type: 'state', queue: { pending: 2, oldestSec: 7 } });
+  await mac.roundTrip();
+  expect((await footbridge('location', 'show', 'loc/1')).rows).toMatchObject([
+    { locationId: 'loc/1', connected: { state: { queue: { pending: 2, oldestSec: 7 } } } },
+  ]);
+  expect(await footbridge('location', 'show', 'nowhere')).toMatchObject({ code: 5 });
   expect(await footbridge('location', 'disconnect', 'loc/1')).toMatchObject({
     rows: [{ wasConnected: true }],
   });

@@ -256,6 +256,8 @@ describe('protocol violations', () => {
   it.each<[string, object]>([
     ['a status', { type: 'message_status', seq: 1, requestId: 'r', messageId: null, status: 'delivered' }],
     ['an unknown type', { type: 'hello' }],
+    ['a state', { type: 'state' }],
+    ['an invalid state', { type: 'state', queue: 7 }],
   ])('M1 %s before `register` closes the connection with 4000', async (_what, frame) => {
     const { crm, connect } = await start();
     const mac = await connect();
@@ -291,6 +293,29 @@ describe('protocol violations', () => {
     await mac.ack(mac.received({ sender: PHONE, text: 'Hi', ...more }));
     expect(await ignored()).toBe(4);
     expect(await bridge.reaches(LOCATION)).toBe(true);
+  });
+
+  it('M1 an invalid state is ignored and counted, and the state before it stays', async () => {
+    const { bridge, ignored, join } = await start();
+    const mac = await join(LOCATION);
+    mac.send({ type: 'state', queue: { pending: 3 } });
+    for (const wrong of [{ queue: { pending: -1 } }, { session: 7 }, { capabilities: 'all' }])
+      mac.send({ type: 'state', ...wrong });
+    await mac.roundTrip();
+    expect(await ignored()).toBe(3);
+    expect(await bridge.reaches(LOCATION)).toBe(true);
+    const { body } = await bridge.operator('GET', '/operator/locations');
+    const locations = body['locations'] as { locationId: string }[];
+    expect(locations.find(({ locationId }) => locationId === LOCATION)).toMatchObject({
+      connected: { state: { queue: { pending: 3 } } },
+    });
+  });
+
+  it('M1 more than 1,000 states between two heartbeats violate the protocol', async () => {
+    const { join } = await start();
+    const mac = await join(LOCATION);
+    for (let count = 0; count <= 1000; count++) mac.send({ type: 'state' });
+    expect(await mac.closed).toMatchObject({ code: 4000, reason: expect.stringContaining('too many') });
   });
 
   it('M1 a frame over 256 KiB ends the connection with 1009, one just below does not', async () => {

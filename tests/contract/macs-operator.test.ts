@@ -200,6 +200,7 @@ describe('operator: locations', () => {
           since: ISO,
           node: expect.stringMatching(/^[0-9a-f-]{36}$/),
           epoch: expect.any(Number),
+          state: null,
         },
         lastDevice: device('mac-0001'),
         oauth: grant,
@@ -214,6 +215,42 @@ describe('operator: locations', () => {
         oauth: grant,
       },
     ]);
+  });
+
+  it('M8 a connected location shows the newest state of its Mac, until the Mac leaves', async () => {
+    const { bridge, join } = await open();
+    const { key } = await bridge.createLicense();
+    const mac = await join(key, 'loc1', 'mac-0001');
+    const connected = async () => {
+      const { body } = await bridge.operator('GET', '/operator/locations');
+      return (body['locations'] as { connected: { state: unknown } | null }[])[0]?.connected;
+    };
+    const state = {
+      capabilities: ['text'],
+      macos: { version: '26.1', build: '25B78' },
+      permissions: { fullDisk: 'granted', automation: 'denied', accessibility: 'unknown' },
+      messages: { running: true, signedIn: true, services: ['iMessage'] },
+      session: 'active',
+      queue: { pending: 2, oldestSec: 7 },
+      lastSentAt: '2026-11-15T12:00:00.000Z',
+      lastReceivedAt: null,
+    };
+    mac.send({ type: 'state', ...state, later: { text: 'SECRET' } });
+    await mac.roundTrip();
+    expect((await connected())?.state).toEqual({ at: ISO, ...state });
+    mac.send({ type: 'state' });
+    await mac.roundTrip();
+    expect((await connected())?.state).toEqual({
+      at: ISO,
+      capabilities: [],
+      lastSentAt: null,
+      lastReceivedAt: null,
+    });
+    mac.terminate();
+    await until(async () => (await connected()) === null);
+    await join(key, 'loc1', 'mac-0001');
+    expect((await connected())?.state).toBeNull();
+    expect(bridge.log).not.toContain('SECRET');
   });
 
   it('M8 a location is assigned, reassigned and released, which disconnects its Mac', async () => {

@@ -11,6 +11,7 @@ import type {
   MessageStatusFrame,
   RegisterFrame,
   SendFrame,
+  StateFrame,
 } from '@footbridge/protocol/frames';
 import { until } from '@footbridge/testkit/until';
 import { WebSocketServer } from 'ws';
@@ -49,6 +50,7 @@ export class ScriptedService {
   readonly received: MessageReceivedFrame[] = [];
   /** The `requestId` of every `received` frame. */
   readonly confirmed: string[] = [];
+  readonly states: StateFrame[] = [];
   /** The `seq` of every frame in order of arrival, including repeats. */
   readonly seqs: number[] = [];
   readonly invalid: string[] = [];
@@ -198,7 +200,7 @@ export class ScriptedService {
       const { locationId } = parsed.frame;
       const sessionId = `session-${this.registrations.length}`;
       socket.send(writeFrame({ type: 'registered', locationId, sessionId, window: this.window }));
-    } else if (parsed.frame.type !== 'received' && this.autoAck) {
+    } else if ('seq' in parsed.frame && this.autoAck) {
       this.unacked.delete(parsed.frame.seq);
       socket.send(writeFrame({ type: 'ack', seq: parsed.frame.seq, outcome: 'delivered' }));
     }
@@ -211,6 +213,10 @@ export class ScriptedService {
     }
     if (frame.type === 'received') {
       this.confirmed.push(frame.requestId);
+      return;
+    }
+    if (frame.type === 'state') {
+      this.states.push(frame);
       return;
     }
     this.seqs.push(frame.seq);

@@ -13,6 +13,7 @@ import {
   type MessageStatusFrame,
   type RegisterFrame,
   type SendFrame,
+  type StateFrame,
   type ServiceFrame,
 } from './frames.ts';
 
@@ -22,6 +23,17 @@ const register: RegisterFrame = {
   agent: { version: '1.2.3' },
   os: { name: 'macOS', version: '26.1' },
   capabilities: ['reactions'],
+};
+const state: StateFrame = {
+  type: 'state',
+  capabilities: ['text', 'groups'],
+  macos: { version: '26.1', build: '25B78' },
+  permissions: { fullDisk: 'granted', automation: 'denied', accessibility: 'unknown' },
+  messages: { running: true, signedIn: false, services: ['iMessage'] },
+  session: 'locked',
+  queue: { pending: 3, oldestSec: 40 },
+  lastSentAt: '2026-05-01T12:00:00.000Z',
+  lastReceivedAt: null,
 };
 const delivered: MessageStatusFrame = {
   type: 'message_status',
@@ -60,6 +72,8 @@ const contents = {
 } as const;
 const macFrames: MacFrame[] = [
   register,
+  state,
+  { type: 'state', capabilities: [], lastSentAt: null, lastReceivedAt: null },
   delivered,
   failed,
   received,
@@ -181,7 +195,8 @@ describe('invalid frames', () => {
       const parse = macFrames.some((known) => known === frame) ? parseMacFrame : parseServiceFrame;
       const parsed = parse(changed(frame, { [name]: value }));
       if (parsed.kind !== 'invalid') {
-        expect([name, value]).toEqual(['voice', { secret: 'SECRET' }]);
+        expect(['voice', 'permissions', 'messages'], 'objects without required fields').toContain(name);
+        expect(value).toEqual({ secret: 'SECRET' });
         continue;
       }
       expect(parsed.reason).toContain(`${frame.type}: ${name}`);
@@ -194,6 +209,9 @@ describe('invalid frames', () => {
     ['agent', register, { version: '' }],
     ['os', register, { name: '', version: '' }],
     ['capabilities', register, []],
+    ['capabilities', state, []],
+    ['lastSentAt', state, null],
+    ['lastReceivedAt', state, null],
     ['messageId', delivered, null],
     ['text', received, ''],
     ['attachments', received, []],
@@ -205,6 +223,7 @@ describe('invalid frames', () => {
   });
 
   it.each([
+    ...['macos', 'permissions', 'messages', 'session', 'queue'].map((name) => [name, state] as const),
     ...['error', 'guid'].map((name) => [name, delivered] as const),
     ...['reaction', 'sticker', 'voice', 'animation', 'replyTo'].map((name) => [name, received] as const),
   ])('a %s of null is equivalent to an absent one', (name, frame) => {
@@ -239,6 +258,12 @@ describe('invalid frames', () => {
     ['a month that does not exist', received, { sentAt: '2026-13-01T00:00:00Z' }],
     ['a date in words', received, { sentAt: 'yesterday' }],
     ['a service that is not a string', received, { service: 7 }],
+    ['a permission that is neither granted, denied nor unknown', state, { permissions: { fullDisk: 'yes' } }],
+    ['65 capabilities', state, { capabilities: Array<string>(65).fill('x') }],
+    ['a build of 129 characters', state, { macos: { version: '26.1', build: 'x'.repeat(129) } }],
+    ['a queue of negative length', state, { queue: { pending: -1 } }],
+    ['a last send in words', state, { lastSentAt: 'yesterday' }],
+    ['an unknown session', state, { session: 'asleep' }],
     ['a negative seq', delivered, { seq: -1 }],
     ['a seq beyond the safe integers', delivered, { seq: 2 ** 53 }],
     ['a seq that is a fraction', delivered, { seq: 0.5 }],
@@ -268,6 +293,11 @@ describe('invalid frames', () => {
       const both = Object.fromEntries(Object.entries(contents).filter(([name]) => name === a || name === b));
       expect(parseMacFrame(changed(received, both))).toMatchObject({ kind: 'invalid', seq: 3 });
     }
+  });
+
+  it('the result for an invalid frame includes its type if it is known', () => {
+    expect(parseMacFrame(changed(state, { session: 7 }))).toMatchObject({ kind: 'invalid', type: 'state' });
+    expect(parseMacFrame('{"type":7}')).not.toHaveProperty('type');
   });
 
   it('the result for an invalid frame includes its seq if it is readable', () => {

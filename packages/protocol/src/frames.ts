@@ -15,13 +15,17 @@ export const MAX_EXPLANATION = 1000;
 
 const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
 
-const seq = { type: 'integer', minimum: 0 } as const;
+const wholeNumber = { type: 'integer', minimum: 0 } as const;
+const seq = wholeNumber;
 const guid = { type: 'string', minLength: 1, maxLength: 256 } as const;
 const requestId = { type: 'string', minLength: 1, maxLength: 128 } as const;
 const locationId = { type: 'string', minLength: 1, maxLength: 256 } as const;
 const messageId = { type: ['string', 'null'], minLength: 1, maxLength: 256 } as const;
 const label = { type: 'string', maxLength: 128 } as const;
 const handle = { type: 'string', minLength: 1, maxLength: 320 } as const;
+const capabilities = { type: 'array', items: label, maxItems: 64 } as const;
+const permission = { type: 'string', enum: ['granted', 'denied', 'unknown'] } as const;
+const lastTime = { type: ['string', 'null'], maxLength: 40, format: 'date-time' } as const;
 const attachment = { type: 'string', minLength: 1, maxLength: 2048, format: 'uri' } as const;
 
 /** Frames that a Mac sends to the service. */
@@ -33,7 +37,7 @@ const MAC_FRAMES = {
       locationId,
       agent: { type: 'object', properties: { version: label }, required: ['version'] },
       os: { type: 'object', properties: { name: label, version: label }, required: ['name', 'version'] },
-      capabilities: { type: 'array', items: label, maxItems: 64 },
+      capabilities,
     },
     required: ['type', 'locationId', 'agent', 'os', 'capabilities'],
   },
@@ -41,6 +45,37 @@ const MAC_FRAMES = {
     type: 'object',
     properties: { type: { type: 'string', enum: ['received'] }, requestId },
     required: ['type', 'requestId'],
+  },
+  state: {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: ['state'] },
+      capabilities,
+      macos: { type: 'object', properties: { version: label, build: label }, required: ['version'] },
+      permissions: {
+        type: 'object',
+        properties: { fullDisk: permission, automation: permission, accessibility: permission },
+        required: [],
+      },
+      messages: {
+        type: 'object',
+        properties: {
+          running: { type: 'boolean' },
+          signedIn: { type: 'boolean' },
+          services: { type: 'array', items: label, maxItems: 8 },
+        },
+        required: [],
+      },
+      session: { type: 'string', enum: ['active', 'locked', 'away'] },
+      queue: {
+        type: 'object',
+        properties: { pending: wholeNumber, oldestSec: wholeNumber },
+        required: ['pending'],
+      },
+      lastSentAt: lastTime,
+      lastReceivedAt: lastTime,
+    },
+    required: ['type', 'capabilities', 'lastSentAt', 'lastReceivedAt'],
   },
   message_status: {
     type: 'object',
@@ -143,7 +178,8 @@ export type RegisterFrame = FromSchema<typeof MAC_FRAMES.register>;
 export type MessageStatusFrame = FromSchema<typeof MAC_FRAMES.message_status>;
 export type MessageReceivedFrame = FromSchema<typeof MAC_FRAMES.message_received>;
 export type ReceivedFrame = FromSchema<typeof MAC_FRAMES.received>;
-export type MacFrame = RegisterFrame | ReceivedFrame | MessageStatusFrame | MessageReceivedFrame;
+export type StateFrame = FromSchema<typeof MAC_FRAMES.state>;
+export type MacFrame = RegisterFrame | ReceivedFrame | StateFrame | MessageStatusFrame | MessageReceivedFrame;
 
 export type RegisteredFrame = FromSchema<typeof SERVICE_FRAMES.registered>;
 export type SendFrame = FromSchema<typeof SERVICE_FRAMES.send>;
@@ -159,7 +195,8 @@ export type ServiceFrame = RegisteredFrame | SendFrame | RedeliverFrame | AckFra
 
 /**
  * `unknown`: a frame type of a later version, to be ignored and counted. `invalid`: the sender violated the protocol; `seq`
- * and `request` are set if they are readable, so that the receiver can still refer to the frame and reject the request.
+ * and `request` are set if they are readable, so that the receiver can still refer to the frame and reject the request; `type` is
+ * set if it is known.
  * The reason never contains a value of the frame.
  */
 export type Parsed<F> =
@@ -170,6 +207,7 @@ export type Parsed<F> =
 interface Invalid {
   readonly kind: 'invalid';
   readonly reason: string;
+  readonly type?: string;
   readonly seq?: number;
   readonly request?: RequestNames;
 }
@@ -202,6 +240,7 @@ const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? v
 /** Default values of fields that a frame may omit. */
 const DEFAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   register: { agent: { version: '' }, os: { name: '', version: '' }, capabilities: [] },
+  state: { capabilities: [], lastSentAt: null, lastReceivedAt: null },
   message_status: { messageId: null },
   message_received: { text: '', attachments: [] },
 };
@@ -215,7 +254,7 @@ function parse<F>(shapes: Readonly<Record<string, ObjectSchema>>, text: string):
   const checked = checkAgainst(shape, withKnownService(json), DEFAULTS[json['type']]);
   return checked.ok
     ? { kind: 'frame', frame: checked.value as F }
-    : invalid(`${json['type']}: ${checked.reason}`, json);
+    : { ...invalid(`${json['type']}: ${checked.reason}`, json), type: json['type'] };
 }
 
 /** A later macOS may add a service. For the CRM it makes no difference (I1), so the message must not get lost over it. */

@@ -3,19 +3,15 @@ import type { Command } from 'commander';
 import { printable } from '../output.ts';
 import type { Row } from '../output.ts';
 import { contextOf } from '../command-context.ts';
+import { EXIT, CliError } from '../cli-error.ts';
+import { describeLocation } from './describe-location.ts';
+import type { Location } from './describe-location.ts';
 import { findLicense } from './license.ts';
-
-interface Location {
-  readonly locationId: string;
-  readonly state: 'unassigned' | 'bound' | 'released';
-  readonly license: string | null;
-  readonly connected: { readonly name: string; readonly since: string } | null;
-  readonly oauth: { readonly state: string } | null;
-}
 
 const EXAMPLES = `
 Examples:
   footbridge location list
+  footbridge location show ve9EPM428h8vShlRW1KT
   footbridge location assign ve9EPM428h8vShlRW1KT "Front office"`;
 
 /** `footbridge location`: locations, their licenses and their connected Macs. */
@@ -46,6 +42,21 @@ export function locationCommand(program: Command): void {
         ],
         'There are no locations. One appears when a Mac registers for it or the CRM app is installed in it.',
       );
+    });
+
+  location
+    .command('show <location>')
+    .description('show a location and the state of its Mac: permissions, queue, last messages')
+    .action(async (locationId: string, _options: object, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const { locations } = await operator().call<{ locations: Location[] }>('GET', '/operator/locations');
+      const found = locations.find((entry) => entry.locationId === locationId);
+      if (found === undefined)
+        throw new CliError(`no location ${locationId}`, {
+          exitCode: EXIT.notFound,
+          next: 'run footbridge location list to see them all',
+        });
+      output.result(describeLocation(found), { ...found });
     });
 
   location

@@ -11,6 +11,8 @@ const SUMMARIES: Readonly<Record<FrameType, string>> = {
   register: 'Requests a location. Must be the first frame, sent once and within 10 seconds.',
   received:
     'The `send` is in the journal of the Mac. Not acknowledged. A Mac that sends it lists `received` in the `capabilities` of `register`.',
+  state:
+    'What the operator needs to know about the Mac. Sent after `registered` and on every change, at most once in 10 seconds. Not acknowledged.',
   message_status: 'The outcome of a message from a `send` frame. `error` is present when it failed.',
   message_received:
     'A message that arrived on the Mac. At most one of `reaction`, `sticker`, `voice` and `animation` is present.',

@@ -27,6 +27,17 @@ export const EXAMPLES: readonly (MacFrame | ServiceFrame)[] = [
     window: 64,
   },
   {
+    type: 'state',
+    capabilities: ['text', 'groups', 'attachments'],
+    macos: { version: '26.1', build: '25B78' },
+    permissions: { fullDisk: 'granted', automation: 'granted', accessibility: 'unknown' },
+    messages: { running: true, signedIn: true, services: ['iMessage', 'SMS'] },
+    session: 'active',
+    queue: { pending: 2, oldestSec: 7 },
+    lastSentAt: '2026-03-01T12:00:00.000Z',
+    lastReceivedAt: null,
+  },
+  {
     type: 'send',
     requestId,
     messageId: 'JjbvJvzlPsU1sr4yT4hE',

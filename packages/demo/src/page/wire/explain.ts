@@ -149,6 +149,7 @@ const FRAMES: Record<string, string> = {
   registered: 'Mac now serves the location',
   send: 'Message to send',
   received: 'Mac has the message',
+  state: 'Mac reports its state',
   message_received: 'Message received',
   redeliver: 'Request to resend',
 };

@@ -91,6 +91,7 @@ class Gateway implements MacGateway, SessionHost {
       ledger: deps.ledger,
       journal: deps.journal,
       events: deps.events,
+      clock,
       log: deps.log,
       host: this,
       admission: {

@@ -10,9 +10,11 @@ import type {
   RegisterFrame,
   SendFrame,
   ServiceFrame,
+  StateFrame,
 } from '@footbridge/protocol/frames';
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { DeviceIdentity, AuthStatus } from '../../flows/enrol/authenticate-device.ts';
@@ -24,6 +26,7 @@ import type {
   Lease,
   MacConnection,
   RoutedFrame,
+  StateReport,
   Switchboard,
 } from '../../ports/switchboard/switchboard.ts';
 import type { Beating } from './heartbeat-wheel.ts';
@@ -53,7 +56,7 @@ export interface MacEvents {
   bound(lease: Lease, displaced: boolean): void;
   gone(lease: Lease): void;
   locationContended(locationId: LocationId, deviceId: string, waitSec: number): void;
-  frameIgnored(reason: 'unknown_type'): void;
+  frameIgnored(reason: 'unknown_type' | 'invalid_state'): void;
   /** An unconfirmed frame was written again. */
   repeated(): void;
 }
@@ -87,6 +90,7 @@ export interface SessionDeps {
   readonly ledger: SendLedger;
   readonly journal: Pick<Journal, 'step'>;
   readonly events: MacEvents;
+  readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   readonly host: SessionHost;
 }
@@ -97,7 +101,7 @@ const MAX_UNSENT_BYTES = 1_000_000;
 const MAX_ACK_REASON = 500;
 /** Unconfirmed frames are repeated as long as less than this is unsent. */
 const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
-/** Maximum pings and frames of unknown type between two heartbeats. */
+/** Maximum pings, `state` frames and frames of unknown type between two heartbeats. */
 const MAX_UNCOUNTED_FRAMES = 1000;
 /** How the agent writes `received`, up to its `requestId`. */
 const RECEIVED = '{"type":"received","requestId":"';
@@ -133,6 +137,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #state: 'new' | 'binding' | 'bound' | 'ended' = 'new';
   #locationId: LocationId | undefined;
   #lease: Lease | undefined;
+  #stateReport: StateReport | undefined;
   /** Frames that arrived after `register` and before the session was bound. */
   #early: Acknowledged[] | undefined;
   /** The frames that this device has not confirmed. Undefined for a Mac that does not confirm. */
@@ -164,6 +169,10 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     return this.#locationId;
   }
 
+  get stateReport(): StateReport | undefined {
+    return this.#stateReport;
+  }
+
   get unsent(): number {
     return this.#socket.bufferedAmount;
   }
@@ -185,11 +194,15 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (text.startsWith(RECEIVED) && this.#confirm(text.slice(RECEIVED.length, -2)))
       return this.#leaveIfDone();
     const parsed = parseMacFrame(text);
-    if (parsed.kind === 'invalid') return this.#violated(parsed.reason);
-    if (parsed.kind === 'unknown') return this.#ignore();
+    if (parsed.kind === 'unknown') return this.#ignore('unknown_type');
+    if (parsed.kind === 'invalid') {
+      // A state is information for the operator only. An invalid one must not cost the connection.
+      return parsed.type === 'state' ? this.#ignore('invalid_state') : this.#violated(parsed.reason);
+    }
     const { frame } = parsed;
     if (frame.type === 'register') return this.#registered(frame);
     if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
+    if (frame.type === 'state') return this.#reported(frame);
     if (frame.type === 'received') {
       // A confirmation of a frame that was not sent, or that was confirmed before, has no effect but counts.
       return this.#confirm(frame.requestId) ? this.#leaveIfDone() : this.#limitUncounted();
@@ -204,16 +217,21 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     return true;
   }
 
-  #ignore(): void {
+  #ignore(reason: 'unknown_type' | 'invalid_state'): void {
     if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
-    this.#deps.events.frameIgnored('unknown_type');
+    this.#deps.events.frameIgnored(reason);
+    this.#limitUncounted();
+  }
+
+  #reported(state: StateFrame): void {
+    this.#stateReport = { at: this.#deps.clock.now(), state };
     this.#limitUncounted();
   }
 
   /** These frames are outside the window, so they are limited here: a Mac must not keep the service busy with them. */
   #limitUncounted(): void {
     if (++this.#uncountedFrames > MAX_UNCOUNTED_FRAMES)
-      this.#violated('too many pings or frames of unknown types');
+      this.#violated('too many pings, states or frames of unknown types');
   }
 
   #violated(how: string): void {
@@ -517,6 +535,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#state = 'ended';
     this.#early = undefined;
     this.#backlog = undefined;
+    this.#stateReport = undefined;
     const { host, log, switchboard, events, ledger } = this.#deps;
     if (this.#ledger !== undefined) ledger.close(this.#ledger);
     host.settled(this);

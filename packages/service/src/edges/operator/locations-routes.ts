@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 
 import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
-import type { LocationOverview, Overview } from '../../flows/enrol/overview.ts';
+import type { ConnectedMac, LocationOverview, Overview } from '../../flows/enrol/overview.ts';
+import type { StateReport } from '../../ports/switchboard/switchboard.ts';
 import { isoTime, isRowId, readBody, operatorError } from './operator-request.ts';
 
 export interface LocationRoutesDeps {
@@ -65,10 +66,19 @@ const unheardOf = () =>
 function view({ connected, oauth, ...location }: LocationOverview) {
   return {
     ...location,
-    connected: connected === null ? null : { ...connected, since: isoTime(connected.since) },
+    connected: connected === null ? null : macView(connected),
     oauth:
       oauth === null
         ? null
         : { ...oauth, expiresAt: oauth.expiresAt === null ? null : isoTime(oauth.expiresAt) },
   };
+}
+
+function macView({ stateReport, since, ...mac }: ConnectedMac) {
+  return { ...mac, since: isoTime(since), state: stateReport === null ? null : stateView(stateReport) };
+}
+
+function stateView({ at, state }: StateReport) {
+  const { type: _type, ...fields } = state;
+  return { at: isoTime(at), ...fields };
 }

@@ -2,7 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import type { Device, License, Licenses, Location } from '../../ports/licenses/licenses.ts';
 import type { LocationState } from '../../ports/licenses/transitions.ts';
-import type { BoundMac, Switchboard } from '../../ports/switchboard/switchboard.ts';
+import type { BoundMac, StateReport, Switchboard } from '../../ports/switchboard/switchboard.ts';
 
 /** The grant of a location. */
 export interface GrantState {
@@ -42,6 +42,8 @@ export interface ConnectedMac {
   readonly since: number;
   readonly node: string;
   readonly epoch: number;
+  /** What the Mac reported about itself; null before its first report. */
+  readonly stateReport: StateReport | null;
 }
 
 /** Licenses, devices and locations with the connected Macs, for the operator. */
@@ -76,7 +78,7 @@ export class Overview {
 
   /** Locations that a license owns or a Mac requested, and those that only have a grant. */
   async locations(): Promise<LocationOverview[]> {
-    const { devices, labels, macs, locations, grants } = await this.#read();
+    const { devices, labels, macs, locations, grants } = await this.#read({ withStates: true });
     const macByLocation = new Map(macs.map((mac) => [String(mac.locationId), mac]));
     const byRow = new Map(devices.map((device) => [device.id, device]));
     const byName = new Map(devices.map((device) => [nameOf(device.licenseId, device.deviceId), device]));
@@ -100,13 +102,13 @@ export class Overview {
     return (await this.locations()).find((location) => location.locationId === locationId);
   }
 
-  async #read() {
+  async #read(options?: { readonly withStates: boolean }) {
     const { licenses, switchboard, grantStates } = this.#deps;
     const [all, devices, locations, macs, grants] = await Promise.all([
       licenses.listLicenses(),
       licenses.listDevices(),
       licenses.listLocations(),
-      switchboard.boundMacs(),
+      switchboard.boundMacs(options),
       grantStates(),
     ]);
     return {
@@ -128,7 +130,7 @@ function connectedMac(
   licenseId: string | null,
 ): ConnectedMac | null {
   if (mac === undefined) return null;
-  const { deviceId, since, node, epoch } = mac;
+  const { deviceId, since, node, epoch, stateReport = null } = mac;
   const name = devices.get(nameOf(licenseId, deviceId))?.name ?? '';
-  return { deviceId, name, since, node, epoch };
+  return { deviceId, name, since, node, epoch, stateReport };
 }

@@ -62,7 +62,8 @@ export type BusMessage =
   | { readonly type: 'offer_accepted'; readonly id: string; readonly node: string }
   | AdoptNotice
   | { readonly type: 'leases_lost'; readonly from: string }
-  | { readonly type: 'list'; readonly id: string; readonly from: string }
+  /** A node of an earlier version sends no `withStates`. */
+  | { readonly type: 'list'; readonly id: string; readonly from: string; readonly withStates?: boolean }
   | { readonly type: 'list_result'; readonly id: string; readonly macs: BoundMac[] };
 
 /** `unproven`: Redis lost the lease, and a connection with a newer one may still restore its own. */

@@ -36,7 +36,7 @@ export interface BusHandler {
   /** Whether this node can keep frames of a node that is shutting down. */
   isStaying(): boolean;
   /** Returns the Macs connected to this node. */
-  localMacs(): BoundMac[];
+  localMacs(withStates: boolean): BoundMac[];
 }
 
 export interface NodeBusDeps {
@@ -162,7 +162,7 @@ export class NodeBus {
   }
 
   /** Resolves with the Macs of all nodes that respond within a second. */
-  async boundMacs(): Promise<BoundMac[]> {
+  async boundMacs(withStates: boolean): Promise<BoundMac[]> {
     const id = randomUUID();
     const all: BoundMac[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -173,7 +173,7 @@ export class NodeBus {
     });
     const cancel = this.#clock.after(LIST_TIMEOUT_MS, () => setImmediate(resolve));
     try {
-      expected = await this.#publish(ALL_NODES, { type: 'list', id, from: this.#node });
+      expected = await this.#publish(ALL_NODES, { type: 'list', id, from: this.#node, withStates });
       if (results < expected) await promise;
     } finally {
       cancel();
@@ -220,8 +220,9 @@ export class NodeBus {
       case 'leases_lost':
         return message.from === this.#node ? undefined : this.#handler.onLeasesLost();
       case 'list': {
-        const { id, from } = message;
-        return this.#notify(channelOf(from), { type: 'list_result', id, macs: this.#handler.localMacs() });
+        const { id, from, withStates = false } = message;
+        const macs = this.#handler.localMacs(withStates);
+        return this.#notify(channelOf(from), { type: 'list_result', id, macs });
       }
       case 'list_result':
         return this.#lists.get(message.id)?.(message.macs);

@@ -2,7 +2,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { EngineError } from '../../errors.ts';
-import { CONTENTION, contendedWaitSec } from './switchboard.ts';
+import { CONTENTION, boundMac, contendedWaitSec } from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
@@ -92,8 +92,8 @@ class MemorySwitchboard implements Switchboard {
     this.#drop(locationId, 'closed');
   }
 
-  async boundMacs(): Promise<BoundMac[]> {
-    return Array.from(this.#bindings.values(), ({ lease, since }) => ({ ...lease, since, node: this.#node }));
+  async boundMacs({ withStates } = { withStates: false }): Promise<BoundMac[]> {
+    return Array.from(this.#bindings.values(), (binding) => boundMac(binding, this.#node, withStates));
   }
 
   async ping(): Promise<void> {

@@ -14,7 +14,7 @@ import { NodeBus } from './node-bus-redis.ts';
 import type { BusHandler } from './node-bus-redis.ts';
 import { LEDGER_LIMITS } from './send-ledger.ts';
 import type { HandedFrame, SendLedger } from './send-ledger.ts';
-import { CONTENTION, UncertainSendError, contendedWaitSec } from './switchboard.ts';
+import { CONTENTION, UncertainSendError, boundMac, contendedWaitSec } from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
@@ -223,8 +223,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (holder !== undefined) this.#disconnectHolder(locationId, holder, 'closed');
   }
 
-  async boundMacs(): Promise<BoundMac[]> {
-    return newestPerLocation(await this.#bus.boundMacs());
+  async boundMacs({ withStates } = { withStates: false }): Promise<BoundMac[]> {
+    return newestPerLocation(await this.#bus.boundMacs(withStates));
   }
 
   ping(): Promise<void> {
@@ -313,8 +313,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#restoreAll();
   }
 
-  localMacs(): BoundMac[] {
-    return Array.from(this.#held.values(), ({ lease, since }) => ({ ...lease, since, node: this.#node }));
+  localMacs(withStates: boolean): BoundMac[] {
+    return Array.from(this.#held.values(), (held) => boundMac(held, this.#node, withStates));
   }
 
   /** While Redis is down for all nodes, no location changes its owner: a connection with an unexpired lease may still be used. */

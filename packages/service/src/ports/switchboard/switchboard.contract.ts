@@ -12,6 +12,7 @@ import type {
   Lease,
   MacConnection,
   RoutedFrame,
+  StateReport,
   Switchboard,
 } from './switchboard.ts';
 
@@ -159,6 +160,27 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
           const mac = macs.find(({ locationId }) => locationId === lease.locationId);
           expect(mac).toMatchObject({ ...lease, node: expect.any(String), since: expect.any(Number) });
         }
+      }
+    });
+
+    it('M1 lists the states that Macs of any node reported, only on request', async () => {
+      const { first, last } = await start();
+      const [one, two] = [new TestConnection('device-1'), new TestConnection('device-2')];
+      const location = leaseOf(await first.bind(freshLocation(), one)).locationId;
+      await last.bind(freshLocation(), two);
+      one.stateReport = {
+        at: 1,
+        state: { type: 'state', capabilities: ['text'], lastSentAt: null, lastReceivedAt: null },
+      };
+      for (const node of [first, last]) {
+        const macs = await node.boundMacs({ withStates: true });
+        expect(macs.map(({ locationId, stateReport }) => [locationId === location, stateReport])).toEqual(
+          expect.arrayContaining([
+            [true, one.stateReport],
+            [false, undefined],
+          ]),
+        );
+        for (const mac of await node.boundMacs()) expect(mac).not.toHaveProperty('stateReport');
       }
     });
 
@@ -340,6 +362,7 @@ class TestConnection implements MacConnection {
   readonly deviceId: string;
   readonly disconnects: DisconnectReason[] = [];
   overloaded = false;
+  stateReport: StateReport | undefined;
   #written: { frame: RoutedFrame; epoch: number }[] = [];
 
   constructor(deviceId: string) {

@@ -1,4 +1,4 @@
-import type { RedeliverFrame, SendFrame } from '@footbridge/protocol/frames';
+import type { RedeliverFrame, SendFrame, StateFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import { EngineError } from '../../errors.ts';
@@ -10,10 +10,18 @@ export type RoutedFrame = SendFrame | RedeliverFrame;
 export interface MacConnection {
   readonly sessionId: string;
   readonly deviceId: string;
+  /** The newest state that the Mac reported over this connection. */
+  readonly stateReport?: StateReport | undefined;
   /** Writes the frame to the socket synchronously. Returns `overloaded` when the Mac reads too slowly. Must not throw. */
   write(frame: RoutedFrame, epoch: number): 'written' | 'overloaded';
   /** The connection lost the location. Called at most once; `write` is not called afterwards. */
   disconnect(reason: DisconnectReason): void;
+}
+
+export interface StateReport {
+  /** When it arrived, by the clock of the node that holds the socket. */
+  readonly at: number;
+  readonly state: StateFrame;
 }
 
 /**
@@ -77,6 +85,8 @@ export interface BoundMac {
   readonly since: number;
   /** The node that holds the socket. */
   readonly node: string;
+  /** Present when it was requested and the Mac reported one. */
+  readonly stateReport?: StateReport;
 }
 
 /**
@@ -106,8 +116,11 @@ export interface Switchboard {
   release(lease: Lease): Promise<void>;
   /** Disconnects the Mac that holds the location, on any node. */
   disconnect(locationId: LocationId): Promise<void>;
-  /** Resolves with the connected Macs of all nodes. A node that does not respond within a second is left out. */
-  boundMacs(): Promise<BoundMac[]>;
+  /**
+   * Resolves with the connected Macs of all nodes, on request with their states. A node that does not respond within a second is
+   * left out.
+   */
+  boundMacs(options?: { readonly withStates: boolean }): Promise<BoundMac[]>;
   /** Rejects with EngineError when the engine is down. */
   ping(): Promise<void>;
   /**
@@ -115,4 +128,14 @@ export interface Switchboard {
    * twice is harmless.
    */
   close(): Promise<void>;
+}
+
+/** The entry of a connection of this node for `boundMacs`. */
+export function boundMac(
+  { connection, lease, since }: { connection: MacConnection; lease: Lease; since: number },
+  node: string,
+  withStates: boolean,
+): BoundMac {
+  const { stateReport } = connection;
+  return { ...lease, since, node, ...(withStates && stateReport !== undefined && { stateReport }) };
 }

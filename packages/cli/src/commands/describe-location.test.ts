@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+
+import { describeLocation } from './describe-location.ts';
+import type { Location, ReportedState } from './describe-location.ts';
+
+const location = (more: Partial<Location> = {}): Location => ({
+  locationId: 'loc1',
+  state: 'bound',
+  license: 'Office',
+  connected: null,
+  lastDevice: null,
+  oauth: { state: 'active' },
+  ...more,
+});
+
+const withState = (state: Partial<ReportedState> | null) =>
+  describeLocation(
+    location({
+      connected: {
+        name: 'Front desk',
+        since: '2026-11-15T12:00:00.000Z',
+        state:
+          state === null
+            ? null
+            : { at: '2026-11-15T13:00:00.000Z', lastSentAt: null, lastReceivedAt: null, ...state },
+      },
+    }),
+  ).split('\n');
+
+describe('footbridge location show on a terminal', () => {
+  it('says that no Mac is connected, and which one was last', () => {
+    expect(describeLocation(location({ license: null, oauth: null })).split('\n')).toEqual([
+      'loc1 belongs to no license. OAuth: not authorised.',
+      'No Mac is connected, and none has been before.',
+    ]);
+    expect(describeLocation(location({ lastDevice: { name: 'Front desk' } }))).toContain(
+      'No Mac is connected. The last one was Front desk.',
+    );
+  });
+
+  it('says that a Mac has not reported its state', () => {
+    expect(withState(null)).toEqual([
+      'loc1 belongs to Office. OAuth: active.',
+      'Front desk is connected since 2026-11-15 12:00:00 UTC.',
+      'It has not reported its state.',
+    ]);
+  });
+
+  it('describes a Mac that works', () => {
+    const state = {
+      macos: { version: '26.1', build: '25B78' },
+      permissions: { fullDisk: 'granted', automation: 'granted', accessibility: 'granted' },
+      messages: { running: true, signedIn: true },
+      session: 'active',
+      queue: { pending: 0, oldestSec: 0 },
+      lastSentAt: '2026-11-15T12:30:00.000Z',
+    };
+    expect(withState(state).slice(2)).toEqual([
+      'It reported its state at 2026-11-15 13:00:00 UTC.',
+      'macOS 26.1 (25B78).',
+      'All permissions are granted.',
+      'The queue is empty.',
+      'Last message sent: 2026-11-15 12:30:00 UTC.',
+      'Last message received: none.',
+    ]);
+  });
+
+  it('names missing permissions, a stopped Messages, a locked screen and waiting messages', () => {
+    const state = {
+      macos: { version: '15.6' },
+      permissions: { fullDisk: 'denied', automation: 'denied' },
+      messages: { running: false, signedIn: false },
+      session: 'locked',
+      queue: { pending: 2, oldestSec: 40 },
+    };
+    expect(withState(state).slice(3, -2)).toEqual([
+      'macOS 15.6.',
+      'Permissions missing: Full Disk Access, Automation.',
+      'Permissions not known: Accessibility.',
+      'Messages is not running.',
+      'Messages is not signed in.',
+      'The screen is locked.',
+      '2 messages wait in the queue, the oldest for 40 seconds.',
+    ]);
+    expect(withState({ queue: { pending: 1 } })).toContain('1 message waits in the queue.');
+  });
+
+  it('replaces control characters in what the Mac reported', () => {
+    const lines = withState({ macos: { version: '26\u001b[31m\n' } });
+    expect(lines).toContain('macOS 26·[31m·.');
+  });
+});

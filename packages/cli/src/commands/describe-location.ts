@@ -1,0 +1,90 @@
+import { printable } from '../output.ts';
+
+export interface Location {
+  readonly locationId: string;
+  readonly state: 'unassigned' | 'bound' | 'released';
+  readonly license: string | null;
+  readonly connected: {
+    readonly name: string;
+    readonly since: string;
+    readonly state: ReportedState | null;
+  } | null;
+  readonly lastDevice: { readonly name: string } | null;
+  readonly oauth: { readonly state: string } | null;
+}
+
+/** What the Mac reported about itself. A Mac leaves out what it does not know. */
+export interface ReportedState {
+  readonly at: string;
+  readonly macos?: { readonly version: string; readonly build?: string };
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly messages?: { readonly running?: boolean; readonly signedIn?: boolean };
+  readonly session?: string;
+  readonly queue?: { readonly pending: number; readonly oldestSec?: number };
+  readonly lastSentAt: string | null;
+  readonly lastReceivedAt: string | null;
+}
+
+const PERMISSIONS = [
+  ['fullDisk', 'Full Disk Access'],
+  ['automation', 'Automation'],
+  ['accessibility', 'Accessibility'],
+] as const;
+
+/** Describes a location and its Mac in sentences, one per line. */
+export function describeLocation(location: Location): string {
+  const { locationId, license, connected, lastDevice, oauth } = location;
+  const owner = license === null ? 'belongs to no license' : `belongs to ${license}`;
+  const lines = [`${locationId} ${owner}. OAuth: ${oauth?.state ?? 'not authorised'}.`];
+  if (connected === null)
+    lines.push(
+      lastDevice === null
+        ? 'No Mac is connected, and none has been before.'
+        : `No Mac is connected. The last one was ${lastDevice.name}.`,
+    );
+  else {
+    lines.push(`${connected.name} is connected since ${timeOf(connected.since)}.`);
+    if (connected.state === null) lines.push('It has not reported its state.');
+    else lines.push(...describeState(connected.state));
+  }
+  return lines.map(printable).join('\n');
+}
+
+function describeState(state: ReportedState): string[] {
+  const { macos, messages, session, queue } = state;
+  const lines = [`It reported its state at ${timeOf(state.at)}.`];
+  if (macos !== undefined)
+    lines.push(`macOS ${macos.version}${macos.build === undefined ? '' : ` (${macos.build})`}.`);
+  lines.push(...describePermissions(state.permissions ?? {}));
+  if (messages?.running === false) lines.push('Messages is not running.');
+  if (messages?.signedIn === false) lines.push('Messages is not signed in.');
+  if (session === 'locked') lines.push('The screen is locked.');
+  if (session === 'away') lines.push('The user is not logged in, or another user is active.');
+  if (queue !== undefined) lines.push(describeQueue(queue));
+  lines.push(
+    `Last message sent: ${state.lastSentAt === null ? 'none' : timeOf(state.lastSentAt)}.`,
+    `Last message received: ${state.lastReceivedAt === null ? 'none' : timeOf(state.lastReceivedAt)}.`,
+  );
+  return lines;
+}
+
+function describePermissions(permissions: Readonly<Record<string, string>>): string[] {
+  const of = (wanted: string) =>
+    PERMISSIONS.filter(([name]) => (permissions[name] ?? 'unknown') === wanted)
+      .map(([, title]) => title)
+      .join(', ');
+  const [denied, unknown] = [of('denied'), of('unknown')];
+  if (denied === '' && unknown === '') return ['All permissions are granted.'];
+  return [
+    ...(denied === '' ? [] : [`Permissions missing: ${denied}.`]),
+    ...(unknown === '' ? [] : [`Permissions not known: ${unknown}.`]),
+  ];
+}
+
+function describeQueue({ pending, oldestSec }: { pending: number; oldestSec?: number }): string {
+  if (pending === 0) return 'The queue is empty.';
+  const age = oldestSec === undefined ? '' : `, the oldest for ${oldestSec} seconds`;
+  return `${pending} ${pending === 1 ? 'message waits' : 'messages wait'} in the queue${age}.`;
+}
+
+const timeOf = (iso: string) => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
