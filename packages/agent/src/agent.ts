@@ -28,6 +28,8 @@ import { readLinkState, recordLinkState } from './flows/link/link-state.ts';
 import type { LinkState } from './flows/link/link-state.ts';
 import { Link } from './flows/link/link.ts';
 import type { LinkSettings } from './flows/link/link.ts';
+import { readMacState } from './flows/link/mac-state.ts';
+import { StateReporter } from './flows/link/report-state.ts';
 import { claimLocation } from './flows/link/served-location.ts';
 import type { Downloads } from './flows/outbound/job-deps.ts';
 import type { Outcome } from './flows/outbound/outcome.ts';
@@ -114,7 +116,16 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       settings,
       onSend: (frame) => queue.accept(frame),
       onInvalidSend: (request, reason) => queue.rejectInvalid(request, reason),
-      onState: (state) => recordLinkState(state, { journal, log, clock, locationId: config.location }),
+      onState: (state) => {
+        recordLinkState(state, { journal, log, clock, locationId: config.location });
+        if (state.state === 'registered') reporter.registered();
+      },
+    });
+    const reporter = new StateReporter({
+      read: () => readMacState(messages, journal, clock.now()),
+      send: (frame) => link.sendState(frame),
+      clock,
+      log,
     });
 
     const queue = new Queue({
@@ -170,6 +181,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       link.stop();
       await ended;
     });
+    life.add('state reports', reporter.start());
     life.add('queue', () => queue.stop());
     life.add('receiver', () => receiver.stop());
     const health = () => logHealth(journal, link, queue, receiver, log);

@@ -1,4 +1,5 @@
-import type { RegisteredFrame } from '@footbridge/protocol/frames';
+import { writeFrame } from '@footbridge/protocol/frames';
+import type { RegisteredFrame, StateFrame } from '@footbridge/protocol/frames';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
@@ -98,6 +99,13 @@ export class Link {
   /** Sends new frames of the outbox. Without a session they wait for the next one. */
   flush(): void {
     this.#sender?.flush();
+  }
+
+  /** Sends a `state` frame over the registered session. Returns false when there is none. */
+  sendState(frame: StateFrame): boolean {
+    if (this.#registeredAt === undefined || this.#session?.isOpen() !== true) return false;
+    this.#session.send(writeFrame(frame));
+    return true;
   }
 
   stop(): void {

@@ -53,6 +53,22 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.jobs.pendingCount()).toBe(2);
     });
 
+    it('tell when the oldest pending one was queued and when the newest delivered one ended', () => {
+      expect([journal.jobs.oldestPendingAt(), journal.jobs.lastDeliveredAt()]).toEqual([
+        undefined,
+        undefined,
+      ]);
+      for (const [at, id] of ['a', 'b', 'c'].entries())
+        journal.jobs.enqueue(id, 'print', sendFrame({ messageId: id }), at + 1);
+      journal.jobs.begin('a');
+      expect(journal.jobs.oldestPendingAt()).toBe(1);
+      journal.jobs.end('a', { state: 'delivered', guid: 'G' }, 5);
+      journal.jobs.end('b', { state: 'failed', error: { code: 'TIMEOUT', message: '' } }, 6);
+      expect([journal.jobs.oldestPendingAt(), journal.jobs.lastDeliveredAt()]).toEqual([3, 5]);
+      journal.jobs.end('c', { state: 'delivered', guid: 'G' }, 7);
+      expect([journal.jobs.oldestPendingAt(), journal.jobs.lastDeliveredAt()]).toEqual([undefined, 7]);
+    });
+
     it('keep their place when they are requeued', () => {
       for (const id of ['a', 'b']) journal.jobs.enqueue(id, 'print', sendFrame({ messageId: id }), 1);
       journal.jobs.begin('a');
@@ -164,6 +180,13 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       ]);
       journal.inbox.removePending('B');
       expect(journal.inbox.pending()).toEqual([{ guid: 'A', since: 5 }]);
+    });
+
+    it('tells when the newest guid was marked as seen', () => {
+      expect(journal.inbox.lastSeenAt()).toBeUndefined();
+      journal.inbox.markSeen('A', 2);
+      journal.inbox.markSeen('B', 1);
+      expect(journal.inbox.lastSeenAt()).toBe(2);
     });
 
     it('recognises a guid that was marked as seen', () => {

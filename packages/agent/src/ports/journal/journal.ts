@@ -75,6 +75,10 @@ export interface Jobs {
   attachRequest(requestId: string, key: string, now: number): void;
   /** Number of jobs that have not ended, including the one in progress. */
   pendingCount(): number;
+  /** When the oldest job that has not ended was queued. */
+  oldestPendingAt(): number | undefined;
+  /** When the newest delivered job ended, of those that were not pruned. */
+  lastDeliveredAt(): number | undefined;
   next(): Job | undefined;
   /** Jobs in state `begun`; after a start, those of a process that died. */
   interrupted(): Job[];
@@ -154,4 +158,6 @@ export interface Inbox {
   markSeen(guid: string, now: number): boolean;
   hasSeen(guid: string): boolean;
   unmarkSeen(guid: string): void;
+  /** When the newest guid was marked, of those that were not pruned. */
+  lastSeenAt(): number | undefined;
 }

@@ -16,6 +16,7 @@ export function sqliteInbox(
   const markSeen = db.prepare('INSERT INTO seen (guid, seen_at) VALUES (?, ?) ON CONFLICT (guid) DO NOTHING');
   const hasSeen = db.prepare('SELECT 1 FROM seen WHERE guid = ?');
   const unmarkSeen = db.prepare('DELETE FROM seen WHERE guid = ?');
+  const lastSeen = db.prepare('SELECT seen_at FROM seen ORDER BY seen_at DESC LIMIT 1');
   const prune = db.prepare('DELETE FROM seen WHERE seen_at < ?');
 
   return {
@@ -30,6 +31,10 @@ export function sqliteInbox(
     markSeen: (guid, now) => markSeen.run(guid, now).changes === 1,
     unmarkSeen: (guid) => void unmarkSeen.run(guid),
     hasSeen: (guid) => hasSeen.get(guid) !== undefined,
+    lastSeenAt: () => {
+      const row = lastSeen.get();
+      return row === undefined ? undefined : Number(row['seen_at']);
+    },
     forgetCursor: () => notes.setNote(CURSOR, ''),
     prune: (before) => void prune.run(before),
   };

@@ -23,6 +23,13 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
      ON CONFLICT (request_id) DO UPDATE SET answered = 0`,
   );
   const pending = db.prepare("SELECT count(*) AS n FROM job WHERE state IN ('queued', 'begun')");
+  const oldestPending = db.prepare(
+    "SELECT changed_at AS at FROM job WHERE state IN ('queued', 'begun') ORDER BY place LIMIT 1",
+  );
+  // Jobs end in the order of their places, so the newest place comes first and few rows are read.
+  const lastDelivered = db.prepare(
+    "SELECT changed_at AS at FROM job WHERE state = 'delivered' ORDER BY place DESC LIMIT 1",
+  );
   const next = db.prepare("SELECT * FROM job WHERE state = 'queued' ORDER BY place LIMIT 1");
   const interrupted = db.prepare("SELECT * FROM job WHERE state = 'begun' ORDER BY place");
   const setState = db.prepare('UPDATE job SET state = ? WHERE key = ?');
@@ -51,6 +58,8 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
     },
     attachRequest: (requestId, key, now) => void attachRequest.run(requestId, key, now),
     pendingCount: () => Number(pending.get()?.['n']),
+    oldestPendingAt: () => readTime(oldestPending.get()),
+    lastDeliveredAt: () => readTime(lastDelivered.get()),
     next: () => readJob(next.get()),
     interrupted: () => interrupted.all().flatMap((row) => readJob(row) ?? []),
     begin: (key) => void setState.run('begun', key),
@@ -93,6 +102,10 @@ function readJob(row: Row): Job | undefined {
     guid: text(row['guid']),
     error: code === undefined ? undefined : { code, message: text(row['error_message']) ?? '' },
   };
+}
+
+function readTime(row: Row): number | undefined {
+  return row === undefined ? undefined : Number(row['at']);
 }
 
 function readFrame(stored: string | undefined): SendFrame | undefined {

@@ -61,4 +61,5 @@ export const MIGRATIONS: readonly string[] = [
   INSERT INTO pending_row (guid, since) SELECT guid, held_since FROM held ORDER BY rowid_in_store;
   DROP TABLE held;
   `,
+  'CREATE INDEX seen_by_time ON seen (seen_at);',
 ];

@@ -77,7 +77,17 @@ export class SimulatedMessages implements Messages, Simulation {
   }
 
   environment(): Environment {
-    return { macos: this.#store.macos, ...this.#permissions };
+    const { accessibility, automation } = this.#permissions;
+    return {
+      macos: this.#store.macos,
+      accessibility,
+      automation,
+      report: {
+        permissions: { accessibility: granted(accessibility), automation: granted(automation) },
+        messages: { running: true, signedIn: true, services: ['iMessage', 'SMS'] },
+        session: 'active',
+      },
+    };
   }
 
   capabilities(): readonly string[] {
@@ -248,6 +258,8 @@ export class SimulatedMessages implements Messages, Simulation {
     for (const listener of this.#listeners) listener();
   }
 }
+
+const granted = (isGranted: boolean) => (isGranted ? 'granted' : 'denied');
 
 function jobOf(message: OutgoingMessage): JobKind {
   if (message.kind === 'text') return message.effect === undefined ? 'text' : 'animation';

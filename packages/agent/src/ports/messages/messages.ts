@@ -41,6 +41,24 @@ export interface Environment {
   readonly automation: boolean;
   /** Whether macOS granted the Accessibility permission. */
   readonly accessibility: boolean;
+  /** For the operator. What the engine does not know is absent. */
+  readonly report?: EnvironmentReport;
+}
+
+export interface EnvironmentReport {
+  /** The build of macOS, for example `25B78`. */
+  readonly build?: string;
+  /** Permissions that the engine observed. */
+  readonly permissions?: {
+    readonly automation?: 'granted' | 'denied';
+    readonly accessibility?: 'granted' | 'denied';
+  };
+  readonly messages?: {
+    readonly running?: boolean;
+    readonly signedIn?: boolean;
+    readonly services?: readonly ServiceName[];
+  };
+  readonly session?: 'active' | 'locked' | 'away';
 }
 
 export type ServiceName = 'iMessage' | 'SMS' | 'RCS';

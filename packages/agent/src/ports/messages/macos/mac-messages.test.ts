@@ -74,6 +74,16 @@ async function withoutWaiting(message: OutgoingMessage): Promise<SendResult> {
 const sends = async () => (await macos.messages.sent()).length;
 
 describe('the engine for macOS', () => {
+  it('reports the build of macOS, and the Automation permission once a send has shown it', async () => {
+    const report = () => messages.environment().report;
+    expect(report()).toEqual({ build: '25B78', permissions: {} });
+    await macos.messages.configure({ faults: [{ event: 'accounts', error: -1743 }] });
+    await toAnna(text('Denied'));
+    expect(report()).toEqual({ build: '25B78', permissions: { automation: 'denied' } });
+    await toAnna(text('Allowed'));
+    expect(report()).toEqual({ build: '25B78', permissions: { automation: 'granted' } });
+  });
+
   it('sends a text to a person and returns the guid of its row', async () => {
     const sent = await toAnna(text('Hello'));
     expect(sent).toMatchObject({ result: 'sent' });

@@ -57,22 +57,28 @@ export class MacMessages implements Messages {
   readonly #osascript: Osascript;
   readonly #stagingFolders: readonly [string, string];
   readonly #macos: string;
+  readonly #build: string;
+  /** Whether macOS let the agent control Messages at its last send. Unknown before the first one. */
+  #automation: 'granted' | 'denied' | undefined;
 
   /** Resolves when the version of macOS is known. */
   static async open(options: MacMessagesOptions): Promise<MacMessages> {
-    const { stdout } = await run(options.programs.swVers, ['-productVersion'], {
-      timeout: COMMAND_TIMEOUT_MS,
-    });
-    const messages = new MacMessages(options, stdout.trim());
+    const read = async (field: string): Promise<string> => {
+      const { stdout } = await run(options.programs.swVers, [field], { timeout: COMMAND_TIMEOUT_MS });
+      return stdout.trim();
+    };
+    const [macos, build] = await Promise.all([read('-productVersion'), read('-buildVersion')]);
+    const messages = new MacMessages(options, macos, build);
     await messages.#sweep();
     return messages;
   }
 
-  private constructor(options: MacMessagesOptions, macos: string) {
+  private constructor(options: MacMessagesOptions, macos: string, build: string) {
     const { home, programs, memory, clock } = options;
     const folders: MessagesFolders = { home, messages: join(home, 'Library/Messages') };
     this.#options = options;
     this.#macos = macos;
+    this.#build = build;
     this.#reader = new MacReader({ folders, memory, clock });
     this.#osascript = new Osascript({ path: programs.osascript, clock });
     // Messages reads both, and no folder outside of its own.
@@ -87,7 +93,13 @@ export class MacMessages implements Messages {
   }
 
   environment(): Environment {
-    return { macos: this.#macos, automation: this.#options.uiAutomation, accessibility: true };
+    const automation = this.#automation;
+    return {
+      macos: this.#macos,
+      automation: this.#options.uiAutomation,
+      accessibility: true,
+      report: { build: this.#build, permissions: { ...(automation !== undefined && { automation }) } },
+    };
   }
 
   capabilities(): readonly string[] {
@@ -98,7 +110,7 @@ export class MacMessages implements Messages {
     const refused = refuse(message);
     if (refused !== undefined) return refused;
     const { clock, programs } = this.#options;
-    return sendMessage(message, destination, {
+    const result = await sendMessage(message, destination, {
       store: this.store,
       osascript: this.#osascript,
       clock,
@@ -110,6 +122,9 @@ export class MacMessages implements Messages {
         );
       },
     });
+    if (result.result === 'sent') this.#automation = 'granted';
+    else if (result.code === 'AX_DENIED') this.#automation = 'denied';
+    return result;
   }
 
   outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {

@@ -1,0 +1,50 @@
+import type { StateFrame } from '@footbridge/protocol/frames';
+
+import type { Journal } from '../../ports/journal/journal.ts';
+import type { Messages, MessageStore, StoreState } from '../../ports/messages/messages.ts';
+
+type Permission = 'granted' | 'denied' | 'unknown';
+
+/** A store that could be opened proves Full Disk Access. One that is not there proves nothing. */
+const FULL_DISK: Readonly<Record<StoreState, Permission>> = {
+  readable: 'granted',
+  replaced: 'granted',
+  empty: 'granted',
+  corrupt: 'granted',
+  locked: 'granted',
+  denied: 'denied',
+  absent: 'unknown',
+};
+
+/** Returns what the operator needs to know about this Mac. No text, phone number or id of a message is in it. */
+export function readMacState(
+  messages: Pick<Messages, 'environment' | 'capabilities'> & { readonly store: Pick<MessageStore, 'state'> },
+  journal: Pick<Journal, 'jobs' | 'inbox'>,
+  now: number,
+): StateFrame {
+  const { macos, report = {} } = messages.environment();
+  const { build, permissions, session } = report;
+  const store = messages.store.state();
+  const oldestAt = journal.jobs.oldestPendingAt();
+  return {
+    type: 'state',
+    capabilities: messages.capabilities(),
+    macos: { version: macos, ...(build !== undefined && { build }) },
+    permissions: {
+      fullDisk: FULL_DISK[store],
+      automation: permissions?.automation ?? 'unknown',
+      accessibility: permissions?.accessibility ?? 'unknown',
+    },
+    // Messages creates its tables when a person signs in.
+    messages: { ...report.messages, ...(store === 'empty' && { signedIn: false }) },
+    ...(session !== undefined && { session }),
+    queue: {
+      pending: journal.jobs.pendingCount(),
+      oldestSec: oldestAt === undefined ? 0 : Math.max(0, Math.floor((now - oldestAt) / 1000)),
+    },
+    lastSentAt: isoTime(journal.jobs.lastDeliveredAt()),
+    lastReceivedAt: isoTime(journal.inbox.lastSeenAt()),
+  };
+}
+
+const isoTime = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
