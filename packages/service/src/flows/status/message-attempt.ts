@@ -27,6 +27,8 @@ export interface MessageAttempt {
 
 export interface KnownRequest {
   attempt: MessageAttempt;
+  /** Whether another request had begun the attempt. */
+  readonly isRepeat: boolean;
   /** Whether the Mac has reported this request before. */
   isReported: boolean;
 }

@@ -380,6 +380,20 @@ describe('a repeated request', () => {
     expect(said(updates)).toEqual(['pending', 'failed', 'delivered']);
   });
 
+  it('A5 with another text, which the Mac rejects, does not end the message that is under way', async () => {
+    const { put, updates } = openCalls();
+    const { reports } = setUp(put);
+    const [first, second] = [newRequestId(), newRequestId()];
+    publish(reports, first);
+    publish(reports, second);
+    const error = { code: 'INVALID_FRAME', message: 'This messageId was used for another message.' };
+    const rejected = { ...frame(second, 'failed'), error };
+    expect(await reports.reported(lease(), rejected)).toEqual({ outcome: 'skipped' });
+    expect(await reports.reported(lease(), frame(first))).toEqual({ outcome: 'delivered' });
+    expect(await reports.reported(lease(), rejected)).toEqual({ outcome: 'delivered' });
+    expect(said(updates)).toEqual(['pending', 'delivered']);
+  });
+
   it.each([
     ['delivered', []],
     ['pending', ['delivered']],

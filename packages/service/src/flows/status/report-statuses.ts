@@ -68,6 +68,7 @@ const MAX_PENDING_MS = 180_000;
 /** With several nodes a rejection is first sent within this time or not at all. */
 const MAX_REJECTION_MS = 1500;
 const REQUESTS_PER_GENERATION = 20_000;
+const MESSAGE_ID_REUSED = 'INVALID_FRAME';
 /** The epoch of a rejection, which needs no lease. */
 const NO_LEASE = 0;
 
@@ -97,7 +98,8 @@ class QueuedReports implements StatusReports {
     const attempt = newAttempt(locationId, usable, lease.epoch);
     const known = hasCallbacks ? this.#attempts.get(attempt.key ?? '') : undefined;
     const joined = known?.outcome === 'failed' ? undefined : known;
-    this.#requests.set(requestId, { attempt: joined ?? attempt, isReported: false });
+    const isRepeat = joined !== undefined;
+    this.#requests.set(requestId, { attempt: joined ?? attempt, isRepeat, isReported: false });
     if (!hasCallbacks) return;
     if (joined === undefined) this.#begin(attempt, known);
     else if (joined.outcome === undefined && this.#isOutdated(joined, lease)) this.#refresh(joined, lease);
@@ -109,7 +111,7 @@ class QueuedReports implements StatusReports {
     this.#noteLease(lease);
     const request = this.#requests.get(frame.requestId) ?? (await this.#recallOnce(lease, frame));
     if (request === undefined) return { outcome: 'rejected', reason: 'this request is not known here' };
-    const { attempt, isReported } = request;
+    const { attempt, isRepeat, isReported } = request;
     if (attempt.locationId !== lease.locationId)
       return { outcome: 'rejected', reason: 'this request belongs to another location' };
     const { status, error, guid } = frame;
@@ -120,6 +122,9 @@ class QueuedReports implements StatusReports {
         detail: { status, ...(guid !== undefined && { guid }) },
       });
     request.isReported = true;
+    // The Mac rejects another text under the same id (M4). The message itself is still under way.
+    if (isRepeat && attempt.outcome === undefined && error?.code === MESSAGE_ID_REUSED)
+      return { outcome: 'skipped' };
     if (attempt.terminal !== undefined) {
       // A repeat succeeded after the attempt that it shares had failed: that is an attempt of its own.
       const isOwnAttempt = !isReported && attempt.outcome === 'failed' && status === 'delivered';
@@ -308,7 +313,7 @@ class QueuedReports implements StatusReports {
       lease.epoch,
     );
     const outcome = (['delivered', 'failed'] as const).find((status) => statuses.includes(status));
-    const request = { attempt, isReported: outcome !== undefined };
+    const request = { attempt, isRepeat: false, isReported: outcome !== undefined };
     if (outcome !== undefined) {
       attempt.outcome = outcome;
       attempt.terminal = Promise.resolve({ outcome: 'delivered' });
