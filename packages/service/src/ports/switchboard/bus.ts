@@ -45,6 +45,14 @@ export interface AdoptNotice {
 }
 
 /** The messages between nodes. */
+/** The frames arrived at the node that asked for them. */
+export interface TakenNotice {
+  readonly type: 'taken';
+  readonly locationId: string;
+  readonly deviceId: string;
+  readonly requestIds: readonly string[];
+}
+
 export type BusMessage =
   | WriteRequest
   | DisconnectNotice
@@ -57,7 +65,7 @@ export type BusMessage =
       readonly frames: readonly HandedFrame[];
       readonly isLast: boolean;
     }
-  | { readonly type: 'taken'; readonly locationId: string; readonly deviceId: string }
+  | TakenNotice
   | { readonly type: 'offer'; readonly id: string; readonly from: string }
   | { readonly type: 'offer_accepted'; readonly id: string; readonly node: string }
   | AdoptNotice

@@ -10,10 +10,12 @@ import type {
   BusCipher,
   BusMessage,
   DisconnectNotice,
+  TakenNotice,
   TakeOverRequest,
   WriteRequest,
   WriteResult,
 } from './bus.ts';
+import { requestIdsOf } from './send-ledger.ts';
 import type { HandedFrame } from './send-ledger.ts';
 import type { BoundMac } from './switchboard.ts';
 
@@ -30,8 +32,7 @@ export interface BusHandler {
   onLeasesLost(): void;
   /** Returns the frames that the device has not confirmed, and stops writing to it: another node has bound it. */
   onTakeOver(request: TakeOverRequest): HandedFrame[];
-  /** The frames of a device arrived at the node that asked for them. */
-  onTaken(locationId: string, deviceId: string): void;
+  onTaken(notice: TakenNotice): void;
   onAdopt(notice: AdoptNotice): void;
   /** Whether this node can keep frames of a node that is shutting down. */
   isStaying(): boolean;
@@ -128,7 +129,12 @@ export class NodeBus {
       const subscribers = await this.#publish(channelOf(to), message);
       const { locationId, deviceId } = request;
       if (subscribers > 0 && (await promise))
-        this.#notify(channelOf(to), { type: 'taken', locationId, deviceId });
+        this.#notify(channelOf(to), {
+          type: 'taken',
+          locationId,
+          deviceId,
+          requestIds: requestIdsOf(frames),
+        });
     } finally {
       cancel();
       this.#takeOvers.delete(id);
@@ -207,7 +213,7 @@ export class NodeBus {
       case 'handed_over':
         return this.#takeOvers.get(message.id)?.(message.frames, message.isLast);
       case 'taken':
-        return this.#handler.onTaken(message.locationId, message.deviceId);
+        return this.#handler.onTaken(message);
       case 'offer': {
         const { id, from } = message;
         if (from === this.#node || !this.#handler.isStaying()) return;

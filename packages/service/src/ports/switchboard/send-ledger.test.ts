@@ -2,7 +2,7 @@ import type { SendFrame } from '@footbridge/protocol/frames';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { SendLedger } from './send-ledger.ts';
+import { requestIdsOf, SendLedger } from './send-ledger.ts';
 import type { MacLedger } from './send-ledger.ts';
 
 const LIMITS = { maxFrames: 4, maxBytes: 1000, maxTotalBytes: 1500, maxAgeMs: 60_000 };
@@ -101,8 +101,18 @@ describe('the ledger of unconfirmed frames', () => {
       'old 1',
       'old 2',
     ]);
-    ledger.forget('loc1', 'device-1');
+    ledger.forget('loc1', 'device-1', ['old 1', 'old 2']);
     expect([ledger.size, ledger.hasUnconfirmed('loc1', 'device-1'), mac.bytes]).toEqual([0, false, 0]);
+  });
+
+  it('M10 keeps frames that were added since another node took the others', () => {
+    const { ledger } = setUp();
+    const mac = ledger.open('loc1', 'device-1');
+    ledger.add(mac, frame('old'), 10);
+    const taken = requestIdsOf(ledger.handOver('loc1', 'device-1'));
+    ledger.add(mac, frame('new'), 10);
+    ledger.forget('loc1', 'device-1', taken);
+    expect(idsOf(mac)).toEqual(['new']);
   });
 
   it('M10 keeps nothing about Macs that are gone and owe nothing', () => {

@@ -121,11 +121,12 @@ export class SendLedger {
     }));
   }
 
-  /** Another node has the frames of this device now. */
-  forget(locationId: string, deviceId: string): void {
+  /** Another node has these frames now. The device may be back, with newer ones that only this node has. */
+  forget(locationId: string, deviceId: string, requestIds: readonly string[]): void {
     const mac = this.#macs.get(nameOf(locationId, deviceId));
-    for (const entry of mac?.entries.values() ?? []) this.#remove(entry);
-    if (mac !== undefined) this.#forgetIfUnused(mac);
+    if (mac === undefined) return;
+    for (const requestId of requestIds) this.confirm(mac, requestId);
+    this.#forgetIfUnused(mac);
   }
 
   /** Takes the frames of another node. They are older than all that were added here since the device connected. */
@@ -220,6 +221,9 @@ export class MacLedger {
     this.deviceId = deviceId;
   }
 }
+
+export const requestIdsOf = (frames: readonly HandedFrame[]): string[] =>
+  frames.map(({ frame }) => frame.requestId);
 
 /** A device id contains no space. */
 const nameOf = (locationId: string, deviceId: string): string => `${locationId} ${deviceId}`;

@@ -7,12 +7,19 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../errors.ts';
 import type { Redis } from '../../redis/open-redis.ts';
-import type { AdoptNotice, DisconnectNotice, TakeOverRequest, WriteRequest, WriteResult } from './bus.ts';
+import type {
+  AdoptNotice,
+  DisconnectNotice,
+  TakenNotice,
+  TakeOverRequest,
+  WriteRequest,
+  WriteResult,
+} from './bus.ts';
 import { LEASE_TTL_MS, REDIS_TIMEOUT_MS, RedisLeases, SHARDS, shardOf } from './leases-redis.ts';
 import type { LeaseHolder, Renewal, StoredLease } from './leases-redis.ts';
 import { NodeBus } from './node-bus-redis.ts';
 import type { BusHandler } from './node-bus-redis.ts';
-import { LEDGER_LIMITS } from './send-ledger.ts';
+import { LEDGER_LIMITS, requestIdsOf } from './send-ledger.ts';
 import type { HandedFrame, SendLedger } from './send-ledger.ts';
 import { CONTENTION, UncertainSendError, boundMac, contendedWaitSec } from './switchboard.ts';
 import type {
@@ -259,8 +266,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     return this.#ledger.handOver(locationId, deviceId);
   }
 
-  onTaken(locationId: string, deviceId: string): void {
-    this.#ledger.forget(locationId, deviceId);
+  onTaken({ locationId, deviceId, requestIds }: TakenNotice): void {
+    this.#ledger.forget(locationId, deviceId, requestIds);
   }
 
   onAdopt({ locationId, deviceId, frames }: AdoptNotice): void {
@@ -295,7 +302,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
         const frames = this.#ledger.handOver(locationId, deviceId);
         await this.#bus.adopt(node, { locationId, deviceId, frames });
         await this.#leases.release(locationId as LocationId, 'none', { ...this.#keeper(deviceId), node });
-        this.#ledger.forget(locationId, deviceId);
+        this.#ledger.forget(locationId, deviceId, requestIdsOf(frames));
       }
     } catch (error) {
       this.#log.warn(
