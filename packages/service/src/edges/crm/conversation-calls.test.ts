@@ -48,15 +48,20 @@ describe('the conversation of a contact', () => {
   it('I9 is searched by location and contact', async () => {
     const { calls, requests } = setUp({ conversations: [conversation()], total: 1 });
     expect(await calls.find('loc', 'c&1', {})).toMatchObject(UNUSABLE);
-    expect(await calls.find('loc', 'c1', {})).toEqual(succeeded('v1'));
+    expect(await calls.find('loc', 'c1', {})).toEqual(succeeded(['v1']));
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /conversations/search?locationId=loc&contactId=c%261',
       'GET /conversations/search?locationId=loc&contactId=c1',
     ]);
   });
 
+  it('I9 may be one of several', async () => {
+    const all = [conversation(), conversation({ id: 'v2' })];
+    expect(await find({ conversations: all, total: 2 })).toEqual(succeeded(['v1', 'v2']));
+  });
+
   it('I9 is absent only when the CRM returns an empty list', async () => {
-    expect(await find({ conversations: [], total: 0 })).toEqual(succeeded(undefined));
+    expect(await find({ conversations: [], total: 0 })).toEqual(succeeded([]));
   });
 
   it.each([

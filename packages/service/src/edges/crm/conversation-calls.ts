@@ -10,7 +10,7 @@ import { readJson } from './error-body.ts';
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const PAGE_SIZE = 20;
 
-/** The conversation of a contact and its messages. A response that does not match the request is a failure, never an empty list. */
+/** The conversations of a contact and their messages. A response that does not match the request is a failure, never an empty list. */
 export function createConversationCalls(client: CrmClient): ConversationCalls {
   return {
     find: (locationId, contactId, guard) =>
@@ -22,7 +22,8 @@ export function createConversationCalls(client: CrmClient): ConversationCalls {
           method: 'GET',
           path: `/conversations/search?${new URLSearchParams({ locationId, contactId }).toString()}`,
           maxBodyBytes: MAX_PAGE_BYTES,
-          read: (text, status) => readConversation(readJson(text), locationId, contactId) ?? unusable(status),
+          read: (text, status) =>
+            readConversations(readJson(text), locationId, contactId) ?? unusable(status),
         },
         guard,
       ),
@@ -50,18 +51,18 @@ export function createConversationCalls(client: CrmClient): ConversationCalls {
 const unusable = (status: number) =>
   failed('empty', { status, reason: 'the response is not what was requested' });
 
-function readConversation(
+function readConversations(
   body: unknown,
   locationId: string,
   contactId: string,
-): Attempt<string | undefined> | undefined {
+): Attempt<readonly string[]> | undefined {
   const conversations = isObject(body) ? body['conversations'] : undefined;
   if (!Array.isArray(conversations)) return undefined;
-  const ids = conversations.map((conversation: unknown) =>
-    isOf(conversation, { locationId, contactId }) ? idOf(conversation) : undefined,
+  const ids = conversations.flatMap((conversation: unknown) =>
+    isOf(conversation, { locationId, contactId }) ? (idOf(conversation) ?? []) : [],
   );
   // A CRM that ignores the filter does not say whether this contact has a conversation.
-  return ids.includes(undefined) ? undefined : succeeded(ids[0]);
+  return ids.length === conversations.length ? succeeded(ids) : undefined;
 }
 
 /** HighLevel wraps the documented list into an object named `messages`. */

@@ -32,8 +32,8 @@ export interface MessagePage {
 
 /** The CRM's conversations. One attempt each; none rejects. */
 export interface ConversationCalls {
-  /** Resolves with undefined when the contact has no conversation. */
-  find(locationId: string, contactId: string, guard: SendGuard): Promise<Attempt<string | undefined>>;
+  /** Resolves with all conversations of the contact, usually one. */
+  find(locationId: string, contactId: string, guard: SendGuard): Promise<Attempt<readonly string[]>>;
   /** Resolves with the newest messages, or those before the message with the id `before`. */
   messages(
     locationId: string,

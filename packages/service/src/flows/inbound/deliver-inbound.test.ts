@@ -48,7 +48,7 @@ const SETTINGS: InboundDeps['settings'] = {
 };
 
 const EMPTY: ConversationCalls = {
-  find: async () => succeeded(undefined),
+  find: async () => succeeded([]),
   messages: async () => succeeded({ messages: [], hasMore: false }),
 };
 const FORBIDDEN = failed('refused', { retryable: false, status: 403, reason: 'no access' });
@@ -289,7 +289,7 @@ describe('an inbound message', () => {
       addedAt: clock.now(),
     };
     conversations = {
-      find: async () => succeeded('v1'),
+      find: async () => succeeded(['v1']),
       messages: async () => succeeded({ messages: [stored], hasMore: false }),
     };
     expect(await deliver()).toEqual(delivered);
@@ -301,7 +301,7 @@ describe('an inbound message', () => {
       () => expect.unreachable(),
       {
         conversations: {
-          find: async (_location, contactId) => (read.push(contactId), succeeded(`of ${contactId}`)),
+          find: async (_location, contactId) => (read.push(contactId), succeeded([`of ${contactId}`])),
           messages: async (_location, conversationId) => {
             const stored = { id: 'crm-9', isInbound: true, text: 'text of g1', attachments: [] };
             const messages = conversationId === 'of second' ? [{ ...stored, addedAt: clock.now() }] : [];

@@ -67,7 +67,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
   const conversations: ConversationCalls = {
     find: async (_location, contactId) => {
       reads.push(contactId);
-      return unreadable.failure ?? succeeded(visible().length > 0 ? 'v1' : undefined);
+      return unreadable.failure ?? succeeded(visible().length > 0 ? ['v1'] : []);
     },
     messages: async (_location, conversationId, before) => {
       reads.push(before === undefined ? conversationId : `${conversationId} before ${before}`);
@@ -184,6 +184,25 @@ describe('I9 after a lost response', () => {
     });
     expect(counts).toEqual(['found']);
     expect(texts(stored)).toEqual(['hello']);
+  });
+
+  it('all conversations of the contact are read; when there are too many, nothing is certain', async () => {
+    for (const [others, result] of [
+      [1, 'found'],
+      [10, 'unknown'],
+    ] as const) {
+      const found = Array.from({ length: others }, (_, index) => `other ${index}`);
+      const { start, stored, counts, settled } = await setUp(['stored, response lost'], {
+        conversations: {
+          find: async () => succeeded([...found, 'v1']),
+          messages: async (_location, id) =>
+            succeeded({ messages: id === 'v1' ? stored : [], hasMore: false }),
+        },
+      });
+      await settled((await start()).deliver(LEASE, frame('g1', 1, 'hello')));
+      expect(counts).toEqual([result]);
+      expect(stored).toHaveLength(result === 'found' ? 1 : 2);
+    }
   });
 
   it('an older message with the same text, or a recorded one, is not taken for it', async () => {

@@ -45,9 +45,9 @@ interface Reading {
 type Call = <T>(attempt: (guard: SendGuard) => Promise<Attempt<T>>) => Promise<Attempt<T>>;
 
 const ABSENT = succeeded<Finding>({ kind: 'absent' });
-const NOTHING = succeeded<Reading>({ kind: 'read', candidates: [], isComplete: true });
 const MAX_MESSAGES = 100;
 const MAX_CONTACTS = 10;
+const MAX_CONVERSATIONS = 10;
 /** An outage may end within this time; after it INBOUND_ON_UNCERTAIN decides. */
 const READ_WITHIN_MS = 15 * 60_000;
 
@@ -92,15 +92,14 @@ export class LostMessages {
     const call: Call = (attempt) => job.retry(attempt, readPolicy(deadline - clock.monotonic()));
     const contactIds = await this.#contactsOf(lost, call);
     if (!contactIds.ok) return unreadable(contactIds, 'contacts.readonly');
-    const candidates: string[] = [];
-    let isComplete = contactIds.value.length <= MAX_CONTACTS;
-    for (const contactId of contactIds.value.slice(0, MAX_CONTACTS)) {
-      const reading = await this.#readConversation(lost, contactId, call);
-      if (!reading.ok || reading.value.kind === 'unknown') return reading;
-      candidates.push(...reading.value.candidates);
-      isComplete &&= reading.value.isComplete;
-    }
-    return succeeded({ kind: 'read', candidates, isComplete });
+    return readAll(contactIds.value, MAX_CONTACTS, (contactId) => this.#readContact(lost, contactId, call));
+  }
+
+  /** A contact may have several conversations, and the CRM alone decides to which one it adds a message. */
+  async #readContact(lost: LostMessage, contactId: string, call: Call): Promise<Attempt<Reading | Unknown>> {
+    const found = await call((guard) => this.#deps.conversations.find(lost.locationId, contactId, guard));
+    if (!found.ok) return unreadable(found, 'conversations.readonly');
+    return readAll(found.value, MAX_CONVERSATIONS, (id) => this.#readConversation(lost, id, call));
   }
 
   /** After a crash it is not known which of several contacts with this handle was chosen. */
@@ -120,15 +119,11 @@ export class LostMessages {
 
   async #readConversation(
     lost: LostMessage,
-    contactId: string,
+    conversationId: string,
     call: Call,
   ): Promise<Attempt<Reading | Unknown>> {
     const { conversations } = this.#deps;
     const { locationId } = lost;
-    const found = await call((guard) => conversations.find(locationId, contactId, guard));
-    if (!found.ok) return unreadable(found, 'conversations.readonly');
-    const conversationId = found.value;
-    if (conversationId === undefined) return NOTHING;
     const candidates: string[] = [];
     let isComplete = false;
     let before: string | undefined;
@@ -160,6 +155,23 @@ export class LostMessages {
     const marked = await job.store(() => guids.sent(key, crmMessageId));
     return marked.ok ? succeeded(crmMessageId) : marked;
   }
+}
+
+/** Reads at most `max` of them, one after the other. */
+async function readAll(
+  ids: readonly string[],
+  max: number,
+  read: (id: string) => Promise<Attempt<Reading | Unknown>>,
+): Promise<Attempt<Reading | Unknown>> {
+  const candidates: string[] = [];
+  let isComplete = ids.length <= max;
+  for (const id of ids.slice(0, max)) {
+    const reading = await read(id);
+    if (!reading.ok || reading.value.kind === 'unknown') return reading;
+    candidates.push(...reading.value.candidates);
+    isComplete &&= reading.value.isComplete;
+  }
+  return succeeded({ kind: 'read', candidates, isComplete });
 }
 
 /** The newest message is the first one; a page in another order says nothing about the ones after it. */
