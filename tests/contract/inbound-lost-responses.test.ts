@@ -85,6 +85,13 @@ describe('a lost response', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
+  it('I9 a success without a message id counts as a lost response', async () => {
+    const { crm, mac, texts } = await start();
+    crm.injectFault({ match: 'inbound', how: { status: 201, body: '', stored: true } });
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject(DELIVERED);
+    expect(texts()).toEqual(['Hi']);
+  });
+
   it('I9 the reads wait until the request cannot be in flight, and the second one for the lag of the CRM', async () => {
     const { bridge, crm, mac, texts, reads } = await start({
       env: { CRM_SETTLE_SEC: '20', CRM_READ_LAG_SEC: '10' },

@@ -75,7 +75,7 @@ describe('the call to the CRM', () => {
   });
 
   it('I1 is repeated after a success without a message id', async () => {
-    const { crm, mac } = await start();
+    const { crm, mac } = await start({ env: { CRM_SETTLE_SEC: '0', CRM_READ_LAG_SEC: '0' } });
     crm.injectFault({ match: 'inbound', how: 'emptyBody' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }), 5000)).toMatchObject({
       outcome: 'delivered',

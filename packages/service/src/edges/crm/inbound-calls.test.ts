@@ -53,9 +53,14 @@ describe('an inbound message', () => {
   });
 
   it.each(['', '{}', 'null', '[]', '<html>', '{"messageId":""}', '{"messageId":null}', '{"messageId":{}}'])(
-    'I1 is not stored when the response is %j',
+    'I1 is in doubt when the response is %j',
     async (text) => {
-      expect((await post(text)).posted).toMatchObject({ kind: 'empty', retryable: true, status: 201 });
+      expect((await post(text)).posted).toMatchObject({
+        kind: 'empty',
+        retryable: true,
+        inDoubt: true,
+        status: 201,
+      });
     },
   );
 });

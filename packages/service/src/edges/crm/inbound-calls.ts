@@ -40,12 +40,16 @@ export function createInboundCalls(client: CrmClient, shape: InboundShape): Inbo
   };
 }
 
-/** The real CRM has returned 201 with an empty body when it stored nothing. */
+/** The real CRM has returned 201 with an empty body when it stored nothing. Others may have stored the message: it is in doubt (I9). */
 function readMessageId(text: string, status: number): Attempt<string> {
   const body = readJson(text);
   const id = isObject(body) ? (body['messageId'] ?? body['id']) : undefined;
   // Some CRMs number their messages.
   return (typeof id === 'string' && id !== '') || typeof id === 'number'
     ? succeeded(String(id))
-    : failed('empty', { status, reason: 'the response does not confirm that the message was stored' });
+    : failed('empty', {
+        status,
+        reason: 'the response does not confirm that the message was stored',
+        inDoubt: true,
+      });
 }

@@ -398,7 +398,7 @@ describe('an inbound message', () => {
     let posts = 0;
     const { inbound, clock, steps } = await setUp(async () => {
       posts++;
-      return failed('empty', { status: 201, reason: 'nothing stored' });
+      return failed('empty', { status: 201, reason: 'nothing stored', inDoubt: true });
     });
     const ack = inbound.deliver(lease(), frame('g1'));
     expect(await advanceUntil(clock, ack)).toEqual({

@@ -74,6 +74,8 @@ const NODE_SKEW_MS = 120_000;
 const STORE_RETRY_MS = 1000;
 const CLAIM_RETRY_MS = 500;
 const MAX_MARK_ATTEMPTS = 4;
+/** A CRM that stores nothing and says so by 2xx responses without a message id is not asked more often. */
+const MAX_EMPTY_RESPONSES = 8;
 
 export function createInbound(deps: InboundDeps): Inbound {
   return new InboundDeliveries(deps);
@@ -149,6 +151,7 @@ class InboundDeliveries implements Inbound {
     job.isClaimed = true;
     job.isInDoubt = claim.uncertain;
     if (failpoint !== undefined) await failpoint('inbound.afterClaim');
+    let emptyResponses = 0;
     for (;;) {
       if (job.isInDoubt) {
         const looked = await this.#lookUp(job, claim);
@@ -167,7 +170,9 @@ class InboundDeliveries implements Inbound {
         );
       if (posted.ok) return this.#accepted(job, posted.value);
       if (posted.kind === 'cancelled') return 'retry';
-      if (posted.inDoubt !== true) return this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
+      if (posted.kind === 'empty') emptyResponses++;
+      if (posted.inDoubt !== true || emptyResponses === MAX_EMPTY_RESPONSES)
+        return this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
     }
   }
 

@@ -24,10 +24,4 @@ describe('an inbound message is retried', () => {
     expect(inboundRetryPolicy(failure, LATE)).toBeGreaterThan(0);
     expect(inboundRetryPolicy({ ...failure, locationOkMsAgo: 1000 }, LATE)).toBeUndefined();
   });
-
-  it('I1 seven times when the CRM stored nothing', () => {
-    const empty = failed('empty', { status: 201 });
-    expect(inboundRetryPolicy(empty, { ...LATE, attempts: 7 })).toBeGreaterThan(0);
-    expect(inboundRetryPolicy(empty, { ...LATE, attempts: 8 })).toBeUndefined();
-  });
 });

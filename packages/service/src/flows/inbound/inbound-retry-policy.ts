@@ -1,13 +1,9 @@
 import { backoff, isStuck } from '../../ports/crm/retry-policies.ts';
 import type { RetryPolicy } from '../../ports/crm/retry.ts';
 
-const MAX_EMPTY_RESPONSES = 8;
-
 /** The Mac keeps the message, so it is retried as long as the CRM may accept it. One that the CRM fails on while it accepts others is given up (I6). */
-export const inboundRetryPolicy: RetryPolicy = (failure, progress) => {
-  if (failure.kind === 'empty' && progress.attempts >= MAX_EMPTY_RESPONSES) return undefined;
-  return isStuck(failure, progress) ? undefined : backoff(failure, progress);
-};
+export const inboundRetryPolicy: RetryPolicy = (failure, progress) =>
+  isStuck(failure, progress) ? undefined : backoff(failure, progress);
 
 /** For a call that changes something: after a lost response the CRM is read before the call is repeated (I9). */
 export const writePolicy: RetryPolicy = (failure, progress) =>

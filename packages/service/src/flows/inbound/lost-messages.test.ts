@@ -23,7 +23,13 @@ const LOST = failed('timeout', { inDoubt: true });
 const never = new Promise<never>(() => {});
 
 /** What happens to a POST. `late`: it is stored after the response was lost. */
-type Fate = 'answered' | 'stored, response lost' | 'lost before it was stored' | 'late' | 'refused for now';
+type Fate =
+  | 'answered'
+  | 'stored, no id'
+  | 'stored, response lost'
+  | 'lost before it was stored'
+  | 'late'
+  | 'refused for now';
 
 const open: OpenDatabase[] = [];
 afterEach(async () => {
@@ -61,6 +67,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
     if (fate === 'lost before it was stored') return LOST;
     if (fate === 'late') clock.after(SETTLE_MS, () => void store(message));
     const id = fate === 'late' ? '' : store(message);
+    if (fate === 'stored, no id') return failed('empty', { status: 201, inDoubt: true });
     return fate === 'answered' ? succeeded(id) : LOST;
   };
   const visible = () => stored.filter(({ addedAt }) => addedAt <= clock.now() - LAG_MS).toReversed();
@@ -186,6 +193,15 @@ describe('I9 after a lost response', () => {
     expect(texts(stored)).toEqual(['hello']);
   });
 
+  it('a message whose response named no id is found and not posted again', async () => {
+    const { start, stored, counts, settled } = await setUp(['stored, no id']);
+    expect(await settled((await start()).deliver(LEASE, frame('g1', 1, 'hello')))).toEqual({
+      outcome: 'delivered',
+    });
+    expect(counts).toEqual(['found']);
+    expect(texts(stored)).toEqual(['hello']);
+  });
+
   it('all conversations of the contact are read; when there are too many, nothing is certain', async () => {
     for (const [others, result] of [
       [1, 'found'],
@@ -270,6 +286,7 @@ describe('I9 after a lost response', () => {
 describe('I9 in any order of lost responses, late writes and kills', () => {
   const fate = fc.constantFrom<Fate>(
     'answered',
+    'stored, no id',
     'stored, response lost',
     'lost before it was stored',
     'late',
