@@ -21,7 +21,7 @@ export interface MessageAttempt {
   outcome: 'delivered' | 'failed' | undefined;
   /** How its terminal status ends or ended; undefined until the Mac reports. */
   terminal: Promise<AckOutcome> | undefined;
-  /** Its terminal status while it is being delivered. */
+  /** Its terminal status, from the Mac or from a rejection, while it is being delivered. */
   delivery: StatusDelivery | undefined;
 }
 

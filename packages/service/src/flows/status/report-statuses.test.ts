@@ -248,6 +248,27 @@ describe('the CRM receives', () => {
     expect(statuses()).toEqual(['failed', 'pending']);
   });
 
+  it('A4 one rejection of requests that come at once, and another for a repeat after it', async () => {
+    const { put, sent, statuses } = heldCalls();
+    const { reports } = setUp(put);
+    const reject = () =>
+      reports.rejected({
+        requestId: newRequestId(),
+        locationId: LOCATION,
+        messageId: 'm1',
+        code: 'CLIENT_NOT_CONNECTED',
+        message: 'No Mac is connected for this location.',
+      });
+    for (let count = 0; count < 3; count++) reject();
+    await tick();
+    sent[0]?.answer(OK);
+    await tick();
+    expect(statuses()).toEqual(['failed']);
+    reject();
+    await tick();
+    expect(statuses()).toEqual(['failed', 'failed']);
+  });
+
   it('A5 no rejection that could not be sent in 1.5 s when there are other nodes', async () => {
     const put = async () => failed('crowded', { unsent: true, retryAfterMs: 1000 });
     const guards: SendGuard[] = [];

@@ -148,6 +148,8 @@ class QueuedReports implements StatusReports {
     const known = this.#attempts.get(attempt.key ?? '');
     // The message is on its way or was delivered: the rejection of a repeat does not change that.
     if (known !== undefined && known.outcome !== 'failed') return;
+    // The CRM is being told of the failure: a repeat that came before that adds nothing.
+    if (known?.delivery !== undefined) return;
     attempt.outcome = 'failed';
     this.#begin(attempt, known);
     const update = { locationId, messageId: usable, status: 'failed', error: { code, message } } as const;
@@ -161,7 +163,10 @@ class QueuedReports implements StatusReports {
       attempt.key,
       otherNodes ? isStillNews : undefined,
     );
-    const delivered = this.#deliver(requestId, attempt, delivery, () => isNews(attempt));
+    attempt.delivery = delivery;
+    const delivered = this.#deliver(requestId, attempt, delivery, () => isNews(attempt)).finally(() => {
+      if (attempt.delivery === delivery) attempt.delivery = undefined;
+    });
     if (!otherNodes) return;
     const cancel = clock.after(MAX_REJECTION_MS, () => {
       if (!delivery.wasSent) delivery.withdraw();
