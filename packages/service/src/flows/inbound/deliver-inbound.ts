@@ -87,6 +87,7 @@ class InboundDeliveries implements Inbound {
   readonly #lost: LostMessages;
   readonly #jobs = new Map<string, { job: InboundJob; done: Promise<AckOutcome> }>();
   readonly #chats = new SerialByKey<InboundJob, AckOutcome>();
+  #posts = 0;
   readonly #leaseSince = new WeakMap<Lease, number>();
   #isClosed = false;
 
@@ -241,7 +242,10 @@ class InboundDeliveries implements Inbound {
   async #lookUp(job: InboundJob, claim: ClaimedGuid): Promise<Attempt<Finding>> {
     const { journal, log, settings, countLookUp } = this.#deps;
     const lost = this.#lostMessage(job, claim);
-    const looked = await this.#lost.find(lost, job, () => this.#othersPosted(job, lost));
+    const looking = this.#lost.find(lost, job, () => this.#othersSettled(job, lost));
+    job.lookUp = { text: lost.text, done: looking };
+    const looked = await looking;
+    job.lookUp = undefined;
     if (!looked.ok) return looked;
     const { kind } = looked.value;
     countLookUp?.(kind);
@@ -273,14 +277,20 @@ class InboundDeliveries implements Inbound {
     };
   }
 
-  /** Resolves when the messages of other chats with the same text, whose post is under way, are recorded or lost too. */
-  #othersPosted(job: InboundJob, { text }: LostMessage): Promise<unknown> {
-    const posts = Array.from(this.#jobs.values(), ({ job: other }) =>
-      other !== job && other.locationId === job.locationId && other.posted?.message === text
-        ? other.posting
-        : undefined,
+  /**
+   * Resolves when the messages of other chats with the same text cannot be the one that was found any more: their post is recorded or
+   * lost too, and those that were posted before this one have been looked up. Otherwise this one could take the message of an earlier
+   * one, which would be posted again, while its own is not visible yet.
+   */
+  #othersSettled(job: InboundJob, { text }: LostMessage): Promise<unknown> {
+    const others = Array.from(this.#jobs.values(), ({ job: other }) => other).filter(
+      (other) => other !== job && other.locationId === job.locationId,
     );
-    return Promise.allSettled(posts.filter((post) => post !== undefined));
+    const posts = others.filter(({ posted }) => posted?.message === text).map(({ posting }) => posting);
+    const earlier = others.filter(
+      ({ lookUp, postNumber }) => lookUp?.text === text && postNumber < job.postNumber,
+    );
+    return Promise.allSettled([...posts, ...earlier.map(({ lookUp }) => lookUp?.done)]);
   }
 
   async #post(job: InboundJob): Promise<Attempt<string> | 'no_contact'> {
@@ -321,6 +331,7 @@ class InboundDeliveries implements Inbound {
       idempotencyKey: idempotencyKey(locationId, frame.guid),
     };
     job.posted = message;
+    job.postNumber = ++this.#posts;
     const posting = this.#postAndMark(message, job);
     job.posting = posting;
     return posting;

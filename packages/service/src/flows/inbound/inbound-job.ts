@@ -39,6 +39,10 @@ export class InboundJob {
   posted: InboundMessage | undefined;
   /** The post in flight, until its result is recorded. */
   posting: Promise<unknown> | undefined;
+  /** The place of its post among those of this process. 0 when an earlier process posted it. */
+  postNumber = 0;
+  /** The search for it in the CRM, while that is under way. */
+  lookUp: { readonly text: string; readonly done: Promise<unknown> } | undefined;
   readonly #deps: InboundJobDeps;
   readonly #lease: LeaseFence;
   readonly #cancellation = new Cancellation();

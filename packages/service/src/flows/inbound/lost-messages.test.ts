@@ -221,6 +221,18 @@ describe('I9 after a lost response', () => {
     }
   });
 
+  it('of two messages that look alike, the one that was posted first is found first', async () => {
+    const { start, stored, clock, settled } = await setUp(['late', 'late']);
+    const inbound = await start();
+    const first = inbound.deliver(LEASE, frame('g1', 1, 'ok'));
+    await until(async () => (await clock.advance(1), clock.monotonic() >= 100));
+    // Its first read and the second read of the other one come at the same time.
+    await clock.advance(LAG_MS - 100);
+    const second = inbound.deliver(LEASE, frame('g2', 2, 'ok'));
+    await settled(Promise.all([first, second]));
+    expect(texts(stored)).toEqual(['ok', 'ok']);
+  });
+
   it('an older message with the same text, or a recorded one, is not taken for it', async () => {
     const fates: Fate[] = ['answered', 'lost before it was stored'];
     const { start, stored, counts, clock, settled, store } = await setUp(fates);

@@ -62,13 +62,13 @@ export class LostMessages {
   }
 
   /**
-   * The only failure is a cancellation. `othersPosted` resolves when no message that looks like this one is being posted: until then the
-   * one that is found may be that one.
+   * The only failure is a cancellation. `othersSettled` resolves when the one that is found can no longer be another message that looks
+   * like this one.
    */
   async find(
     lost: LostMessage,
     job: InboundJob,
-    othersPosted: () => Promise<unknown>,
+    othersSettled: () => Promise<unknown>,
   ): Promise<Attempt<Finding>> {
     let deadline: number | undefined;
     const read = async (): Promise<Attempt<Finding>> => {
@@ -77,7 +77,7 @@ export class LostMessages {
       if (!reading.ok) return reading;
       if (reading.value.kind === 'unknown') return succeeded(reading.value);
       const { candidates, isComplete } = reading.value;
-      if (candidates.length > 0) await othersPosted();
+      if (candidates.length > 0) await othersSettled();
       const taken = await this.#takers.add(lost.locationId, job, () => this.#take(lost, job, candidates));
       if (!taken.ok) return taken;
       if (taken.value !== undefined) return succeeded({ kind: 'found', crmMessageId: taken.value });
