@@ -144,6 +144,8 @@ describe.skipIf(!(await hasChromium()))('the chats of the page', { timeout: 240_
   it('counts only messages of customers as unread', async () => {
     const { phone, inbox } = await open();
     await phone.getByRole('button', { name: 'Start a group chat' }).click();
+    // Only a group shows who writes. Until it is open, a text goes to the chat with Anna.
+    await phone.getByRole('button', { name: 'As Ben' }).waitFor(WITHIN);
     await type(phone, 'First in the group');
     await inbox.getByRole('button', { name: 'Anna & Ben' }).click();
     await type(inbox, 'An answer to both');
