@@ -8,7 +8,7 @@ const EVENT_ERRORS: Readonly<Record<number, { readonly code: StatusCode; readonl
   [-1743]: {
     code: 'AX_DENIED',
     message:
-      'macOS does not allow the agent to control Messages. Allow it in System Settings, Privacy & Security, Automation.',
+      'macOS does not allow the agent to control Messages. Allow it in System Settings, Privacy & Security, Automation',
   },
   [-1728]: { code: 'IMESSAGE_ERROR', message: 'error -1728: Messages does not know this recipient or chat' },
   [-1700]: { code: 'IMESSAGE_ERROR', message: 'error -1700: Messages does not accept this service' },
@@ -20,9 +20,9 @@ const EVENT_ERRORS: Readonly<Record<number, { readonly code: StatusCode; readonl
 /** The errors that mean that Messages is not running. */
 const NOT_RUNNING: ReadonlySet<number> = new Set([-600, -609, -1712]);
 
-type RefusalReason = Extract<SendLine, { step: 'refused' }>['reason'];
+type UnresolvedReason = Extract<SendLine, { step: 'unresolved' }>['reason'];
 
-const REFUSALS: Readonly<Record<RefusalReason, string>> = {
+const UNRESOLVED: Readonly<Record<UnresolvedReason, string>> = {
   no_account:
     'Messages has no connected account for this service. Sign in, or allow text message forwarding on the iPhone.',
   no_chat: 'Messages does not know this group. Open it once in Messages.',
@@ -32,14 +32,18 @@ const REFUSALS: Readonly<Record<RefusalReason, string>> = {
 /** Returns the failure for an Apple event error before the send. */
 export function eventFailure(number: number): SendFailure {
   const known = EVENT_ERRORS[number];
-  const { code, message } = known ?? { code: 'IMESSAGE_ERROR', message: `error ${number}: Messages refused` };
-  return { result: 'failed', code, message: `${message}. Nothing was sent.`.replace('..', '.') };
+  const { code, message } = known ?? {
+    code: 'IMESSAGE_ERROR',
+    message: `error ${number}: Messages did not accept the message`,
+  };
+  return { result: 'failed', code, message: `${message}. Nothing was sent.` };
 }
 
 export function isNotRunning(number: number): boolean {
   return NOT_RUNNING.has(number);
 }
 
-export function refusal(reason: RefusalReason): SendFailure {
-  return { result: 'failed', code: 'IMESSAGE_ERROR', message: `${REFUSALS[reason]} Nothing was sent.` };
+/** Returns the failure for a recipient that Messages does not have. */
+export function unresolvedFailure(reason: UnresolvedReason): SendFailure {
+  return { result: 'failed', code: 'IMESSAGE_ERROR', message: `${UNRESOLVED[reason]} Nothing was sent.` };
 }

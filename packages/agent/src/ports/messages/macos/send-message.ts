@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 
 import type { Clock } from '@footbridge/runtime/clock';
 
+import { chatRowOf } from '../chat-ids.ts';
 import { findOutcome } from '../find-outcome.ts';
 import { StoreUnavailableError } from '../messages.ts';
 import type {
@@ -17,7 +18,7 @@ import type {
 import type { Osascript } from './osascript.ts';
 import { sendProgram } from './programs/send.ts';
 import type { SendInput, SendLine } from './programs/send.ts';
-import { eventFailure, isNotRunning, refusal } from './send-errors.ts';
+import { eventFailure, isNotRunning, unresolvedFailure } from './send-errors.ts';
 import { stageFile } from './stage-file.ts';
 
 export interface SendDeps {
@@ -41,6 +42,7 @@ const MAX_FILE_BUDGET_MS = 20 * 60_000;
 const BYTES_PER_MS = 1_000;
 /** The row of a send that went nowhere has no chat. A real one is joined to its chat within this time. */
 const GHOST_MS = 5_000;
+const GHOST_ROWS = 50;
 /** Errors of Messages that mean that it could not read the file. */
 const FILE_ERRORS = /^error (25|34|41):/;
 
@@ -168,7 +170,7 @@ async function runProgram(input: SendInput, { osascript }: SendDeps): Promise<Di
   if (end === 'overflowed' || steps.some(({ step }) => step === 'dispatching'))
     return { result: 'dispatched' };
   const last = steps.at(-1);
-  if (last?.step === 'refused') return refusal(last.reason);
+  if (last?.step === 'unresolved') return unresolvedFailure(last.reason);
   if (last?.step === 'error') return last.number;
   return failed('IMESSAGE_ERROR', 'Messages could not be reached in time. Nothing was sent.');
 }
@@ -217,7 +219,8 @@ function readOutcome(
 /** macOS 26 writes an own row without text and chat when it cannot address a group. */
 function hasGhost(store: MessageStore, since: number): boolean {
   try {
-    const rows = store.rowsAfter(since % 2 ** 32, 50);
+    const rowid = chatRowOf(store.generation(), since);
+    const rows = rowid === undefined ? [] : store.rowsAfter(rowid, GHOST_ROWS);
     return rows.some((row) => row.fromMe && row.chatId === undefined && row.text === '');
   } catch {
     return false;

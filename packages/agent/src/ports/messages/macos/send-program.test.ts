@@ -68,10 +68,10 @@ describe('the send program', () => {
         { service: 'SMS', enabled: false, connection: 'connected' },
       ],
     });
-    const refused = { end: 'ended', lines: [{ step: 'refused', reason: 'no_account' }] };
-    expect(await send({})).toEqual(refused);
-    expect(await send({ service: 'SMS' })).toEqual(refused);
-    expect(await send({ service: 'RCS' })).toEqual(refused);
+    const unresolved = { end: 'ended', lines: [{ step: 'unresolved', reason: 'no_account' }] };
+    expect(await send({})).toEqual(unresolved);
+    expect(await send({ service: 'SMS' })).toEqual(unresolved);
+    expect(await send({ service: 'RCS' })).toEqual(unresolved);
     expect(await macos.messages.sent()).toEqual([]);
   });
 
@@ -84,9 +84,9 @@ describe('the send program', () => {
   it('M11 refuses a group that Messages does not know, or that has other members', async () => {
     const id = await startGroup();
     expect((await send(group(['any;+;chat0'], MEMBERS))).lines).toEqual([
-      { step: 'refused', reason: 'no_chat' },
+      { step: 'unresolved', reason: 'no_chat' },
     ]);
-    const others = { step: 'refused', reason: 'other_members' };
+    const others = { step: 'unresolved', reason: 'other_members' };
     expect((await send(group([id], ['+15550001111']))).lines).toEqual([others]);
     expect((await send(group([id], ['+15550001111', '+15550003333']))).lines).toEqual([others]);
     expect(await macos.messages.sent()).toEqual([]);

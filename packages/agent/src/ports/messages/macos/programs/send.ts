@@ -14,7 +14,7 @@ export type SendLine =
   | { readonly step: 'dispatching' }
   | { readonly step: 'dispatched' }
   /** The recipient was not found. Nothing was sent. */
-  | { readonly step: 'refused'; readonly reason: 'no_account' | 'no_chat' | 'other_members' }
+  | { readonly step: 'unresolved'; readonly reason: 'no_account' | 'no_chat' | 'other_members' }
   /** An Apple event failed. Its text is not reported: it may contain the message. */
   | { readonly step: 'error'; readonly number: number };
 
@@ -54,15 +54,15 @@ export function sendProgram(): void {
             candidate.enabled() &&
             candidate.connectionStatus() === 'connected',
         );
-      if (account === undefined) return write({ step: 'refused', reason: 'no_account' });
+      if (account === undefined) return write({ step: 'unresolved', reason: 'no_account' });
       to = account.participants.byName(input.target.person);
     } else {
       const live = messages.chats.id();
       const id = input.target.group.find((candidate) => live.includes(candidate));
-      if (id === undefined) return write({ step: 'refused', reason: 'no_chat' });
+      if (id === undefined) return write({ step: 'unresolved', reason: 'no_chat' });
       const chat = messages.chats.byId(id);
       if (!sameMembers(chat.participants.handle(), input.target.members))
-        return write({ step: 'refused', reason: 'other_members' });
+        return write({ step: 'unresolved', reason: 'other_members' });
       to = chat;
     }
     const content = 'text' in input.content ? input.content.text : Path(input.content.file);
