@@ -1,6 +1,6 @@
 import type { StatusCode } from '@footbridge/protocol/codes';
 
-import type { SendFailure } from '../messages.ts';
+import type { SendFailure, StoreUnavailableError } from '../messages.ts';
 import type { SendLine } from './programs/send.ts';
 
 /** Apple event errors that occur before anything is sent, by number. */
@@ -36,7 +36,7 @@ export function eventFailure(number: number): SendFailure {
     code: 'IMESSAGE_ERROR',
     message: `error ${number}: Messages did not accept the message`,
   };
-  return { result: 'failed', code, message: `${message}. Nothing was sent.` };
+  return failed(code, `${message}. Nothing was sent.`);
 }
 
 export function isNotRunning(number: number): boolean {
@@ -45,5 +45,15 @@ export function isNotRunning(number: number): boolean {
 
 /** Returns the failure for a recipient that Messages does not have. */
 export function unresolvedFailure(reason: UnresolvedReason): SendFailure {
-  return { result: 'failed', code: 'IMESSAGE_ERROR', message: `${UNRESOLVED[reason]} Nothing was sent.` };
+  return failed('IMESSAGE_ERROR', `${UNRESOLVED[reason]} Nothing was sent.`);
+}
+
+/** Returns the failure for a store that cannot be read before the send. */
+export function storeFailure({ problem }: StoreUnavailableError): SendFailure {
+  const why = `The message store cannot be read (${problem}), so a send could not be confirmed.`;
+  return failed('IMESSAGE_ERROR', `${why} Run footbridge-agent doctor. Nothing was sent.`);
+}
+
+export function failed(code: StatusCode, message: string): SendFailure {
+  return { result: 'failed', code, message };
 }

@@ -1,0 +1,54 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { outcomeOfRows } from './find-outcome.ts';
+import { StoreUnavailableError } from './messages.ts';
+import type { Destination, MessageStore, OutgoingMessage, SendResult } from './messages.ts';
+import { findSentRows } from './own-rows.ts';
+
+const POLL_MS = 100;
+/** The row of a send that went nowhere has no chat. A real one is joined to its chat within this time. */
+const GHOST_MS = 5_000;
+
+export interface Confirmation {
+  readonly message: OutgoingMessage;
+  readonly destination: Destination;
+  /** The position of the store before the send. */
+  readonly since: number;
+  /** How long to wait for the row. After that the outcome is unknown. */
+  readonly budgetMs: number;
+}
+
+/** Waits until the store shows the outcome of a message that Messages got, or may have got. */
+export async function confirmByRow(
+  { message, destination, since, budgetMs }: Confirmation,
+  { store, clock }: { readonly store: MessageStore; readonly clock: Clock },
+): Promise<SendResult> {
+  const started = clock.monotonic();
+  for (;;) {
+    const waited = clock.monotonic() - started;
+    const result = whileReadable(() => {
+      const rows = findSentRows(store, message, destination, since);
+      const outcome = outcomeOfRows(rows, store);
+      const isGhost = waited >= GHOST_MS && rows?.here.length === 0 && rows.ghosts.length > 0;
+      return outcome.result === 'unknown' && isGhost ? GHOST : outcome;
+    });
+    if (result.result !== 'unknown' || waited >= budgetMs) return result;
+    await clock.sleep(POLL_MS);
+  }
+}
+
+const GHOST: SendResult = {
+  result: 'failed',
+  code: 'IMESSAGE_ERROR',
+  message: 'Messages stored the message without a chat: it was not sent.',
+};
+
+function whileReadable(read: () => SendResult): SendResult {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    const message = `outcome unknown: the message store cannot be read (${error.problem})`;
+    return { result: 'unknown', code: 'TIMEOUT', message };
+  }
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { SendFailure } from '../messages.ts';
+import type { Osascript } from './osascript.ts';
+import { sendProgram } from './programs/send.ts';
+import type { SendInput, SendLine } from './programs/send.ts';
+import { eventFailure, failed, isNotRunning, unresolvedFailure } from './send-errors.ts';
+
+export interface DispatchDeps {
+  readonly osascript: Osascript;
+  readonly clock: Clock;
+  /** Starts Messages. Resolves when the command has ended. */
+  readonly startMessages: () => Promise<void>;
+}
+
+export type Dispatched =
+  /** Messages got the message, or may have got it. */
+  { readonly result: 'dispatched' } | SendFailure;
+
+/** An Apple event may wait for a permission prompt. macOS takes an unanswered prompt of two minutes for a denial. */
+const PROGRAM_TIMEOUT_MS = 150_000;
+const START_WAIT_MS = 20_000;
+
+/** Runs the program once, and again only while Messages is not running and nothing was sent. */
+export async function dispatchMessage(input: SendInput, deps: DispatchDeps): Promise<Dispatched> {
+  const first = await runProgram(input, deps);
+  if (typeof first !== 'number') return first;
+  if (!isNotRunning(first)) return eventFailure(first);
+  await deps.startMessages();
+  const deadline = deps.clock.monotonic() + START_WAIT_MS;
+  for (;;) {
+    const next = await runProgram(input, deps);
+    if (typeof next !== 'number') return next;
+    if (!isNotRunning(next) || deps.clock.monotonic() >= deadline) return eventFailure(next);
+    await deps.clock.sleep(1_000);
+  }
+}
+
+/** Resolves with the number of an Apple event error when nothing was sent because of it. */
+async function runProgram(input: SendInput, { osascript }: DispatchDeps): Promise<Dispatched | number> {
+  const { lines, end } = await osascript.run(sendProgram, input, PROGRAM_TIMEOUT_MS);
+  if (end === 'not_started')
+    return failed('IMESSAGE_ERROR', 'osascript cannot be started. Nothing was sent.');
+  const steps = lines as readonly SendLine[];
+  if (end === 'overflowed' || steps.some(({ step }) => step === 'dispatching'))
+    return { result: 'dispatched' };
+  const last = steps.at(-1);
+  if (last?.step === 'unresolved') return unresolvedFailure(last.reason);
+  if (last?.step === 'error') return last.number;
+  return failed('IMESSAGE_ERROR', 'Messages could not be reached in time. Nothing was sent.');
+}

@@ -1,0 +1,39 @@
+import type { Chat, Destination, MessageStore, SendFailure, ServiceName } from '../messages.ts';
+import type { SendInput } from './programs/send.ts';
+import { failed } from './send-errors.ts';
+
+/** Whom Messages is asked to send to, and by which service. */
+export interface Target {
+  readonly to: SendInput['target'];
+  readonly service: ServiceName;
+}
+
+export function resolveTarget(destination: Destination, store: MessageStore): Target | SendFailure {
+  if (destination.to === 'person')
+    return { to: { person: destination.handle }, service: destination.service };
+  const chat =
+    destination.to === 'chat'
+      ? store.chat(destination.chatId)
+      : store.groupOf(destination.recipients, destination.service);
+  if (typeof chat !== 'object') return noChat(destination);
+  const [person] = chat.recipients;
+  if (!chat.isGroup && person !== undefined) return { to: { person }, service: chat.service };
+  return { to: { group: groupIds(chat), members: chat.recipients }, service: chat.service };
+}
+
+function noChat(destination: Destination): SendFailure {
+  if (destination.to === 'group')
+    return failed(
+      'IMESSAGE_GROUP_INVALID_RECIPIENTS',
+      'This Mac has no group with exactly these recipients, and this version cannot create one. Nothing was sent.',
+    );
+  return failed('IMESSAGE_ERROR', 'The chat does not exist on this Mac. Nothing was sent.');
+}
+
+/** Since macOS 26 the store says `any;+;…` where Messages may say `iMessage;+;…`. It is never addressed as a direct chat. */
+function groupIds({ key }: Chat): string[] {
+  const identifier = key.slice(key.lastIndexOf(';') + 1);
+  return [...new Set([key, `any;+;${identifier}`, `iMessage;+;${identifier}`, `SMS;+;${identifier}`])].filter(
+    (id) => !id.startsWith('any;-;'),
+  );
+}

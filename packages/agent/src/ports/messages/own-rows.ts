@@ -1,0 +1,89 @@
+import { chatRowOf } from './chat-ids.ts';
+import type { Destination, MessageStore, OutgoingMessage, StoredRow } from './messages.ts';
+
+const BATCH = 200;
+/** After an outage with more messages than this the rows of a send are not looked for any further. */
+const MAX_ROWS = 20_000;
+
+/** The own rows that a send may have caused. The owner can write the same on another device at the same moment. */
+export interface SentRows {
+  /** Rows with the content of the send in its conversation, oldest first. */
+  readonly here: readonly StoredRow[];
+  /** Rows with the content of the send in other conversations. */
+  readonly elsewhere: readonly StoredRow[];
+  /** Rows without content and chat. macOS 26 writes one when it cannot address a group: nothing was sent. */
+  readonly ghosts: readonly StoredRow[];
+}
+
+/** Returns the rows after `since`, a position of the store. Returns undefined when the store was replaced since then. */
+export function findSentRows(
+  store: MessageStore,
+  message: OutgoingMessage,
+  destination: Destination,
+  since: number,
+): SentRows | undefined {
+  const rowid = chatRowOf(store.generation(), since);
+  if (rowid === undefined) return undefined;
+  const own = ownRowsAfter(store, rowid);
+  const joined = own.filter((row) => row.chatId !== undefined && isSameContent(row, message));
+  const here = joined.filter((row) => isIn(destination, row, store));
+  return {
+    here,
+    elsewhere: joined.filter((row) => !here.includes(row)),
+    ghosts: own.filter((row) => row.chatId === undefined && row.bodyState === 'pending'),
+  };
+}
+
+function ownRowsAfter(store: MessageStore, since: number): StoredRow[] {
+  const own: StoredRow[] = [];
+  let rowid = since;
+  for (let read = 0; read < MAX_ROWS; read += BATCH) {
+    const rows = store.rowsAfter(rowid, BATCH);
+    own.push(...rows.filter((row) => row.fromMe && row.isMessage && row.tapback === undefined));
+    rowid = rows.at(-1)?.rowid ?? rowid;
+    if (rows.length < BATCH) break;
+  }
+  return own;
+}
+
+function isSameContent(row: StoredRow, message: OutgoingMessage): boolean {
+  if (message.kind === 'text') return fold(row.text) === fold(message.text);
+  return row.attachments.some((file) => file.name === message.file.name);
+}
+
+function isIn(destination: Destination, row: StoredRow, store: MessageStore): boolean {
+  if (row.chatId === undefined) return false;
+  if (destination.to === 'chat' && row.chatId === destination.chatId) return true;
+  const chat = store.chat(row.chatId);
+  const wanted = membersOf(destination, store);
+  return (
+    wanted !== undefined &&
+    chat?.isGroup === wanted.isGroup &&
+    chat.recipients.length === new Set(wanted.people).size &&
+    wanted.people.every((handle) => chat.recipients.includes(handle))
+  );
+}
+
+function membersOf(
+  destination: Destination,
+  store: MessageStore,
+): { people: readonly string[]; isGroup: boolean } | undefined {
+  if (destination.to === 'person') return { people: [destination.handle], isGroup: false };
+  if (destination.to === 'group') return { people: destination.recipients, isGroup: true };
+  // The SMS to a person who is not on iMessage can be in a chat of its own. A group has no such twin.
+  const chat = store.chat(destination.chatId);
+  return chat?.isGroup === false ? { people: chat.recipients, isGroup: false } : undefined;
+}
+
+/** Removes the differences that Messages makes: smart quotes and dashes, placeholders, space at the ends. */
+function fold(text: string): string {
+  return text
+    .normalize('NFC')
+    .replaceAll(/[\u2018\u2019]/g, "'")
+    .replaceAll(/[\u201C\u201D]/g, '"')
+    .replaceAll(/\u2013|\u2014|--/g, '-')
+    .replaceAll('\u2026', '...')
+    .replaceAll(/[\uFFFC\uFFFD]/g, '')
+    .replaceAll('\r\n', '\n')
+    .trim();
+}
