@@ -8,6 +8,7 @@ import { MessagesApp } from './macos/messages-app.ts';
 import { writeCommands } from './macos/commands.ts';
 import { operationsOf } from './macos/operations.ts';
 import { OsascriptFaults } from './macos/osascript-faults.ts';
+import { SystemCommands } from './macos/system-commands.ts';
 
 /** `node macos-main.ts --home FOLDER [--macos 26] [--control-port N]`. Prints one JSON line when it is ready. */
 const { values } = parseArgs({
@@ -23,7 +24,9 @@ if (values.home === undefined || macos === undefined) {
   process.exit(2);
 }
 const app = new MessagesApp(values.home, macos);
-const control = createControl(operationsOf(app, new AppleEvents(app), new OsascriptFaults()));
+const control = createControl(
+  operationsOf(app, new AppleEvents(app), new OsascriptFaults(), new SystemCommands()),
+);
 const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
 const commands = writeCommands(values.home, macos, controlUrl);
 process.stdout.write(

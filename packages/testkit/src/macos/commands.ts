@@ -4,6 +4,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 import type { MacosVersion } from './chat-db.ts';
+import type { SystemProgram } from './system-commands.ts';
 
 const FULL_VERSIONS: Readonly<Record<MacosVersion, readonly [version: string, build: string]>> = {
   13: ['13.7.8', '22H730'],
@@ -17,6 +18,9 @@ export interface Commands {
   readonly osascript: string;
   readonly open: string;
   readonly swVers: string;
+  readonly defaults: string;
+  readonly launchctl: string;
+  readonly pmset: string;
 }
 
 /** Writes programs with the names of macOS's own into the home directory. They talk to the simulated Messages. */
@@ -26,6 +30,8 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
   const [version, build] = FULL_VERSIONS[macos];
   const main = (name: string) => fileURLToPath(new URL(`${name}-main.ts`, import.meta.url));
   const node = `'${process.execPath}' --disable-warning=ExperimentalWarning`;
+  const system = (name: SystemProgram) =>
+    script(join(folder, name), `exec ${node} '${main('system-command')}' '${controlUrl}' ${name} "$@"`);
   return {
     osascript: script(join(folder, 'osascript'), `exec ${node} '${main('osascript')}' '${controlUrl}' "$@"`),
     open: script(join(folder, 'open'), `exec ${node} '${main('open')}' '${controlUrl}' "$@"`),
@@ -33,6 +39,9 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
       join(folder, 'sw_vers'),
       `case "$1" in -productVersion) echo ${version};; -buildVersion) echo ${build};; esac`,
     ),
+    defaults: system('defaults'),
+    launchctl: system('launchctl'),
+    pmset: system('pmset'),
   };
 }
 

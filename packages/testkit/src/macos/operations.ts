@@ -1,6 +1,7 @@
 import type { AppleEvents } from './apple-events.ts';
 import type { MessagesApp } from './messages-app.ts';
 import type { OsascriptFaults } from './osascript-faults.ts';
+import type { SystemCommands } from './system-commands.ts';
 
 export interface ProgramCall {
   readonly program: string;
@@ -8,7 +9,12 @@ export interface ProgramCall {
 }
 
 /** The operations of the control port. The types of the remote client derive from this table. */
-export function operationsOf(app: MessagesApp, events: AppleEvents, faults: OsascriptFaults) {
+export function operationsOf(
+  app: MessagesApp,
+  events: AppleEvents,
+  faults: OsascriptFaults,
+  system: SystemCommands,
+) {
   const calls: ProgramCall[] = [];
   return {
     write: app.write.bind(app),
@@ -37,6 +43,12 @@ export function operationsOf(app: MessagesApp, events: AppleEvents, faults: Osas
     calls: () => calls,
     breakOsascript: faults.add.bind(faults),
     takeOsascriptFault: () => faults.take() ?? null,
+    /** Preferences by domain, as `defaults` reads them. */
+    configureDefaults: system.defaults.configure.bind(system.defaults),
+    configureLaunchctl: system.launchctl.configure.bind(system.launchctl),
+    configurePmset: system.pmset.configure.bind(system.pmset),
+    breakCommands: system.break.bind(system),
+    runCommand: system.run.bind(system),
   };
 }
 

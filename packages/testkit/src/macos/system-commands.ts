@@ -1,0 +1,45 @@
+import type { CommandResult } from './command-result.ts';
+import { Defaults } from './defaults.ts';
+import { Launchctl } from './launchctl.ts';
+import { Pmset } from './pmset.ts';
+
+/** How the next calls of a program end instead of doing their work. */
+export interface CommandFault extends CommandResult {
+  readonly program: SystemProgram;
+  /** Only calls that begin with these arguments. Default: all. */
+  readonly arguments?: readonly string[];
+  /** Default: 1. */
+  readonly times?: number;
+  /** `hang`: never. `killed`: by a signal, after its output. Default: with its exit code. */
+  readonly end?: 'hang' | 'killed';
+}
+
+export type SystemProgram = 'defaults' | 'launchctl' | 'pmset';
+
+export type CommandEnd = CommandResult & Pick<CommandFault, 'end'>;
+
+/** The programs of macOS that read and change settings. */
+export class SystemCommands {
+  readonly defaults = new Defaults();
+  readonly launchctl = new Launchctl();
+  readonly pmset = new Pmset();
+  #faults: CommandFault[] = [];
+
+  break({ faults }: { faults: readonly CommandFault[] }): void {
+    this.#faults = [...faults];
+  }
+
+  run({ program, arguments: args }: { program: SystemProgram; arguments: readonly string[] }): CommandEnd {
+    const fault = this.#faults.find(
+      (candidate) =>
+        candidate.program === program &&
+        (candidate.arguments ?? []).every((argument, index) => args[index] === argument),
+    );
+    if (fault === undefined) return this[program].run(args);
+    const times = (fault.times ?? 1) - 1;
+    this.#faults = this.#faults.flatMap((candidate) =>
+      candidate !== fault ? [candidate] : times > 0 ? [{ ...fault, times }] : [],
+    );
+    return fault;
+  }
+}
