@@ -84,6 +84,23 @@ it('M8 `footbridge device` lists, revokes and restores', async () => {
   expect(await footbridge('device', 'revoke', 'mac-9999', '--yes')).toMatchObject({ code: 5 });
 });
 
+it('M12 `footbridge device pair` prints a code that pairs one Mac', async () => {
+  const { bridge, footbridge } = await open();
+  expect(await footbridge('device', 'pair', 'loc1')).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('footbridge location assign'),
+  });
+  await bridge.createLicense();
+  await footbridge('location', 'assign', 'loc1', 'Test');
+  const { code, rows } = await footbridge('device', 'pair', 'loc1');
+  expect([code, rows]).toMatchObject([0, [{ locationId: 'loc1', code: expect.any(String) }]]);
+  const response = await fetch(`${bridge.url}/mac/pair`, {
+    method: 'POST',
+    body: JSON.stringify({ code: rows[0]?.['code'], deviceId: 'mac-0001' }),
+  });
+  expect(response.status).toBe(201);
+});
+
 it('M8 `footbridge location` lists, shows, assigns, disconnects and releases', async () => {
   const { bridge, footbridge } = await open();
   const { id, key } = await bridge.createLicense();

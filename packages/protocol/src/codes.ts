@@ -398,6 +398,27 @@ const ENROLMENT = [
     advice: 'Contact the operator; the same key works again once the license is resumed.',
   },
   {
+    code: 'PAIRING_CODE_INVALID',
+    http: 403,
+    meaning: 'The pairing code does not exist.',
+    retry: 'no',
+    advice: 'Check the code for typos, or ask the operator for a new one.',
+  },
+  {
+    code: 'PAIRING_CODE_USED',
+    http: 403,
+    meaning: 'A Mac was already paired with this code; a code works once.',
+    retry: 'no',
+    advice: 'Ask the operator for a new code: footbridge device pair LOCATION.',
+  },
+  {
+    code: 'PAIRING_CODE_EXPIRED',
+    http: 403,
+    meaning: 'The pairing code is older than 15 minutes.',
+    retry: 'no',
+    advice: 'Ask the operator for a new code: footbridge device pair LOCATION.',
+  },
+  {
     code: 'FORBIDDEN',
     http: 403,
     meaning: 'The request has an Origin header, so it comes from a web page.',

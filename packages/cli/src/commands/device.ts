@@ -18,8 +18,15 @@ interface Device {
   readonly lastSeenAt: string;
 }
 
+interface PairingCode {
+  readonly locationId: string;
+  readonly code: string;
+  readonly expiresAt: string;
+}
+
 const EXAMPLES = `
 Examples:
+  footbridge device pair ve9EPM428h8vShlRW1KT
   footbridge device list
   footbridge device revoke mac-4f2a19`;
 
@@ -51,8 +58,19 @@ export function deviceCommand(program: Command): void {
           },
           { title: 'LAST SEEN', value: (row) => String(row['lastSeenAt']).slice(0, 19).replace('T', ' ') },
         ],
-        'No Macs are activated. Create a license with `footbridge license create` and start the agent with its key.',
+        'No Macs are activated. Create a license with `footbridge license create`, assign it to a location and run `footbridge device pair LOCATION`.',
       );
+    });
+
+  device
+    .command('pair <location>')
+    .description('print a code that pairs one Mac with a location; valid once, for 15 minutes')
+    .action(async (locationId: string, _options: object, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const path = `/operator/locations/${encodeURIComponent(locationId)}/pairing-codes`;
+      const created = await operator().call<PairingCode>('POST', path);
+      output.result(created.code, { ...created });
+      output.hint('Valid for 15 minutes, for one Mac. Its owner enters the code when the agent is set up.');
     });
 
   device

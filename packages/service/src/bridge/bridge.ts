@@ -150,6 +150,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     journal,
     audit,
     takeUpload: files.take,
+    publicUrl: () => address.url,
     crm,
   });
 

@@ -36,6 +36,7 @@ export interface MacsDeps {
   readonly journal: Journal;
   readonly audit: Audit;
   readonly takeUpload: AssetUploadDeps['take'];
+  readonly publicUrl: () => string;
   readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'> & Pick<OverviewDeps, 'grantStates'>;
 }
 
@@ -55,7 +56,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
   life.add('location claims', () => claims.close());
   const lastSeen = new LastSeen({ licenses, clock, log });
   life.add('last seen', () => lastSeen.close());
-  const licenseAdmin = new LicenseAdmin({ licenses, changes, audit, switchboard });
+  const licenseAdmin = new LicenseAdmin({ licenses, changes, audit, switchboard, clock });
   const overview = new Overview({ licenses, switchboard, clock, grantStates: crm.grantStates });
   const enrolment = new Enrolment({ licenses, changes, audit });
 
@@ -112,7 +113,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
     operatorRoutes: [
       licensesRoutes({ licenseAdmin, overview }),
       devicesRoutes({ licenseAdmin, overview }),
-      locationsRoutes({ licenseAdmin, overview }),
+      locationsRoutes({ licenseAdmin, overview, publicUrl: deps.publicUrl }),
     ],
     drain: (ms) => gateway.drain(ms),
   };

@@ -118,6 +118,32 @@ export function macPaths(): Record<string, JsonSchema> {
         },
       },
     },
+    '/mac/pair': {
+      post: {
+        operationId: 'pairMac',
+        summary: 'Exchange a pairing code for a seat and a location',
+        tags: ['Macs'],
+        security: [],
+        requestBody: { required: true, content: json(schemaRef('Pairing')) },
+        responses: {
+          200: jsonResponse(
+            'The device was already active; its previous token is now invalid.',
+            schemaRef('Paired'),
+          ),
+          201: jsonResponse('Activated.', schemaRef('Paired')),
+          ...errors(
+            'INVALID_REQUEST',
+            'PAIRING_CODE_INVALID',
+            'PAIRING_CODE_USED',
+            'PAIRING_CODE_EXPIRED',
+            'LICENSE_INVALID',
+            'LICENSE_SUSPENDED',
+            'SEATS_EXHAUSTED',
+            'TOO_MANY_REQUESTS',
+          ),
+        },
+      },
+    },
     '/mac/deactivate': {
       post: {
         operationId: 'deactivateMac',

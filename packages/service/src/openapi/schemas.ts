@@ -66,6 +66,18 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     deviceToken: text('Shown once.'),
     seats: object({ used: { type: 'integer' }, max: { type: 'integer' } }),
   }),
+  Pairing: object({
+    code: text('The pairing code, which the operator gives to the owner of the Mac.'),
+    deviceId: text('A stable id of the Mac.', { pattern: '^[A-Za-z0-9._:-]{8,128}$' }),
+    name: text('A name of the Mac for people.'),
+    osVersion: text('The version of macOS.'),
+    appVersion: text('The version of the agent.'),
+  }),
+  Paired: object({
+    deviceToken: text('Shown once.'),
+    seats: object({ used: { type: 'integer' }, max: { type: 'integer' } }),
+    locationId,
+  }),
   StoredAsset: object({ url }),
   InboundMessage: object(
     {

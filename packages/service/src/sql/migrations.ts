@@ -149,6 +149,19 @@ const stepsInTheirMessage: Migration = {
   },
 };
 
+const pairingCodes: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('pairing_codes')
+      .addColumn('code_hash', 'text', (c) => c.primaryKey())
+      .addColumn('location_id', 'text', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('expires_at', 'bigint', (c) => c.notNull())
+      .addColumn('used_at', 'bigint')
+      .execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -164,4 +177,5 @@ const dialectOf = (db: Kysely<unknown>): 'sqlite' | 'postgres' =>
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-first': first,
   '0002-steps-in-their-message': stepsInTheirMessage,
+  '0003-pairing-codes': pairingCodes,
 };

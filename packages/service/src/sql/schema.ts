@@ -35,6 +35,14 @@ export interface Schema {
     created_at: number;
     updated_at: number;
   };
+  /** Used and expired codes are kept for a day, so that the Mac can be told which of the two it is. */
+  pairing_codes: {
+    code_hash: string;
+    location_id: string;
+    created_at: number;
+    expires_at: number;
+    used_at: number | null;
+  };
   crm_keys: {
     id: string;
     label: string;

@@ -4,29 +4,32 @@ import type { FastifyInstance } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
 import type { RequestErrorOptions } from '../../errors.ts';
-import type { Enrolled, Enrolment } from '../../flows/enrol/activate-device.ts';
+import type { Enrolment, Paired } from '../../flows/enrol/activate-device.ts';
 import type { Limit, Limits, Verdict } from '../../ports/limits/limits.ts';
 
 export interface EnrolmentRoutesDeps {
-  readonly enrolment: Pick<Enrolment, 'activate' | 'deactivate'>;
+  readonly enrolment: Pick<Enrolment, 'activate' | 'deactivate' | 'pair'>;
   readonly limits: Limits;
   /** Returns the rate limit key of an address. */
   readonly addressKey: (address: string) => string;
   readonly perMinute: number;
 }
 
-/** Thirty wrong keys or tokens lock an address out until the minute is over. A license key has 140 bits. */
+/** Thirty wrong keys, codes or tokens lock an address out until the minute is over. A license key has 140 bits, a pairing code 40. */
 const WRONG: Limit = { name: 'enrolment-wrong', max: 30, windowSec: 60 };
 const BODY_LIMIT = 16_384;
 
-/** `POST /mac/activate` and `POST /mac/deactivate` (M7). */
+/** `POST /mac/activate`, `POST /mac/deactivate` (M7) and `POST /mac/pair` (M12). */
 export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: EnrolmentRoutesDeps) {
   const attempts: Limit = { name: 'enrolment', max: perMinute, windowSec: 60 };
 
   async function limit(key: string): Promise<void> {
     const wrong = await limits.peek(WRONG, key);
     if (wrong.remaining === 0)
-      throw tooMany(wrong, 'Too many wrong license keys or tokens from this address. Wait a minute.');
+      throw tooMany(
+        wrong,
+        'Too many wrong license keys, pairing codes or tokens from this address. Wait a minute.',
+      );
     const verdict = await limits.take(attempts, key);
     if (!verdict.allowed) throw tooMany(verdict, 'Too many activations from this address. Wait a minute.');
   }
@@ -45,6 +48,19 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
         .code(again ? 200 : 201)
         .header('Cache-Control', 'no-store')
         .send({ deviceToken, seats });
+    });
+
+    app.post('/mac/pair', { bodyLimit: BODY_LIMIT }, async (request, reply) => {
+      const key = addressKey(request.ip);
+      await limit(key);
+      const outcome = await enrolment.pair(request.body);
+      if (isCodeProblem(outcome.kind)) await limits.take(WRONG, key);
+      if (outcome.kind !== 'activated') throw notActivated(outcome);
+      const { deviceToken, seats, locationId, again } = outcome;
+      return reply
+        .code(again ? 200 : 201)
+        .header('Cache-Control', 'no-store')
+        .send({ deviceToken, seats, locationId });
     });
 
     app.post('/mac/deactivate', { bodyLimit: BODY_LIMIT }, async (request, reply) => {
@@ -82,7 +98,16 @@ function readAnyBodyAsJson(app: FastifyInstance): void {
   });
 }
 
-function notActivated(outcome: Exclude<Enrolled, { kind: 'activated' }>): RequestError {
+const CODE_PROBLEMS = {
+  unknown_code: 'PAIRING_CODE_INVALID',
+  used_code: 'PAIRING_CODE_USED',
+  expired_code: 'PAIRING_CODE_EXPIRED',
+} as const;
+const isCodeProblem = (kind: string): kind is keyof typeof CODE_PROBLEMS =>
+  Object.hasOwn(CODE_PROBLEMS, kind);
+
+function notActivated(outcome: Exclude<Paired, { kind: 'activated' }>): RequestError {
+  if (isCodeProblem(outcome.kind)) return rejection(CODE_PROBLEMS[outcome.kind]);
   if (outcome.kind === 'invalid') return rejection('INVALID_REQUEST', { message: outcome.fault });
   if (outcome.kind === 'suspended') return rejection('LICENSE_SUSPENDED');
   if (outcome.kind === 'exhausted') return rejection('SEATS_EXHAUSTED', { seats: outcome.seats });

@@ -9,8 +9,10 @@ import type { StateReport } from '../../ports/switchboard/switchboard.ts';
 import { isoTime, isRowId, readBody, operatorError } from './operator-request.ts';
 
 export interface LocationRoutesDeps {
-  readonly licenseAdmin: Pick<LicenseAdmin, 'assignLocation' | 'disconnectLocation'>;
+  readonly licenseAdmin: Pick<LicenseAdmin, 'assignLocation' | 'createPairingCode' | 'disconnectLocation'>;
   readonly overview: Pick<Overview, 'locations' | 'location'>;
+  /** Returns the public address of the service, for the Mac that gets a pairing code. */
+  readonly publicUrl: () => string;
 }
 
 const RULE = 'must be the id of a license, or null';
@@ -21,8 +23,8 @@ interface OfLocation {
   Params: { locationId: string };
 }
 
-/** `GET /operator/locations`, `PUT /operator/locations/:locationId`, `POST …/disconnect` (M8). */
-export function locationsRoutes({ licenseAdmin, overview }: LocationRoutesDeps) {
+/** `GET /operator/locations`, `PUT /operator/locations/:locationId`, `POST …/disconnect` (M8) and `…/pairing-codes` (M12). */
+export function locationsRoutes({ licenseAdmin, overview, publicUrl }: LocationRoutesDeps) {
   async function show(locationId: LocationId) {
     const location = await overview.location(locationId);
     if (location === undefined) throw unheardOf();
@@ -41,6 +43,21 @@ export function locationsRoutes({ licenseAdmin, overview }: LocationRoutesDeps) 
       if (outcome.kind === 'impossible')
         throw operatorError('CONFLICT', `A location that is ${outcome.from} cannot become ${outcome.to}.`);
       throw unheardOf();
+    });
+
+    app.post<OfLocation>('/operator/locations/:locationId/pairing-codes', async (request, reply) => {
+      const locationId = read(request.params.locationId);
+      const created = await licenseAdmin.createPairingCode(locationId);
+      if (created === undefined)
+        throw operatorError(
+          'CONFLICT',
+          'No license owns this location, so no Mac can take a seat for it. Assign one with `footbridge location assign LOCATION LICENSE`.',
+        );
+      const code = `${created.code}@${publicUrl().replace(/^https:\/\//, '')}`;
+      return reply
+        .code(201)
+        .header('Cache-Control', 'no-store')
+        .send({ locationId, code, expiresAt: isoTime(created.expiresAt) });
     });
 
     app.post<OfLocation>('/operator/locations/:locationId/disconnect', async (request) => {

@@ -1,8 +1,5 @@
-import { randomInt } from 'node:crypto';
+import { ALPHABET, randomSymbol, withoutLookAlikes, withoutSeparators } from './typed-symbols.ts';
 
-/** Crockford's base 32: without I, L, O and U, which are easily misread. */
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const MISREAD: Readonly<Record<string, string>> = { O: '0', I: '1', L: '1' };
 const PREFIX = 'FB';
 const RANDOM_SYMBOLS = 28;
 const CHECK_SYMBOLS = 2;
@@ -19,7 +16,7 @@ export interface NewLicenseKey {
 
 /** Returns a key with 140 random bits and two check symbols. */
 export function newLicenseKey(): NewLicenseKey {
-  const values = Array.from({ length: RANDOM_SYMBOLS }, () => randomInt(ALPHABET.length));
+  const values = Array.from({ length: RANDOM_SYMBOLS }, randomSymbol);
   const symbols = [...values, ...checkSymbols(values)].map((value) => ALPHABET[value]).join('');
   const groups = symbols.match(new RegExp(`.{${GROUP}}`, 'g')) ?? [];
   return { shown: [PREFIX, ...groups].join('-'), symbols, hint: symbols.slice(-GROUP) };
@@ -30,11 +27,11 @@ export function newLicenseKey(): NewLicenseKey {
  * undefined when the check symbols do not match: up to two wrong symbols, or two swapped ones, are always detected.
  */
 export function readLicenseKey(typed: string): string | undefined {
-  const bare = typed.toUpperCase().replaceAll(/[\s\p{Pd}]/gu, '');
+  const bare = withoutSeparators(typed);
   const length = RANDOM_SYMBOLS + CHECK_SYMBOLS;
   const body = bare.length === length + PREFIX.length && bare.startsWith(PREFIX) ? bare.slice(2) : bare;
   if (body.length !== length) return undefined;
-  const symbols = body.replaceAll(/[OIL]/g, (letter) => MISREAD[letter] ?? letter);
+  const symbols = withoutLookAlikes(body);
   const values = Array.from(symbols, (symbol) => ALPHABET.indexOf(symbol));
   if (values.includes(-1)) return undefined;
   const [first, second] = checkSymbols(values.slice(0, RANDOM_SYMBOLS));

@@ -1,4 +1,5 @@
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 
 import type { Audit, AuditDetail } from '../../ports/audit/audit.ts';
 import type { Changes, Topic } from '../../ports/changes/changes.ts';
@@ -13,15 +14,24 @@ import type {
 import { hashSecret } from '../../ports/licenses/secret-hash.ts';
 import type { Switchboard } from '../../ports/switchboard/switchboard.ts';
 import { newLicenseKey } from './license-key.ts';
+import { newPairingCode } from './pairing-code.ts';
 
 export interface LicenseAdminDeps {
   readonly licenses: Pick<
     Licenses,
-    'createLicense' | 'changeLicense' | 'revokeDevice' | 'restoreDevice' | 'assign'
+    'createLicense' | 'changeLicense' | 'createPairingCode' | 'revokeDevice' | 'restoreDevice' | 'assign'
   >;
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
   readonly switchboard: Pick<Switchboard, 'disconnect'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+const PAIRING_CODE_VALID_MS = 15 * 60_000;
+
+export interface PairingCode {
+  readonly code: string;
+  readonly expiresAt: number;
 }
 
 /**
@@ -79,6 +89,19 @@ export class LicenseAdmin {
     const action = licenseId === null ? 'location.released' : 'location.assigned';
     await this.#record(action, locationId, { from: outcome.before, to: licenseId });
     return outcome;
+  }
+
+  /**
+   * Creates a code that activates one Mac for the location within 15 minutes (M12). The result is the only place where it appears.
+   * Resolves with undefined when no license owns the location.
+   */
+  async createPairingCode(locationId: LocationId): Promise<PairingCode | undefined> {
+    const { shown, symbols } = newPairingCode();
+    const expiresAt = this.#deps.clock.now() + PAIRING_CODE_VALID_MS;
+    const codeHash = hashSecret(symbols);
+    if (!(await this.#deps.licenses.createPairingCode({ codeHash, locationId, expiresAt }))) return undefined;
+    await this.#record('location.pairing_code_created', locationId, {});
+    return { code: shown, expiresAt };
   }
 
   /** Disconnects the Mac that holds the location. The Mac may reconnect. */

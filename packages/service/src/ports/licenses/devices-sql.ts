@@ -2,7 +2,14 @@ import type { Selectable } from 'kysely';
 
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
-import type { Activation, ActivationRequest, Device, DeviceChangeOutcome, Standing } from './licenses.ts';
+import type {
+  Activation,
+  ActivationRequest,
+  Device,
+  DeviceChangeOutcome,
+  NewDevice,
+  Standing,
+} from './licenses.ts';
 import { sameHash } from './secret-hash.ts';
 import { inChunks, newRowId } from './sql-store.ts';
 import type { Queries, SqlStore } from './sql-store.ts';
@@ -10,6 +17,7 @@ import { DEVICE_TRANSITIONS, mayBecome } from './transitions.ts';
 import type { DeviceStatus } from './transitions.ts';
 
 type DeviceRow = Selectable<Schema['devices']>;
+type LicenseRow = Selectable<Schema['licenses']>;
 
 /** Devices and the seats that they take. */
 export class SqlDevices {
@@ -25,19 +33,24 @@ export class SqlDevices {
       const license = await this.#store.lockLicense(tx, { keyHash: request.keyHash });
       if (license === undefined || !sameHash(license.key_hash, request.keyHash))
         return { kind: 'unknown_key' };
-      if (license.status === 'revoked') return { kind: 'unknown_key' };
-      if (license.status === 'suspended') return { kind: 'suspended' };
-      const device = await this.#find(tx, license.id, request.deviceId);
-      if (device?.status === 'revoked') return { kind: 'device_revoked' };
-      const used = await this.#store.seatsUsed(tx, license.id);
-      await this.#store.failpoint?.('seat.afterCount');
-      const again = device?.status === 'active';
-      const max = license.max_seats;
-      if (!again && used >= max) return { kind: 'exhausted', seats: { used, max } };
-      const deviceRow = await this.#takeSeat(tx, license.id, device, request);
-      const seats = { used: again ? used : used + 1, max };
-      return { kind: 'activated', deviceRow, licenseId: license.id, again, seats };
+      return await this.activateFor(tx, license, request);
     });
+  }
+
+  /** The caller has locked the license. */
+  async activateFor(tx: Queries, license: LicenseRow, request: NewDevice): Promise<Activation> {
+    if (license.status === 'revoked') return { kind: 'unknown_key' };
+    if (license.status === 'suspended') return { kind: 'suspended' };
+    const device = await this.#find(tx, license.id, request.deviceId);
+    if (device?.status === 'revoked') return { kind: 'device_revoked' };
+    const used = await this.#store.seatsUsed(tx, license.id);
+    await this.#store.failpoint?.('seat.afterCount');
+    const again = device?.status === 'active';
+    const max = license.max_seats;
+    if (!again && used >= max) return { kind: 'exhausted', seats: { used, max } };
+    const deviceRow = await this.#takeSeat(tx, license.id, device, request);
+    const seats = { used: again ? used : used + 1, max };
+    return { kind: 'activated', deviceRow, licenseId: license.id, again, seats };
   }
 
   async #find(tx: Queries, licenseId: string, deviceId: string): Promise<DeviceRow | undefined> {
@@ -53,7 +66,7 @@ export class SqlDevices {
     tx: Queries,
     licenseId: string,
     known: DeviceRow | undefined,
-    request: ActivationRequest,
+    request: NewDevice,
   ): Promise<string> {
     const now = this.#store.clock.now();
     const values = {

@@ -16,7 +16,7 @@ function engineOn(databases: readonly OpenDatabase[]) {
     maxUnassigned,
     nodes: databases.map((database) => createSqlLicenses({ database, clock, maxUnassigned })),
     async deleteAll() {
-      for (const table of ['locations', 'devices', 'licenses'] as const)
+      for (const table of ['pairing_codes', 'locations', 'devices', 'licenses'] as const)
         await databases[0]?.db.deleteFrom(table).execute();
     },
     passTime: (ms: number) => clock.advance(ms),

@@ -5,6 +5,7 @@ import type { Schema } from '../../sql/schema.ts';
 import { SqlDevices } from './devices-sql.ts';
 import type { License, LicenseChange, LicenseChangeOutcome, Licenses } from './licenses.ts';
 import { SqlLocations } from './locations-sql.ts';
+import { SqlPairingCodes } from './pairing-codes-sql.ts';
 import { newRowId, SqlStore } from './sql-store.ts';
 import type { Queries, SqlLicensesDeps } from './sql-store.ts';
 import { LICENSE_TRANSITIONS, mayBecome } from './transitions.ts';
@@ -15,11 +16,14 @@ export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
   const licenses = new SqlLicenses(store);
   const devices = new SqlDevices(store);
   const locations = new SqlLocations(store);
+  const pairingCodes = new SqlPairingCodes(store, devices);
   return {
     createLicense: (license) => licenses.create(license),
     changeLicense: (id, change) => licenses.change(id, change),
     listLicenses: () => licenses.list(),
     activate: (request) => devices.activate(request),
+    createPairingCode: (code) => pairingCodes.create(code),
+    pair: (request) => pairingCodes.pair(request),
     deactivate: (tokenHash) => devices.deactivate(tokenHash),
     revokeDevice: (deviceRow) => devices.revoke(deviceRow),
     restoreDevice: (deviceRow) => devices.restore(deviceRow),

@@ -44,6 +44,75 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
       return all.find((one) => one.id === id) ?? expect.fail('no such license');
     };
 
+    describe('pairing codes', () => {
+      const MINUTES = 60_000;
+      const LOCATION = location('loc-paired');
+      const createCode = (code: string, minutes = 15) =>
+        licenses.createPairingCode({
+          codeHash: hashSecret(code),
+          locationId: LOCATION,
+          expiresAt: engine.now() + minutes * MINUTES,
+        });
+      const pair = (code: string, device: string, node = licenses) =>
+        node.pair({
+          codeHash: hashSecret(code),
+          deviceId: deviceId(device),
+          tokenHash: hashSecret(newDeviceToken()),
+          ...DESCRIPTION,
+        });
+
+      it('M12 needs a license that owns the location', async () => {
+        expect(await createCode('code')).toBe(false);
+        expect(await pair('code', 'mac-0001')).toEqual({ kind: 'unknown_code' });
+        const { license } = await create();
+        await licenses.assign(LOCATION, license.id);
+        expect(await createCode('code')).toBe(true);
+        await licenses.assign(LOCATION, null);
+        expect(await pair('code', 'mac-0001')).toEqual({ kind: 'unknown_code' });
+      });
+
+      it('M12 a code activates one device for the present owner of the location, once, on any node', async () => {
+        const { license } = await create(5);
+        const { license: next } = await create(5);
+        await licenses.assign(LOCATION, license.id);
+        await createCode('code');
+        await licenses.assign(LOCATION, next.id);
+        const outcomes = await Promise.all(
+          Array.from({ length: 8 }, (_, index) =>
+            pair('code', `mac-000${index}`, index % 2 === 0 ? licenses : otherNode),
+          ),
+        );
+        const paired = outcomes.filter(({ kind }) => kind === 'paired');
+        expect(paired).toMatchObject([
+          { locationId: LOCATION, activation: { kind: 'activated', licenseId: next.id, again: false } },
+        ]);
+        expect(outcomes.filter(({ kind }) => kind === 'used_code')).toHaveLength(7);
+        expect((await licenseNow(next.id)).seats.used).toBe(1);
+      });
+
+      it('M12 a failed activation does not use the code up', async () => {
+        const { license, keyHash } = await create(1);
+        await licenses.assign(LOCATION, license.id);
+        await createCode('code');
+        await activate(keyHash, 'mac-0001');
+        expect(await pair('code', 'mac-0002')).toMatchObject({ activation: { kind: 'exhausted' } });
+        await licenses.changeLicense(license.id, { maxSeats: 2 });
+        expect(await pair('code', 'mac-0002')).toMatchObject({ activation: { kind: 'activated' } });
+      });
+
+      it('M12 an expired code is reported as such for a day', async () => {
+        const { license } = await create();
+        await licenses.assign(LOCATION, license.id);
+        await createCode('old');
+        await engine.passTime(15 * MINUTES);
+        expect(await pair('old', 'mac-0001')).toEqual({ kind: 'expired_code' });
+        await engine.passTime(24 * 60 * MINUTES + 1);
+        await createCode('new');
+        expect(await pair('old', 'mac-0001')).toEqual({ kind: 'unknown_code' });
+        expect(await pair('new', 'mac-0001')).toMatchObject({ kind: 'paired' });
+      });
+    });
+
     describe('seats', () => {
       it('M7 takes one seat per device, and no second one when it activates again', async () => {
         const { license, keyHash } = await create(2);

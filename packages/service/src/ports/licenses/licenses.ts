@@ -53,11 +53,18 @@ export interface Location {
   readonly updatedAt: number;
 }
 
-export interface ActivationRequest extends DeviceDescription {
-  readonly keyHash: string;
+export interface NewDevice extends DeviceDescription {
   readonly deviceId: DeviceId;
   /** The hash of the new token of the device. */
   readonly tokenHash: string;
+}
+
+export interface ActivationRequest extends NewDevice {
+  readonly keyHash: string;
+}
+
+export interface PairingRequest extends NewDevice {
+  readonly codeHash: string;
 }
 
 export type Activation =
@@ -74,6 +81,13 @@ export type Activation =
   | { readonly kind: 'suspended' }
   | { readonly kind: 'device_revoked' }
   | { readonly kind: 'exhausted'; readonly seats: Seats };
+
+export type PairingOutcome =
+  | { readonly kind: 'paired'; readonly locationId: string; readonly activation: Activation }
+  /** Never created, removed a day after it ended, or its location has no license any more. */
+  | { readonly kind: 'unknown_code' }
+  | { readonly kind: 'used_code' }
+  | { readonly kind: 'expired_code' };
 
 /** The current status of a device and of its license. */
 export interface Standing {
@@ -119,8 +133,9 @@ export type ClaimOutcome = 'owned' | 'foreign' | 'unassigned';
  * - States change only as `transitions.ts` allows.
  * - Seats are counted under a lock: a license never has more active devices than seats, also under simultaneous activations on
  *   several nodes (M7).
+ * - A pairing code activates one device, also when several present it at once (M12).
  * - When several licenses claim a free location at once, exactly one gets it (M8).
- * - Keys and tokens are passed in as hashes and never returned.
+ * - Keys, codes and tokens are passed in as hashes and never returned.
  * - When the database is unavailable, every method rejects with EngineError.
  */
 export interface Licenses {
@@ -135,6 +150,10 @@ export interface Licenses {
   listLicenses(): Promise<License[]>;
 
   activate(request: ActivationRequest): Promise<Activation>;
+  /** Resolves with false when no license owns the location. Removes codes that ended a day ago. */
+  createPairingCode(code: { codeHash: string; locationId: LocationId; expiresAt: number }): Promise<boolean>;
+  /** Activates a device for the license that owns the location of the code. The code is used up only when that succeeds. */
+  pair(request: PairingRequest): Promise<PairingOutcome>;
   /** Resolves with the device that had the token, or with undefined when no active device has it. */
   deactivate(tokenHash: string): Promise<{ deviceRow: string; licenseId: string } | undefined>;
   revokeDevice(deviceRow: string): Promise<DeviceChangeOutcome>;

@@ -18,7 +18,7 @@ export interface SqlLicensesDeps {
 
 export type Queries = Transaction<Schema>;
 
-/** Shared by the three parts of the SQL engine: the database, its locks and its errors. */
+/** Shared by the parts of the SQL engine: the database, its locks and its errors. */
 export class SqlStore {
   readonly clock: Clock;
   readonly failpoint: Failpoint | undefined;
@@ -56,6 +56,11 @@ export class SqlStore {
 
   async lockLocation(tx: Queries, locationId: string) {
     const one = tx.selectFrom('locations').selectAll().where('location_id', '=', locationId);
+    return await (this.#locksRows ? one.forUpdate() : one).executeTakeFirst();
+  }
+
+  async lockPairingCode(tx: Queries, codeHash: string) {
+    const one = tx.selectFrom('pairing_codes').selectAll().where('code_hash', '=', codeHash);
     return await (this.#locksRows ? one.forUpdate() : one).executeTakeFirst();
   }
 
