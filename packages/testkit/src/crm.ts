@@ -48,6 +48,8 @@ const DEFAULTS: CrmSettings = {
   honourIdempotencyKey: false,
   readLagMs: 0,
   clockAheadMs: 0,
+  sendsDate: true,
+  storesText: 'unchanged',
   rateLimit: { max: 100, intervalMs: 10_000, daily: 200_000 },
   allowDuplicates: false,
   provider: { kind: 'default' },

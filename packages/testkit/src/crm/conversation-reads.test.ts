@@ -137,6 +137,32 @@ describe('reads', () => {
     expect(body).toMatchObject({ messages: { messages: [{ dateAdded: new Date(ahead).toISOString() }] } });
   });
 
+  it('may have no Date header', async () => {
+    crm.settings.sendsDate = false;
+    expect((await search()).headers.has('date')).toBe(false);
+  });
+
+  it('show the text as the CRM stored it', async () => {
+    for (const storesText of [
+      'unchanged',
+      'trimmed',
+      'lines trimmed',
+      'with LF for CRLF',
+      'in NFC',
+    ] as const) {
+      crm.settings.storesText = storesText;
+      await store(' e\u0301 \r\nx ');
+    }
+    const { texts } = page(await get(`/conversations/${await conversationId()}/messages`));
+    expect(texts.toReversed()).toEqual([
+      ' e\u0301 \r\nx ',
+      'e\u0301 \r\nx',
+      ' e\u0301\r\nx',
+      ' e\u0301 \nx ',
+      ' \u00E9 \r\nx ',
+    ]);
+  });
+
   it('are undocumented with other query parameters', async () => {
     await get('/conversations/search?locationId=LocA&contact=x');
     expect(crm.calls.flatMap(requestProblems)).toEqual([

@@ -10,7 +10,7 @@ import {
 } from './responses.ts';
 import type { CrmResponse } from './responses.ts';
 import { compact, fieldsOf, newId, textOf, textsOf } from './values.ts';
-import type { Contact } from './types.ts';
+import type { Contact, TextChange } from './types.ts';
 import type { HandlerRequest, CrmState, Handler, SentMessage } from './state.ts';
 
 const INBOUND_TYPES = new Set(
@@ -26,6 +26,14 @@ const UPLOADABLE = new RegExp(
     '|pdf|docx?|txt|csv|xlsx?|pptx?|odt|zip|rar|vcf|vcard|ics)$',
   'i',
 );
+
+const TEXT_CHANGES: Record<TextChange, (text: string) => string> = {
+  unchanged: (text) => text,
+  trimmed: (text) => text.trim(),
+  'lines trimmed': (text) => text.replaceAll(/[ \t]+$/gm, ''),
+  'with LF for CRLF': (text) => text.replaceAll('\r\n', '\n'),
+  'in NFC': (text) => text.normalize('NFC'),
+};
 
 export const inbound: Handler = (state, request) => {
   const key = request.call.headers['idempotency-key'];
@@ -129,7 +137,7 @@ function storeInbound(
     contactId: contact.id,
     locationId,
     type,
-    message,
+    message: TEXT_CHANGES[state.settings.storesText](message),
     attachments,
     // HighLevel logs a message as outbound only when `direction` says so, contrary to the documented default.
     direction: textOf(fields['direction']) ?? 'inbound',

@@ -46,10 +46,10 @@ export function createCrmServer(state: CrmState, faults: InjectedFaults): Server
     if (odd.answerDelayMs) await sleep(odd.answerDelayMs);
     call.status = result.status;
     call.answeredAt = state.now();
-    const headers = {
-      Date: new Date(state.now() + state.settings.clockAheadMs).toUTCString(),
-      ...result.headers,
-    };
+    const { sendsDate, clockAheadMs } = state.settings;
+    response.sendDate = sendsDate;
+    const date = { Date: new Date(state.now() + clockAheadMs).toUTCString() };
+    const headers = { ...(sendsDate && date), ...result.headers };
     await writeResponse(response, { ...result, headers }, odd.slowBodyMs ?? 0);
   }
 

@@ -31,6 +31,10 @@ export interface CrmSettings {
   readLagMs: number;
   /** How far the clock that dates messages and responses is ahead. */
   clockAheadMs: number;
+  /** Whether responses have a `Date` header. */
+  sendsDate: boolean;
+  /** How the text of a message is changed before it is stored. */
+  storesText: TextChange;
   /** Per location; `null` disables limits. */
   rateLimit: { max: number; intervalMs: number; daily: number } | null;
   allowDuplicates: boolean;
@@ -39,6 +43,9 @@ export interface CrmSettings {
   /** Disable for load tests, where the list of calls would exhaust memory. */
   recordCalls: boolean;
 }
+
+/** `trimmed`: without white space around it. `lines trimmed`: without white space at the end of each line. */
+export type TextChange = 'unchanged' | 'trimmed' | 'lines trimmed' | 'with LF for CRLF' | 'in NFC';
 
 /** A recorded request. `answeredAt` and `status` are absent if no response was sent. */
 export interface Call {
