@@ -1,4 +1,4 @@
-import type { FaultResponse, Route } from '@footbridge/testkit/crm';
+import type { FaultResponse, Route, TextChange } from '@footbridge/testkit/crm';
 import { requestProblems } from '@footbridge/testkit/openapi';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -78,12 +78,41 @@ describe('a lost response', () => {
     },
   );
 
-  it.each([502, 504, 520, 524])('I9 a %d from a gateway counts as a lost response', async (status) => {
-    const { crm, mac, texts } = await start();
-    crm.injectFault({ match: 'inbound', how: { status, stored: true } });
-    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject(DELIVERED);
-    expect(texts()).toEqual(['Hi']);
+  it.each([408, 500, 502, 503, 504, 520, 522, 524])(
+    'I9 a %d counts as a lost response, since the message may be stored',
+    async (status) => {
+      const { crm, mac, texts } = await start();
+      crm.injectFault({ match: 'inbound', how: { status, stored: true } });
+      expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject(DELIVERED);
+      expect(texts()).toEqual(['Hi']);
+    },
+  );
+
+  const altered: [TextChange, string, string][] = [
+    ['trimmed', '  Hi \n', 'Hi'],
+    ['lines trimmed', 'one  \ntwo\t\nthree', 'one\ntwo\nthree'],
+    ['with LF for CRLF', 'one\r\ntwo', 'one\ntwo'],
+    ['in NFC', 'cafe\u0301', 'caf\u00E9'],
+  ];
+  it.each(altered)('I9 a message that the CRM stored %s is recognised', async (storesText, text, stored) => {
+    const { crm, mac, texts } = await start({ settings: { storesText } });
+    crm.injectFault({ match: 'inbound', how: 'dropAnswer', times: 2 });
+    const group = { id: 9, isGroup: true, recipients: [PHONE, '+14155550109'] };
+    expect(await mac.ack(mac.received({ sender: PHONE, text }))).toMatchObject(DELIVERED);
+    expect(await mac.ack(mac.received({ sender: PHONE, text, chat: group }))).toMatchObject(DELIVERED);
+    expect(texts()).toEqual([stored, expect.stringContaining('svc-metadata')]);
   });
+
+  it.each([-7_200_000, 7_200_000])(
+    'I9 a message is recognised when the clock of the CRM is %d ms ahead and its responses have no Date header',
+    async (clockAheadMs) => {
+      const { crm, mac, texts } = await start({ settings: { clockAheadMs, sendsDate: false } });
+      crm.injectFault({ match: 'inbound', how: 'dropAnswer', times: 2 });
+      for (const text of ['first', 'second'])
+        expect(await mac.ack(mac.received({ sender: PHONE, text }))).toMatchObject(DELIVERED);
+      expect(texts()).toEqual(['first', 'second']);
+    },
+  );
 
   it('I9 a success without a message id counts as a lost response', async () => {
     const { crm, mac, texts } = await start();
@@ -172,10 +201,13 @@ describe('a read that fails', () => {
     ['an empty response', 'conversations', { status: 200, body: '' }],
     ['an empty response', 'messages', { status: 200, body: '' }],
     ['an oversized response', 'conversations', { status: 200, body: huge }],
+    ['an oversized response', 'messages', { status: 200, body: { ...huge, messages: [] } }],
     ['data of another location', 'conversations', { status: 200, body: { conversations: [foreign] } }],
     ['data of another location', 'messages', { status: 200, body: { messages: [foreign] } }],
+    ['status 401', 'conversations', 'expireToken'],
     ['status 401', 'messages', 'expireToken'],
     ['status 429', 'conversations', { status: 429, retryAfter: 1 }],
+    ['status 429', 'messages', { status: 429, retryAfter: 1 }],
     ['status 500', 'messages', { status: 500 }],
     ['a reset', 'messages', 'reset'],
   ];
@@ -192,6 +224,16 @@ describe('a read that fails', () => {
       expect(fault.hits).toBe(2);
     },
   );
+
+  it('I9 slowly is waited for', async () => {
+    const { crm, mac, texts, reads } = await start();
+    crm.injectFault({ match: 'conversations', how: { answerDelayMs: 300 } });
+    crm.injectFault({ match: 'messages', how: { slowBodyMs: 300 } });
+    crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject(DELIVERED);
+    expect(texts()).toEqual(['Hi']);
+    expect(reads()).toEqual([1, 1]);
+  });
 
   it('I9 by timeout is repeated', async () => {
     const { bridge, crm, mac, texts } = await start();
@@ -250,12 +292,22 @@ describe('a conversation that cannot be read', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('I9 because the CRM forbids it applies INBOUND_ON_UNCERTAIN at once', async () => {
-    const { crm, mac, texts, reads } = await start({ env: { INBOUND_ON_UNCERTAIN: 'park' } });
-    crm.injectFault({ match: 'conversations', how: { status: 403, body: { message: 'not for you' } } });
-    crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
-    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject({ outcome: 'rejected' });
-    expect(texts()).toEqual(['Hi']);
-    expect(reads()).toEqual([1, 0]);
-  });
+  it.each([
+    ['conversations', 'conversations.readonly', [1, 0]],
+    ['messages', 'conversations/message.readonly', [1, 1]],
+  ] as const)(
+    'I9 because the CRM forbids the %s applies INBOUND_ON_UNCERTAIN at once and names the scope %s',
+    async (match, scope, expected) => {
+      const { bridge, crm, mac, texts, reads } = await start({ env: { INBOUND_ON_UNCERTAIN: 'park' } });
+      crm.injectFault({ match, how: { status: 403, body: { message: 'not for you' } } });
+      crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
+      const seq = mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' });
+      expect(await mac.ack(seq)).toMatchObject({ outcome: 'rejected' });
+      expect(texts()).toEqual(['Hi']);
+      expect(reads()).toEqual(expected);
+      expect(await steps(bridge, 'g1', 'uncertain')).toMatchObject([
+        { detail: { scope, reason: expect.stringContaining(`grant the scope ${scope}`) } },
+      ]);
+    },
+  );
 });

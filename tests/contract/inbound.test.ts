@@ -8,6 +8,9 @@ import { TestBridge, LOCATION, PHONE } from './test-bridge.ts';
 import type { TestBridgeOptions } from './test-bridge.ts';
 import { dumpFiles } from './dump-files.ts';
 
+/** A call that failed is repeated without the pauses after a lost response (I9). */
+const NO_WAIT = { CRM_SETTLE_SEC: '0', CRM_READ_LAG_SEC: '0' };
+
 let running: TestBridge | undefined;
 afterEach(() => running?.stop());
 
@@ -75,7 +78,7 @@ describe('the call to the CRM', () => {
   });
 
   it('I1 is repeated after a success without a message id', async () => {
-    const { crm, mac } = await start({ env: { CRM_SETTLE_SEC: '0', CRM_READ_LAG_SEC: '0' } });
+    const { crm, mac } = await start({ env: NO_WAIT });
     crm.injectFault({ match: 'inbound', how: 'emptyBody' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }), 5000)).toMatchObject({
       outcome: 'delivered',
@@ -293,7 +296,7 @@ describe('the footer of an inbound message', () => {
 
 describe('the order of messages', () => {
   it('I5 is kept within a conversation during failures', async () => {
-    const { crm, mac, bridge } = await start();
+    const { crm, mac, bridge } = await start({ env: NO_WAIT });
     const broken = crm.injectFault({ match: 'inbound', how: { status: 500 }, times: 2 });
     crm.injectFault({ match: 'inbound', how: { delayMs: 120 }, after: 4 });
     const texts = Array.from({ length: 12 }, (_, index) => `message ${index}`);
@@ -307,8 +310,7 @@ describe('the order of messages', () => {
   });
 
   it('I5 does not make a conversation wait for another one that hangs', async () => {
-    // A call that was given up is repeated without the pauses of a lost response (I9).
-    const { crm, mac, bridge } = await start({ env: { CRM_SETTLE_SEC: '0', CRM_READ_LAG_SEC: '0' } });
+    const { crm, mac, bridge } = await start({ env: NO_WAIT });
     crm.injectFault({ match: 'inbound', how: 'hang' });
     const slow = mac.received({ sender: PHONE, text: 'slow', chat: chat(1) });
     await until(() => crm.callsTo('inbound').length === 1);
@@ -323,7 +325,7 @@ describe('the order of messages', () => {
 
 describe('an inbound message', () => {
   it('I6 is acknowledged only after the CRM accepted it', async () => {
-    const { crm, mac, bridge } = await start();
+    const { crm, mac, bridge } = await start({ env: NO_WAIT });
     const fault = crm.injectFault({ match: 'inbound', how: { status: 503 }, times: 3 });
     const seq = mac.received({ sender: PHONE, text: 'Hi' });
     for (const hits of [1, 2, 3]) {
@@ -362,7 +364,7 @@ describe('an inbound message', () => {
   });
 
   it('I6 that is posted again has the same idempotency key', async () => {
-    const { crm, mac } = await start({ env: { CRM_SETTLE_SEC: '0', CRM_READ_LAG_SEC: '0' } });
+    const { crm, mac } = await start({ env: NO_WAIT });
     crm.injectFault({ match: 'inbound', how: 'reset' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' }))).toMatchObject({
       outcome: 'delivered',
@@ -412,7 +414,7 @@ describe('an inbound message', () => {
   });
 
   it('I6 from a displaced Mac is not posted again until the new Mac reports it', async () => {
-    const { crm, mac, bridge } = await start();
+    const { crm, mac, bridge } = await start({ env: NO_WAIT });
     crm.injectFault({ match: 'inbound', how: { status: 503 }, times: 3 });
     const frame = { sender: PHONE, text: 'Hi', guid: 'g1' };
     mac.received(frame);

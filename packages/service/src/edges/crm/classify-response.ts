@@ -11,8 +11,6 @@ type Classified = Pick<FailedAttempt, 'retryable' | 'retryAfterMs' | 'inDoubt'> 
 const NOT_THE_TOKEN =
   /not authorized for this scope|user type mismatch|authclass type is not allowed|version header|no message found/i;
 const TOO_NEW = /no conversation provider found for this message/i;
-/** A gateway passed the request on and lost the response: Bad Gateway, Gateway Timeout, and Cloudflare's 520 and 524. */
-const LOST_BEHIND_A_GATEWAY = new Set([502, 504, 520, 524]);
 const MAX_WAIT_MS = 600_000;
 const DEFAULT_429_WAIT_MS = 1000;
 
@@ -30,9 +28,10 @@ export function classifyResponse(
   if (status === 403) return TOO_NEW.test(message) ? NOT_YET : REFUSED;
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now);
   if (status === 429) return retryLater(retryAfter ?? rateLimitInterval(headers) ?? DEFAULT_429_WAIT_MS);
-  if (status >= 500) return { ...retryLater(retryAfter), inDoubt: LOST_BEHIND_A_GATEWAY.has(status) };
+  // The CRM, or a gateway in front of it, may fail after the request was carried out.
+  if (status >= 500 || status === 408) return { ...retryLater(retryAfter), inDoubt: true };
   // A redirect does not come from the CRM: the address is wrong, or something is in between.
-  return status === 408 || status === 425 || status < 400 ? retryLater() : REFUSED;
+  return status === 425 || status < 400 ? retryLater() : REFUSED;
 }
 
 const retryLater = (waitMs?: number): Classified => ({

@@ -287,17 +287,28 @@ describe('a call with its retries', () => {
     expect(failures).toMatchObject([{ kind: 'timeout', inDoubt: true }]);
   });
 
-  it.each([
-    [500, false],
-    [502, true],
-    [503, false],
-    [504, true],
-    [520, true],
-    [521, false],
-    [524, true],
-  ])('I9 says after %d whether the response was lost behind a gateway: %s', async (status, inDoubt) => {
-    const { attempt } = setUp([response(status)]);
-    expect(await attempt()).toMatchObject({ kind: 'http', retryable: true, inDoubt });
+  it.each([408, 500, 502, 503, 504, 520, 522, 524])(
+    'I9 says after %d that the CRM may have acted on the request',
+    async (status) => {
+      const { attempt } = setUp([response(status)]);
+      expect(await attempt()).toMatchObject({ kind: 'http', retryable: true, inDoubt: true });
+    },
+  );
+
+  it.each([302, 400, 404, 422, 425, 429])(
+    'I9 says after %d that the CRM did not act on the request',
+    async (status) => {
+      const { attempt } = setUp([response(status)]);
+      expect(await attempt()).not.toHaveProperty('inDoubt', true);
+    },
+  );
+
+  it('I6 says how long ago the location accepted a change, whatever it has read since', async () => {
+    const { attempt, clock } = setUp([response(200), response(200), response(500)]);
+    await attempt();
+    await clock.advance(60_000);
+    expect(await attempt({}, { method: 'GET' })).toMatchObject({ ok: true });
+    expect(await attempt()).toMatchObject({ locationOkMsAgo: 60_000 });
   });
 
   it('I1 is retried when a 2xx does not say that the message was stored', async () => {

@@ -34,7 +34,7 @@ export interface CrmCall<T> {
   /** A caller waits for the response, so this call takes precedence over others in the queue. */
   readonly isUrgent?: boolean;
   readonly maxBodyBytes?: number;
-  /** Reads a 2xx. `clockAheadMs` returns how far the CRM's clock is ahead of ours, by its `Date` header; 0 without one. */
+  /** Reads a 2xx. `clockAheadMs` returns how far the CRM's clock is ahead of ours at least, by its `Date` header. */
   readonly read: (text: string, status: number, clockAheadMs: () => number) => Attempt<T>;
   /** The status says enough: the body of a 2xx is not kept. */
   readonly discardsBody?: boolean;
@@ -60,6 +60,8 @@ export interface CrmClientDeps {
 }
 
 const JSON_TYPE = 'application/json';
+/** A CRM without a `Date` header may have a clock that is wrong by this much: more than a wrong time zone. */
+const MAX_CLOCK_BEHIND_MS = 86_400_000;
 /** Urgent calls are few and may always queue. */
 const MAX_QUEUED = 500;
 const QUEUE_FULL = failed('crowded', {
@@ -144,7 +146,9 @@ class HttpCrmClient implements CrmClient {
     }
     const { status, text } = response;
     if (status >= 200 && status < 300) {
-      throttle.succeeded();
+      // Reads succeed while the CRM accepts no changes.
+      if (call.method === 'GET') throttle.answered();
+      else throttle.succeeded();
       return call.read(text, status, () => this.#clockAheadMs(response));
     }
     const value = call.readError?.(text);
@@ -179,7 +183,7 @@ class HttpCrmClient implements CrmClient {
   /** At most the true value: the header has whole seconds, and the response took some time to arrive. */
   #clockAheadMs({ headers }: HttpResponse): number {
     const crmTime = Date.parse(headers.get('date') ?? '');
-    return Number.isNaN(crmTime) ? 0 : crmTime - this.#clock.now();
+    return Number.isNaN(crmTime) ? -MAX_CLOCK_BEHIND_MS : crmTime - this.#clock.now();
   }
 
   #request(call: CrmCall<unknown>, bearer: Bearer): HttpRequest {

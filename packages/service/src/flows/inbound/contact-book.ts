@@ -6,6 +6,7 @@ import { RecentCache } from '../../recent-cache.ts';
 import type { ContactCalls } from './crm-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
 import { writePolicy } from './inbound-retry-policy.ts';
+import { LostAttempts } from './lost-attempts.ts';
 import { readAfterLoss } from './read-after-loss.ts';
 import type { ReadDelays } from './read-after-loss.ts';
 
@@ -123,10 +124,15 @@ export class ContactBook {
     job: Retrying,
     find: () => Promise<Attempt<string | undefined>>,
   ): Promise<Attempt<string | undefined>> {
+    const lostAttempts = new LostAttempts(this.#clock);
     for (;;) {
       const created = await job.retry((guard) => this.#calls[call](locationId, handle, guard), writePolicy);
       if (created.ok || created.inDoubt !== true) return created;
-      const found = await readAfterLoss(job, this.#delays, find, (contactId) => contactId === undefined);
+      const waitMs = lostAttempts.waitAfter(created);
+      // The contact is in doubt, the message is not: it was never posted.
+      if (waitMs === undefined) return { ...created, inDoubt: false };
+      const isNothing = (contactId: string | undefined) => contactId === undefined;
+      const found = await readAfterLoss(job, this.#delays, waitMs, find, isNothing);
       if (!isMissing(found)) return found;
     }
   }

@@ -20,7 +20,7 @@ export interface StoredMessage {
   readonly isInbound: boolean;
   readonly text: string;
   readonly attachments: readonly string[];
-  /** By our clock: the difference to the CRM's is taken from the `Date` header of the same response. */
+  /** By our clock, at the latest: the difference to the CRM's is taken from the `Date` header of the same response. */
   readonly addedAt: number;
 }
 

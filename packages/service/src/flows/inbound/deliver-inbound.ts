@@ -17,8 +17,10 @@ import type { ContactCalls, ConversationCalls, InboundCalls, InboundMessage } fr
 import { idempotencyKey } from './idempotency-key.ts';
 import { InboundJob } from './inbound-job.ts';
 import { writePolicy } from './inbound-retry-policy.ts';
+import { LostAttempts } from './lost-attempts.ts';
 import { LostMessages } from './lost-messages.ts';
 import type { Finding } from './lost-messages.ts';
+import { isSameText } from './match-message.ts';
 import type { LostMessage } from './match-message.ts';
 import type { ReadDelays } from './read-after-loss.ts';
 
@@ -143,7 +145,7 @@ class InboundDeliveries implements Inbound {
   }
 
   async #deliver(job: InboundJob): Promise<AckOutcome> {
-    const { failpoint } = this.#deps;
+    const { failpoint, clock } = this.#deps;
     const claim = await this.#claim(job);
     if (claim === undefined) return 'retry';
     if (claim.kind === 'sent' || !claim.isNew) await this.#findJournalEntry(job);
@@ -152,10 +154,12 @@ class InboundDeliveries implements Inbound {
     job.isClaimed = true;
     job.isInDoubt = claim.uncertain;
     if (failpoint !== undefined) await failpoint('inbound.afterClaim');
+    const lostAttempts = new LostAttempts(clock);
     let emptyResponses = 0;
+    let waitMs: number | undefined = 0;
     for (;;) {
       if (job.isInDoubt) {
-        const looked = await this.#lookUp(job, claim);
+        const looked = await this.#lookUp(job, claim, waitMs);
         if (!looked.ok) return 'retry';
         const finding = looked.value;
         if (finding.kind === 'found') return this.#accepted(job, finding.crmMessageId);
@@ -172,7 +176,8 @@ class InboundDeliveries implements Inbound {
       if (posted.ok) return this.#accepted(job, posted.value);
       if (posted.kind === 'cancelled') return 'retry';
       if (posted.kind === 'empty') emptyResponses++;
-      if (posted.inDoubt !== true || emptyResponses === MAX_EMPTY_RESPONSES)
+      waitMs = posted.inDoubt === true ? lostAttempts.waitAfter(posted) : undefined;
+      if (waitMs === undefined || emptyResponses === MAX_EMPTY_RESPONSES)
         return this.#reject(job, 'CRM_REFUSED', reasonOf(posted));
     }
   }
@@ -239,10 +244,10 @@ class InboundDeliveries implements Inbound {
   }
 
   /** Finds out whether the CRM has a message whose response was lost. The only failure is a cancellation. */
-  async #lookUp(job: InboundJob, claim: ClaimedGuid): Promise<Attempt<Finding>> {
+  async #lookUp(job: InboundJob, claim: ClaimedGuid, waitMs: number): Promise<Attempt<Finding>> {
     const { journal, log, settings, countLookUp } = this.#deps;
     const lost = this.#lostMessage(job, claim);
-    const looking = this.#lost.find(lost, job, () => this.#othersSettled(job, lost));
+    const looking = this.#lost.find(lost, job, waitMs, () => this.#othersSettled(job, lost));
     job.lookUp = { text: lost.text, done: looking };
     const looked = await looking;
     job.lookUp = undefined;
@@ -286,11 +291,15 @@ class InboundDeliveries implements Inbound {
     const others = Array.from(this.#jobs.values(), ({ job: other }) => other).filter(
       (other) => other !== job && other.locationId === job.locationId,
     );
-    const posts = others.filter(({ posted }) => posted?.message === text).map(({ posting }) => posting);
+    const posts = others.filter(({ posted }) => posted !== undefined && isSameText(posted.message, text));
     const earlier = others.filter(
-      ({ lookUp, postNumber }) => lookUp?.text === text && postNumber < job.postNumber,
+      ({ lookUp, postNumber }) =>
+        lookUp !== undefined && postNumber < job.postNumber && isSameText(lookUp.text, text),
     );
-    return Promise.allSettled([...posts, ...earlier.map(({ lookUp }) => lookUp?.done)]);
+    return Promise.allSettled([
+      ...posts.map(({ posting }) => posting),
+      ...earlier.map(({ lookUp }) => lookUp?.done),
+    ]);
   }
 
   async #post(job: InboundJob): Promise<Attempt<string> | 'no_contact'> {

@@ -27,6 +27,7 @@ type Fate =
   | 'answered'
   | 'stored, no id'
   | 'stored, response lost'
+  | 'stored, 503'
   | 'lost before it was stored'
   | 'late'
   | 'refused for now';
@@ -63,11 +64,12 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
   };
   const post = async (message: InboundMessage): Promise<Attempt<string>> => {
     const fate = fates.shift() ?? 'answered';
-    if (fate === 'refused for now') return failed('http', { status: 503 });
+    if (fate === 'refused for now') return failed('http', { status: 429 });
     if (fate === 'lost before it was stored') return LOST;
     if (fate === 'late') clock.after(SETTLE_MS, () => void store(message));
     const id = fate === 'late' ? '' : store(message);
     if (fate === 'stored, no id') return failed('empty', { status: 201, inDoubt: true });
+    if (fate === 'stored, 503') return failed('http', { status: 503, inDoubt: true });
     return fate === 'answered' ? succeeded(id) : LOST;
   };
   const visible = () => stored.filter(({ addedAt }) => addedAt <= clock.now() - LAG_MS).toReversed();
@@ -295,11 +297,70 @@ describe('I9 after a lost response', () => {
   });
 });
 
+describe('a write that the CRM fails on', () => {
+  const failure = (locationOkMsAgo: number) =>
+    failed('http', { status: 500, inDoubt: true, locationOkMsAgo });
+
+  it('I6 is given up after a quarter of an hour when the CRM accepts others: a message', async () => {
+    let posts = 0;
+    const { start, counts, clock, settled } = await setUp([], {
+      calls: { post: async () => (posts++, failure(1000)) },
+    });
+    const from = clock.monotonic();
+    expect(await settled((await start()).deliver(LEASE, frame('g1', 1, 'hello')))).toMatchObject({
+      outcome: 'rejected',
+      reason: expect.stringContaining('500'),
+    });
+    expect(clock.monotonic() - from).toBeGreaterThanOrEqual(900_000);
+    expect(posts).toBeGreaterThanOrEqual(8);
+    // Each attempt but the last one was followed by reads.
+    expect(counts).toEqual(Array.from({ length: posts - 1 }, () => 'absent'));
+  });
+
+  it('I6 is given up after a quarter of an hour when the CRM accepts others: a contact', async () => {
+    const nothing = async () => succeeded(undefined);
+    const upsert = async () => failure(1000);
+    const { start, stored, settled } = await setUp([], {
+      contacts: { find: nothing, findAll: async () => succeeded([]), upsert, create: upsert },
+    });
+    expect(await settled((await start()).deliver(LEASE, frame('g1', 1, 'hello')))).toMatchObject({
+      outcome: 'rejected',
+    });
+    expect(stored).toEqual([]);
+  });
+
+  it('I6 is repeated for as long as the CRM accepts nothing else', async () => {
+    const { start, clock, settled } = await setUp([], {
+      calls: {
+        post: async () => (clock.monotonic() < 4 * 3_600_000 ? failure(Infinity) : succeeded('crm-1')),
+      },
+    });
+    expect(await settled((await start()).deliver(LEASE, frame('g1', 1, 'hello')), 30_000)).toEqual({
+      outcome: 'delivered',
+    });
+  });
+
+  it('I9 is read, and repeated, no sooner than the CRM allows', async () => {
+    const waitMs = 300_000;
+    const first = failed('http', { status: 503, inDoubt: true, retryAfterMs: waitMs });
+    const results: Attempt<string>[] = [first, succeeded('crm-1')];
+    const { start, reads, clock, settled } = await setUp([], {
+      calls: { post: async () => results.shift() ?? first },
+    });
+    const ack = (await start()).deliver(LEASE, frame('g1', 1, 'hello'));
+    await until(() => results.length === 1);
+    await clock.advance(waitMs - 1);
+    expect(reads).toEqual([]);
+    expect(await settled(ack)).toEqual({ outcome: 'delivered' });
+  });
+});
+
 describe('I9 in any order of lost responses, late writes and kills', () => {
   const fate = fc.constantFrom<Fate>(
     'answered',
     'stored, no id',
     'stored, response lost',
+    'stored, 503',
     'lost before it was stored',
     'late',
     'refused for now',

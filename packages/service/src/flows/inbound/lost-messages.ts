@@ -62,12 +62,13 @@ export class LostMessages {
   }
 
   /**
-   * The only failure is a cancellation. `othersSettled` resolves when the one that is found can no longer be another message that looks
+   * Waits for `waitMs` at least. The only failure is a cancellation. `othersSettled` resolves when the one that is found can no longer be another message that looks
    * like this one.
    */
   async find(
     lost: LostMessage,
     job: InboundJob,
+    waitMs: number,
     othersSettled: () => Promise<unknown>,
   ): Promise<Attempt<Finding>> {
     let deadline: number | undefined;
@@ -84,7 +85,7 @@ export class LostMessages {
       if (isComplete) return ABSENT;
       return succeeded({ kind: 'unknown', reason: `the newest ${MAX_MESSAGES} messages do not reach back` });
     };
-    return readAfterLoss(job, this.#deps, read, ({ kind }) => kind === 'absent');
+    return readAfterLoss(job, this.#deps, waitMs, read, ({ kind }) => kind === 'absent');
   }
 
   async #read(lost: LostMessage, job: InboundJob, deadline: number): Promise<Attempt<Reading | Unknown>> {

@@ -28,12 +28,17 @@ export function isMatch(lost: LostMessage, stored: StoredMessage): boolean {
   if (!stored.isInbound) return false;
   const guid = parseFooter(stored.text).metadata?.['message_guid'];
   if (guid !== undefined) return guid === lost.guid;
-  return stored.text === lost.text && hasSameFiles(lost, stored) && !isBefore(lost, stored);
+  return isSameText(stored.text, lost.text) && hasSameFiles(lost, stored) && !isBefore(lost, stored);
 }
 
-/** Whether the CRM stored a message before the lost one was posted. */
+/** CRMs trim texts, change line breaks and compose characters. */
+export const isSameText = (one: string, other: string): boolean => comparable(one) === comparable(other);
+
+/** Whether the CRM certainly stored a message before the lost one was posted. */
 export const isBefore = ({ claimedAt }: LostMessage, { addedAt }: StoredMessage): boolean =>
   addedAt < claimedAt - TOLERANCE_MS;
+
+const comparable = (text: string) => text.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 
 function hasSameFiles(lost: LostMessage, { attachments }: StoredMessage): boolean {
   if (attachments.length !== lost.attachments.length) return false;

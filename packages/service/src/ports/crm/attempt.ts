@@ -46,9 +46,9 @@ export interface FailedAttempt {
   readonly retryAfterMs?: number | undefined;
   /** Nothing was sent, so it does not count as an attempt. */
   readonly unsent?: boolean;
-  /** The request was sent and the response was lost, on the way or behind a gateway: the CRM may have acted on it. */
+  /** The request was sent, and the response was lost or does not say what happened to it: the CRM may have acted on it. */
   readonly inDoubt?: boolean;
-  /** How long ago another call for the same location succeeded. */
+  /** How long ago another call for the same location changed something in the CRM. */
   readonly locationOkMsAgo?: number;
 }
 
