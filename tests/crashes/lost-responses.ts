@@ -48,7 +48,8 @@ const FAULTS: readonly Fault[] = [
   'dropAnswer',
   'reset',
   { status: 504, stored: true },
-  { status: 502 },
+  { status: 500, stored: true },
+  { status: 503 },
 ];
 
 /** The CRM ignores idempotency keys, as HighLevel does. Half of the texts are the same in several chats. */
