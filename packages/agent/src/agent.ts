@@ -148,8 +148,9 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       settings: {
         pollMs: 2_000,
         chatJoinTimeoutMs: 5_000,
+        orphanMs: 600_000,
         attachmentWaitMs: config.attachmentWaitMs,
-        bodyWaitMs: 500,
+        bodyWaitMs: 30_000,
         previewWaitMs: 2_000,
         forwardFiltered: config.forwardFiltered,
         maxAgeMs: 72 * 3600_000,

@@ -158,7 +158,7 @@ describe('an inbound message', () => {
     expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Two']);
   });
 
-  it('I6 is not missed when its row is joined to a chat later', async () => {
+  it('I5 is not missed when its row is joined to a chat later, and delays the chats of its sender only', async () => {
     const clock = new FakeClock(Date.now());
     const { service, play, config } = await runAgent(cleanup, { deps: { clock } });
     await service.messageOf((await play(person(ANNA, 'say'), { text: 'One' })).guid);
@@ -169,17 +169,19 @@ describe('an inbound message', () => {
         "INSERT INTO message (guid, text, handle_id, service, date) VALUES ('SLOW', 'Slow', 1, 'iMessage', ?)",
       )
       .run(now);
-    const next = await play(person(BERT, 'say'), { text: 'Three' });
+    const next = await play(person(ANNA, 'say'), { text: 'Three' });
+    const other = await play(person(BERT, 'say'), { text: 'Other' });
     await clock.advance(1_000);
+    await service.messageOf(other.guid);
     await service.settled();
-    expect(service.received).toHaveLength(1);
+    expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Other']);
     store.exec(
       "INSERT INTO chat_message_join (chat_id, message_id) SELECT 1, ROWID FROM message WHERE guid = 'SLOW'",
     );
     store.close();
     await clock.advance(1_000);
     await service.messageOf(next.guid);
-    expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Slow', 'Three']);
+    expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Other', 'Slow', 'Three']);
   });
 
   it('I6 arrives after a restart', async () => {

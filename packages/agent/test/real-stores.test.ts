@@ -16,6 +16,7 @@ import { Receiver } from '../src/flows/inbound/receive-messages.ts';
 import { openJournal } from '../src/ports/journal/journal-sqlite.ts';
 import type { Journal } from '../src/ports/journal/journal.ts';
 import { MacReader } from '../src/ports/messages/messages-macos.ts';
+import { storeDate } from '@footbridge/testkit/macos/messages-store';
 import { seededRandom } from '../src/ports/messages/mutated-bodies.ts';
 import { insertInto } from './real-chat-db.ts';
 
@@ -88,6 +89,7 @@ class Inbox {
       settings: {
         pollMs: 2_000,
         chatJoinTimeoutMs: 5_000,
+        orphanMs: 600_000,
         attachmentWaitMs: 120_000,
         bodyWaitMs: 500,
         previewWaitMs: 2_000,
@@ -145,19 +147,29 @@ class Inbox {
       guid: `GUID-${this.#made}-${this.clock.now()}`,
       handle_id: 1,
       service: 'iMessage',
-      date: BigInt(this.clock.now() - Date.UTC(2001, 0, 1)) * 1_000_000n,
+      date: storeDate(this.clock.now()),
       ...values,
     });
   }
 
-  join(rowid: number): void {
-    this.insert('chat_message_join', { chat_id: 1, message_id: rowid });
+  join(rowid: number, chat = 1): void {
+    this.insert('chat_message_join', { chat_id: chat, message_id: rowid });
   }
 
-  say(values: Record<string, SQLInputValue>): number {
+  say(values: Record<string, SQLInputValue>, chat = 1): number {
     const rowid = this.row(values);
-    this.join(rowid);
+    this.join(rowid, chat);
     return rowid;
+  }
+
+  /** Adds a person with a direct chat. */
+  person(id: string): { handle: number; chat: number } {
+    const handle = this.insert('handle', { id, service: 'iMessage' });
+    return { handle, chat: this.#chat(45, [handle]) };
+  }
+
+  group(handles: readonly number[]): number {
+    return this.#chat(43, handles);
   }
 
   attach(rowid: number, values: Record<string, SQLInputValue>): void {
@@ -175,6 +187,25 @@ class Inbox {
 
   texts(): string[] {
     return this.frames().map((frame) => frame.text);
+  }
+
+  /** The texts of one chat of the first store. */
+  textsIn(chat: number): string[] {
+    return this.frames()
+      .filter((frame) => frame.chat.id % 2 ** 32 === chat)
+      .map((frame) => frame.text);
+  }
+
+  #chat(style: number, handles: readonly number[]): number {
+    this.#made += 1;
+    const chat = this.insert('chat', {
+      guid: `any;${this.#made}`,
+      style,
+      chat_identifier: `chat${this.#made}`,
+      service_name: 'iMessage',
+    });
+    for (const handle of handles) this.insert('chat_handle_join', { chat_id: chat, handle_id: handle });
+    return chat;
   }
 }
 
@@ -268,6 +299,19 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     expect(inbox.frames().flatMap((frame) => frame.attachments)).toEqual([]);
   });
 
+  it('are one message for a link and its preview, however many messages of other chats are between them', async () => {
+    const bert = inbox.person('+15550100002');
+    inbox.say({ text: 'Look: https://example.com/a' });
+    for (let index = 0; index < 50; index += 1)
+      inbox.say({ text: 'Between', handle_id: bert.handle }, bert.chat);
+    inbox.say({
+      text: 'https://example.com/a',
+      balloon_bundle_id: 'com.apple.messages.URLBalloonProvider',
+    });
+    await inbox.pass(5_000);
+    expect(inbox.textsIn(1)).toEqual(['Look: https://example.com/a']);
+  });
+
   it('are not those that the owner sent, from any of the own addresses', async () => {
     inbox.insert('handle', { id: 'me@example.com', service: 'iMessage' });
     inbox.say({ text: 'To myself', is_from_me: 1 });
@@ -295,12 +339,86 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
       expect(Math.abs(Date.parse(sentAt) - inbox.clock.now())).toBeLessThan(5_000);
   });
 
+  it('I5 that wait for their chat hold back the chats of their sender, and no other one', async () => {
+    const bert = inbox.person('+15550100002');
+    const group = inbox.group([1, bert.handle]);
+    const late = inbox.row({ text: 'Late in the group', handle_id: bert.handle });
+    inbox.say({ text: 'Behind it' }, group);
+    inbox.say({ text: 'Direct', handle_id: bert.handle }, bert.chat);
+    inbox.say({ text: 'From Anna' });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['From Anna']);
+    inbox.join(late, group);
+    await inbox.pass(1_000);
+    expect(inbox.texts().toSorted()).toEqual(['Behind it', 'Direct', 'From Anna', 'Late in the group']);
+    expect(inbox.textsIn(group)).toEqual(['Late in the group', 'Behind it']);
+  });
+
+  it('I6 are not lost when their chat comes late, also without a handle, or a minute late', async () => {
+    const late = inbox.row({ text: 'Without a handle', handle_id: 0 });
+    const later = inbox.row({ text: 'A minute late' });
+    await inbox.pass(2_000);
+    inbox.join(late);
+    await inbox.pass(1_000);
+    expect(inbox.frames()).toMatchObject([{ text: 'Without a handle', sender: ANNA }]);
+    await inbox.pass(4_000);
+    inbox.say({ text: 'Not held up any more' });
+    await inbox.pass(60_000);
+    inbox.join(later);
+    await inbox.pass(1_000);
+    expect(inbox.texts()).toEqual(['Without a handle', 'Not held up any more', 'A minute late']);
+  });
+
+  it('are skipped when they belong to no chat for ten minutes, and the log says so', async () => {
+    inbox.row({ text: 'Orphan' });
+    await inbox.pass(601_000);
+    expect(inbox.texts()).toEqual([]);
+    expect(inbox.journal.inbox.pending()).toEqual([]);
+    expect(inbox.logs.filter((line) => line.includes('inbound.skipped_without_chat'))).toHaveLength(1);
+  });
+
+  it('I6 are not lost in a store that replaced the first one before the agent noticed it', async () => {
+    inbox.say({ guid: 'SEEN', text: 'Seen' });
+    await inbox.pass(3_000);
+    inbox.removeStore();
+    inbox.createStore();
+    inbox.say({ guid: 'HISTORY', text: 'History', date: storeDate(inbox.clock.now() - 3600_000) });
+    inbox.say({ guid: 'SEEN', text: 'Seen' });
+    inbox.say({ text: 'Mine', is_from_me: 1 });
+    const late = inbox.row({ text: 'New' });
+    inbox.say({ text: 'Newer' });
+    await inbox.pass(3_000);
+    inbox.join(late);
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['Seen', 'New', 'Newer']);
+  });
+
+  it('I6 are sent as they were read when a rebuilt store does not contain them', async () => {
+    inbox.say({ text: 'Look\uFFFC', cache_has_attachments: 1 });
+    inbox.say({ text: 'Behind it' });
+    await inbox.pass(3_000);
+    inbox.removeStore();
+    inbox.createStore();
+    await inbox.pass(3_000);
+    inbox.say({ text: 'New store' });
+    await inbox.pass(10_000);
+    expect(inbox.texts()).toEqual(['Look', 'Behind it', 'New store']);
+  });
+
+  it('are not the copies of messages to an own address, by the address that they were sent to', async () => {
+    inbox.say({ text: 'To myself', destination_caller_id: ANNA });
+    inbox.say({ text: 'From Anna', destination_caller_id: '+15550100000' });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['From Anna']);
+  });
+
   it('M11 start at the newest row of a store that replaced the first one', async () => {
     inbox.say({ text: 'Old store' });
     await inbox.pass(3_000);
     inbox.removeStore();
     inbox.createStore();
-    for (let index = 0; index < 5; index += 1) inbox.say({ text: `History ${index}` });
+    const before = storeDate(inbox.clock.now() - 3600_000);
+    for (let index = 0; index < 5; index += 1) inbox.say({ text: `History ${index}`, date: before });
     await inbox.pass(3_000);
     inbox.say({ text: 'New store' });
     await inbox.pass(3_000);

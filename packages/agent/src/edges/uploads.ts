@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 
 import { request } from 'undici';
 
-import type { UploadResult, Uploads } from '../flows/inbound/receive-messages.ts';
+import type { UploadResult, Uploads } from '../flows/inbound/receiver-deps.ts';
 
 const TIMEOUT_MS = 120_000;
 /** Statuses after which a retry cannot succeed. */

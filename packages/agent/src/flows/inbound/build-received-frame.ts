@@ -15,14 +15,19 @@ const MAX_DESCRIPTION = 1000;
 /** The text of a message of which nothing can be shown: an empty message would look like a fault of the CRM. */
 export const UNREADABLE = '[This message could not be read on the Mac.]';
 
+/** Whether a row can be a message to report. Outgoing messages, group events and app updates are not. */
+export function isCandidate(row: StoredRow): boolean {
+  if (!row.isMessage || row.fromMe || row.unsent) return false;
+  return row.tapback === undefined || readTapbackCode(row.tapback.type) !== undefined;
+}
+
 /**
- * Whether a row is reported to the CRM. Outgoing messages, group events and app updates are not, nor are link previews, whose
- * text is reported, and messages that this Mac sent to itself.
+ * Whether a row is reported to the CRM. Link previews are not, since their text is reported, nor are messages that this Mac sent to
+ * itself. Both are known only when the row is joined to its chat.
  */
 export function isReportable(row: StoredRow, ownHandles: readonly string[]): boolean {
-  if (!row.isMessage || row.fromMe || row.unsent || row.sender === undefined) return false;
-  if (row.previewOf !== undefined || ownHandles.includes(row.sender)) return false;
-  return row.tapback === undefined || readTapbackCode(row.tapback.type) !== undefined;
+  if (!isCandidate(row) || row.sender === undefined || row.previewOf !== undefined) return false;
+  return !row.isEcho && !ownHandles.includes(row.sender);
 }
 
 /** What a frame is built from besides the row and its chat. */

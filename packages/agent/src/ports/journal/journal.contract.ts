@@ -160,6 +160,14 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
   });
 
   describe('the inbox', () => {
+    it('remembers when reading began, until it is emptied', () => {
+      expect(journal.inbox.beganAt()).toBeUndefined();
+      journal.inbox.begin(1_000);
+      expect(journal.inbox.beganAt()).toBe(1_000);
+      journal.empty();
+      expect(journal.inbox.beganAt()).toBeUndefined();
+    });
+
     it('returns a cursor only for the generation of the store it was saved for', () => {
       expect(journal.inbox.cursor(1)).toBeUndefined();
       journal.inbox.moveCursor(1, 77);

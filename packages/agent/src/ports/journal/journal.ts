@@ -150,6 +150,9 @@ export interface Inbox {
   /** Returns the newest row that was read from the store of this generation, or undefined if none was. */
   cursor(generation: number): number | undefined;
   moveCursor(generation: number, rowid: number): void;
+  /** When reading began, or undefined if it did not yet. Older messages are history in every store. */
+  beganAt(): number | undefined;
+  begin(now: number): void;
   addPending(row: PendingRow): void;
   /** Returns the pending rows in the order in which they were added. */
   pending(): PendingRow[];

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Inbox, Journal } from './journal.ts';
 
 const CURSOR = 'inbound-cursor';
+const BEGAN = 'inbound-began';
 
 export function sqliteInbox(
   db: DatabaseSync,
@@ -25,6 +26,8 @@ export function sqliteInbox(
       return of === String(generation) ? Number(rowid) : undefined;
     },
     moveCursor: (generation, rowid) => notes.setNote(CURSOR, `${rowid} ${generation}`),
+    beganAt: () => Number(notes.note(BEGAN) ?? '') || undefined,
+    begin: (now) => notes.setNote(BEGAN, String(now)),
     addPending: (row) => void addPending.run(row.guid, row.since),
     pending: () => pending.all().map((row) => ({ guid: String(row['guid']), since: Number(row['since']) })),
     removePending: (guid) => void removePending.run(guid),
@@ -35,7 +38,10 @@ export function sqliteInbox(
       const row = lastSeen.get();
       return row === undefined ? undefined : Number(row['seen_at']);
     },
-    forgetCursor: () => notes.setNote(CURSOR, ''),
+    forgetCursor: () => {
+      notes.setNote(CURSOR, '');
+      notes.setNote(BEGAN, '');
+    },
     prune: (before) => void prune.run(before),
   };
 }

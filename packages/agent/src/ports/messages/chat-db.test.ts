@@ -32,6 +32,7 @@ describe('chat.db of macOS 26', () => {
       chatId: chatIdOf(1, 1),
       fromMe: false,
       sender: '+15550100001',
+      isEcho: false,
       service: 'iMessage',
       text: 'Hello',
       bodyState: 'read',

@@ -75,6 +75,10 @@ export class ChatDb implements MessageStore {
     return this.#stored(this.#rows.where('m.ROWID > ? ORDER BY m.ROWID LIMIT ?', rowid, limit));
   }
 
+  guidsSince(time: number): string[] {
+    return this.#rows.guidsSince(time);
+  }
+
   row(rowid: number): StoredRow | undefined {
     return this.#stored(this.#rows.where('m.ROWID = ?', rowid))[0];
   }

@@ -151,6 +151,8 @@ export interface MessageStore {
   position(): number;
   /** Returns rows in insertion order. An edited or unsent message keeps its row. */
   rowsAfter(rowid: number, limit: number): StoredRow[];
+  /** Returns the guids of the messages that people sent since this time, in insertion order. Reads every row of the store. */
+  guidsSince(time: number): string[];
   row(rowid: number): StoredRow | undefined;
   rowByGuid(guid: string): StoredRow | undefined;
   chat(id: number): Chat | undefined;
@@ -203,6 +205,8 @@ export interface StoredRow {
   readonly chatId: number | undefined;
   readonly fromMe: boolean;
   readonly sender: string | undefined;
+  /** The row is the received copy of a message that this Mac sent to one of its own addresses. */
+  readonly isEcho: boolean;
   readonly service: ServiceName;
   readonly text: string;
   readonly bodyState: BodyState;

@@ -22,7 +22,7 @@ const MACOS_EPOCH_MS = Date.UTC(2001, 0, 1);
 /** Later times are not dates: Messages stores 2^63 − 1 in some rows. */
 const LAST_DATE_MS = Date.UTC(2100, 0, 1);
 const TRANSFER_FINISHED = 5;
-/** How far apart the rows of a text and of its link preview can be. */
+/** How far apart a text and its link preview can be, in messages of their chat. */
 const PREVIEW_ROWS = 20;
 const PREVIEW_MS = 10_000;
 
@@ -34,6 +34,7 @@ const MESSAGE = {
   is_from_me: { column: 'is_from_me' },
   handle_id: { column: 'handle_id' },
   service: { column: 'service' },
+  sent_to: { column: 'destination_caller_id' },
   // Nanoseconds since macOS 10.13, seconds before. Divided here: nanoseconds exceed the integers of JavaScript.
   date_ms: {
     column: 'date',
@@ -53,6 +54,13 @@ const MESSAGE = {
   is_spam: { column: 'is_spam' },
   is_edited: { column: 'date_edited', as: isPositive },
 } as const satisfies Record<string, { column: string; as?: (column: string) => string }>;
+
+/** The columns that tell a received message and its time. */
+const RECEIVED = {
+  date_ms: MESSAGE.date_ms,
+  is_from_me: MESSAGE.is_from_me,
+  item_type: MESSAGE.item_type,
+} as const;
 
 const ATTACHMENT = {
   filename: { column: 'filename' },
@@ -104,6 +112,16 @@ export class Rows {
       .map((row) => this.#read(row));
   }
 
+  /** Returns the guids of the messages that people sent since this time, in insertion order. Without dates there are none. */
+  guidsSince(time: number): string[] {
+    const sql = `SELECT guid FROM (SELECT m.ROWID AS rowid, m.guid, ${this.#columns.list('message', 'm', RECEIVED)} FROM message m)
+      WHERE date_ms >= ? AND date_ms < ? AND coalesce(is_from_me, 0) = 0 AND coalesce(item_type, 0) = 0 ORDER BY rowid`;
+    return this.#sql
+      .of(sql)
+      .all(Math.max(time - MACOS_EPOCH_MS, 1), LAST_DATE_MS - MACOS_EPOCH_MS)
+      .map((row) => String(row['guid']));
+  }
+
   have(columns: readonly string[]): boolean {
     return columns.every((column) => this.#columns.has('message', column));
   }
@@ -123,12 +141,14 @@ export class Rows {
     const retracted = content.retracted.length > 0 || row['part_count'] === 0;
     const balloon = textOf(row['balloon']);
     const isMessage = (row['item_type'] ?? 0) === 0;
+    const sender = cleanHandle(row['sender'], row['sender_as_typed']) ?? this.#otherIn(chatRowid, fromMe);
     const result: MessageRow = {
       rowid,
       guid: String(row['guid']),
       chatRowid,
       fromMe,
-      sender: cleanHandle(row['sender'], row['sender_as_typed']) ?? this.#otherIn(chatRowid, fromMe),
+      sender,
+      isEcho: !fromMe && sender !== undefined && row['sent_to'] === sender,
       service: serviceName(row['service']),
       text: content.text,
       bodyState: content.bodyState,
@@ -166,12 +186,14 @@ export class Rows {
   #linkOf(preview: MessageRow): string | undefined {
     if (preview.chatRowid === undefined) return undefined;
     const near = this.where(
-      `m.ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id = ? AND message_id BETWEEN ? AND ?)
-         AND m.balloon_bundle_id IS NULL
-       ORDER BY abs(m.ROWID - ?)`,
+      `m.ROWID IN (
+          SELECT message_id FROM (SELECT message_id FROM chat_message_join WHERE chat_id = ?1 AND message_id < ?2
+            ORDER BY message_id DESC LIMIT ${PREVIEW_ROWS})
+          UNION ALL
+          SELECT message_id FROM (SELECT message_id FROM chat_message_join WHERE chat_id = ?1 AND message_id > ?2
+            ORDER BY message_id LIMIT ${PREVIEW_ROWS}))
+        AND m.balloon_bundle_id IS NULL ORDER BY abs(m.ROWID - ?2)`,
       preview.chatRowid,
-      preview.rowid - PREVIEW_ROWS,
-      preview.rowid + PREVIEW_ROWS,
       preview.rowid,
     );
     const link = linkIn(preview.text);

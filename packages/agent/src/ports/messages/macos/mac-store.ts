@@ -86,6 +86,10 @@ export class MacStore implements MessageStore {
     return this.#read((chats) => chats.rowsAfter(rowid, limit));
   }
 
+  guidsSince(time: number): string[] {
+    return this.#read((chats) => chats.guidsSince(time));
+  }
+
   row(rowid: number): StoredRow | undefined {
     return this.#read((chats) => chats.row(rowid));
   }

@@ -1,0 +1,201 @@
+import type { PendingRow } from '../../ports/journal/journal.ts';
+import type { Chat, LocalFile, StoredRow } from '../../ports/messages/messages.ts';
+import { LINK_PREVIEW, StoreUnavailableError } from '../../ports/messages/messages.ts';
+import { buildReceivedFrame, isReportable } from './build-received-frame.ts';
+import type { ReceiverDeps, UploadResult } from './receiver-deps.ts';
+
+/** A row as it was last read, with its chat and the generation of its store. */
+export interface KnownRow {
+  readonly row: StoredRow;
+  readonly chat: Chat;
+  readonly generation: number;
+}
+
+export const RECHECK_MS = 250;
+/** How long a message waits for a rebuilt store to contain it again. */
+const REBUILD_WAIT_MS = 5_000;
+const MAX_RETRIES = 20;
+
+/** Turns a pending row into a frame in the outbox, once the row is complete and its files are uploaded. */
+export class Delivery {
+  readonly #deps: ReceiverDeps;
+  readonly #signal: AbortSignal;
+
+  constructor(deps: ReceiverDeps, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = signal;
+  }
+
+  /** Forgets a row that is not reported. If a rebuilt store brings it back later, it is a new message. */
+  discard({ guid }: PendingRow): void {
+    const { journal } = this.#deps;
+    journal.transaction(() => {
+      journal.inbox.removePending(guid);
+      journal.inbox.unmarkSeen(guid);
+    });
+  }
+
+  /**
+   * Retries failures of the store and of the journal, such as a full disk, until they end: later messages of the chat wait, to keep
+   * their order. Another failure would block the chat for ever, so after some retries the row waits for the next start. Never
+   * rejects.
+   */
+  async deliver(pending: PendingRow, known: KnownRow): Promise<void> {
+    const { log } = this.#deps;
+    for (let attempt = 0; !this.#signal.aborted; attempt += 1) {
+      try {
+        return await this.#deliverOnce(pending, known);
+      } catch (error) {
+        const fields = { err: error, guid: pending.guid, attempt };
+        if (attempt >= MAX_RETRIES && !isStorageError(error)) {
+          log.error(
+            { event: 'inbound.postponed', ...fields },
+            'inbound message not saved, postponed to the next start',
+          );
+          return;
+        }
+        log.error({ event: 'inbound.not_saved', ...fields }, 'inbound message not saved, will retry');
+        await this.#backoff(attempt);
+      }
+    }
+  }
+
+  async #deliverOnce(pending: PendingRow, known: KnownRow): Promise<void> {
+    const { messages, journal, clock, failpoint, onFrames, log } = this.#deps;
+    const complete = await this.#whenComplete(pending, known);
+    if (complete === undefined) return;
+    if (complete === 'gone') {
+      this.discard(pending);
+      return;
+    }
+    const { row, chat } = complete;
+    const urls = await this.#uploadAll(row);
+    if (urls === undefined) return;
+    const [file] = row.attachments;
+    const duration = row.isVoice && file !== undefined ? messages.audioDuration(file) : undefined;
+    const frame = buildReceivedFrame(row, chat, {
+      urls,
+      durationMs: duration,
+      receivedAt: pending.since,
+    });
+    failpoint('inbound.before');
+    journal.durableTransaction(() => {
+      journal.outbox.put(frame, clock.now());
+      journal.inbox.removePending(pending.guid);
+    });
+    failpoint('inbound.after');
+    log.info(
+      {
+        event: 'inbound.message_received',
+        guid: row.guid,
+        chatId: chat.id,
+        service: row.service,
+        files: urls.length,
+        ...(row.bodyState === 'read' ? {} : { body: row.bodyState }),
+      },
+      'message received',
+    );
+    onFrames();
+  }
+
+  /** Waits until the row is complete. Resolves with undefined when the agent stops first. */
+  async #whenComplete(pending: PendingRow, first: KnownRow): Promise<KnownRow | 'gone' | undefined> {
+    const { messages, clock, log } = this.#deps;
+    const { store } = messages;
+    const started = clock.monotonic();
+    let known = first;
+    let missingSince: number | undefined;
+    while (!this.#signal.aborted) {
+      const now = clock.monotonic();
+      const row = store.rowByGuid(pending.guid);
+      if (row === undefined) {
+        if (known.generation === store.generation()) return 'gone';
+        missingSince ??= now;
+      } else {
+        if (!isReportable(row, store.ownHandles())) return 'gone';
+        missingSince = undefined;
+        const chat = row.chatId === undefined ? undefined : store.chat(row.chatId);
+        known = { row, chat: chat ?? known.chat, generation: store.generation() };
+      }
+      const left =
+        missingSince === undefined
+          ? this.#waitFor(known.row) - (now - started)
+          : REBUILD_WAIT_MS - (now - missingSince);
+      if (left <= 0) {
+        if (isIncomplete(known.row))
+          log.warn(
+            { event: 'inbound.attachment_timeout', guid: known.row.guid },
+            'attachment not downloaded in time, message sent without it',
+          );
+        return known;
+      }
+      await clock.sleep(Math.min(RECHECK_MS, left), this.#signal);
+    }
+    return undefined;
+  }
+
+  /** Returns how long a row waits in all for what Messages has not stored yet. */
+  #waitFor(row: StoredRow): number {
+    const { attachmentWaitMs, bodyWaitMs, previewWaitMs } = this.#deps.settings;
+    return Math.max(
+      isIncomplete(row) ? attachmentWaitMs : 0,
+      row.bodyState === 'pending' ? bodyWaitMs : 0,
+      row.balloon === LINK_PREVIEW ? previewWaitMs : 0,
+    );
+  }
+
+  /** Returns the URLs of the uploaded files, without those the service rejects. Resolves with undefined when the agent stops. */
+  async #uploadAll(row: StoredRow): Promise<string[] | undefined> {
+    const { log } = this.#deps;
+    const urls: string[] = [];
+    for (const { path, name, mime, state } of row.attachments) {
+      if (state === 'refused') {
+        log.warn(
+          { event: 'inbound.attachment_refused', guid: row.guid },
+          'attachment is not a file of Messages, message sent without it',
+        );
+      }
+      if (state !== 'ready' || path === undefined) continue;
+      const uploaded = await this.#uploadWithRetries({ path, name, mime });
+      if (uploaded === undefined) return undefined;
+      if (uploaded.ok) urls.push(uploaded.url);
+      else
+        log.warn(
+          { event: 'assets.upload_rejected', guid: row.guid, reason: uploaded.reason },
+          'attachment rejected, message sent without it',
+        );
+    }
+    return urls;
+  }
+
+  async #uploadWithRetries(file: LocalFile): Promise<UploadResult | undefined> {
+    const { uploads, log } = this.#deps;
+    for (let attempt = 0; !this.#signal.aborted; attempt += 1) {
+      const uploaded = await uploads.upload(file, this.#signal);
+      if (uploaded.ok || uploaded.final) return uploaded;
+      log.warn(
+        { event: 'assets.upload_failed', reason: uploaded.reason, attempt },
+        'attachment upload failed, will retry',
+      );
+      await this.#backoff(attempt);
+    }
+    return undefined;
+  }
+
+  async #backoff(attempt: number): Promise<void> {
+    const { clock, settings } = this.#deps;
+    const bound = Math.min(settings.retryCapMs, settings.retryBaseMs * 2 ** Math.min(attempt, 20));
+    await clock.sleep(bound / 2 + (Math.random() * bound) / 2, this.#signal);
+  }
+}
+
+/** Whether attachments of the row are missing or not downloaded. */
+function isIncomplete(row: StoredRow): boolean {
+  return row.expectsAttachments || row.attachments.some((file) => file.state === 'waiting');
+}
+
+/** Whether the message store or the disk of the journal caused the error: it can last for hours, and then it ends. */
+function isStorageError(error: unknown): boolean {
+  if (error instanceof StoreUnavailableError) return true;
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR';
+}
