@@ -8,6 +8,7 @@ import type { Channel } from '@footbridge/protocol/codes';
 import { configurationPage, envExample } from '@footbridge/service/config/documents';
 import { operatePage } from './log-events.ts';
 import { clausesJson } from './numbered-rules.ts';
+import { securityPage } from './security-page.ts';
 import { noticesPage } from './third-party-notices.ts';
 
 const CHANNELS: Record<Channel, string> = {
@@ -40,6 +41,7 @@ const DOCUMENTS: Record<string, (root: string) => string> = {
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/operate.md': operatePage,
+  'docs/security.md': securityPage,
   'tests/contract/clauses.json': clausesJson,
   'THIRD-PARTY-NOTICES': noticesPage,
 };

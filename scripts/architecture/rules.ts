@@ -9,13 +9,23 @@ export interface Part {
 }
 
 /** The parts of the service that all of its layers may import. */
-export const FOUNDATION: readonly string[] = ['errors', 'metrics', 'recent-cache', 'batcher', 'sodium'];
+export const FOUNDATION: readonly string[] = [
+  'errors',
+  'budgets',
+  'slots',
+  'metrics',
+  'recent-cache',
+  'batcher',
+  'sodium',
+];
 
 const SERVICE: readonly Part[] = [
   { name: 'main', files: /^main\.ts$/, mayImport: ['bridge', 'config', 'errors'] },
   { name: 'bridge', files: /^bridge\//, mayImport: ['*'] },
   { name: 'config', files: /^config\//, mayImport: ['errors'] },
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
+  { name: 'budgets', files: /^budgets\.ts$/, mayImport: [] },
+  { name: 'slots', files: /^slots\.ts$/, mayImport: ['budgets'] },
   { name: 'metrics', files: /^metrics\.ts$/, mayImport: [] },
   { name: 'recent-cache', files: /^recent-cache\.ts$/, mayImport: [] },
   { name: 'batcher', files: /^batcher\.ts$/, mayImport: [] },

@@ -7,10 +7,10 @@ import { createFailpoints } from '@footbridge/runtime/failpoints';
 import { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 
+import { BUDGETS, HTTP_CONNECTIONS } from '../budgets.ts';
 import type { Config } from '../config/config.ts';
 import { trusts } from '../edges/http/client-address.ts';
 import { deprecatedRoutes } from '../edges/http/deprecated-routes.ts';
-import { HARDENING } from '../edges/http/hardened-server.ts';
 import { healthRoutes } from '../edges/http/health-routes.ts';
 import { startListener } from '../edges/http/listener.ts';
 import type { Listener } from '../edges/http/listener.ts';
@@ -58,7 +58,6 @@ const MACS_DRAIN_MS = 5000;
 /** Responses in flight get this long after the grace period of idle connections. */
 const RESPONSES_MS = 2000;
 const ENGINES_MS = 1000;
-const UPLOADS = '/mac/assets';
 
 /** The composition root: the only place that names engines and wires the parts together. */
 export async function createBridge(config: Config, { log, clock = systemClock }: Overrides): Promise<Bridge> {
@@ -182,7 +181,17 @@ async function compose(context: BridgeContext): Promise<Bridge> {
       name: 'public',
       log,
       trusted: trusts(config.listeners.trustProxy),
-      hardening: { ...HARDENING, slowBody: (url) => url.startsWith(UPLOADS) },
+      hardening: {
+        budgets: [
+          ['/crm/', BUDGETS.webhooks],
+          ['/mac/assets', BUDGETS.uploads],
+          ['/mac/', BUDGETS.enrolment],
+          ['/assets/', BUDGETS.downloads],
+        ],
+        otherBudget: BUDGETS.other,
+        connections: config.macs.maxSessions + HTTP_CONNECTIONS,
+        clock,
+      },
       raw: webhookRoute({
         receive,
         onResponse: ({ status, code }, ms) => metrics.webhook(status, code, ms / 1000),
@@ -218,6 +227,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
       name: 'operator',
       log,
       trusted: () => false,
+      hardening: { budgets: [], otherBudget: BUDGETS.operator, clock },
       routes: [
         probeRoutes({
           draining: () => draining,

@@ -107,7 +107,6 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
         switchboard,
         owns: (locationId, licenseId) => claims.owns(locationId, licenseId),
         limits,
-        clock,
       }),
     ],
     operatorRoutes: [

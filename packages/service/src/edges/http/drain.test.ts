@@ -5,6 +5,7 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { BUDGETS } from '../../budgets.ts';
 import { startListener } from './listener.ts';
 import type { Listener } from './listener.ts';
 
@@ -33,6 +34,7 @@ describe('a listener that drains', () => {
         name: 'test',
         log: silentLog,
         trusted: () => false,
+        hardening: { budgets: [], otherBudget: BUDGETS.other },
         routes: [
           (app) => {
             app.get('/now', async () => {

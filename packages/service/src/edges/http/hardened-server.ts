@@ -3,121 +3,105 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
+import { every, systemClock } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { HTTP_CONNECTIONS } from '../../budgets.ts';
+import type { Budget } from '../../budgets.ts';
 import { Connections } from './connections.ts';
 import { errorResponse } from './error-response.ts';
 import type { HttpError } from './error-response.ts';
+import { RequestBudget } from './request-budget.ts';
+
+const BUSY: HttpError = { status: 503, label: 'Service busy' };
+const CROWDED: HttpError = {
+  status: 429,
+  label: 'Too many requests at once from this address',
+  retryAfterSec: 5,
+};
 
 export interface Hardening {
   /** Maximum requests in flight per socket. A client that pipelines more is disconnected. */
   readonly perSocket: number;
-  /** Maximum requests in flight. Above it the slowest incomplete body is dropped; when all bodies are complete, new requests get 503. */
-  readonly total: number;
   readonly connections: number;
   /** Deadline for complete headers. */
   readonly headersMs: number;
-  /** Deadline for a complete body, except on upload paths (`slowBody`). */
-  readonly bodyMs: number;
-  readonly slowBody: (url: string) => boolean;
-  /** Interval of the sweep that disconnects slow senders. */
+  /** The budgets of requests by the beginning of their path; the first match counts. */
+  readonly budgets: readonly (readonly [prefix: string, budget: Budget])[];
+  /** The budget of all other requests. */
+  readonly otherBudget: Budget;
+  /** Returns the key under which the requests of a client's address are counted. */
+  readonly addressOf: (request: IncomingMessage) => string;
+  readonly clock: Pick<Clock, 'after'>;
+  /** Interval of the sweep that disconnects slow clients. */
   readonly sweepMs: number;
 }
 
-export const HARDENING: Hardening = {
+export const HARDENING: Omit<Hardening, 'budgets' | 'otherBudget'> = {
   perSocket: 32,
-  total: 1000,
-  connections: 25_000,
+  connections: HTTP_CONNECTIONS,
   headersMs: 10_000,
-  bodyMs: 12_000,
-  slowBody: () => false,
+  addressOf: ({ socket }) => socket.remoteAddress ?? '',
+  clock: systemClock,
   sweepMs: 1000,
 };
-
-const UPLOAD_MS = 600_000;
-
-/** Keeps the socket: an aborted request no longer references it. */
-interface Arrival {
-  readonly request: IncomingMessage;
-  readonly since: number;
-  readonly socket: Socket;
-}
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * An HTTP server for hostile networks. It disconnects slow senders, bounds pipelining, and rejects requests that two parsers
- * may read differently although Node accepts them (two Host headers, an unusual Transfer-Encoding).
+ * An HTTP server for hostile networks. It keeps each kind of request within its budget, disconnects slow clients, bounds pipelining,
+ * and rejects requests that two parsers may read differently although Node accepts them (two Host headers, an unusual
+ * Transfer-Encoding).
  */
 export function createHardenedServer(
   handler: Handler,
-  hardening: Hardening = HARDENING,
+  hardening: Hardening,
   connections: Connections = new Connections(),
 ): Server {
-  // Keyed by number: a Map keyed by object is ten times as slow.
-  const inFlight = new Map<number, Arrival>();
-  /** Requests that were answered before their bodies were complete. */
-  const incomplete = new Set<Arrival>();
-  let arrivals = 0;
+  const { perSocket, headersMs, sweepMs, addressOf, clock } = hardening;
+  const listed = hardening.budgets.map(([prefix, budget]) => ({ prefix, budget: new RequestBudget(budget) }));
+  const other = new RequestBudget(hardening.otherBudget);
+  const budgetOf = ({ url = '' }: IncomingMessage) =>
+    listed.find(({ prefix }) => url.startsWith(prefix))?.budget ?? other;
 
   const server = createServer(
     {
-      headersTimeout: hardening.headersMs,
-      requestTimeout: UPLOAD_MS,
-      connectionsCheckingInterval: hardening.sweepMs,
+      headersTimeout: headersMs,
+      // The budgets have shorter deadlines; Node's own default is shorter than an upload may take.
+      requestTimeout: 0,
+      connectionsCheckingInterval: sweepMs,
       keepAliveTimeout: 65_000,
       maxHeaderSize: 16_384,
       noDelay: true,
     },
     (request, response) => {
       const { socket } = request;
-      if (inFlight.size >= hardening.total && !dropSlowest())
-        return reject(response, { status: 503, label: 'Service busy' });
       if (isAmbiguous(request)) return reject(response, { status: 400, label: 'Bad request' });
+      const budget = budgetOf(request);
       const onSocket = connections.begin(socket, response);
       if (onSocket === 0) return;
-      if (onSocket > hardening.perSocket) return void socket.destroy();
-      const arrival = { request, since: performance.now(), socket };
-      const number = arrivals++;
-      inFlight.set(number, arrival);
+      if (onSocket > perSocket) return void socket.destroy();
+      const arrival = budget.begin(request, budget.countsAddresses ? addressOf(request) : undefined);
+      const isRejected = typeof arrival === 'string';
       response.once('close', () => {
-        inFlight.delete(number);
-        if (!request.complete) incomplete.add(arrival);
+        if (!isRejected) budget.end(arrival);
         connections.end(socket);
       });
-      handler(request, response);
+      if (isRejected) reject(response, arrival === 'total' ? BUSY : CROWDED);
+      else handler(request, response);
     },
   );
   connections.watch(server);
   server.maxHeadersCount = 100;
   server.maxConnections = hardening.connections;
   server.on('clientError', rejectUnparsable);
-
-  const isIncomplete = (request: IncomingMessage) =>
-    !request.complete && !hardening.slowBody(request.url ?? '');
-
-  /** Withholding the end of a body costs an attacker nothing, so it must not block clients that send complete bodies. */
-  function dropSlowest(): boolean {
-    for (const [number, { request, socket }] of inFlight) {
-      if (!isIncomplete(request)) continue;
-      inFlight.delete(number);
-      socket.destroy();
-      return true;
-    }
-    return false;
-  }
-
-  const sweep = setInterval(() => {
-    const oldest = performance.now() - hardening.bodyMs;
-    for (const { request, since, socket } of inFlight.values()) {
-      if (since > oldest) break;
-      if (isIncomplete(request)) socket.destroy();
-    }
-    for (const arrival of incomplete) {
-      const { request, since, socket } = arrival;
-      if (request.complete || socket.destroyed) incomplete.delete(arrival);
-      else if (since <= oldest && isIncomplete(request)) socket.destroy();
-    }
-  }, hardening.sweepMs).unref();
-  server.once('close', () => clearInterval(sweep));
+  server.once(
+    'close',
+    every(clock, sweepMs, () => {
+      for (const { budget } of listed) budget.sweep(sweepMs);
+      other.sweep(sweepMs);
+    }),
+  );
   return server;
 }
 

@@ -9,10 +9,10 @@ import fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 
 import { RequestError, StartError } from '../../errors.ts';
-import { clientAddress } from './client-address.ts';
+import { addressKey, clientAddress } from './client-address.ts';
 import type { Trusts } from './client-address.ts';
 import { Connections } from './connections.ts';
-import { createHardenedServer } from './hardened-server.ts';
+import { createHardenedServer, HARDENING } from './hardened-server.ts';
 import type { Hardening } from './hardened-server.ts';
 import { renderError } from './render-error.ts';
 
@@ -24,7 +24,7 @@ export interface ListenerOptions {
   readonly name: string;
   readonly log: Log;
   readonly trusted: Trusts;
-  readonly hardening?: Hardening;
+  readonly hardening: Pick<Hardening, 'budgets' | 'otherBudget'> & Partial<Hardening>;
   readonly raw?: RawRoute;
   readonly upgrade?: UpgradeRoute;
   readonly routes: readonly ((app: FastifyInstance) => void)[];
@@ -49,7 +49,7 @@ export async function startListener(
   const connections = new Connections();
   const app = fastify({
     logger: false,
-    bodyLimit: 1_048_576,
+    bodyLimit: 65_536,
     genReqId: () => newRequestId(),
     trustProxy: options.trusted,
     requestIdHeader: false,
@@ -59,7 +59,15 @@ export async function startListener(
     frameworkErrors: (_error, request, reply) =>
       renderError(options.log)(new RequestError('NOT_FOUND'), request, reply),
     serverFactory: (router) =>
-      createHardenedServer(withRawRoute(router, options), options.hardening, connections),
+      createHardenedServer(
+        withRawRoute(router, options),
+        {
+          ...HARDENING,
+          addressOf: (request) => addressKey(clientAddress(request, options.trusted)),
+          ...options.hardening,
+        },
+        connections,
+      ),
   });
   app.setErrorHandler(renderError(options.log));
   // Runs before the body is read, so that the body of an unknown path is not parsed.

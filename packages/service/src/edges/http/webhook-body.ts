@@ -10,10 +10,14 @@ const MAX_DRAINED = 16 * MAX_BODY;
 export type BodyFault = 400 | 413 | 415;
 
 /**
- * Collects the bytes of a webhook and calls back once: with all of them, or with the status that ends the request before its
+ * Collects the bytes of a webhook, reports their number as it grows, and calls back once: with all of them, or with the status that ends the request before its
  * signature is checked (W14). There is no callback when the sender disconnects.
  */
-export function readBody(request: IncomingMessage, done: (body: Buffer | BodyFault) => void): void {
+export function readBody(
+  request: IncomingMessage,
+  onSize: (bytes: number) => void,
+  done: (body: Buffer | BodyFault) => void,
+): void {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity')
     return rejectBody(request, 415, done);
@@ -24,6 +28,7 @@ export function readBody(request: IncomingMessage, done: (body: Buffer | BodyFau
   const collect = (chunk: Buffer) => {
     size += chunk.length;
     chunks.push(chunk);
+    onSize(size);
     if (size <= MAX_BODY) return;
     request.off('data', collect).off('end', finish);
     rejectBody(request, 413, done);

@@ -7,6 +7,8 @@ import { nextRequestId } from '@footbridge/runtime/request-id';
 import type { ReceiveWebhook } from '../../flows/outbound/receive-webhook.ts';
 import type { SignatureFault } from '../../flows/outbound/verify-signature.ts';
 import type { Channel } from '../../flows/outbound/webhook-request.ts';
+import { BUDGETS } from '../../budgets.ts';
+import { BodyMemory } from './body-memory.ts';
 import { addressKey } from './client-address.ts';
 import { parseBody, readBody } from './webhook-body.ts';
 import type { BodyFault } from './webhook-body.ts';
@@ -31,6 +33,8 @@ type Route = (request: IncomingMessage, response: ServerResponse, address: strin
 
 /** The webhook directly on Node's server: no router, no hooks, one write per response. Returns false for any other path. */
 export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDeps): Route {
+  const memory = new BodyMemory(BUDGETS.webhooks.memoryBytes);
+
   function write(response: ServerResponse, requestId: RequestId, rendered: Rendered, since: number): void {
     const { status, type, headers, body } = rendered;
     const fields = [
@@ -54,7 +58,8 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
       write(response, requestId, WRONG_METHOD, performance.now());
       return true;
     }
-    readBody(request, (raw) => {
+    const onSize = (bytes: number) => memory.grow(request, response, bytes);
+    readBody(request, onSize, (raw) => {
       const since = performance.now();
       if (typeof raw === 'number') return write(response, requestId, page(raw), since);
       const contentType = (request.headers['content-type'] ?? '').toLowerCase();

@@ -1,19 +1,18 @@
-import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
 import { decodeFileName } from '@footbridge/media/file-name';
 import { parseBearerToken } from '@footbridge/protocol/bearer-token';
 import type { LocationId } from '@footbridge/protocol/ids';
-import { every } from '@footbridge/runtime/clock';
-import type { Clock } from '@footbridge/runtime/clock';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
+import { BUDGETS } from '../../budgets.ts';
 import { RequestError } from '../../errors.ts';
 import { MAX_UPLOAD_BYTES } from '../../flows/assets/take-upload.ts';
 import type { Upload, UploadOutcome } from '../../flows/assets/take-upload.ts';
-import type { DeviceAuth } from '../../flows/enrol/authenticate-device.ts';
+import type { DeviceAuth, DeviceIdentity } from '../../flows/enrol/authenticate-device.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
 import type { Switchboard } from '../../ports/switchboard/switchboard.ts';
+import { Slots } from '../../slots.ts';
 
 export interface AssetUploadDeps {
   readonly take: (upload: Upload) => Promise<UploadOutcome>;
@@ -22,15 +21,9 @@ export interface AssetUploadDeps {
   /** Whether a license owns a location. */
   readonly owns: (locationId: LocationId, licenseId: string) => Promise<boolean>;
   readonly limits: Limits;
-  readonly clock: Clock;
 }
 
 const PER_LOCATION: Limit = { name: 'assets', max: 600, windowSec: 60 };
-/** Maximum concurrent uploads per location: the listener takes a thousand requests, and one tenant must not use them all. */
-const MAX_CONCURRENT = 50;
-/** An upload is aborted after this many checks in a row without new bytes. */
-const MAX_IDLE_CHECKS = 10;
-const CHECK_INTERVAL_MS = 1000;
 const REJECTIONS = {
   too_large: ['PAYLOAD_TOO_LARGE', 'The file is larger than 100 MB.'],
   storage_full: [
@@ -45,12 +38,15 @@ const REJECTIONS = {
 
 /** `POST /mac/assets`: stores a file that a Mac received while it is read from the socket. */
 export function assetUploadRoutes(deps: AssetUploadDeps) {
-  const inProgress = new Map<string, number>();
+  const slots = new Slots(BUDGETS.uploads.slots);
 
-  async function take(request: FastifyRequest, locationId: string): Promise<UploadOutcome> {
-    const uploads = inProgress.get(locationId) ?? 0;
-    if (uploads >= MAX_CONCURRENT) throw tooMany(1);
-    inProgress.set(locationId, uploads + 1);
+  async function take(
+    request: FastifyRequest,
+    locationId: string,
+    { deviceRow, licenseId }: DeviceIdentity,
+  ): Promise<UploadOutcome> {
+    const release = slots.enter({ device: deviceRow, license: licenseId });
+    if (typeof release === 'string') throw tooMany(1);
     try {
       const name = request.headers['x-file-name'];
       return await deps.take({
@@ -61,9 +57,7 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
     } finally {
       // Reads and discards the rest of a rejected file, so that the client gets the response: see `bodyOf`.
       request.raw.resume();
-      const left = (inProgress.get(locationId) ?? 1) - 1;
-      if (left === 0) inProgress.delete(locationId);
-      else inProgress.set(locationId, left);
+      release();
     }
   }
 
@@ -72,16 +66,16 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 
     app.post('/mac/assets', { bodyLimit: MAX_UPLOAD_BYTES }, async (request, reply) => {
-      const locationId = await boundLocation(request, deps);
+      const device = await authenticated(request, deps);
+      const locationId = await boundLocation(device, deps);
       const verdict = await deps.limits.take(PER_LOCATION, locationId);
       if (!verdict.allowed) throw tooMany(verdict.resetSec);
       if (!['identity', undefined].includes(request.headers['content-encoding']))
         throw new RequestError('UNSUPPORTED_MEDIA_TYPE', {
           message: 'Send the file as it is, without Content-Encoding.',
         });
-      abortWhenStalled(request.raw, deps.clock);
       if (Number(request.headers['content-length'] ?? 0) > MAX_UPLOAD_BYTES) throw uploadError('too_large');
-      const outcome = await take(request, locationId);
+      const outcome = await take(request, locationId, device);
       if (outcome.kind === 'rejected') throw uploadError(outcome.reason);
       return reply.code(201).header('Cache-Control', 'no-store').send({ url: outcome.url });
     });
@@ -101,30 +95,15 @@ function uploadError(reason: keyof typeof REJECTIONS): RequestError {
 function tooMany(waitSec: number): RequestError {
   return new RequestError(
     'TOO_MANY_REQUESTS',
-    { message: 'Too many uploads at once for this location.' },
+    { message: 'Too many uploads at once from this Mac or its license.' },
     { retryAfterSec: waitSec },
   );
 }
 
-function abortWhenStalled(request: IncomingMessage, clock: Clock): void {
-  const { socket } = request;
-  let read = 0;
-  let idleChecks = 0;
-  const stop = every(clock, CHECK_INTERVAL_MS, () => {
-    if (socket.destroyed) return stop();
-    idleChecks = socket.bytesRead === read ? idleChecks + 1 : 0;
-    read = socket.bytesRead;
-    if (idleChecks === MAX_IDLE_CHECKS) socket.destroy();
-  });
-  // Once the body is complete, the Mac waits for the conversion and sends nothing more.
-  request.once('end', stop);
-}
-
-/** Returns the location that this device holds now, on any node. */
-async function boundLocation(
+async function authenticated(
   request: FastifyRequest,
-  { deviceAuth, switchboard, owns }: AssetUploadDeps,
-): Promise<string> {
+  { deviceAuth }: AssetUploadDeps,
+): Promise<DeviceIdentity> {
   const token = parseBearerToken(request.headers.authorization) ?? '';
   const device = await deviceAuth.authenticate(token);
   if (device === undefined || device.status === 'inactive' || device.status === 'replaced')
@@ -134,6 +113,14 @@ async function boundLocation(
       { headers: { 'WWW-Authenticate': 'Bearer' } },
     );
   if (device.status === 'suspended') throw new RequestError('LICENSE_SUSPENDED');
+  return device;
+}
+
+/** Returns the location that this device holds now, on any node. */
+async function boundLocation(
+  device: DeviceIdentity,
+  { switchboard, owns }: AssetUploadDeps,
+): Promise<string> {
   for (const { deviceId, locationId } of await switchboard.boundMacs())
     if (deviceId === device.deviceId && (await owns(locationId, device.licenseId))) return locationId;
   throw new RequestError('CONFLICT', {

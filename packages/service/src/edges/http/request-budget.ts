@@ -1,0 +1,94 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+
+import type { Budget } from '../../budgets.ts';
+import { Slots } from '../../slots.ts';
+import type { Scope } from '../../slots.ts';
+
+/** A request that holds a slot. */
+export interface Arrival {
+  readonly number: number;
+  readonly request: IncomingMessage;
+  /** Kept here: an aborted request no longer references it. */
+  readonly socket: Socket;
+  readonly release: () => void;
+  /** How long the service has waited for the client, in total and since it last moved enough bytes. */
+  waitedMs: number;
+  idleMs: number;
+  movedBytes: number;
+}
+
+/** The requests of one kind, within their budget (T27, T28, T52). */
+export class RequestBudget {
+  readonly #budget: Budget;
+  readonly #slots: Slots;
+  // Keyed by number: a Map keyed by object is ten times as slow.
+  readonly #inFlight = new Map<number, Arrival>();
+  /** Requests that were answered before their bodies were complete. */
+  readonly #incomplete = new Set<Arrival>();
+  #arrivals = 0;
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+    this.#slots = new Slots(budget.slots);
+  }
+
+  get countsAddresses(): boolean {
+    return this.#budget.slots.perAddress !== undefined;
+  }
+
+  /** Takes a slot for the request, or returns the limit that does not allow it. */
+  begin(request: IncomingMessage, address: string | undefined): Arrival | Scope | 'total' {
+    const holder = address === undefined ? {} : { address };
+    if (this.#slots.isFull && this.#budget.dropsIncomplete) this.#dropOldest();
+    const release = this.#slots.enter(holder);
+    if (typeof release === 'string') return release;
+    const { socket } = request;
+    const number = this.#arrivals++;
+    const movedBytes = moved(socket);
+    const arrival = { number, request, socket, release, waitedMs: 0, idleMs: 0, movedBytes };
+    this.#inFlight.set(number, arrival);
+    return arrival;
+  }
+
+  end(arrival: Arrival): void {
+    arrival.release();
+    this.#inFlight.delete(arrival.number);
+    if (!arrival.request.complete) this.#incomplete.add(arrival);
+  }
+
+  /** Disconnects the clients that keep the service waiting for too long. To be called every `ms`. */
+  sweep(ms: number): void {
+    for (const arrival of this.#inFlight.values()) this.#check(arrival, ms);
+    for (const arrival of this.#incomplete)
+      if (arrival.request.complete || arrival.socket.destroyed) this.#incomplete.delete(arrival);
+      else this.#check(arrival, ms);
+  }
+
+  #check(arrival: Arrival, ms: number): void {
+    const { request, socket } = arrival;
+    if (request.complete && socket.writableLength === 0) {
+      arrival.idleMs = 0;
+      return;
+    }
+    const { stall, maxMs } = this.#budget;
+    const movedBytes = moved(socket);
+    const isIdle = movedBytes - arrival.movedBytes < stall.bytes;
+    arrival.waitedMs += ms;
+    arrival.idleMs = isIdle ? arrival.idleMs + ms : 0;
+    if (!isIdle) arrival.movedBytes = movedBytes;
+    if (arrival.idleMs >= stall.ms || arrival.waitedMs >= maxMs) socket.destroy();
+  }
+
+  #dropOldest(): void {
+    for (const { number, request, socket, release } of this.#inFlight.values()) {
+      if (request.complete) continue;
+      this.#inFlight.delete(number);
+      release();
+      socket.destroy();
+      return;
+    }
+  }
+}
+
+const moved = (socket: Socket) => socket.bytesRead + socket.bytesWritten;
