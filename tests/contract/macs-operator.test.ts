@@ -188,7 +188,12 @@ describe('operator: locations', () => {
     const { body } = await bridge.operator('GET', '/operator/locations');
     const grant = { state: 'active', expiresAt: ISO, lastError: null };
     const owned = { state: 'bound', licenseId, license: 'Test' };
-    const device = (deviceId: string) => ({ id: expect.any(String), deviceId, name: 'Test Mac' });
+    const device = (deviceId: string) => ({
+      id: expect.any(String),
+      deviceId,
+      name: 'Test Mac',
+      lastSeenAt: ISO,
+    });
     expect(body['locations']).toEqual([
       { ...owned, locationId: 'loc2', connected: null, lastDevice: device('mac-0002'), oauth: null },
       {

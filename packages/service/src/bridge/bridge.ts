@@ -17,8 +17,10 @@ import type { Listener } from '../edges/http/listener.ts';
 import { webhookRoute } from '../edges/http/webhook-route.ts';
 import { keyRoutes } from '../edges/operator/keys-routes.ts';
 import { requireOperator } from '../edges/operator/operator-auth.ts';
+import { tenantsRoutes } from '../edges/operator/tenants-routes.ts';
 import { probeRoutes } from '../edges/operator/probe-routes.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
+import { listTenants } from '../flows/tenants/tenants.ts';
 import { createMetrics } from '../metrics.ts';
 import { operatorToken } from '../operator-token.ts';
 import { asyncApiDocument } from '../asyncapi/asyncapi-document.ts';
@@ -242,6 +244,10 @@ async function compose(context: BridgeContext): Promise<Bridge> {
         (app) => {
           requireOperator(token.token, limits)(app);
           keyRoutes({ keys, fixed: fixedKeys, reload: () => ring.reload(), changes, audit })(app);
+          tenantsRoutes({
+            tenants: () =>
+              listTenants({ ...crm.tenants, locations: () => macs.overview.locations(), journal }),
+          })(app);
           for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes, ...files.operatorRoutes])
             routes(app);
         },

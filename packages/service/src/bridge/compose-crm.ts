@@ -22,10 +22,12 @@ import { createLookUpPhone } from '../flows/contacts/look-up-phone.ts';
 import type { OverviewDeps } from '../flows/enrol/overview.ts';
 import { createInbound } from '../flows/inbound/deliver-inbound.ts';
 import { grantStates } from '../flows/oauth/grant-states.ts';
-import { createPrivateTokens } from '../flows/oauth/private-tokens.ts';
+import { createPrivateTokens, locationsWithPrivateToken } from '../flows/oauth/private-tokens.ts';
 import { createTokens } from '../flows/oauth/tokens.ts';
 import { createStatusReports } from '../flows/status/report-statuses.ts';
 import type { StatusReports } from '../flows/status/report-statuses.ts';
+import { RecentCrmCalls } from '../flows/tenants/recent-calls.ts';
+import type { TenantsDeps } from '../flows/tenants/tenants.ts';
 import type { OutboundDeps } from '../flows/outbound/receive-webhook.ts';
 import type { Audit } from '../ports/audit/audit.ts';
 import type { Changes } from '../ports/changes/changes.ts';
@@ -56,6 +58,7 @@ export interface CrmSide {
   readonly statuses: StatusReports;
   readonly grantStates: OverviewDeps['grantStates'];
   readonly contacts: OutboundDeps['contacts'];
+  readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
 }
@@ -100,13 +103,17 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     refreshed: (result) => metrics.tokenRefresh(result),
   });
   life.add('tokens', () => tokens.close());
+  const recentCalls = new RecentCrmCalls(() => clock.now());
   const client = createCrmClient({
     transport,
     host: config.crm.host,
     tokens,
     clock,
     callsPer10Sec: config.limits.crmCallsPer10Sec,
-    observe: metrics.crmCall,
+    observe(operation, status, seconds, locationId) {
+      metrics.crmCall(operation, status, seconds);
+      recentCalls.add(locationId, operation, status);
+    },
   });
   const contacts = createContactCalls(client);
   const otherNodes = config.cluster.engine === 'redis';
@@ -164,6 +171,13 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
       prefer: (...sent) => inbound.prefer(...sent),
+    },
+    tenants: {
+      crmCalls: (locationId) => recentCalls.of(locationId),
+      async withPrivateToken(known) {
+        if (config.oauth.state === 'ready') return new Set();
+        return await locationsWithPrivateToken({ ...config.privateTokens, grants }, known);
+      },
     },
     publicRoutes: [
       oauthRoutes({

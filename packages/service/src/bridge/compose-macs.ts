@@ -42,6 +42,7 @@ export interface MacsDeps {
 
 export interface Macs {
   readonly upgrade: UpgradeRoute;
+  readonly overview: Overview;
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
   drain(ms: number): Promise<void>;
@@ -98,6 +99,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
   life.add('gateway', () => gateway.close());
 
   return {
+    overview,
     upgrade: (request, socket, head, address) => gateway.handleUpgrade(request, socket, head, address),
     publicRoutes: [
       enrolmentRoutes({ enrolment, limits, addressKey, perMinute: config.limits.enrolmentPerMinute }),

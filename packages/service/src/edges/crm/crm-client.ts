@@ -56,7 +56,12 @@ export interface CrmClientDeps {
   readonly tokens: Pick<Tokens, 'bearer' | 'renew'>;
   readonly clock: Clock;
   readonly callsPer10Sec?: number;
-  readonly observe?: (operation: CrmCall<unknown>['operation'], status: string, seconds: number) => void;
+  readonly observe?: (
+    operation: CrmCall<unknown>['operation'],
+    status: string,
+    seconds: number,
+    locationId: string,
+  ) => void;
 }
 
 const JSON_TYPE = 'application/json';
@@ -136,7 +141,7 @@ class HttpCrmClient implements CrmClient {
     const response = await this.#transport.send(this.#request(call, bearer));
     const now = this.#clock.monotonic();
     const result = 'reason' in response ? response.reason : String(response.status);
-    this.#observe?.(call.operation, result, (now - sentAt) / 1000);
+    this.#observe?.(call.operation, result, (now - sentAt) / 1000, call.locationId);
     const locationOkMsAgo = now - throttle.lastSuccess;
     if ('reason' in response) {
       throttle.failed();

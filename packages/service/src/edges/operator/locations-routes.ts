@@ -80,9 +80,10 @@ function read(text: string): LocationId {
 const unheardOf = () =>
   operatorError('NOT_FOUND', 'This location is unknown. List the locations with `footbridge location list`.');
 
-function view({ connected, oauth, ...location }: LocationOverview) {
+function view({ connected, lastDevice, oauth, ...location }: LocationOverview) {
   return {
     ...location,
+    lastDevice: lastDevice === null ? null : { ...lastDevice, lastSeenAt: isoTime(lastDevice.lastSeenAt) },
     connected: connected === null ? null : macView(connected),
     oauth:
       oauth === null

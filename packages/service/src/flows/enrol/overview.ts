@@ -32,7 +32,7 @@ export interface LocationOverview {
   /** The Mac that holds the location now. */
   readonly connected: ConnectedMac | null;
   /** The device that bound the location last. */
-  readonly lastDevice: { readonly id: string; readonly deviceId: string; readonly name: string } | null;
+  readonly lastDevice: Pick<Device, 'id' | 'deviceId' | 'name' | 'lastSeenAt'> | null;
   readonly oauth: GrantState | null;
 }
 
@@ -92,7 +92,7 @@ export class Overview {
         licenseId,
         license: licenseId === null ? null : (labels.get(licenseId) ?? null),
         connected: connectedMac(macByLocation.get(locationId), byName, licenseId),
-        lastDevice: last === undefined ? null : { id: last.id, deviceId: last.deviceId, name: last.name },
+        lastDevice: last === undefined ? null : lastDevice(last),
         oauth: grants.get(locationId) ?? null,
       };
     });
@@ -123,6 +123,8 @@ export class Overview {
 
 /** A deviceId is unique only within its license. Only Macs of the license that owns a location can hold it. */
 const nameOf = (licenseId: string | null | undefined, deviceId: string) => `${licenseId} ${deviceId}`;
+
+const lastDevice = ({ id, deviceId, name, lastSeenAt }: Device) => ({ id, deviceId, name, lastSeenAt });
 
 function connectedMac(
   mac: BoundMac | undefined,

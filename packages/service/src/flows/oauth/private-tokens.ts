@@ -40,3 +40,19 @@ export function createPrivateTokens(
     return isUsed ? deps.single : undefined;
   };
 }
+
+/** Resolves with those of all known locations that have a private integration token. */
+export async function locationsWithPrivateToken(
+  {
+    single,
+    byLocation,
+    grants,
+  }: Pick<PrivateTokenDeps, 'single' | 'byLocation'> & {
+    readonly grants: Pick<Grants, 'privateTokens'> | undefined;
+  },
+  known: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const stored = new Set(((await grants?.privateTokens()) ?? []).map(({ locationId }) => locationId));
+  const isSingleUsed = single !== undefined && known.length <= 1;
+  return new Set(known.filter((id) => isSingleUsed || stored.has(id) || byLocation.has(id)));
+}

@@ -199,6 +199,10 @@ class WriteBehindJournal implements SqlJournal {
     return unwritten?.entry?.locationId ?? (await this.sentStatuses(requestId))?.locationId;
   }
 
+  lastWebhooks(locationIds: readonly string[]) {
+    return this.#read(() => this.#reader.lastWebhooks(locationIds));
+  }
+
   inboundId(locationId: string, guid: string) {
     return this.#read(() => this.#reader.inboundId(locationId, guid));
   }

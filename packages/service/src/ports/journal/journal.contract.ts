@@ -190,6 +190,23 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.inboundId('loc1', 'guid-2')).toBeUndefined();
     });
 
+    it('returns the time of the newest webhook of each location', async () => {
+      const first = clock.now();
+      journal.open(entry({ locationId: 'loc1' }), 'accepted');
+      journal.open(entry({ locationId: 'loc2' }), 'accepted');
+      await clock.advance(1000);
+      journal.open(entry({ locationId: 'loc2' }), 'accepted');
+      journal.open(entry({ locationId: 'loc1', direction: 'inbound' }), 'received');
+      journal.open(entry({ locationId: 'loc3', direction: 'inbound' }), 'received');
+      expect(await journal.lastWebhooks(['loc1', 'loc2', 'loc3', 'loc4'])).toEqual(
+        new Map([
+          ['loc1', first],
+          ['loc2', first + 1000],
+        ]),
+      );
+      expect(await journal.lastWebhooks([])).toEqual(new Map());
+    });
+
     it('lists messages in pages, newest first, each once', async () => {
       const entries: JournalEntry[] = [];
       for (let index = 0; index < 25; index++) {

@@ -94,6 +94,8 @@ export interface JournalReader {
   requestsOf(locationId: string, messageId: string): Promise<MessageTrail[]>;
   /** Resolves with the location of a request. */
   locationOf(requestId: string): Promise<string | undefined>;
+  /** Resolves with the time of the newest webhook of each of these locations that has one. */
+  lastWebhooks(locationIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Resolves with the id of the newest entry of an inbound message. */
   inboundId(locationId: string, guid: string): Promise<string | undefined>;
   /** Resolves with the statuses of a request that were sent to the CRM. */

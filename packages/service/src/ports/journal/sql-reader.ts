@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
 import type { Database } from '../../sql/open-database.ts';
@@ -91,6 +92,19 @@ export function createReader(db: Database) {
       const trails: MessageTrail[] = [];
       for (const row of rows.toReversed()) trails.push(await trailOf(row));
       return trails;
+    },
+
+    /** One index lookup per location, whatever the number of messages. */
+    async lastWebhooks(locationIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+      if (locationIds.length === 0) return new Map();
+      const { rows } = await sql<{ id: string; last: number | null }>`
+        WITH asked (id) AS (VALUES ${sql.join(locationIds.map((id) => sql`(${id})`))})
+        SELECT id, (
+          SELECT created_at FROM messages
+          WHERE location_id = asked.id AND direction = 'outbound'
+          ORDER BY created_at DESC LIMIT 1
+        ) AS last FROM asked`.execute(db);
+      return new Map(rows.flatMap(({ id, last }) => (last === null ? [] : [[id, last]])));
     },
 
     async inboundId(locationId: string, guid: string): Promise<string | undefined> {

@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify';
+
+import type { Tenant } from '../../flows/tenants/tenants.ts';
+import { isoTime } from './operator-request.ts';
+
+export interface TenantsRoutesDeps {
+  readonly tenants: () => Promise<Tenant[]>;
+}
+
+/** `GET /operator/tenants`: whether each tenant can text, link by link, and what to do about the first broken one. */
+export function tenantsRoutes({ tenants }: TenantsRoutesDeps) {
+  return (app: FastifyInstance): void => {
+    app.get('/operator/tenants', async () => ({ tenants: (await tenants()).map(view) }));
+  };
+}
+
+const view = ({ links, problem, ...tenant }: Tenant) => ({
+  ...tenant,
+  links: links.map(withTime),
+  problem: problem === null ? null : withTime(problem),
+});
+
+const withTime = <T extends { readonly since: number | null }>(part: T) => ({
+  ...part,
+  since: part.since === null ? null : isoTime(part.since),
+});

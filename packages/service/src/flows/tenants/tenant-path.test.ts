@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+
+import { tenantPath } from './tenant-path.ts';
+import type { TenantFacts } from './tenant-path.ts';
+
+const AT = Date.parse('2026-11-15T09:12:00Z');
+const NO_CALLS = { calls: 0, rejected: 0, lastResult: null, rejectedSince: null };
+
+type State = NonNullable<NonNullable<TenantFacts['mac']>['stateReport']>['state'];
+
+const mac = (state: Partial<State> = {}) => ({
+  name: 'Front desk',
+  since: AT,
+  stateReport: {
+    at: AT,
+    state: {
+      type: 'state' as const,
+      capabilities: [],
+      lastSentAt: null,
+      lastReceivedAt: null,
+      messages: { running: true, signedIn: true },
+      permissions: { fullDisk: 'granted', automation: 'granted', accessibility: 'granted' } as const,
+      queue: { pending: 0 },
+      ...state,
+    },
+  },
+});
+
+const facts = (changed: Partial<TenantFacts> = {}): TenantFacts => ({
+  locationId: 'loc1',
+  token: 'oauth',
+  grant: { state: 'active', lastError: null },
+  lastWebhookAt: AT,
+  mac: mac(),
+  lastMac: { name: 'Front desk', lastSeenAt: AT },
+  crmCalls: { ...NO_CALLS, calls: 10 },
+  ...changed,
+});
+
+test('a tenant whose links all work has no problem', () => {
+  const { links, problem } = tenantPath(facts());
+  expect(links.map(({ state }) => state)).toEqual(Array.from({ length: 8 }, () => 'ok'));
+  expect(problem).toBeNull();
+});
+
+describe('the first broken link is the problem', () => {
+  test.each<[string, Partial<TenantFacts>, RegExp, RegExp]>([
+    ['installed', { token: 'none', grant: null }, /not installed/, /Install the app/],
+    [
+      'grant',
+      { grant: { state: 'reauth_required', lastError: 'invalid_grant' } },
+      /no longer accepts the token \(invalid_grant\)/,
+      /Install the app again/,
+    ],
+    ['mac', { mac: null }, /“Front desk” is not connected/, /switched on/],
+    ['mac', { mac: null, lastMac: null }, /No Mac has ever connected/, /Pair a Mac/],
+    [
+      'messages',
+      { mac: mac({ messages: { signedIn: false } }) },
+      /“Front desk” is not signed in/,
+      /Sign in to iMessage/,
+    ],
+    [
+      'permissions',
+      { mac: mac({ permissions: { fullDisk: 'denied', automation: 'granted' } }) },
+      /does not have the permission Full Disk Access/,
+      /Full Disk Access on this Mac/,
+    ],
+    [
+      'queue',
+      { mac: mac({ queue: { pending: 3, oldestSec: 900 } }) },
+      /3 messages wait .* the oldest for 15 minutes/,
+      /doctor/,
+    ],
+    [
+      'crm',
+      { crmCalls: { calls: 50, rejected: 41, lastResult: '401', rejectedSince: AT } },
+      /rejected 41 of the last 50 calls, the last one with 401/,
+      /Install the app again, with all scopes/,
+    ],
+  ])('%s', (link, changed, sentence, action) => {
+    const { problem } = tenantPath(facts(changed));
+    expect(problem?.link).toBe(link);
+    expect(problem?.sentence).toMatch(sentence);
+    expect(problem?.action).toMatch(action);
+  });
+
+  test('of several broken links, the earliest in the path is named', () => {
+    const { problem } = tenantPath(
+      facts({ mac: null, crmCalls: { calls: 2, rejected: 2, lastResult: '500', rejectedSince: AT } }),
+    );
+    expect(problem?.link).toBe('mac');
+  });
+});
+
+describe('what is not known is not a problem', () => {
+  test.each<[string, Partial<TenantFacts>]>([
+    ['a Mac that reported nothing', { mac: { ...mac(), stateReport: null } }],
+    ['a Mac that reported no permissions', { mac: mac({ permissions: {} }) }],
+    ['a tenant without traffic', { lastWebhookAt: null, crmCalls: NO_CALLS }],
+    [
+      'a Mac without Accessibility, which still texts',
+      { mac: mac({ permissions: { fullDisk: 'granted', automation: 'granted', accessibility: 'denied' } }) },
+    ],
+  ])('%s', (_name, changed) => {
+    expect(tenantPath(facts(changed)).problem).toBeNull();
+  });
+});
