@@ -12,6 +12,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { renderError } from '@footbridge/service/edges/http/render-error';
 import { keyRoutes } from '@footbridge/service/edges/operator/keys-routes';
 import { requireOperator } from '@footbridge/service/edges/operator/operator-auth';
+import { OperatorAuth } from '@footbridge/service/flows/operators/authenticate-operator';
+import { createSqlOperators } from '@footbridge/service/ports/operators/operators-sql';
 import { openCrmKeys } from '@footbridge/service/ports/keys/keys-sql';
 import { createMemoryLimits } from '@footbridge/service/ports/limits/limits-memory';
 import { openDatabase } from '@footbridge/service/sql/open-database';
@@ -30,7 +32,9 @@ async function start() {
   cleanup.add(() => database.close());
   const app = fastify();
   app.setErrorHandler(renderError(silentLog));
-  requireOperator(TOKEN, createMemoryLimits(systemClock))(app);
+  const operators = createSqlOperators({ db: database.db, clock: systemClock });
+  const auth = new OperatorAuth({ token: TOKEN, operators, clock: systemClock });
+  requireOperator({ auth, limits: createMemoryLimits(systemClock) })(app);
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.now()),
     fixed: [],

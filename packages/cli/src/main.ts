@@ -10,6 +10,7 @@ import { locationCommand } from './commands/location.ts';
 import { redeliverCommand } from './commands/redeliver.ts';
 import { showCommand } from './commands/show.ts';
 import { tailCommand } from './commands/tail.ts';
+import { tokenCommand } from './commands/token.ts';
 import { EXIT, CliError } from './cli-error.ts';
 import { createOutput } from './output.ts';
 import { addSharedOptions } from './command-context.ts';
@@ -21,6 +22,7 @@ const COMMANDS = [
   licenseCommand,
   deviceCommand,
   locationCommand,
+  tokenCommand,
   tailCommand,
   showCommand,
   redeliverCommand,

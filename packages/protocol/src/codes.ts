@@ -508,6 +508,15 @@ const OPERATOR = [
     advice: 'Send the operator token (OPERATOR_TOKEN, or DATA_DIR/operator-token) as a bearer token.',
   },
   {
+    code: 'FORBIDDEN',
+    http: 403,
+    label: 'Forbidden',
+    meaning: 'The operator token does not allow this.',
+    retry: 'no',
+    advice:
+      'Use a token that may change things, or that covers this location; footbridge token list shows them.',
+  },
+  {
     code: 'NOT_FOUND',
     http: 404,
     meaning: 'There is no resource at this path.',

@@ -17,8 +17,11 @@ import type { Listener } from '../edges/http/listener.ts';
 import { webhookRoute } from '../edges/http/webhook-route.ts';
 import { keyRoutes } from '../edges/operator/keys-routes.ts';
 import { requireOperator } from '../edges/operator/operator-auth.ts';
+import { sessionRoutes, signInRoute } from '../edges/operator/session-routes.ts';
+import { tokensRoutes } from '../edges/operator/tokens-routes.ts';
 import { tenantsRoutes } from '../edges/operator/tenants-routes.ts';
 import { probeRoutes } from '../edges/operator/probe-routes.ts';
+import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
 import { listTenants } from '../flows/tenants/tenants.ts';
 import { createMetrics } from '../metrics.ts';
@@ -31,6 +34,7 @@ import { openKeyRing } from '../ports/keys/key-ring.ts';
 import { openCrmKeys } from '../ports/keys/keys-sql.ts';
 import { settingsKeys } from '../ports/keys/settings-keys.ts';
 import { createSqlLicenses } from '../ports/licenses/licenses-sql.ts';
+import { createSqlOperators } from '../ports/operators/operators-sql.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
 import { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import { sodium } from '../sodium.ts';
@@ -40,6 +44,7 @@ import { composeCluster } from './compose-cluster.ts';
 import { composeCrm } from './compose-crm.ts';
 import { composeMacs } from './compose-macs.ts';
 import type { BridgeContext } from './context.ts';
+import { pruneHourly } from './prune-hourly.ts';
 
 export interface Bridge {
   readonly url: string;
@@ -224,6 +229,12 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     await Promise.all([macs.drain(MACS_DRAIN_MS), noticeMs > 0 && clock.sleep(noticeMs)]);
   });
 
+  const operators = createSqlOperators({ db: database.db, clock });
+  const operatorAuth = new OperatorAuth({ token: token.token, operators, clock });
+  life.add(
+    'pruning of sessions',
+    pruneHourly(context, 'operator.prune_failed', () => operatorAuth.prune()),
+  );
   operatorListener = await startListener(
     {
       name: 'operator',
@@ -241,8 +252,11 @@ async function compose(context: BridgeContext): Promise<Bridge> {
             '/asyncapi.json': asyncApiDocument({ version, url: address.url }),
           },
         }),
+        signInRoute({ auth: operatorAuth, limits }),
         (app) => {
-          requireOperator(token.token, limits)(app);
+          requireOperator({ auth: operatorAuth, limits })(app);
+          sessionRoutes({ auth: operatorAuth })(app);
+          tokensRoutes({ auth: operatorAuth, operators, audit })(app);
           keyRoutes({ keys, fixed: fixedKeys, reload: () => ring.reload(), changes, audit })(app);
           tenantsRoutes({
             tenants: () =>

@@ -162,6 +162,27 @@ const pairingCodes: Migration = {
   },
 };
 
+const operatorTokens: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('operator_tokens')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('label', 'text', (c) => c.notNull())
+      .addColumn('token_hash', 'text', (c) => c.notNull().unique())
+      .addColumn('read_only', 'integer', (c) => c.notNull())
+      .addColumn('locations', 'text')
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await db.schema
+      .createTable('operator_sessions')
+      .addColumn('id_hash', 'text', (c) => c.primaryKey())
+      .addColumn('token_hash', 'text', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('last_seen_at', 'bigint', (c) => c.notNull())
+      .execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -178,4 +199,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0001-first': first,
   '0002-steps-in-their-message': stepsInTheirMessage,
   '0003-pairing-codes': pairingCodes,
+  '0004-operator-tokens': operatorTokens,
 };

@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { RecentEvents } from '../../ports/journal/recent-events.ts';
 import { renderError } from '../http/render-error.ts';
+import { asOperator } from './testing/as-operator.ts';
 import { eventsRoutes } from './events-routes.ts';
 
 const cleanup = createCleanup();
@@ -31,6 +32,7 @@ async function start() {
   const app = fastify();
   cleanup.add(() => app.close());
   app.setErrorHandler(renderError(silentLog));
+  asOperator(app);
   eventsRoutes({ feed, clock })(app);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
 

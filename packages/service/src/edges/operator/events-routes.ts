@@ -5,6 +5,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { FastifyInstance } from 'fastify';
 
 import type { JournalEvent, JournalFeed } from '../../ports/journal/journal.ts';
+import { mayAccess } from './operator-auth.ts';
 import { isoTime, operatorError } from './operator-request.ts';
 
 export interface EventsRoutesDeps {
@@ -12,6 +13,7 @@ export interface EventsRoutesDeps {
   readonly clock: Clock;
 }
 
+const EVENTS = { exposeHeadRoute: false, config: { locations: 'filtered' } } as const;
 const HEARTBEAT_MS = 15_000;
 const MOST_LISTENERS = 100;
 const MOST_UNREAD_BYTES = 1_000_000;
@@ -30,7 +32,7 @@ export function eventsRoutes({ feed, clock }: EventsRoutesDeps) {
   const listeners = new Set<ServerResponse>();
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/events', { exposeHeadRoute: false }, async (request, reply) => {
+    app.get('/operator/events', EVENTS, async (request, reply) => {
       if (listeners.size >= MOST_LISTENERS)
         throw operatorError(
           'SERVICE_UNAVAILABLE',
@@ -44,10 +46,15 @@ export function eventsRoutes({ feed, clock }: EventsRoutesDeps) {
         raw.write(text);
         if (raw.writableLength > MOST_UNREAD_BYTES) raw.destroy();
       };
+      const isVisible = ({ message }: JournalEvent) =>
+        request.operator.locations === null ||
+        (message !== undefined && mayAccess(request, message.locationId));
       raw.writeHead(200, { ...HEADERS, 'X-Request-Id': request.id });
       const { events, gap } = feed.since(typeof lastId === 'string' && lastId !== '' ? lastId : undefined);
-      write(`retry: 2000\n\n${gap ? 'event: gap\ndata: {}\n\n' : ''}${events.map(line).join('')}`);
-      const stopListening = feed.listen((event) => write(line(event)));
+      write(
+        `retry: 2000\n\n${gap ? 'event: gap\ndata: {}\n\n' : ''}${events.filter(isVisible).map(line).join('')}`,
+      );
+      const stopListening = feed.listen((event) => isVisible(event) && write(line(event)));
       const stopBeating = every(clock, HEARTBEAT_MS, () => write(': alive\n\n'));
       raw.once('close', () => {
         listeners.delete(raw);

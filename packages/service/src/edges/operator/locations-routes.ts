@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { ConnectedMac, LocationOverview, Overview } from '../../flows/enrol/overview.ts';
 import type { StateReport } from '../../ports/switchboard/switchboard.ts';
+import { mayAccess } from './operator-auth.ts';
 import { isoTime, isRowId, readBody, operatorError } from './operator-request.ts';
 
 export interface LocationRoutesDeps {
@@ -32,7 +33,10 @@ export function locationsRoutes({ licenseAdmin, overview, publicUrl }: LocationR
   }
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/locations', async () => ({ locations: (await overview.locations()).map(view) }));
+    app.get('/operator/locations', { config: { locations: 'filtered' } }, async (request) => {
+      const locations = await overview.locations();
+      return { locations: locations.filter(({ locationId }) => mayAccess(request, locationId)).map(view) };
+    });
 
     app.put<OfLocation>('/operator/locations/:locationId', async (request) => {
       const locationId = read(request.params.locationId);
@@ -60,13 +64,17 @@ export function locationsRoutes({ licenseAdmin, overview, publicUrl }: LocationR
         .send({ locationId, code, expiresAt: isoTime(created.expiresAt) });
     });
 
-    app.post<OfLocation>('/operator/locations/:locationId/disconnect', async (request) => {
-      const locationId = read(request.params.locationId);
-      const location = await overview.location(locationId);
-      if (location === undefined) throw unheardOf();
-      await licenseAdmin.disconnectLocation(locationId);
-      return { locationId, wasConnected: location.connected !== null };
-    });
+    app.post<OfLocation>(
+      '/operator/locations/:locationId/disconnect',
+      { config: { locations: 'named' } },
+      async (request) => {
+        const locationId = read(request.params.locationId);
+        const location = await overview.location(locationId);
+        if (location === undefined) throw unheardOf();
+        await licenseAdmin.disconnectLocation(locationId);
+        return { locationId, wasConnected: location.connected !== null };
+      },
+    );
   };
 }
 

@@ -10,6 +10,7 @@ import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
 import type { JournalEntry } from '../../ports/journal/journal.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import { renderError } from '../http/render-error.ts';
+import { asOperator } from './testing/as-operator.ts';
 import { messagesRoutes } from './messages-routes.ts';
 
 const cleanup = createCleanup();
@@ -26,6 +27,7 @@ async function start(redelivered: 'written' | 'not_connected' = 'written') {
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
   cleanup.add(() => app.close());
   app.setErrorHandler(renderError(silentLog));
+  asOperator(app);
   messagesRoutes({
     journal,
     redeliver: async (locationId, seq) => {

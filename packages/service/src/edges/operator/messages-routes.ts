@@ -1,10 +1,12 @@
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 
+import type { Operator } from '../../flows/operators/authenticate-operator.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from '../../ports/journal/journal.ts';
+import { mayAccess } from './operator-auth.ts';
 import { isoTime, readBody, operatorError } from './operator-request.ts';
 
 export interface MessagesRoutesDeps {
@@ -23,6 +25,7 @@ const QUERY = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 const LONGEST_ID = 256;
+const FILTERED = { config: { locations: 'filtered' } } as const;
 
 interface OfMessage {
   Params: { id: string };
@@ -30,9 +33,10 @@ interface OfMessage {
 
 /** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal, and redelivery. */
 export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps) {
-  async function trailOf(id: string): Promise<MessageTrail> {
+  async function trailOf(request: FastifyRequest<OfMessage>): Promise<MessageTrail> {
+    const { id } = request.params;
     const trail = id.length <= LONGEST_ID ? await journal.show(id) : undefined;
-    if (trail === undefined)
+    if (trail === undefined || !mayAccess(request, trail.locationId))
       throw operatorError(
         'NOT_FOUND',
         'No message has this id. Request ids, inbound GUIDs and CRM message ids can be looked up for 30 days.',
@@ -41,11 +45,11 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
   }
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/messages', async (request) => {
+    app.get('/operator/messages', FILTERED, async (request) => {
       const { locationId, status, direction, cursor, limit } = readBody(QUERY, withoutEmpty(request.query));
       const page = await journal.list({
         limit,
-        ...(locationId !== undefined && { locationId }),
+        locationIds: visible(request.operator, locationId),
         ...(status !== undefined && { state: status }),
         ...(direction !== undefined && { direction }),
         ...(cursor !== undefined && { cursor }),
@@ -53,17 +57,17 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
       return { messages: page.messages.map(summary), cursor: page.cursor };
     });
 
-    app.get<OfMessage>('/operator/messages/:id', async (request) => {
+    app.get<OfMessage>('/operator/messages/:id', FILTERED, async (request) => {
       const { id } = request.params;
-      const trail = await trailOf(id);
+      const trail = await trailOf(request);
       const { locationId, messageId } = trail;
       const requests =
         messageId === null || id === trail.id ? [trail] : await journal.requestsOf(locationId, messageId);
       return { ...history(trail), requests: requests.map(history) };
     });
 
-    app.post<OfMessage>('/operator/messages/:id/redeliver', async (request, reply) => {
-      const trail = await trailOf(request.params.id);
+    app.post<OfMessage>('/operator/messages/:id/redeliver', FILTERED, async (request, reply) => {
+      const trail = await trailOf(request);
       const locationId = asLocationId(trail.locationId);
       const seq = keptSeq(trail);
       if (seq === undefined || locationId === undefined)
@@ -79,6 +83,12 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
       return reply.code(202).send({ id: trail.id, locationId, seq });
     });
   };
+}
+
+/** Returns the locations to list: the requested one, else those of the token. Undefined: all. */
+function visible({ locations }: Operator, wanted: string | undefined): readonly string[] | undefined {
+  if (wanted === undefined) return locations === null ? undefined : [...locations];
+  return locations === null || locations.has(wanted) ? [wanted] : [];
 }
 
 /** An empty filter such as `?status=` counts as absent. */

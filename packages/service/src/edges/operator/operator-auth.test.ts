@@ -3,17 +3,24 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 
+import { OperatorAuth } from '../../flows/operators/authenticate-operator.ts';
 import { createMemoryLimits } from '../../ports/limits/limits-memory.ts';
+import { createSqlOperators } from '../../ports/operators/operators-sql.ts';
+import { openDatabase } from '../../sql/open-database.ts';
 import { renderError } from '../http/render-error.ts';
 import { requireOperator } from './operator-auth.ts';
 
 async function statusOf(token: string, authorization?: string): Promise<number> {
   const app = fastify();
   app.setErrorHandler(renderError(silentLog));
-  requireOperator(token, createMemoryLimits(systemClock))(app);
+  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
+  const operators = createSqlOperators({ db: database.db, clock: systemClock });
+  const auth = new OperatorAuth({ token, operators, clock: systemClock });
+  requireOperator({ auth, limits: createMemoryLimits(systemClock) })(app);
   app.get('/', () => 'ok');
   const { statusCode } = await app.inject({ url: '/', headers: authorization ? { authorization } : {} });
   await app.close();
+  await database.close();
   return statusCode;
 }
 

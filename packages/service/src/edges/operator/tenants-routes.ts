@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import type { Tenant } from '../../flows/tenants/tenants.ts';
+import { mayAccess } from './operator-auth.ts';
 import { isoTime } from './operator-request.ts';
 
 export interface TenantsRoutesDeps {
@@ -10,7 +11,10 @@ export interface TenantsRoutesDeps {
 /** `GET /operator/tenants`: whether each tenant can text, link by link, and what to do about the first broken one. */
 export function tenantsRoutes({ tenants }: TenantsRoutesDeps) {
   return (app: FastifyInstance): void => {
-    app.get('/operator/tenants', async () => ({ tenants: (await tenants()).map(view) }));
+    app.get('/operator/tenants', { config: { locations: 'filtered' } }, async (request) => {
+      const all = await tenants();
+      return { tenants: all.filter(({ locationId }) => mayAccess(request, locationId)).map(view) };
+    });
   };
 }
 

@@ -236,7 +236,8 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
           locationId,
           state,
         ]);
-      expect(await list({ locationId: 'loc2' })).toEqual([['loc2', 'accepted']]);
+      expect(await list({ locationIds: ['loc2'] })).toEqual([['loc2', 'accepted']]);
+      expect(await list({ locationIds: [] })).toEqual([]);
       expect(await list({ state: 'rejected' })).toEqual([['loc1', 'rejected']]);
       expect(await list({ direction: 'inbound' })).toEqual([['loc1', 'received']]);
       expect(await list({ cursor: 'not a cursor' })).toHaveLength(3);

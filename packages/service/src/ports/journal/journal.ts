@@ -75,7 +75,8 @@ export interface MessageTrail extends MessageSummary {
 }
 
 export interface MessageQuery {
-  readonly locationId?: string;
+  /** Undefined: all locations. */
+  readonly locationIds?: readonly string[] | undefined;
   readonly state?: string;
   readonly direction?: 'outbound' | 'inbound';
   readonly cursor?: string;

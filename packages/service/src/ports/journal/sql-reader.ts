@@ -39,10 +39,11 @@ export function createReader(db: Database) {
 
   return {
     async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
-      const { locationId, state, direction, limit } = query;
+      const { locationIds, state, direction, limit } = query;
+      if (locationIds?.length === 0) return { messages: [], cursor: null };
       const from = query.cursor === undefined ? undefined : readCursor(query.cursor);
       let rows = db.selectFrom('messages').selectAll();
-      if (locationId !== undefined) rows = rows.where('location_id', '=', locationId);
+      if (locationIds !== undefined) rows = rows.where('location_id', 'in', locationIds);
       if (state !== undefined) rows = rows.where('status', '=', state);
       if (direction !== undefined) rows = rows.where('direction', '=', direction);
       if (from !== undefined)

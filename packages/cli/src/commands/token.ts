@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+
+import { EXIT, CliError } from '../cli-error.ts';
+import { contextOf } from '../command-context.ts';
+import { printable } from '../output.ts';
+
+interface Token {
+  readonly id: string;
+  readonly label: string;
+  readonly readOnly: boolean;
+  readonly locations: readonly string[] | null;
+  readonly createdAt: string;
+}
+
+const EXAMPLES = `
+Examples:
+  footbridge token create "Dental agency" --read-only --location LOC1 --location LOC2
+  footbridge token remove "Dental agency"`;
+
+/** `footbridge token`: operator tokens for others, read-only or for some locations. */
+export function tokenCommand(program: Command): void {
+  const token = program
+    .command('token')
+    .description('manage operator tokens for others')
+    .addHelpText('after', EXAMPLES);
+
+  token
+    .command('create <label>')
+    .description('create a token; it is shown only once')
+    .option('--read-only', 'the token cannot change anything', false)
+    .option('--location <id>', 'the token sees only this location; repeat for several', collect)
+    .action(async (label: string, options: CreateOptions, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const body = { label, readOnly: options.readOnly, locations: options.location ?? null };
+      const created = await operator().call<Token & { token: string }>('POST', '/operator/tokens', body);
+      output.result(
+        `${created.token}\n\n${printable(created.label)}: ${scopeOf(created)}. Save the token now: it will not be shown again.`,
+        { ...created },
+      );
+    });
+
+  token
+    .command('list')
+    .description('list the tokens for others')
+    .action(async (_options: object, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const { tokens } = await operator().call<{ tokens: Token[] }>('GET', '/operator/tokens');
+      output.rows(
+        tokens.map((entry) => ({ ...entry, scope: scopeOf(entry) })),
+        [
+          { title: 'ID', value: (row) => String(row['id']) },
+          { title: 'LABEL', value: (row) => String(row['label']) },
+          { title: 'SCOPE', value: (row) => String(row['scope']) },
+          { title: 'CREATED', value: (row) => String(row['createdAt']).slice(0, 10) },
+        ],
+        'There are no tokens for others. Create one with `footbridge token create LABEL --read-only`.',
+      );
+    });
+
+  token
+    .command('remove <token>')
+    .description('remove a token and end its sessions; by id or label')
+    .action(async (wanted: string, _options: object, command: Command) => {
+      const { output, operator, confirm } = contextOf(command);
+      const client = operator();
+      const { tokens } = await client.call<{ tokens: Token[] }>('GET', '/operator/tokens');
+      const matches = tokens.filter(({ id, label }) => id === wanted || label === wanted);
+      const [only] = matches;
+      if (only === undefined || matches.length > 1)
+        throw new CliError(
+          only === undefined ? `no token matches ${wanted}` : `${matches.length} tokens match ${wanted}`,
+          { exitCode: EXIT.notFound, next: 'run footbridge token list to see their ids' },
+        );
+      await confirm(`Remove the token ${printable(only.label)}? Its users are signed out.`);
+      await client.call('DELETE', `/operator/tokens/${only.id}`);
+      output.result(`${printable(only.label)} is removed.`, { id: only.id });
+    });
+}
+
+interface CreateOptions {
+  readonly readOnly: boolean;
+  readonly location?: readonly string[];
+}
+
+const collect = (value: string, before: readonly string[] = []) => [...before, value];
+
+const scopeOf = ({ readOnly, locations }: Token): string =>
+  `${readOnly ? 'read-only' : 'may change things'}, ${
+    locations === null ? 'all locations' : locations.map(printable).join(', ')
+  }`;

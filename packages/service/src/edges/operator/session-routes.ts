@@ -1,0 +1,53 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { z } from 'zod';
+
+import type { OperatorAuth, SignedIn } from '../../flows/operators/authenticate-operator.ts';
+import type { Limits } from '../../ports/limits/limits.ts';
+import { rejection } from './operator-auth.ts';
+import { readBody } from './operator-request.ts';
+import { sessionCookie } from './session-cookie.ts';
+
+export interface SignInDeps {
+  readonly auth: Pick<OperatorAuth, 'signIn'>;
+  readonly limits: Limits;
+}
+
+const SIGN_IN = z.strictObject({ token: z.string().min(1).max(4096) });
+
+/** `POST /operator/session`: exchanges an operator token for the cookie of a browser session. Needs no earlier sign-in. */
+export function signInRoute({ auth, limits }: SignInDeps) {
+  return (app: FastifyInstance): void => {
+    app.post('/operator/session', async (request, reply) => {
+      const { token } = readBody(SIGN_IN, request.body);
+      const signedIn = await auth.signIn(token);
+      if (signedIn === undefined) throw await rejection(request, limits, true);
+      return noStore(reply)
+        .header('Set-Cookie', sessionCookie(request, signedIn.session))
+        .send(view(signedIn));
+    });
+  };
+}
+
+/** `GET /operator/session`: who is signed in. `DELETE`: signs out. */
+export function sessionRoutes({ auth }: { readonly auth: Pick<OperatorAuth, 'signOut'> }) {
+  return (app: FastifyInstance): void => {
+    app.get('/operator/session', { config: { locations: 'filtered' } }, async (request, reply) => {
+      const { operator, signedIn } = request;
+      return noStore(reply).send(view(signedIn ?? { operator, csrf: '' }));
+    });
+
+    app.delete('/operator/session', { config: { locations: 'filtered' } }, async (request, reply) => {
+      if (request.signedIn !== undefined) await auth.signOut(request.signedIn.session);
+      return reply.code(204).header('Set-Cookie', sessionCookie(request)).send();
+    });
+  };
+}
+
+const noStore = (reply: FastifyReply) => reply.header('Cache-Control', 'no-store');
+
+const view = ({ operator, csrf }: Omit<SignedIn, 'session'>) => ({
+  label: operator.label,
+  readOnly: operator.readOnly,
+  locations: operator.locations === null ? null : [...operator.locations],
+  csrf,
+});

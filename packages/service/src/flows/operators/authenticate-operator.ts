@@ -1,0 +1,113 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { Operators, OperatorToken } from '../../ports/operators/operators.ts';
+
+/** Who makes a request, and what they may see and change. */
+export interface Operator {
+  /** The id of a token that the operator created; null for the operator's own token. */
+  readonly tokenId: string | null;
+  readonly label: string;
+  readonly readOnly: boolean;
+  /** Null: all locations. */
+  readonly locations: ReadonlySet<string> | null;
+}
+
+export interface SignedIn {
+  readonly operator: Operator;
+  /** The secret of the cookie. */
+  readonly session: string;
+  readonly csrf: string;
+}
+
+export interface OperatorAuthDeps {
+  /** The token from the settings, or from its file. */
+  readonly token: string;
+  readonly operators: Operators;
+  readonly clock: Clock;
+}
+
+const MINUTE_MS = 60_000;
+export const SESSION_IDLE_MS = 60 * MINUTE_MS;
+export const SESSION_MAX_MS = 12 * 60 * MINUTE_MS;
+/** Activity is recorded at most this often. */
+const TOUCH_MS = MINUTE_MS;
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+const OWNER: Operator = { tokenId: null, label: 'Operator', readOnly: false, locations: null };
+
+/** Recognises operators by a token or by the session of a browser. A changed or removed token ends its sessions. */
+export class OperatorAuth {
+  readonly #deps: OperatorAuthDeps;
+  readonly #ownHash: string;
+
+  constructor(deps: OperatorAuthDeps) {
+    this.#deps = deps;
+    this.#ownHash = hashOf(deps.token);
+  }
+
+  async byToken(token: string): Promise<Operator | undefined> {
+    return token === '' ? undefined : await this.#byHash(hashOf(token));
+  }
+
+  async signIn(token: string): Promise<SignedIn | undefined> {
+    const operator = await this.byToken(token);
+    if (operator === undefined) return undefined;
+    const session = newSecret();
+    await this.#deps.operators.addSession(hashOf(session), hashOf(token));
+    return { operator, session, csrf: csrfOf(session) };
+  }
+
+  async bySession(session: string): Promise<SignedIn | undefined> {
+    if (!SECRET.test(session)) return undefined;
+    const { operators, clock } = this.#deps;
+    const idHash = hashOf(session);
+    const known = await operators.findSession(idHash);
+    if (known === undefined) return undefined;
+    const now = clock.now();
+    const operator =
+      now - known.lastSeenAt < SESSION_IDLE_MS && now - known.createdAt < SESSION_MAX_MS
+        ? await this.#byHash(known.tokenHash)
+        : undefined;
+    if (operator === undefined) {
+      await operators.removeSession(idHash);
+      return undefined;
+    }
+    if (now - known.lastSeenAt >= TOUCH_MS) await operators.touchSession(idHash);
+    return { operator, session, csrf: csrfOf(session) };
+  }
+
+  async signOut(session: string): Promise<void> {
+    await this.#deps.operators.removeSession(hashOf(session));
+  }
+
+  /** Creates a token. The secret is shown once. */
+  async createToken(
+    wanted: Pick<OperatorToken, 'label' | 'readOnly' | 'locations'>,
+  ): Promise<{ token: OperatorToken; secret: string }> {
+    const secret = newSecret();
+    const token = await this.#deps.operators.addToken({ ...wanted, tokenHash: hashOf(secret) });
+    return { token, secret };
+  }
+
+  async prune(): Promise<void> {
+    const now = this.#deps.clock.now();
+    await this.#deps.operators.prune({ lastSeen: now - SESSION_IDLE_MS, created: now - SESSION_MAX_MS });
+  }
+
+  async #byHash(tokenHash: string): Promise<Operator | undefined> {
+    if (isSame(tokenHash, this.#ownHash)) return OWNER;
+    const token = await this.#deps.operators.findToken(tokenHash);
+    if (token === undefined) return undefined;
+    const { id, label, readOnly, locations } = token;
+    return { tokenId: id, label, readOnly, locations: locations === null ? null : new Set(locations) };
+  }
+}
+
+const newSecret = () => randomBytes(32).toString('base64url');
+const hashOf = (secret: string) => hash('sha256', secret, 'hex');
+const isSame = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other));
+
+/** Derived from the cookie, which other sites can send but not read. */
+const csrfOf = (session: string) => hash('sha256', `csrf ${session}`, 'base64url');

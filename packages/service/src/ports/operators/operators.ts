@@ -1,0 +1,40 @@
+/** A token that the operator created for another user. `locations` is null for a token that sees all of them. */
+export interface OperatorToken {
+  readonly id: string;
+  readonly label: string;
+  readonly readOnly: boolean;
+  readonly locations: readonly string[] | null;
+  readonly createdAt: number;
+}
+
+export interface NewOperatorToken extends Pick<OperatorToken, 'label' | 'readOnly' | 'locations'> {
+  readonly tokenHash: string;
+}
+
+/** A browser that signed in with a token. */
+export interface OperatorSession {
+  /** The hash of the token that it signed in with. */
+  readonly tokenHash: string;
+  readonly createdAt: number;
+  readonly lastSeenAt: number;
+}
+
+/**
+ * Operator tokens and browser sessions. Only hashes of tokens and session ids are stored.
+ *
+ * - `removeToken` also ends the sessions of that token.
+ * - `touchSession` records activity; it does nothing when the session has ended.
+ * - `prune` deletes sessions that were last seen, or created, before the given times.
+ * - Every method rejects with EngineError when the database is unavailable.
+ */
+export interface Operators {
+  addToken(token: NewOperatorToken): Promise<OperatorToken>;
+  listTokens(): Promise<OperatorToken[]>;
+  findToken(tokenHash: string): Promise<OperatorToken | undefined>;
+  removeToken(id: string): Promise<boolean>;
+  addSession(idHash: string, tokenHash: string): Promise<void>;
+  findSession(idHash: string): Promise<OperatorSession | undefined>;
+  touchSession(idHash: string): Promise<void>;
+  removeSession(idHash: string): Promise<void>;
+  prune(before: { readonly lastSeen: number; readonly created: number }): Promise<void>;
+}
