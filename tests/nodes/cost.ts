@@ -84,6 +84,7 @@ const connection = (deviceId: string): MacConnection => ({
   deviceId,
   write: () => 'written',
   disconnect() {},
+  repeat() {},
 });
 async function bound(board: Switchboard, name: string): Promise<Lease> {
   const outcome = await board.bind(location(name), connection(`device-${name}`));

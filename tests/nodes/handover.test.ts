@@ -41,6 +41,8 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
   const sends = (there: Mac): SendFrame[] =>
     there.frames.filter((frame): frame is SendFrame => frame.type === 'send');
 
+  const idsOf = (there: Mac): string[] => sends(there).map(({ requestId }) => requestId);
+
   /** Sends webhooks through the other node. Returns their request ids. */
   async function webhooks(count: number, locationId: string, message = 'Hello'): Promise<string[]> {
     const ids: string[] = [];
@@ -86,6 +88,41 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
       expect(sends(third)).toEqual([]);
     },
   );
+
+  it('M10 hold up newer webhooks only until their node has had a second to answer, and no 200 is lost with this one', async () => {
+    const location = await cluster.location();
+    const device = `mac-${randomUUID()}`;
+    const first = await mac(0, location, device);
+    const [earlier = ''] = await webhooks(1, location);
+    await until(() => sends(first).length === 1);
+    const [frozen, killed] = [cluster.node(0).service, cluster.node(1).service];
+    frozen.pause();
+    const second = await mac(1, location, device);
+    const [newer = ''] = await webhooks(1, location);
+    await killed.kill9();
+    // A 200 means that the frame is on the socket, which outlives the process.
+    await until(() => idsOf(second).includes(newer));
+    frozen.resume();
+    await cluster.startAgain(killed);
+    const third = await mac(1, location, device);
+    await until(() => idsOf(third).includes(earlier));
+  });
+
+  it('M10 arrive late when their node was frozen', async () => {
+    const location = await cluster.location();
+    const device = `mac-${randomUUID()}`;
+    const first = await mac(0, location, device);
+    const ids = await webhooks(3, location);
+    await until(() => sends(first).length === 3);
+    const { service } = cluster.node(0);
+    service.pause();
+    const second = await mac(1, location, device);
+    const [newer = ''] = await webhooks(1, location);
+    await until(() => sends(second).length === 1);
+    service.resume();
+    await until(() => sends(second).length === 4);
+    expect(idsOf(second)).toEqual([newer, ...ids]);
+  });
 
   it('M10 do not follow to another device', async () => {
     const location = await cluster.location();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
-import { MAX_FRAME_BYTES, parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
+import { parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
 import type {
   AckOutcome,
   MessageReceivedFrame,
@@ -126,6 +126,13 @@ const CONFIRMS = 'received';
 /** Frames that are acknowledged. */
 type Acknowledged = MessageStatusFrame | MessageReceivedFrame;
 
+/** Frames that go to the Mac before any newer one. */
+interface Backlog {
+  /** Undefined while they are collected from other nodes. */
+  entries: LedgerEntry[] | undefined;
+  readonly written: PromiseWithResolvers<void>;
+}
+
 /** One Mac's session, from the upgrade until the socket closes. Kept small: a node holds tens of thousands. */
 export class MacSession implements MacConnection, SocketOwner, Beating, Reader, Confirming {
   readonly sessionId = randomUUID();
@@ -142,8 +149,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #early: Acknowledged[] | undefined;
   /** The frames that this device has not confirmed. Undefined for a Mac that does not confirm. */
   #ledger: MacLedger | undefined;
-  /** Frames that go to the Mac before any newer one. Undefined once they are all written. */
-  #backlog: LedgerEntry[] | undefined;
+  /** Present until the frames that the device has not confirmed are all written again. */
+  #backlog: Backlog | undefined;
   #unacknowledged = 0;
   #unanswered = 0;
   #uncountedFrames = 0;
@@ -152,8 +159,6 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #leaving: readonly [CloseCode, string] | undefined;
   /** Whether `events.bound` was called, so that `events.gone` must follow. */
   #isAnnounced = false;
-  /** While the unconfirmed frames of the device are collected, nothing newer may be written. */
-  #isResuming = true;
 
   constructor(socket: MacSocket, device: DeviceIdentity, deps: SessionDeps) {
     this.#socket = socket;
@@ -171,6 +176,10 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
 
   get stateReport(): StateReport | undefined {
     return this.#stateReport;
+  }
+
+  get ready(): Promise<void> | undefined {
+    return this.#backlog?.written.promise;
   }
 
   get unsent(): number {
@@ -213,7 +222,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
 
   #confirm(requestId: string): boolean {
     if (this.#ledger === undefined || !this.#deps.ledger.confirm(this.#ledger, requestId)) return false;
-    if (this.#backlog !== undefined) this.#repeat();
+    this.#writeBacklog();
     return true;
   }
 
@@ -247,7 +256,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#locationId = locationId;
     if (frame.capabilities.includes(CONFIRMS)) {
       this.#ledger = this.#deps.ledger.open(locationId, this.deviceId);
-      this.#backlog = [];
+      this.#backlog = { entries: undefined, written: Promise.withResolvers() };
     }
     this.#deps.host.settled(this);
     this.#deps.admission.introduced(this.device, {
@@ -283,31 +292,39 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#resume();
   }
 
-  /** Starts to write what the device has not confirmed, the frames that arrived meanwhile included. */
+  /** All frames that the device has not confirmed are in the ledger of this node: they go to the Mac first. */
   #resume(): void {
-    if (this.#ledger === undefined || this.#isEnded) return;
-    this.#backlog = [...this.#ledger.entries.values()];
-    this.#isResuming = false;
-    this.#repeat();
+    if (this.#backlog === undefined || this.#ledger === undefined) return;
+    this.#backlog.entries = [...this.#ledger.entries.values()];
+    this.#writeBacklog();
+  }
+
+  repeat(entries: readonly LedgerEntry[]): void {
+    if (this.#ledger === undefined || this.#isEnded || entries.length === 0) return;
+    this.#backlog ??= { entries: [], written: Promise.withResolvers() };
+    this.#backlog.entries?.push(...entries);
+    this.#writeBacklog();
   }
 
   /** Writes unconfirmed frames in order, as far as the Mac reads them. */
-  #repeat(): void {
-    if (this.#isResuming) return;
-    const backlog = this.#backlog ?? [];
-    while (backlog.length > 0 && this.unsent < MAX_REPEATED_UNSENT_BYTES && !this.#isEnded) {
-      const entry = backlog.shift();
-      if (entry?.isOpen === true) this.#writeEntry(entry);
+  #writeBacklog(): void {
+    const entries = this.#backlog?.entries;
+    if (entries === undefined) return;
+    while (entries.length > 0 && this.unsent < MAX_REPEATED_UNSENT_BYTES && !this.#isEnded) {
+      const entry = entries.shift();
+      if (entry?.isOpen === true) this.#writeAgain(entry.frame);
     }
-    if (backlog.length === 0) this.#backlog = undefined;
+    if (entries.length === 0) this.#endBacklog();
   }
 
-  #writeEntry(entry: LedgerEntry): void {
-    const { frame, wasWritten } = entry;
-    if (this.#put(wasWritten ? { ...frame, again: true } : frame) === undefined) return;
-    entry.wasWritten = true;
+  #endBacklog(): void {
+    this.#backlog?.written.resolve();
+    this.#backlog = undefined;
+  }
+
+  #writeAgain(frame: SendFrame): void {
+    if (this.#put({ ...frame, again: true }) === undefined) return;
     this.#deps.host.unconfirmed(this);
-    if (!wasWritten) return;
     this.#deps.events.repeated();
     this.#deps.journal.step(frame.requestId, 'written', { detail: { again: true } });
   }
@@ -393,26 +410,12 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
 
   #send(frame: SendFrame): boolean {
     const { ledger, host } = this.#deps;
-    if (this.#ledger !== undefined && this.#backlog !== undefined)
-      return this.#sendLater(this.#ledger, frame);
     const bytes = this.#put(frame);
     if (bytes === undefined) return false;
     if (this.#ledger !== undefined) {
       ledger.add(this.#ledger, frame, bytes);
       host.unconfirmed(this);
     }
-    return true;
-  }
-
-  /** Older frames go first. Once it is in the ledger the frame reaches this device, over this connection or the next. */
-  #sendLater(mac: MacLedger, frame: SendFrame): boolean {
-    const { ledger } = this.#deps;
-    const bytes = Buffer.byteLength(writeFrame(frame));
-    if (bytes > MAX_FRAME_BYTES || !ledger.hasRoom(mac, bytes)) return false;
-    const entry = ledger.add(mac, frame, bytes);
-    entry.wasWritten = false;
-    this.#backlog?.push(entry);
-    this.#repeat();
     return true;
   }
 
@@ -457,7 +460,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
 
   probe(): void {
     this.#socket.beat();
-    if (this.#backlog !== undefined) this.#repeat();
+    this.#writeBacklog();
   }
 
   silent(): void {
@@ -534,7 +537,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (this.#isEnded) return;
     this.#state = 'ended';
     this.#early = undefined;
-    this.#backlog = undefined;
+    this.#endBacklog();
     this.#stateReport = undefined;
     const { host, log, switchboard, events, ledger } = this.#deps;
     if (this.#ledger !== undefined) ledger.close(this.#ledger);

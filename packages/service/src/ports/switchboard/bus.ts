@@ -26,33 +26,33 @@ export interface DisconnectNotice {
   readonly reason: DisconnectReason;
 }
 
+/** Whose unconfirmed frames. */
+export interface MacName {
+  readonly locationId: string;
+  readonly deviceId: string;
+}
+
 /** Asks a node for the frames that a device has not confirmed. The device is bound with this epoch now. */
-export interface TakeOverRequest {
+export interface TakeOverRequest extends MacName {
   readonly type: 'take_over';
   readonly id: string;
   readonly from: string;
-  readonly locationId: string;
-  readonly deviceId: string;
   readonly epoch: number;
 }
 
 /** Leaves the unconfirmed frames of a device to a node, because their node is shutting down. */
-export interface AdoptNotice {
+export interface AdoptNotice extends MacName {
   readonly type: 'adopt';
-  readonly locationId: string;
-  readonly deviceId: string;
   readonly frames: readonly HandedFrame[];
 }
 
-/** The messages between nodes. */
 /** The frames arrived at the node that asked for them. */
-export interface TakenNotice {
+export interface TakenNotice extends MacName {
   readonly type: 'taken';
-  readonly locationId: string;
-  readonly deviceId: string;
   readonly requestIds: readonly string[];
 }
 
+/** The messages between nodes. */
 export type BusMessage =
   | WriteRequest
   | DisconnectNotice

@@ -10,6 +10,7 @@ import type {
   BusCipher,
   BusMessage,
   DisconnectNotice,
+  MacName,
   TakenNotice,
   TakeOverRequest,
   WriteRequest,
@@ -21,17 +22,22 @@ import type { BoundMac } from './switchboard.ts';
 
 const LIST_TIMEOUT_MS = 1000;
 const OFFER_TIMEOUT_MS = 500;
+/** A node that was frozen for longer than this has lost its Macs, and keeps their frames until they come back. */
+const LATE_MS = 60_000;
 /** Frames are handed over in messages of about this size. */
 const MAX_PART_BYTES = 512 * 1024;
 
 /** Handles the messages of other nodes. */
 export interface BusHandler {
-  onWrite(request: WriteRequest): WriteResult;
+  /** Never rejects. */
+  onWrite(request: WriteRequest): Promise<WriteResult>;
   onDisconnect(notice: DisconnectNotice): void;
   /** Redis lost leases: the node restores its own. */
   onLeasesLost(): void;
   /** Returns the frames that the device has not confirmed, and stops writing to it: another node has bound it. */
   onTakeOver(request: TakeOverRequest): HandedFrame[];
+  /** Frames that were asked for arrived after the timeout. */
+  onLateFrames(mac: MacName, frames: readonly HandedFrame[]): void;
   onTaken(notice: TakenNotice): void;
   onAdopt(notice: AdoptNotice): void;
   /** Whether this node can keep frames of a node that is shutting down. */
@@ -110,34 +116,40 @@ export class NodeBus {
     this.#notify(channelOf(to), { type: 'disconnect', ...notice });
   }
 
-  /** Resolves with the frames that arrive in time. */
+  /** Resolves with the frames that arrive in time. `onLateFrames` gets the others. */
   async takeOver(
     to: string,
     request: Omit<TakeOverRequest, 'type' | 'id' | 'from'>,
     timeoutMs: number,
   ): Promise<HandedFrame[]> {
     const id = randomUUID();
+    const { locationId, deviceId } = request;
     const frames: HandedFrame[] = [];
-    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const requestIds: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let isLate = false;
+    const forget = () => {
+      cancelForgetting();
+      this.#takeOvers.delete(id);
+    };
+    const cancelForgetting = this.#clock.after(LATE_MS, forget);
     this.#takeOvers.set(id, (part, isLast) => {
-      for (const frame of part) frames.push(frame);
-      if (isLast) resolve(true);
+      requestIds.push(...requestIdsOf(part));
+      if (isLate) this.#handler.onLateFrames({ locationId, deviceId }, part);
+      else frames.push(...part);
+      if (!isLast) return;
+      forget();
+      this.#notify(channelOf(to), { type: 'taken', locationId, deviceId, requestIds });
+      resolve();
     });
-    const cancel = this.#clock.after(timeoutMs, () => setImmediate(() => resolve(false)));
+    const cancel = this.#clock.after(timeoutMs, () => setImmediate(resolve));
     try {
       const message = { type: 'take_over', id, from: this.#node, ...request } as const;
-      const subscribers = await this.#publish(channelOf(to), message);
-      const { locationId, deviceId } = request;
-      if (subscribers > 0 && (await promise))
-        this.#notify(channelOf(to), {
-          type: 'taken',
-          locationId,
-          deviceId,
-          requestIds: requestIdsOf(frames),
-        });
+      if ((await this.#publish(channelOf(to), message)) > 0) await promise;
+      else forget();
     } finally {
       cancel();
-      this.#takeOvers.delete(id);
+      isLate = true;
     }
     return frames;
   }
@@ -199,11 +211,8 @@ export class NodeBus {
       return;
     }
     switch (message.type) {
-      case 'write': {
-        const { id, from } = message;
-        const result = this.#handler.onWrite(message);
-        return this.#notify(channelOf(from), { type: 'write_result', id, result });
-      }
+      case 'write':
+        return void this.#write(message);
       case 'write_result':
         return this.#writes.get(message.id)?.(message.result);
       case 'disconnect':
@@ -233,6 +242,11 @@ export class NodeBus {
       case 'list_result':
         return this.#lists.get(message.id)?.(message.macs);
     }
+  }
+
+  async #write(request: WriteRequest): Promise<void> {
+    const result = await this.#handler.onWrite(request);
+    this.#notify(channelOf(request.from), { type: 'write_result', id: request.id, result });
   }
 
   #handOver(request: TakeOverRequest): void {

@@ -33,8 +33,6 @@ export interface LedgerEntry {
   readonly bytes: number;
   readonly mac: MacLedger;
   readonly addedAt: number;
-  /** Whether it may have been written to a socket before. */
-  wasWritten: boolean;
   /** False once it was confirmed or given up. */
   isOpen: boolean;
 }
@@ -83,19 +81,10 @@ export class SendLedger {
     this.#forgetIfUnused(mac);
   }
 
-  add(mac: MacLedger, frame: SendFrame, bytes: number): LedgerEntry {
-    const entry = { frame, bytes, mac, addedAt: this.#clock.monotonic(), wasWritten: true, isOpen: true };
-    this.#insert(entry);
+  /** The frame was written to a socket of the device. */
+  add(mac: MacLedger, frame: SendFrame, bytes: number): void {
+    this.#insert({ frame, bytes, mac, addedAt: this.#clock.monotonic(), isOpen: true });
     this.#trim(mac);
-    return entry;
-  }
-
-  /** Whether a frame can be added without giving up another. */
-  hasRoom(mac: MacLedger, bytes: number): boolean {
-    const { maxFrames, maxBytes, maxTotalBytes } = this.#limits;
-    return (
-      mac.entries.size < maxFrames && mac.bytes + bytes <= maxBytes && this.#bytes + bytes <= maxTotalBytes
-    );
   }
 
   /** The Mac has the frame. Returns false when it was not waited for, which is harmless. */
@@ -129,19 +118,24 @@ export class SendLedger {
     this.#forgetIfUnused(mac);
   }
 
-  /** Takes the frames of another node. They are older than all that were added here since the device connected. */
-  adopt(locationId: string, deviceId: string, frames: readonly HandedFrame[]): void {
+  /**
+   * Takes the frames of another node. They are older than all that were added here since the device connected. Returns those that were
+   * not here before.
+   */
+  adopt(locationId: string, deviceId: string, frames: readonly HandedFrame[]): LedgerEntry[] {
     const mac = this.#mac(locationId, deviceId);
     const newer = [...mac.entries.values()];
     mac.entries.clear();
     const now = this.#clock.monotonic();
     const known = new Set(newer.map(({ frame }) => frame.requestId));
-    for (const { frame, bytes, ageMs } of frames)
-      if (!known.has(frame.requestId))
-        this.#insert({ frame, bytes, mac, addedAt: now - ageMs, wasWritten: true, isOpen: true });
+    const adopted = frames
+      .filter(({ frame }) => !known.has(frame.requestId))
+      .map(({ frame, bytes, ageMs }) => ({ frame, bytes, mac, addedAt: now - ageMs, isOpen: true }));
+    for (const entry of adopted) this.#insert(entry);
     for (const entry of newer) mac.entries.set(entry.frame.requestId, entry);
     this.#trim(mac);
     this.#forgetIfUnused(mac);
+    return adopted;
   }
 
   /** Every device with unconfirmed frames. */

@@ -52,6 +52,7 @@ function connection(disconnects: DisconnectReason[]): MacConnection {
     sessionId: 's1',
     deviceId: 'device-1',
     write: () => 'written',
+    repeat: () => {},
     disconnect: (reason) => disconnects.push(reason),
   };
 }

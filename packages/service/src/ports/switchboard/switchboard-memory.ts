@@ -2,7 +2,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { EngineError } from '../../errors.ts';
-import { CONTENTION, boundMac, contendedWaitSec } from './switchboard.ts';
+import { CONTENTION, SEND_TIMEOUT_MS, boundMac, contendedWaitSec, untilReady } from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
@@ -71,9 +71,17 @@ class MemorySwitchboard implements Switchboard {
 
   async send(locationId: LocationId, frame: RoutedFrame): Promise<SendOutcome> {
     this.#assertOpen();
-    const binding = this.#bindings.get(locationId);
-    if (binding === undefined) return 'not_connected';
-    return binding.connection.write(frame, binding.lease.epoch) === 'written' ? 'written' : 'not_connected';
+    const deadline = this.#clock.monotonic() + SEND_TIMEOUT_MS;
+    for (;;) {
+      const binding = this.#bindings.get(locationId);
+      if (binding === undefined) return 'not_connected';
+      const { connection, lease } = binding;
+      if (connection.ready === undefined)
+        return connection.write(frame, lease.epoch) === 'written' ? 'written' : 'not_connected';
+      const leftMs = deadline - this.#clock.monotonic();
+      if (leftMs <= 0) return 'not_connected';
+      await untilReady(connection, this.#clock, leftMs);
+    }
   }
 
   isCurrent(lease: Lease): boolean {

@@ -13,8 +13,9 @@ import { EngineError } from '../../errors.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import { SendLedger } from './send-ledger.ts';
+import { SEND_TIMEOUT_MS } from './switchboard.ts';
 import type { DisconnectReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
-import { WRITE_TIMEOUT_MS, createRedisSwitchboard } from './switchboard-redis.ts';
+import { createRedisSwitchboard } from './switchboard-redis.ts';
 
 const SECRET = 'a secret that all nodes share';
 
@@ -35,22 +36,23 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
 
   async function node(
     options: { secret?: string; clock?: Clock; through?: (redis: Redis) => Redis } = {},
-  ): Promise<{ board: Switchboard; redis: Redis; name: string; warnings: string[] }> {
+  ): Promise<{ board: Switchboard; redis: Redis; ledger: SendLedger; name: string; warnings: string[] }> {
     const redis = await openRedis(server.url, silentLog);
     const name = newRequestId();
     const warnings: string[] = [];
+    const ledger = new SendLedger({ clock: options.clock ?? clock, onDrop: () => {} });
     const through = options.through ?? ((unchanged: Redis) => unchanged);
     const board = await createRedisSwitchboard({
       redis: through(redis),
       nodeSecret: options.secret ?? SECRET,
       clock: options.clock ?? clock,
       log: { ...silentLog, warn: (_fields, message) => void warnings.push(message) },
-      ledger: new SendLedger({ clock: options.clock ?? clock, onDrop: () => {} }),
+      ledger,
       node: name,
     });
     opened.push(redis, board);
     boards.push(board);
-    return { board, redis, name, warnings };
+    return { board, redis, ledger, name, warnings };
   }
 
   /** Redis's clock does not skip. Every node sends a request afterwards and learns Redis's time again. */
@@ -116,7 +118,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     // The node without subscriptions missed its displacement and restores its lease first. That proves nothing yet, so nothing is written.
     const sending = expect(a.board.send(location, sendFrame())).rejects.toThrow(/did not respond/);
     await until(() => old.disconnects.length === 1);
-    await skip(WRITE_TIMEOUT_MS);
+    await skip(SEND_TIMEOUT_MS);
     await sending;
     expect(old.written).toBe(0);
     expect(await a.board.confirm(stale)).toBe(false);
@@ -293,7 +295,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     await bound(stalled.board, location, mac);
     expect(await sender.board.send(location, sendFrame())).toBe('not_connected');
     expect(mac.written).toBe(0);
-    expect(WRITE_TIMEOUT_MS).toBeLessThan(2000);
+    expect(SEND_TIMEOUT_MS).toBeLessThan(2000);
   });
 
   it('M1 writes nothing on a node that handles a request after its deadline', async () => {
@@ -314,6 +316,38 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     expect(mac.written).toBe(0);
   });
 
+  it('M10 writes frames of a node that was frozen as soon as it hands them over', async () => {
+    const undelivered: (() => void)[] = [];
+    let isFrozen = true;
+    const frozen = (redis: Redis): Redis => ({
+      ...redis,
+      subscribe: (channel, listener) =>
+        redis.subscribe(channel, (message) => {
+          if (isFrozen) undelivered.push(() => listener(message));
+          else listener(message);
+        }),
+    });
+    const [a, b] = [await node({ through: frozen }), await node()];
+    const location = freshLocation();
+    await bound(a.board, location, connect('device-1'));
+    const [first, second] = [sendFrame(), sendFrame()];
+    const unconfirmed = a.ledger.open(location, 'device-1');
+    a.ledger.add(unconfirmed, first, 100);
+    a.ledger.add(unconfirmed, second, 100);
+    const mac = connect('device-1');
+    const outcome = await b.board.bind(location, mac);
+    await until(() => undelivered.length > 0);
+    await skip(1000);
+    if (outcome.kind === 'bound') await outcome.unconfirmed;
+    expect(mac.repeated).toEqual([]);
+    isFrozen = false;
+    for (const deliver of undelivered) deliver();
+    await until(() => mac.repeated.length > 0);
+    expect(mac.repeated).toEqual([first.requestId, second.requestId]);
+    expect(b.ledger.size).toBe(2);
+    await until(() => a.ledger.size === 0);
+  });
+
   it('ignores a bus message that was not sealed with the node secret', async () => {
     const published: Published[] = [];
     const foreign = { secret: 'another secret entirely', through: recording(published) };
@@ -325,7 +359,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     await a.redis.publish(`footbridge:node:${a.name}`, Buffer.alloc(200));
     const sending = expect(stranger.board.send(location, sendFrame())).rejects.toThrow(/did not respond/);
     await until(() => published.length === 1);
-    await skip(WRITE_TIMEOUT_MS);
+    await skip(SEND_TIMEOUT_MS);
     await sending;
     expect([mac.disconnects, mac.written]).toEqual([[], 0]);
   });
@@ -411,12 +445,16 @@ class DelayedRedis {
 interface TestConnection extends MacConnection {
   readonly disconnects: DisconnectReason[];
   readonly written: number;
+  readonly repeated: string[];
 }
 
 function connect(deviceId: string): TestConnection {
   const disconnects: DisconnectReason[] = [];
+  const repeated: string[] = [];
   let written = 0;
   return {
+    repeated,
+    repeat: (entries) => void repeated.push(...entries.map(({ frame }) => frame.requestId)),
     sessionId: newRequestId(),
     deviceId,
     disconnects,

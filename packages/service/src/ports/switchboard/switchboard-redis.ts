@@ -10,6 +10,7 @@ import type { Redis } from '../../redis/open-redis.ts';
 import type {
   AdoptNotice,
   DisconnectNotice,
+  MacName,
   TakenNotice,
   TakeOverRequest,
   WriteRequest,
@@ -21,7 +22,14 @@ import { NodeBus } from './node-bus-redis.ts';
 import type { BusHandler } from './node-bus-redis.ts';
 import { LEDGER_LIMITS, requestIdsOf } from './send-ledger.ts';
 import type { HandedFrame, SendLedger } from './send-ledger.ts';
-import { CONTENTION, UncertainSendError, boundMac, contendedWaitSec } from './switchboard.ts';
+import {
+  CONTENTION,
+  SEND_TIMEOUT_MS,
+  UncertainSendError,
+  boundMac,
+  contendedWaitSec,
+  untilReady,
+} from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
@@ -43,13 +51,14 @@ const FENCE_CHECK_TICKS = 10;
 const PROOF_MS = RENEW_MS + 500;
 /** Most nodes restore their leases within this time, as soon as they receive the notice or reconnect. Until then nothing is written. */
 const RESTORE_MS = 1200;
-/** `send` settles within this time, plus the time of one request to Redis. */
-export const WRITE_TIMEOUT_MS = 1500;
 /** The owner rejects a request that arrives later than this, so that no frame is written after the requesting node timed out. */
 const NOT_AFTER_MS = 1200;
 const RETRY_PAUSE_MS = 50;
-/** How long a new connection waits for the unconfirmed frames of its device. Webhooks that arrive meanwhile follow them. */
-const TAKE_OVER_TIMEOUT_MS = 1500;
+/**
+ * How long a new connection waits for the unconfirmed frames of its device. Shorter than `send` waits, so that webhooks which arrive
+ * meanwhile are written afterwards. Frames that arrive later are written as soon as they do.
+ */
+const TAKE_OVER_TIMEOUT_MS = 1000;
 /** Ticks this far apart mean that the process was stalled. */
 const STALL_MS = 500;
 const UNAVAILABLE = 'Redis is unavailable: the owner of the location is unknown';
@@ -157,7 +166,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 
   async send(locationId: LocationId, frame: RoutedFrame): Promise<SendOutcome> {
     this.#assertOpen();
-    const deadline = this.#clock.monotonic() + WRITE_TIMEOUT_MS;
+    const deadline = this.#clock.monotonic() + SEND_TIMEOUT_MS;
     let before: StoredLease | undefined;
     const isOver = (pauseMs: number) => this.#clock.monotonic() + pauseMs > deadline;
     for (let pauseMs = RETRY_PAUSE_MS; ; pauseMs *= 2) {
@@ -183,6 +192,12 @@ class RedisSwitchboard implements Switchboard, BusHandler {
           : await this.#writeRemotely(owner, locationId, frame);
       if (result === 'written') return 'written';
       if (result === 'overloaded') return 'not_connected';
+      if (result === 'resuming') {
+        const leftMs = deadline - this.#clock.monotonic();
+        if (leftMs <= 0) return 'not_connected';
+        await this.#untilReady(locationId, leftMs);
+        continue;
+      }
       if (result === 'unproven') {
         if (isOver(RETRY_PAUSE_MS)) throw new EngineError('redis', LEASES_LOST);
         await this.#clock.sleep(RETRY_PAUSE_MS);
@@ -249,10 +264,17 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     await this.#leaveUnconfirmed();
   }
 
-  onWrite({ id, locationId, epoch, notAfter, frame }: WriteRequest): WriteResult {
-    if (this.#leases.time.latest() > notAfter || this.#isRepeated(id)) return 'stale';
+  async onWrite({ id, locationId: given, epoch, notAfter, frame }: WriteRequest): Promise<WriteResult> {
+    if (this.#isRepeated(id)) return 'stale';
     // The requesting node has parsed the id.
-    return this.#writeLocally(locationId as LocationId, epoch, frame);
+    const locationId = given as LocationId;
+    for (;;) {
+      const leftMs = notAfter - this.#leases.time.latest();
+      if (leftMs < 0) return 'stale';
+      const result = this.#writeLocally(locationId, epoch, frame);
+      if (result !== 'resuming') return result;
+      await this.#untilReady(locationId, leftMs);
+    }
   }
 
   onDisconnect({ locationId, sessionId, reason }: DisconnectNotice): void {
@@ -264,6 +286,12 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     // The notice that disconnects it may be lost.
     if (held !== undefined && held.lease.epoch < epoch) this.#drop(held, reasonFor(deviceId, held.lease));
     return this.#ledger.handOver(locationId, deviceId);
+  }
+
+  onLateFrames({ locationId, deviceId }: MacName, frames: readonly HandedFrame[]): void {
+    const adopted = this.#ledger.adopt(locationId, deviceId, frames);
+    const held = this.#held.get(locationId as LocationId);
+    if (held?.lease.deviceId === deviceId) held.connection.repeat(adopted);
   }
 
   onTaken({ locationId, deviceId, requestIds }: TakenNotice): void {
@@ -333,16 +361,23 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     throw new EngineError('redis', UNAVAILABLE);
   }
 
-  #writeLocally(locationId: LocationId, epoch: number, frame: RoutedFrame): WriteResult {
+  /** Returns `resuming` when the connection is not ready. */
+  #writeLocally(locationId: LocationId, epoch: number, frame: RoutedFrame): WriteResult | 'resuming' {
     const held = this.#held.get(locationId);
     if (held === undefined || held.lease.epoch !== epoch || !this.#isUnexpired(held)) return 'stale';
-    return this.#clock.monotonic() < held.usableAt ? 'unproven' : held.connection.write(frame, epoch);
+    if (this.#clock.monotonic() < held.usableAt) return 'unproven';
+    return held.connection.ready === undefined ? held.connection.write(frame, epoch) : 'resuming';
+  }
+
+  async #untilReady(locationId: LocationId, ms: number): Promise<void> {
+    const held = this.#held.get(locationId);
+    if (held !== undefined) await untilReady(held.connection, this.#clock, ms);
   }
 
   async #writeRemotely({ node, epoch }: StoredLease, locationId: LocationId, frame: RoutedFrame) {
     const notAfter = this.#leases.time.earliest() + NOT_AFTER_MS;
     const request = { locationId, epoch, notAfter, frame };
-    const reply = await this.#bus.write(node, request, WRITE_TIMEOUT_MS).catch((error: unknown) => {
+    const reply = await this.#bus.write(node, request, SEND_TIMEOUT_MS).catch((error: unknown) => {
       throw new UncertainSendError('redis', 'the request to the node of the Mac may be lost', error);
     });
     if (reply !== 'timeout') return reply;

@@ -5,6 +5,7 @@ import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { SEND_TIMEOUT_MS } from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
@@ -81,6 +82,38 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       mac.overloaded = true;
       await last.bind(location, mac);
       expect(await first.send(location, sendFrame())).toBe('not_connected');
+    });
+
+    it('M10 writes a frame only once its connection is ready, in the order of arrival', async () => {
+      const { first, last } = await start();
+      const location = freshLocation();
+      const mac = new TestConnection('device-1');
+      const { promise, resolve } = Promise.withResolvers<void>();
+      mac.ready = promise;
+      await last.bind(location, mac);
+      const frames = [sendFrame(), sendFrame(), sendFrame()];
+      const outcomes: string[] = [];
+      const sending = frames.map(async (frame) => outcomes.push(await first.send(location, frame)));
+      // Takes as long as the others would.
+      expect(await first.send(freshLocation(), sendFrame())).toBe('not_connected');
+      expect([outcomes, mac.taken()]).toEqual([[], []]);
+      mac.ready = undefined;
+      resolve();
+      await Promise.all(sending);
+      expect(outcomes).toEqual(['written', 'written', 'written']);
+      expect(mac.taken().map(({ frame }) => frame)).toEqual(frames);
+    });
+
+    it('M10 reports a connection that does not become ready in time as not connected', async () => {
+      const { engine, first, last } = await start();
+      const location = freshLocation();
+      const mac = new TestConnection('device-1');
+      mac.ready = Promise.withResolvers<void>().promise;
+      await last.bind(location, mac);
+      const sending = first.send(location, sendFrame());
+      await engine.passTime(SEND_TIMEOUT_MS);
+      expect(await sending).toBe('not_connected');
+      expect(mac.taken()).toEqual([]);
     });
 
     it('M1 displaces the owner when another device binds, and its epoch is stale at once', async () => {
@@ -362,6 +395,7 @@ class TestConnection implements MacConnection {
   readonly deviceId: string;
   readonly disconnects: DisconnectReason[] = [];
   overloaded = false;
+  ready: Promise<void> | undefined;
   stateReport: StateReport | undefined;
   #written: { frame: RoutedFrame; epoch: number }[] = [];
 
@@ -371,6 +405,7 @@ class TestConnection implements MacConnection {
 
   write(frame: RoutedFrame, epoch: number): 'written' | 'overloaded' {
     if (this.disconnects.length > 0) throw new Error('write after disconnect');
+    if (this.ready !== undefined) throw new Error('write before the connection is ready');
     if (this.overloaded) return 'overloaded';
     this.#written.push({ frame, epoch });
     return 'written';
@@ -379,6 +414,8 @@ class TestConnection implements MacConnection {
   disconnect(reason: DisconnectReason): void {
     this.disconnects.push(reason);
   }
+
+  repeat(): void {}
 
   taken(): { frame: RoutedFrame; epoch: number }[] {
     return this.#written.splice(0);

@@ -1,7 +1,9 @@
 import type { RedeliverFrame, SendFrame, StateFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 
 import { EngineError } from '../../errors.ts';
+import type { LedgerEntry } from './send-ledger.ts';
 
 /** The frames that the switchboard routes to a Mac. A session sends its acknowledgements itself. */
 export type RoutedFrame = SendFrame | RedeliverFrame;
@@ -12,10 +14,17 @@ export interface MacConnection {
   readonly deviceId: string;
   /** The newest state that the Mac reported over this connection. */
   readonly stateReport?: StateReport | undefined;
+  /**
+   * Present while the device gets the frames again that it has not confirmed (M10): until it resolves, no newer frame may be written.
+   * Never rejects.
+   */
+  readonly ready?: Promise<void> | undefined;
   /** Writes the frame to the socket synchronously. Returns `overloaded` when the Mac reads too slowly. Must not throw. */
   write(frame: RoutedFrame, epoch: number): 'written' | 'overloaded';
   /** The connection lost the location. Called at most once; `write` is not called afterwards. */
   disconnect(reason: DisconnectReason): void;
+  /** Writes frames that arrived late from another node, before anything newer. */
+  repeat(entries: readonly LedgerEntry[]): void;
 }
 
 export interface StateReport {
@@ -69,6 +78,20 @@ export function contendedWaitSec(rejections: number): number {
   return Math.min(MAX_WAIT_SEC, 2 ** rejections);
 }
 
+/** `send` settles within this time, plus the time of one request to the engine. */
+export const SEND_TIMEOUT_MS = 1500;
+
+/** Resolves when the connection is ready, at the latest after `ms`. */
+export async function untilReady(
+  { ready }: Pick<MacConnection, 'ready'>,
+  clock: Pick<Clock, 'sleep'>,
+  ms: number,
+): Promise<void> {
+  const settled = new AbortController();
+  await Promise.race([ready, clock.sleep(ms, settled.signal)]);
+  settled.abort();
+}
+
 export type SendOutcome = 'written' | 'not_connected';
 
 /** `send` failed, and it is unknown whether the frame was written. */
@@ -99,8 +122,9 @@ export interface BoundMac {
  * - A displacement beyond `Contention` resolves with `contended`; the count restarts after a window without displacements. A
  *   device that reconnects to its own location is never rejected.
  * - `send` resolves with `written` only when the frame is on the socket of the current owner, and with `not_connected` when there
- *   is no owner or the owner is overloaded. A frame is written at most once and never queued. Rejects with UncertainSendError when
- *   it is unknown whether the frame was written, and with another EngineError when it certainly was not.
+ *   is no owner or the owner is overloaded. It waits up to `SEND_TIMEOUT_MS` for an owner that is not `ready`. A frame is written at
+ *   most once and never queued. Rejects with UncertainSendError when it is unknown whether the frame was written, and with another
+ *   EngineError when it certainly was not.
  * - `isCurrent` returns whether a lease is the newest that this node knows of. `confirm` asks the engine; call it right before a
  *   side effect outside the service.
  * - `release` gives up the location if the lease is current, and does nothing otherwise.
