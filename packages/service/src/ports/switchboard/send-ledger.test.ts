@@ -61,12 +61,14 @@ describe('the ledger of unconfirmed frames', () => {
     expect(dropped).toEqual(['full a', 'full f']);
   });
 
-  it('M10 bounds the frames of all Macs together', () => {
+  it('M10 bounds the frames of all Macs together, at the cost of the Mac that has the most', () => {
     const { ledger, dropped } = setUp();
-    for (const index of [1, 2, 3, 4])
-      ledger.add(ledger.open(`loc${index}`, 'device'), frame(`r${index}`), 500);
-    expect(dropped).toEqual(['full r1']);
-    expect(ledger.size).toBe(3);
+    ledger.add(ledger.open('loc1', 'small'), frame('old but small'), 300);
+    const large = ledger.open('loc2', 'large');
+    for (const id of ['a', 'b']) ledger.add(large, frame(id), 400);
+    ledger.add(ledger.open('loc3', 'other'), frame('c'), 500);
+    expect(dropped).toEqual(['full a']);
+    expect([ledger.size, idsOf(large)]).toEqual([3, ['b']]);
   });
 
   it('M10 gives up frames after ten minutes, also those of another node', async () => {

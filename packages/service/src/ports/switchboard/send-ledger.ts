@@ -47,15 +47,15 @@ export interface HandedFrame {
 /**
  * The `send` frames of this node that no Mac has confirmed, in memory only (M10). They belong to a device at a location, not to its
  * connection: when the device comes back it gets them again, in order, and no other device does. Bounded per Mac, over all Macs and in
- * time; beyond a bound the oldest frames are given up.
+ * time. Beyond a bound the oldest frames are given up; beyond that of all Macs those of the Mac that has the most, so that no tenant costs
+ * another its frames.
  */
 export class SendLedger {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #limits: LedgerLimits;
   readonly #onDrop: SendLedgerDeps['onDrop'];
   readonly #macs = new Map<string, MacLedger>();
-  /** All entries in the order in which they came here. */
-  readonly #entries = new Set<LedgerEntry>();
+  #frames = 0;
   #bytes = 0;
 
   constructor({ clock, limits = LEDGER_LIMITS, onDrop }: SendLedgerDeps) {
@@ -66,7 +66,7 @@ export class SendLedger {
 
   /** Unconfirmed frames over all Macs. */
   get size(): number {
-    return this.#entries.size;
+    return this.#frames;
   }
 
   /** The frames of a device, for a connection of it. The connection calls `close` on it when it ends. */
@@ -147,12 +147,16 @@ export class SendLedger {
   /** Gives up frames that are too old. */
   expire(): void {
     const before = this.#clock.monotonic() - this.#limits.maxAgeMs;
-    for (const entry of this.#entries) if (entry.addedAt <= before) this.#drop(entry, 'expired');
+    for (const entry of this.#all()) if (entry.addedAt <= before) this.#drop(entry, 'expired');
   }
 
   /** Gives up all frames. */
   shutDown(): void {
-    for (const entry of this.#entries) this.#drop(entry, 'shutdown');
+    for (const entry of this.#all()) this.#drop(entry, 'shutdown');
+  }
+
+  *#all(): Iterable<LedgerEntry> {
+    for (const { entries } of this.#macs.values()) yield* entries.values();
   }
 
   #mac(locationId: string, deviceId: string): MacLedger {
@@ -167,7 +171,7 @@ export class SendLedger {
     mac.entries.set(frame.requestId, entry);
     mac.bytes += bytes;
     this.#bytes += bytes;
-    this.#entries.add(entry);
+    this.#frames++;
   }
 
   #remove(entry: LedgerEntry): void {
@@ -176,17 +180,23 @@ export class SendLedger {
     mac.entries.delete(frame.requestId);
     mac.bytes -= bytes;
     this.#bytes -= bytes;
-    this.#entries.delete(entry);
+    this.#frames--;
   }
 
   #trim(mac: MacLedger): void {
     const { maxFrames, maxBytes, maxTotalBytes } = this.#limits;
-    while (mac.entries.size > maxFrames || mac.bytes > maxBytes) this.#dropOldest(mac.entries.values());
-    while (this.#bytes > maxTotalBytes) this.#dropOldest(this.#entries.values());
+    while (mac.entries.size > maxFrames || mac.bytes > maxBytes) this.#dropOldest(mac);
+    while (this.#bytes > maxTotalBytes) this.#dropOldest(this.#largest(mac));
   }
 
-  #dropOldest(entries: IterableIterator<LedgerEntry>): void {
-    const { value } = entries.next();
+  #largest(mac: MacLedger): MacLedger {
+    let largest = mac;
+    for (const other of this.#macs.values()) if (other.bytes > largest.bytes) largest = other;
+    return largest;
+  }
+
+  #dropOldest({ entries }: MacLedger): void {
+    const { value } = entries.values().next();
     if (value !== undefined) this.#drop(value, 'full');
   }
 
