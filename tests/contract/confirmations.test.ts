@@ -1,3 +1,4 @@
+import { MAX_FRAME_BYTES, writeFrame } from '@footbridge/protocol/frames';
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
@@ -248,6 +249,28 @@ describe('unconfirmed frames', () => {
     expect(sends(second)).toEqual([]);
     const trail = await bridge.journalled(requestId, 'not_confirmed');
     expect(trail.steps.at(-1)).toMatchObject({ step: 'not_confirmed', detail: { reason: 'expired' } });
+  });
+
+  it('M10 of the maximum size come again, although `again` makes them longer', async () => {
+    const { join, send } = await start({ env: { MESSAGE_BODY_MAX_LENGTH_CHARS: '30000' } });
+    const first = await join();
+    // Six bytes per character of the text, and three per character of the URLs.
+    const padded = (bytes: number) => ({
+      messageId: 'large',
+      message: '\u0001'.repeat(22_000) + 'x'.repeat(bytes),
+      attachments: Array.from({ length: 20 }, () => `https://example.com/${'€'.repeat(2028)}`),
+    });
+    await send(padded(0));
+    const frame = await first.nextFrame('send');
+    first.confirm(frame.requestId);
+    const room = MAX_FRAME_BYTES - Buffer.byteLength(writeFrame({ ...frame, again: true }));
+    expect(await send(padded(room + 1))).toBeUndefined();
+    const requestId = await send(padded(room));
+    await until(() => sends(first).length === 2);
+    first.terminate();
+    const second = await join();
+    await until(() => sends(second).length === 1);
+    expect(sends(second)).toMatchObject([{ requestId, again: true }]);
   });
 
   it('M10 large ones come again as fast as the Mac reads them', async () => {

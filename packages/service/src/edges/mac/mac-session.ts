@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
-import { parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
+import { MAX_FRAME_BYTES, parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
 import type {
   AckOutcome,
   MessageReceivedFrame,
@@ -101,6 +101,8 @@ const MAX_UNSENT_BYTES = 1_000_000;
 const MAX_ACK_REASON = 500;
 /** Unconfirmed frames are repeated as long as less than this is unsent. */
 const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
+/** Leaves room for `again`, so that the frame can be repeated. */
+const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
 /** Maximum pings, `state` frames and frames of unknown type between two heartbeats. */
 const MAX_UNCOUNTED_FRAMES = 1000;
 /** How the agent writes `received`, up to its `requestId`. */
@@ -410,7 +412,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
 
   #send(frame: SendFrame): boolean {
     const { ledger, host } = this.#deps;
-    const bytes = this.#put(frame);
+    const bytes = this.#put(frame, MAX_SEND_BYTES);
     if (bytes === undefined) return false;
     if (this.#ledger !== undefined) {
       ledger.add(this.#ledger, frame, bytes);
@@ -420,13 +422,13 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   }
 
   /** Returns the number of bytes written, or undefined when the frame was not written. */
-  #put(frame: ServiceFrame): number | undefined {
+  #put(frame: ServiceFrame, maxBytes?: number): number | undefined {
     if (this.#isEnded || this.#socket.readyState !== this.#socket.OPEN) return undefined;
     if (this.unsent > MAX_UNSENT_BYTES) {
       this.tooSlow();
       return undefined;
     }
-    const bytes = this.#socket.sendText(writeFrame(frame));
+    const bytes = this.#socket.sendText(writeFrame(frame), maxBytes);
     if (bytes === undefined)
       this.#deps.log.warn(
         { event: 'mac.frame_too_large', locationId: this.#locationId, type: frame.type },

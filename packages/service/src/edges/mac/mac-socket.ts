@@ -46,11 +46,11 @@ export class MacSocket extends WebSocket {
 
   /**
    * Writes a text frame in one write. `ws` writes header and payload separately, which costs more than twice as much.
-   * Returns the number of bytes, or undefined when the text is too large for a frame.
+   * Returns the number of bytes, or undefined when the text is longer than `maxBytes`.
    */
-  sendText(text: string): number | undefined {
+  sendText(text: string, maxBytes = MAX_FRAME_BYTES): number | undefined {
     const length = Buffer.byteLength(text);
-    if (length > MAX_FRAME_BYTES) return undefined;
+    if (length > maxBytes) return undefined;
     this.#stream?.write(textFrame(text, length));
     return length;
   }
