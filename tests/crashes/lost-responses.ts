@@ -76,8 +76,9 @@ export async function loseResponses(options: LostResponsesOptions): Promise<Lost
 
     let killed = 0;
     for (; killed < kills && mac.unacknowledged > 0; killed++) {
-      const left = mac.unacknowledged - Math.ceil((messages / kills) * random() * 2);
-      await until(() => mac.unacknowledged <= Math.max(0, left), { within: WITHIN_MS, every: 1 });
+      // One kill in each of as many equal parts of the run.
+      const left = messages * (1 - (killed + random()) / kills);
+      await until(() => mac.unacknowledged <= left, { within: WITHIN_MS, every: 1 });
       await service.kill9();
       await service.start();
       await until(() => mac.isConnected);
