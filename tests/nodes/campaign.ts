@@ -70,12 +70,27 @@ function writeReports(report: CampaignReport, out: string): void {
 function printSummary(report: CampaignReport, out: string): void {
   const { rounds } = report;
   const sum = (
-    name: 'inbound' | 'outbound' | 'atOnce' | 'displaced' | 'toldAgain' | 'unknownOutcomes' | 'seconds',
+    name:
+      | 'inbound'
+      | 'outbound'
+      | 'atOnce'
+      | 'displaced'
+      | 'toldAgain'
+      | 'unknownOutcomes'
+      | 'forgotten'
+      | 'seconds',
   ) => `${name}=${rounds.reduce((total, round) => total + round[name], 0)}`;
   const figures = Object.entries(totalsOf(rounds)).map(([name, value]) => `${name}=${value}`);
   print([`rounds=${rounds.length}`, sum('inbound'), sum('outbound'), ...figures].join(' '));
   print(
-    [sum('atOnce'), sum('displaced'), sum('toldAgain'), sum('unknownOutcomes'), sum('seconds')].join(' '),
+    [
+      sum('atOnce'),
+      sum('displaced'),
+      sum('toldAgain'),
+      sum('unknownOutcomes'),
+      sum('forgotten'),
+      sum('seconds'),
+    ].join(' '),
   );
   const kinds = countBy(rounds.flatMap(({ schedule }) => schedule.map(({ kind }) => kind)));
   print(`faults: ${[...kinds].map(([kind, count]) => `${count} × ${kind}`).join(', ')}`);

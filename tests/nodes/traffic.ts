@@ -46,8 +46,8 @@ const CHATS = 3;
 /** After so many messages other people write, whose contacts are not known yet. */
 const CHATS_CHANGE_AFTER = 100;
 const PAUSE_MS = 3;
-const MOST_UNACKNOWLEDGED = 40;
-const MOST_UNDER_WAY = 300;
+const MOST_UNACKNOWLEDGED = 100;
+const MOST_UNDER_WAY = 600;
 /** After the last trouble: former owners may be waited for, and a displaced Mac has to wait for its turn. */
 const QUIET_MS = 150_000;
 const RECALL_MS = 2000;
@@ -78,19 +78,30 @@ export async function traffic(
     ...agents.map((agent) => ({ locationId: agent.locationId, macs: [agent] })),
   ];
   const placeOf = (index: number) => places[index % places.length] ?? { locationId: '', macs: [] };
+  const freeMac = (place: number) =>
+    placeOf(place).macs.find(({ wanted, unacknowledged }) => wanted && unacknowledged < MOST_UNACKNOWLEDGED);
   let [begun, over, lateAt, written] = [0, 0, Infinity, 0];
   const tell = () => onProgress({ messages: written, faults: over });
 
+  /** The next place with a Mac that takes messages, or the next one when there is none. */
+  const nextFree = (place: number) => {
+    const others = places.map((_, offset) => (place + 1 + offset) % places.length);
+    return others.find((other) => freeMac(other) !== undefined) ?? others[0] ?? 0;
+  };
+
   const mayGoOn = (index: number) => over >= trouble.steps || index < (messages * (over + 1)) / trouble.steps;
 
+  /** A location whose messages are held up does not stop the others. */
   async function peopleWrite(): Promise<void> {
+    let place = 0;
     for (let index = 0; index < messages; index++) {
-      const { macs: here } = placeOf(index);
-      const free = () =>
-        here.find(({ wanted, unacknowledged }) => wanted && unacknowledged < MOST_UNACKNOWLEDGED);
-      while (!mayGoOn(index) || (free() === undefined && performance.now() < lateAt)) await sleep(10);
+      place = nextFree(place);
+      while (!mayGoOn(index) || (freeMac(place) === undefined && performance.now() < lateAt)) {
+        await sleep(10);
+        place = nextFree(place);
+      }
       const chat = Math.floor(random() * CHATS) + CHATS * Math.floor(index / CHATS_CHANGE_AFTER);
-      free()?.say(chat, index);
+      freeMac(place)?.say(chat, index);
       written++;
       tell();
       await sleep(PAUSE_MS);
@@ -168,14 +179,15 @@ export async function traffic(
   await Promise.all([peopleWrite(), crmWrites(), makeAllTrouble()]);
   const all = await Promise.all(sent);
   await receiveFrames(all);
-  await emptyOutboxes();
-  await emptyAgents(all);
+  await Promise.all([emptyOutboxes(), emptyAgents(all)]);
   for (const mac of [...macs, ...agents]) mac.stop();
   await Promise.all(lives);
   const agentLedgers = await Promise.all(
     agents.map(async (agent) => ({
       locationId: agent.locationId,
       said: agent.said,
+      bindings: agent.bindings(),
+      received: agent.received(),
       sentTexts: await agent.sentTexts(),
     })),
   );

@@ -5,6 +5,9 @@ import type { Agent, AgentOptions } from '@footbridge/testkit/agent';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import type { Crm } from '@footbridge/testkit/crm';
 
+import type { Binding } from '../reconnecting-mac.ts';
+import type { Balancer } from './balancer.ts';
+
 interface Utterance {
   readonly handle: string;
   readonly text: string;
@@ -24,21 +27,31 @@ export class AgentMac {
   /** Whether a fault stops and starts it at the moment. */
   isHeldByFault = false;
   readonly #crm: Crm;
+  readonly #balancer: Balancer;
+  readonly #kills: { readonly node: number; readonly at: number }[] = [];
   readonly #unsaid: Utterance[] = [];
   #saidCount = 0;
   #stopped = false;
 
-  constructor(agent: Agent, locationId: string, crm: Crm) {
+  constructor(agent: Agent, locationId: string, crm: Crm, balancer: Balancer) {
     this.agent = agent;
     this.locationId = locationId;
     this.#crm = crm;
+    this.#balancer = balancer;
   }
 
-  static async start(cleanup: Cleanup, crm: Crm, options: AgentOptions): Promise<AgentMac> {
-    const agent = await startAgent({ env: { FOOTBRIDGE_BACKOFF_CAP_SEC: '2' }, ...options });
+  /** The agent connects through the balancer. */
+  static async start(
+    cleanup: Cleanup,
+    crm: Crm,
+    balancer: Balancer,
+    options: Omit<AgentOptions, 'url'>,
+  ): Promise<AgentMac> {
+    const { url } = balancer;
+    const agent = await startAgent({ env: { FOOTBRIDGE_BACKOFF_CAP_SEC: '2' }, ...options, url });
     cleanup.add(() => agent.stop());
     await agent.registered();
-    return new AgentMac(agent, options.location, crm);
+    return new AgentMac(agent, options.location, crm, balancer);
   }
 
   /** How many messages the CRM does not have yet. */
@@ -54,6 +67,35 @@ export class AgentMac {
     this.said.set(key, [...(this.said.get(key) ?? []), text]);
     this.#saidCount++;
     this.#unsaid.push({ handle: `+1415555${2000 + chat}`, text });
+  }
+
+  /** That node was killed. */
+  noteKill(node: number): void {
+    this.#kills.push({ node, at: performance.now() });
+  }
+
+  /** The registrations in its log, each with the connection that it was made on. */
+  bindings(): Binding[] {
+    return this.agent.logs.flatMap(({ event, time }) => {
+      const boundAt = Date.parse(String(time)) - performance.timeOrigin;
+      const connection = this.#balancer.connections.findLast(
+        ({ openedAt, closedAt }) => openedAt <= boundAt && boundAt <= closedAt,
+      );
+      if (event !== 'link.registered' || connection === undefined) return [];
+      const { node, openedAt: askedAt, closedAt: droppedAt } = connection;
+      const kill = this.#kills.find((one) => one.node === node && one.at >= askedAt);
+      const device = this.locationId;
+      return [{ device, node, askedAt, boundAt, droppedAt, nodeKilledAt: kill?.at ?? Infinity }];
+    });
+  }
+
+  /** The requests that are in its journal. */
+  received(): Set<string> {
+    return new Set(
+      this.agent.logs.flatMap(({ event, requestId }) =>
+        event === 'queue.request_received' ? [String(requestId)] : [],
+      ),
+    );
   }
 
   async live(): Promise<void> {

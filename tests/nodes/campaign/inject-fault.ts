@@ -10,7 +10,6 @@ import type { FaultProxy, Toxic } from '@footbridge/testkit/fault-proxy';
 import type { Cluster, Node } from '../cluster.ts';
 import type { ReconnectingMac } from '../reconnecting-mac.ts';
 import type { AgentMac } from './agent-mac.ts';
-import { authoriseRevoked } from './authorise-revoked.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import type { PostgresDisk } from './postgres-disk.ts';
 import type { ScheduledFault } from './schedule.ts';
@@ -34,7 +33,11 @@ const CALL_MS = 10_000;
 const LOOK_MS = 20;
 
 /** With `dropAnswer` and `stored` the CRM has done what it was asked. */
-const LOST_RESPONSES: readonly Fault[] = ['dropAnswer', { status: 504, stored: true }];
+const LOST_RESPONSES: readonly Fault[] = [
+  'dropAnswer',
+  { status: 500, stored: true },
+  { status: 504, stored: true },
+];
 
 /** Returns a function that injects one fault and resolves when it is over. Faults of the same node, server or agent wait for each other. */
 export function createInjector({ cluster, locations, agents, disk }: FaultTargets) {
@@ -77,14 +80,13 @@ export function createInjector({ cluster, locations, agents, disk }: FaultTarget
       while (rule.hits === 0 && performance.now() < end) await sleep(LOOK_MS);
       rule.stop();
       await sleep(fault.durationMs);
-      await authoriseRevoked(cluster);
     });
 
   const actions: Record<FaultKind, (fault: ScheduledFault) => Promise<unknown>> = {
     'node killed': (fault) =>
       node(fault, async (one) => {
         const { service } = one;
-        for (const mac of locations.flat()) mac.noteKill(nodes.indexOf(one));
+        for (const mac of [...locations.flat(), ...agents]) mac.noteKill(nodes.indexOf(one));
         await service.kill9();
         await sleep(fault.durationMs);
         await cluster.startAgain(service);

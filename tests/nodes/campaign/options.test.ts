@@ -13,7 +13,7 @@ describe('the options of the campaign', () => {
         kills: 200,
         nodes: 4,
         seed: 7,
-        locations: 6,
+        locations: 12,
         agents: 2,
         roundSize: 1000,
       },

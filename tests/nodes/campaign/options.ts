@@ -20,7 +20,7 @@ export const HELP = `Sends messages both ways while nodes, servers, the CRM and 
   --faults N       faults, among them the kills (default 150)
   --kills N        kill -9 of a node (default: a tenth of the faults)
   --nodes N        nodes of the service (default 4)
-  --locations N    locations with two scripted Macs each (default 6)
+  --locations N    locations with two scripted Macs each (default 12)
   --agents N       locations with the real agent program (default 2)
   --round-size N   messages each way of one round (default 1000); each round starts servers and nodes of its own
   --seed N         the same seed injects the same faults in the same order (default 1)
@@ -33,7 +33,7 @@ export const HELP = `Sends messages both ways while nodes, servers, the CRM and 
 The exit code is 0 when every score is 0, 1 when one is not, 2 when the options are wrong.
 
 Examples
-  node scripts/run.mjs tests/nodes/campaign.ts --messages 40000 --faults 2000 --kills 200 --seed 7
+  node scripts/run.mjs tests/nodes/campaign.ts --messages 40000 --faults 2000 --kills 200 --round-size 5000 --seed 7
   node scripts/run.mjs tests/nodes/campaign.ts --shrink .cache/campaign/report.json
 `;
 
@@ -59,7 +59,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     kills,
     seed: numberOf('seed', 1, 0),
     nodes: numberOf('nodes', 4, 1),
-    locations: numberOf('locations', 6, 1),
+    locations: numberOf('locations', 12, 1),
     agents: numberOf('agents', 2, 0),
     roundSize: numberOf('round-size', 1000, 1),
   };

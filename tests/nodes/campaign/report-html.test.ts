@@ -37,6 +37,7 @@ function roundReport(round: number, evidence: readonly string[] = []): RoundRepo
     displaced: 2,
     toldAgain: 0,
     unknownOutcomes: 0,
+    forgotten: 0,
     violations: { ...FLAWLESS, lost: evidence.length },
     evidence,
     codes: { 200: 500 },

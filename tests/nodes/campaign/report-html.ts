@@ -56,6 +56,7 @@ export function renderHtml(report: CampaignReport): string {
     ['changes of owner', sum(({ displaced }) => displaced)],
     ['statuses told again', sum(({ toldAgain }) => toldAgain)],
     ['sends with unknown outcome', sum(({ unknownOutcomes }) => unknownOutcomes)],
+    ['forgotten with a killed node', sum(({ forgotten }) => forgotten)],
     ['duration', `${sum(({ seconds }) => seconds)} s`],
   ];
   const kinds = countBy(rounds.flatMap(({ schedule }) => schedule.map(({ kind }) => kind)));

@@ -11,7 +11,7 @@ import { seeded } from '@footbridge/testkit/seeded';
 import { traffic } from '../traffic.ts';
 import type { TrafficProgress } from '../traffic.ts';
 import { AgentMac } from './agent-mac.ts';
-import { authoriseRevoked } from './authorise-revoked.ts';
+import { keepAuthorised } from './keep-authorised.ts';
 import { startBalancer } from './balancer.ts';
 import { createInjector } from './inject-fault.ts';
 import { preparePostgresDisk } from './postgres-disk.ts';
@@ -33,7 +33,7 @@ export interface RoundOptions extends Pick<
 }
 
 /** Faults that are injected at the same time. */
-const FAULTS_AT_ONCE = 2;
+const FAULTS_AT_ONCE = 6;
 /** Less than CRM_SETTLE_SEC and CRM_READ_LAG_SEC of the nodes together. */
 const READ_LAG_MS = 1500;
 const BUCKET_MS = 1000;
@@ -58,6 +58,8 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     Object.assign(cluster.crm.settings, { honourIdempotencyKey: false, readLagMs: READ_LAG_MS });
     const disk = await preparePostgresDisk(cluster.postgres, cluster.database);
     const agentMacs = await startAgents(cleanup, cluster, agents, seed);
+    const operator = keepAuthorised(cluster);
+    cleanup.add(() => operator.stop());
     const startedAt = performance.now();
     const injected: InjectedFault[] = [];
     const queue = [...schedule];
@@ -79,7 +81,6 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
           },
           async heal() {
             cluster.crm.clearFaults();
-            await authoriseRevoked(cluster);
           },
         };
       },
@@ -119,9 +120,9 @@ function startAgents(cleanup: Cleanup, cluster: Cluster, count: number, seed: nu
   return Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const urls = cluster.nodes.map(({ macs, service }) => macs.url(service.url));
-      const url = await startBalancer(cleanup, urls, seeded(seed + index));
+      const balancer = await startBalancer(cleanup, urls, seeded(seed + index));
       const location = await cluster.location();
-      return AgentMac.start(cleanup, cluster.crm, { url, license: cluster.license.key, location });
+      return AgentMac.start(cleanup, cluster.crm, balancer, { license: cluster.license.key, location });
     }),
   );
 }

@@ -37,6 +37,7 @@ const finished = (round: number, bugs: readonly string[] = []): RoundReport => (
   displaced: 0,
   toldAgain: 0,
   unknownOutcomes: 0,
+  forgotten: 0,
   violations: FLAWLESS,
   evidence: [],
   codes: {},

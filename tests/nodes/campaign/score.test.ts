@@ -31,6 +31,8 @@ class Run {
   agent: AgentLedger = {
     locationId: 'loc2',
     said: new Map([['agent 0', ['agent 0 1']]]),
+    bindings: [{ ...this.binding, device: 'agent' }],
+    received: new Set(['r2']),
     sentTexts: ['out m2'],
   };
   readonly sent: Sent[] = [
@@ -44,6 +46,13 @@ class Run {
 
   hearNothing(): void {
     this.#replaceMac({ heard: [] });
+  }
+
+  /** The agent got no frame, and its connection or node ended. */
+  forgetAtAgent(end: Partial<Binding>): void {
+    const bindings = [{ ...this.binding, device: 'agent', ...end }];
+    this.agent = { ...this.agent, bindings, received: new Set(), sentTexts: [] };
+    this.statuses.set('m2', [{ status: 'pending' }]);
   }
 
   bind(binding: Binding): void {
@@ -213,6 +222,27 @@ describe('the score of a campaign', () => {
       (run) => (run.agent = { ...run.agent, sentTexts: [] }),
     ],
     [
+      'a message that the agent saved and never sent, although the node was killed',
+      { lost: 1, statuses: 1 },
+      (run) => {
+        run.forgetAtAgent({ droppedAt: 5000, nodeKilledAt: 9000 });
+        run.agent = { ...run.agent, received: new Set(['r2']) };
+      },
+    ],
+    [
+      'a 200 for an agent whose node was killed long after',
+      { lost: 1, statuses: 1 },
+      (run) => run.forgetAtAgent({ nodeKilledAt: 9000 }),
+    ],
+    [
+      'a 200 long before the node was killed',
+      { false200: 1 },
+      (run) => {
+        run.hearNothing();
+        run.binding.nodeKilledAt = 1100;
+      },
+    ],
+    [
       'a message that the agent sent twice',
       { doubled: 1 },
       (run) => (run.agent = { ...run.agent, sentTexts: ['out m2', 'out m2'] }),
@@ -258,8 +288,27 @@ describe('the score of a campaign', () => {
         run.bind({ ...run.binding, askedAt: 340, boundAt: 345, droppedAt: Infinity });
       },
     ],
+    [
+      'a 200 whose frame was on a slow link when the node was killed',
+      (run) => {
+        run.hearNothing();
+        run.binding.nodeKilledAt = 900;
+      },
+    ],
+    [
+      'a 200 whose frame the agent could not save before the node was killed',
+      (run) => run.forgetAtAgent({ droppedAt: 5000, nodeKilledAt: 9000 }),
+    ],
   ])('accepts %s', (_, plant) => {
     expect(violationsOf(plant)).toEqual({});
+  });
+
+  it('counts what was forgotten with a killed node apart from the violations', () => {
+    const run = new Run();
+    run.hearNothing();
+    run.binding.nodeKilledAt = 70;
+    run.forgetAtAgent({ nodeKilledAt: 70 });
+    expect(judge(run.ledgers)).toMatchObject({ forgotten: 2, violations: FLAWLESS });
   });
 
   it('counts a send with unknown outcome, which the agent must not repeat, apart from the violations', () => {

@@ -25,6 +25,9 @@ export interface MacLedger {
 export interface AgentLedger {
   readonly locationId: string;
   readonly said: ReadonlyMap<string, readonly string[]>;
+  readonly bindings: readonly Binding[];
+  /** The requests in its journal. */
+  readonly received: ReadonlySet<string>;
   /** The texts that were sent to people. */
   readonly sentTexts: readonly string[];
 }
@@ -68,6 +71,8 @@ export interface Score {
   readonly toldAgain: number;
   /** Failed because the agent was interrupted while it sent, and told so: it never sends such a message again by itself (M4). */
   readonly unknownOutcomes: number;
+  /** Answered 200 and forgotten: the Mac had not confirmed the frame when the node was killed or another device took over (M10). */
+  readonly forgotten: number;
   readonly violations: Readonly<Violations>;
   /** What is known of each violation. */
   readonly evidence: readonly string[];
@@ -97,23 +102,30 @@ export function judge({ crm, macs, agents, sent, startedAt }: Ledgers): Score {
     macs.flatMap((mac) => mac.heard),
     ({ messageId }) => messageId,
   );
-  const sentByAgents = new Map(
-    agents.map(({ locationId, sentTexts }) => [locationId, Map.groupBy(sentTexts, (text) => text)]),
+  const byLocation = new Map(
+    agents.map((agent) => [
+      agent.locationId,
+      { ...agent, texts: Map.groupBy(agent.sentTexts, (text) => text) },
+    ]),
   );
   judgeChats(crm, [...macs, ...agents], findings);
   judgeOwners(crm, macs, findings);
-  let [toldAgain, unknownOutcomes] = [0, 0];
+  let [toldAgain, unknownOutcomes, forgotten] = [0, 0, 0];
   const codes: Record<string, number> = {};
   for (const message of sent) {
     for (const { status } of message.attempts) codes[status] = (codes[status] ?? 0) + 1;
     const told = crm.accepted(message.messageId);
     const changes = told.filter((status, index) => status !== told[index - 1]);
     judgeTaken(message, findings);
-    const byAgent = sentByAgents.get(message.locationId);
-    if (byAgent !== undefined) {
-      const times = byAgent.get(message.text)?.length ?? 0;
+    const agent = byLocation.get(message.locationId);
+    if (agent !== undefined) {
+      const times = agent.texts.get(message.text)?.length ?? 0;
       const isUnknown = hasUnknownOutcome(crm, message.messageId);
       if (isUnknown) unknownOutcomes++;
+      if (times === 0 && isForgottenByAgent(message, agent)) {
+        forgotten++;
+        continue;
+      }
       if (!isUnknown || times > 1) judgeSentByAgent(message, times, findings);
       if (!isUnknown) judgeStatuses(message, changes, findings);
       continue;
@@ -121,7 +133,7 @@ export function judge({ crm, macs, agents, sent, startedAt }: Ledgers): Score {
     const frames = heard.get(message.messageId) ?? [];
     for (const status of ['pending', 'delivered'])
       toldAgain += Math.max(0, told.filter((one) => one === status).length - frames.length);
-    judgeFrames(message, frames, of(message.locationId), findings);
+    forgotten += judgeFrames(message, frames, of(message.locationId), findings);
     if (frames.length > 0) judgeStatuses(message, changes, findings);
   }
   return {
@@ -131,6 +143,7 @@ export function judge({ crm, macs, agents, sent, startedAt }: Ledgers): Score {
     displaced: [...bindings.keys()].reduce((sum, locationId) => sum + changesOf(of(locationId)), 0),
     toldAgain,
     unknownOutcomes,
+    forgotten,
     violations: findings.counts,
     evidence: findings.evidence,
     codes,
@@ -139,6 +152,10 @@ export function judge({ crm, macs, agents, sent, startedAt }: Ledgers): Score {
 
 /** How long a node remembers unconfirmed frames. */
 const MEMORY_MS = 600_000;
+/** How long a frame may be on its way to a scripted Mac: a slow link adds 700 ms. */
+const ON_THE_WAY_MS = 1000;
+/** How long an agent may leave a frame unconfirmed: while it is frozen or its journal cannot be written. */
+const UNCONFIRMED_MS = 6000;
 
 class Findings {
   readonly counts: Violations = { ...FLAWLESS };
@@ -195,13 +212,15 @@ function judgeTaken(message: Sent, findings: Findings): void {
   if (message.attempts.at(-1)?.status !== 200) findings.noteMessage('lost', message, 'never taken');
 }
 
+/** Returns how many frames were forgotten. */
 function judgeFrames(
   message: Sent,
   frames: readonly Heard[],
   bindings: readonly Binding[],
   findings: Findings,
-): void {
+): number {
   const { attempts } = message;
+  let forgotten = 0;
   for (const attempt of attempts) {
     const { status, requestId } = attempt;
     const arrived = frames.filter((frame) => frame.requestId === requestId);
@@ -209,13 +228,15 @@ function judgeFrames(
       findings.noteMessage('owners', message, `${requestId} went to a former owner`);
     if (status === 404 && arrived.length > 0)
       findings.noteMessage('false404', message, `${requestId} reached the Mac`);
-    if (status === 200 && arrived.length === 0 && !isExcused(attempt, bindings))
-      findings.noteMessage('false200', message, `${requestId} never reached the Mac`);
+    if (status !== 200 || arrived.length > 0) continue;
+    if (isForgotten(attempt, bindings, ON_THE_WAY_MS)) forgotten++;
+    else findings.noteMessage('false200', message, `${requestId} never reached the Mac`);
   }
   const doubts = attempts.filter(({ status }) => status !== 200 && status !== 404).length;
   const isRepeated = new Set(frames.map(({ requestId }) => requestId)).size < frames.length;
   if (isRepeated || frames.length > 1 + doubts)
     findings.noteMessage('doubled', message, `${frames.length} frames`);
+  return forgotten;
 }
 
 /** The agent's journal recognises repeated requests, so a person gets each message once, however often it was on the socket. */
@@ -268,17 +289,25 @@ const isCertainlyOlder = (one: Binding, other: Binding) =>
 const isForFormerOwner = ({ binding }: Heard, { askedAt }: Attempt, all: readonly Binding[]) =>
   all.some((other) => other.boundAt < askedAt && binding.boundAt < other.askedAt);
 
+const isForgottenByAgent = ({ attempts }: Sent, { bindings, received }: AgentLedger) =>
+  attempts.some(
+    (attempt) =>
+      attempt.status === 200 &&
+      !received.has(attempt.requestId) &&
+      isForgotten(attempt, bindings, UNCONFIRMED_MS),
+  );
+
 /**
- * The connection of the Mac broke at that moment, and the frame cannot be sent again: the node that remembered it was killed, or another
- * device took the location over (M10).
+ * The connection of the Mac broke before it could confirm the frame, which cannot be sent again: the node that remembered it was killed,
+ * or another device took the location over (M10).
  */
-function isExcused({ answeredAt }: Attempt, all: readonly Binding[]): boolean {
+function isForgotten({ answeredAt }: Attempt, all: readonly Binding[], unconfirmedMs: number): boolean {
   const inTime = all.toSorted((one, other) => one.boundAt - other.boundAt);
   const index = inTime.findLastIndex(({ boundAt }) => boundAt < answeredAt);
   const [binding, next] = [inTime[index], inTime[index + 1]];
   if (binding === undefined) return false;
-  const isForgotten = binding.nodeKilledAt < answeredAt + MEMORY_MS || next?.device !== binding.device;
-  return isForgotten && Math.min(binding.droppedAt, binding.nodeKilledAt) < answeredAt + 100;
+  const isGone = binding.nodeKilledAt < answeredAt + MEMORY_MS || (next && next.device !== binding.device);
+  return isGone === true && Math.min(binding.droppedAt, binding.nodeKilledAt) < answeredAt + unconfirmedMs;
 }
 
 function isWellTold(statuses: readonly string[], attempts: readonly Attempt[]): boolean {

@@ -36,6 +36,7 @@ const run = ({ schedule, messages, seed, round: number }: RoundOptions): Promise
     displaced: 0,
     toldAgain: 0,
     unknownOutcomes: 0,
+    forgotten: 0,
     violations: { ...FLAWLESS, lost: isLost ? 1 : 0 },
     evidence: isLost ? ['lost: one'] : [],
     codes: {},
