@@ -11,7 +11,7 @@ export interface SentRows {
   readonly here: readonly StoredRow[];
   /** Rows with the content of the send in other conversations. */
   readonly elsewhere: readonly StoredRow[];
-  /** Rows without content and chat. macOS 26 writes one when it cannot address a group: nothing was sent. */
+  /** Rows without content and chat that Messages does not send. macOS 26 writes one when it cannot address a group. */
   readonly ghosts: readonly StoredRow[];
 }
 
@@ -30,7 +30,7 @@ export function findSentRows(
   return {
     here,
     elsewhere: joined.filter((row) => !here.includes(row)),
-    ghosts: own.filter((row) => row.chatId === undefined && row.bodyState === 'pending'),
+    ghosts: own.filter((row) => isGhost(row, store)),
   };
 }
 
@@ -47,8 +47,19 @@ function ownRowsAfter(store: MessageStore, since: number): StoredRow[] {
 }
 
 function isSameContent(row: StoredRow, message: OutgoingMessage): boolean {
-  if (message.kind === 'text') return fold(row.text) === fold(message.text);
-  return row.attachments.some((file) => file.name === message.file.name);
+  if (row.previewOf !== undefined) return false;
+  if (message.kind !== 'text')
+    return row.attachments.some((file) => fold(file.name) === fold(message.file.name));
+  // A text is sent without files: a row with some is a photo that the owner sent with a caption.
+  const isText = row.attachments.length === 0 && !row.expectsAttachments && row.bodyState !== 'pending';
+  return isText && fold(row.text) === fold(message.text);
+}
+
+/** A real row is also without chat and content at first, but Messages is still sending it then. */
+function isGhost(row: StoredRow, store: MessageStore): boolean {
+  if (row.chatId !== undefined || row.bodyState !== 'pending') return false;
+  const state = store.sendState(row.guid);
+  return state?.finished === true && !state.sent;
 }
 
 function isIn(destination: Destination, row: StoredRow, store: MessageStore): boolean {
@@ -75,15 +86,13 @@ function membersOf(
   return chat?.isGroup === false ? { people: chat.recipients, isGroup: false } : undefined;
 }
 
-/** Removes the differences that Messages makes: smart quotes and dashes, placeholders, space at the ends. */
+/** Removes the differences that Messages makes: smart quotes and dashes, placeholders, line ends, characters that are not valid. */
 function fold(text: string): string {
   return text
     .normalize('NFC')
     .replaceAll(/[\u2018\u2019]/g, "'")
     .replaceAll(/[\u201C\u201D]/g, '"')
-    .replaceAll(/\u2013|\u2014|--/g, '-')
+    .replaceAll(/[-\u2013\u2014]+/g, '-')
     .replaceAll('\u2026', '...')
-    .replaceAll(/[\uFFFC\uFFFD]/g, '')
-    .replaceAll('\r\n', '\n')
-    .trim();
+    .replaceAll(/[\s\uFFFC\uFFFD\p{Cc}\p{Cs}]/gu, '');
 }
