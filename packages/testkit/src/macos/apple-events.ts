@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { Delays, MessagesApp } from './messages-app.ts';
 
 export interface SimulatedAccount {
@@ -13,6 +15,8 @@ export interface EventFault {
   readonly error?: number;
   readonly effect?: boolean;
   readonly hangMs?: number;
+  /** Messages is not running afterwards. */
+  readonly quits?: boolean;
 }
 
 /** What becomes of a message that was handed to Messages. */
@@ -35,6 +39,7 @@ export interface SentContent {
 export type EventResult<T> = { readonly value: T } | { readonly error: number };
 
 const NOT_FOUND = -1728;
+const NOT_RUNNING = -600;
 const NOT_ON_IMESSAGE = 22;
 
 /** The Messages app as Apple events see it: its accounts and live chats, and sending. */
@@ -47,6 +52,8 @@ export class AppleEvents {
   #faults: EventFault[] = [];
   #behaviour: SendBehaviour = {};
   #notOnIMessage = new Set<string>();
+  #isRunning = true;
+  #startMs: number | undefined = 0;
   /** Every message that was handed to Messages, in order. */
   readonly sent: SentContent[] = [];
 
@@ -59,11 +66,28 @@ export class AppleEvents {
     faults?: readonly EventFault[];
     sends?: SendBehaviour;
     notOnIMessage?: readonly string[];
+    running?: boolean;
+    /** How long Messages takes to start. `null`: it does not start. */
+    startMs?: number | null;
   }): void {
     if (settings.accounts !== undefined) this.#accounts = settings.accounts;
     if (settings.faults !== undefined) this.#faults = [...settings.faults];
     if (settings.sends !== undefined) this.#behaviour = settings.sends;
     if (settings.notOnIMessage !== undefined) this.#notOnIMessage = new Set(settings.notOnIMessage);
+    if (settings.running !== undefined) this.#isRunning = settings.running;
+    if (settings.startMs !== undefined) this.#startMs = settings.startMs ?? undefined;
+  }
+
+  faults(): readonly EventFault[] {
+    return this.#faults;
+  }
+
+  /** Starts Messages, as `open` does. */
+  start(): void {
+    if (this.#startMs === undefined) return;
+    setTimeout(() => {
+      this.#isRunning = true;
+    }, this.#startMs).unref();
   }
 
   accounts(): Promise<EventResult<readonly SimulatedAccount[]>> {
@@ -90,11 +114,13 @@ export class AppleEvents {
   }
 
   async #perform<T>(event: EventFault['event'], work: () => EventResult<T>): Promise<EventResult<T>> {
+    if (!this.#isRunning) return { error: NOT_RUNNING };
     const index = this.#faults.findIndex((fault) => fault.event === event);
     const [fault] = index < 0 ? [] : this.#faults.splice(index, 1);
     if (fault === undefined) return work();
     const result = fault.effect === true ? work() : undefined;
-    if (fault.hangMs !== undefined) await new Promise((resolve) => setTimeout(resolve, fault.hangMs));
+    if (fault.hangMs !== undefined) await sleep(fault.hangMs, undefined, { ref: false });
+    if (fault.quits === true) this.#isRunning = false;
     if (fault.error !== undefined) return { error: fault.error };
     return result ?? work();
   }

@@ -29,7 +29,8 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
   mkdirSync(folder, { recursive: true });
   const [version, build] = FULL_VERSIONS[macos];
   const main = (name: string) => fileURLToPath(new URL(`${name}-main.ts`, import.meta.url));
-  const node = `'${process.execPath}' --disable-warning=ExperimentalWarning`;
+  const cache = process.env['NODE_COMPILE_CACHE'];
+  const node = `${cache === undefined ? '' : `env NODE_COMPILE_CACHE='${cache}' `}'${process.execPath}' --disable-warning=ExperimentalWarning`;
   const system = (name: SystemProgram) =>
     script(join(folder, name), `exec ${node} '${main('system-command')}' '${controlUrl}' ${name} "$@"`);
   return {

@@ -34,6 +34,9 @@ export function operationsOf(
     damage: () => app.damage(),
     remove: () => app.remove(),
     configure: events.configure.bind(events),
+    startMessages: () => events.start(),
+    /** The faults of Apple events that have not been used up. */
+    eventFaults: () => events.faults(),
     sent: () => events.sent,
     accounts: () => events.accounts(),
     chats: () => events.chats(),

@@ -7,6 +7,9 @@ export type OsascriptFault =
   | 'garbage'
   | 'flood'
   | 'half_json'
+  /** As `garbage` and `silent`, but the program does its work. */
+  | 'garbage_after'
+  | 'silent_after'
   | 'silent';
 
 /** Faults of `osascript` itself, used up in order. */

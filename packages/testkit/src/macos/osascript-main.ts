@@ -27,10 +27,12 @@ const calls = openSynchronousCalls(controlUrl);
 calls.call('recordCall', { program: 'osascript', arguments: args });
 const fault = calls.call('takeOsascriptFault') as OsascriptFault | null;
 
+const GARBAGE = Buffer.from('\u0000\ufffd not JSON\n{{{\n');
+
 const MISBEHAVIOUR: Partial<Record<OsascriptFault, () => void>> = {
   hang_before: hang,
   killed_before: () => process.kill(process.pid, 'SIGKILL'),
-  garbage: () => exitAfter('\u0000\ufffd not JSON\n{{{\n'),
+  garbage: () => exitAfter(GARBAGE),
   flood: () => exitAfter(`${'x'.repeat(1000)}\n`.repeat(10_000)),
   half_json: () => exitAfter('{"step":"dispa'),
   silent: () => process.exit(0),
@@ -145,7 +147,8 @@ const foundation = {
     fileHandleWithStandardOutput: {
       writeData: (data: unknown) => {
         if (!(data instanceof NativeData)) throw conversionError();
-        writeSync(1, data.bytes);
+        if (fault === 'silent_after') return;
+        writeSync(1, fault === 'garbage_after' ? GARBAGE : data.bytes);
       },
     },
   },
@@ -198,7 +201,7 @@ function hang(): void {
 }
 
 /** Writes the output as fast as it is read, and ends. */
-function exitAfter(output: string): void {
+function exitAfter(output: string | Buffer): void {
   execFileSync('cat', { input: output, stdio: ['pipe', 'inherit', 'ignore'], maxBuffer: Infinity });
   process.exit(0);
 }
