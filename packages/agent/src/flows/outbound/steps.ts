@@ -27,7 +27,9 @@ export interface StepsDeps {
   readonly timeoutMs: number;
 }
 
-const INTERRUPTED: SendResult = {
+type UnknownResult = Extract<SendResult, { result: 'unknown' }>;
+
+const RESTARTED: UnknownResult = {
   result: 'unknown',
   code: 'INTERNAL_ERROR',
   message:
@@ -37,22 +39,22 @@ const INTERRUPTED: SendResult = {
 export function stepsOf(key: string, deps: StepsDeps): Steps {
   const { jobs, store, failpoint, log } = deps;
 
-  /** Returns the outcome that the store shows, or `result` if it does not show any. */
+  /** Returns the outcome of an interrupted send that the store shows, or `result` if it does not show any. */
   async function lookUp(
-    result: SendResult,
+    result: UnknownResult,
     since: number,
     outcome: ((since: number) => Promise<SendResult>) | undefined,
   ): Promise<SendResult> {
-    if (result.result !== 'unknown') return result;
-    const found = outcome === undefined ? result : await withTimeout(() => outcome(since), deps);
-    if (found.result !== 'unknown') return found;
-    log.warn({ event: 'queue.outcome_unknown', key }, 'outcome of a send unknown');
-    return result;
+    if (outcome === undefined) return result;
+    const found = await withTimeout(() => outcome(since), deps);
+    return 'interrupted' in found || found.result === 'unknown' ? result : found;
   }
 
   function record(name: string, result: SendResult): SendResult {
     if (result.result === 'sent') jobs.finishStep(key, name, result.guid);
     if (result.result === 'failed') jobs.discardStep(key, name);
+    if (result.result === 'unknown')
+      log.warn({ event: 'queue.outcome_unknown', key }, 'outcome of a send unknown');
     return result;
   }
 
@@ -60,36 +62,41 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
     once: async (name, send, outcome) => {
       const earlier = jobs.findStep(key, name);
       if (earlier?.done === true) return { result: 'sent', guid: earlier.guid ?? '' };
-      if (earlier !== undefined) return record(name, await lookUp(INTERRUPTED, earlier.watermark, outcome));
+      if (earlier !== undefined) return record(name, await lookUp(RESTARTED, earlier.watermark, outcome));
       failpoint('step.before');
       const since = store.position();
       jobs.beginStep(key, name, since);
       failpoint('step.begun');
       const sent = await withTimeout(send, deps);
       failpoint('step.sent');
-      const result = record(name, await lookUp(sent, since, outcome));
+      // An engine that returned has looked for the outcome itself.
+      const result = record(
+        name,
+        'interrupted' in sent ? await lookUp(sent.interrupted, since, outcome) : sent,
+      );
       failpoint('step.recorded');
       return result;
     },
   };
 }
 
-async function withTimeout(send: () => Promise<SendResult>, deps: StepsDeps): Promise<SendResult> {
+/** Resolves with `interrupted` when the engine throws or takes too long. */
+async function withTimeout(
+  send: () => Promise<SendResult>,
+  deps: StepsDeps,
+): Promise<SendResult | { readonly interrupted: UnknownResult }> {
   const { clock, timeoutMs, log } = deps;
   const settled = new AbortController();
-  const timeout = clock.sleep(timeoutMs, settled.signal).then((): SendResult => {
+  const timeout = clock.sleep(timeoutMs, settled.signal).then(() => {
     const message = `outcome unknown: Messages did not respond for ${timeoutMs / 1000} s`;
-    return { result: 'unknown', code: 'TIMEOUT', message };
+    return { interrupted: { result: 'unknown', code: 'TIMEOUT', message } } as const;
   });
   try {
     return await Promise.race([send(), timeout]);
   } catch (error) {
     log.error({ event: 'messages.send_threw', err: error }, 'send threw, outcome unknown');
-    return {
-      result: 'unknown',
-      code: 'INTERNAL_ERROR',
-      message: 'outcome unknown: an unexpected error while sending',
-    };
+    const message = 'outcome unknown: an unexpected error while sending';
+    return { interrupted: { result: 'unknown', code: 'INTERNAL_ERROR', message } };
   } finally {
     settled.abort();
   }

@@ -22,8 +22,8 @@ export interface Messages {
   capabilities(): readonly string[];
   send(message: OutgoingMessage, destination: Destination): Promise<SendResult>;
   /**
-   * Looks for the outcome of an earlier `send` that was interrupted. `since` is the position of the store before it. The result
-   * is `unknown` unless the store shows that the message was sent, or that it failed. Nothing is sent.
+   * Looks for the outcome of an earlier `send` that was interrupted, and may wait for it. `since` is the position of the store
+   * before it. The result is `unknown` unless the store shows that the message was sent, or that it failed. Nothing is sent.
    */
   outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult>;
   react(press: TapbackPress): Promise<PressResult>;

@@ -4,7 +4,7 @@ import type { SendFailure } from '../messages.ts';
 import type { Osascript } from './osascript.ts';
 import { sendProgram } from './programs/send.ts';
 import type { SendInput, SendLine } from './programs/send.ts';
-import { eventFailure, failed, isNotRunning, unresolvedFailure } from './send-errors.ts';
+import { eventFailure, failed, isNotRunning, isRefusal, unresolvedFailure } from './send-errors.ts';
 
 export interface DispatchDeps {
   readonly osascript: Osascript;
@@ -14,8 +14,8 @@ export interface DispatchDeps {
 }
 
 export type Dispatched =
-  /** Messages got the message, or may have got it. */
-  { readonly result: 'dispatched' } | SendFailure;
+  /** Messages got the message, or may have got it. With `failure` it most likely did not: that is the outcome unless a row appears. */
+  { readonly result: 'dispatched'; readonly failure?: SendFailure } | SendFailure;
 
 /** An Apple event may wait for a permission prompt. macOS takes an unanswered prompt of two minutes for a denial. */
 const PROGRAM_TIMEOUT_MS = 150_000;
@@ -39,13 +39,22 @@ export async function dispatchMessage(input: SendInput, deps: DispatchDeps): Pro
 /** Resolves with the number of an Apple event error when nothing was sent because of it. */
 async function runProgram(input: SendInput, { osascript }: DispatchDeps): Promise<Dispatched | number> {
   const { lines, end } = await osascript.run(sendProgram, input, PROGRAM_TIMEOUT_MS);
+  const steps = lines as readonly SendLine[];
+  const last = steps.at(-1);
   if (end === 'not_started')
     return failed('IMESSAGE_ERROR', 'osascript cannot be started. Nothing was sent.');
-  const steps = lines as readonly SendLine[];
-  if (end === 'overflowed' || steps.some(({ step }) => step === 'dispatching'))
-    return { result: 'dispatched' };
-  const last = steps.at(-1);
+  if (end === 'overflowed') return { result: 'dispatched' };
+  if (steps.some(({ step }) => step === 'dispatching')) {
+    const isRefused = last?.step === 'error' && isRefusal(last.number);
+    return { result: 'dispatched', ...(isRefused && { failure: eventFailure(last.number) }) };
+  }
   if (last?.step === 'unresolved') return unresolvedFailure(last.reason);
   if (last?.step === 'error') return last.number;
-  return failed('IMESSAGE_ERROR', 'Messages could not be reached in time. Nothing was sent.');
+  if (end === 'stopped') return failed('IMESSAGE_ERROR', NO_RESPONSE);
+  // The program always reports what it did, so this was not it.
+  const failure = failed('IMESSAGE_ERROR', 'osascript did not run as expected. Nothing was sent.');
+  return { result: 'dispatched', failure };
 }
+
+const NO_RESPONSE =
+  'Messages did not respond, and nothing was sent. Look for a question of macOS or of Messages on the screen of the Mac.';

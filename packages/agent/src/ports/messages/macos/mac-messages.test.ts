@@ -5,8 +5,6 @@ import { systemClock } from '@footbridge/runtime/clock';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
-import { SkippingClock } from '@footbridge/testkit/skipping-clock';
-import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Messages, OutgoingMessage, SendResult } from '../messages.ts';
@@ -26,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-async function open(clock = systemClock): Promise<Messages> {
+async function open(): Promise<Messages> {
   let saved: string | undefined;
   const opened = await MacMessages.open({
     home: macos.home,
@@ -37,7 +35,7 @@ async function open(clock = systemClock): Promise<Messages> {
         saved = value;
       },
     },
-    clock,
+    clock: systemClock,
     uiAutomation: true,
   });
   cleanup.add(() => opened.close());
@@ -52,22 +50,6 @@ async function file(name: string): Promise<OutgoingMessage> {
   const path = join(await tempDir(cleanup), 'original');
   writeFileSync(path, 'content');
   return { kind: 'file', file: { path, name, mime: 'text/plain' } };
-}
-
-/** Sends to Anna, and skips the waiting after Messages got the message. */
-async function withoutWaiting(message: OutgoingMessage): Promise<SendResult> {
-  const clock = new SkippingClock();
-  const result = toAnna(message, 'iMessage', await open(clock));
-  await until(async () => (await sends()) === 1);
-  let isDone = false;
-  void result.finally(() => {
-    isDone = true;
-  });
-  await until(async () => {
-    await clock.skip(10_000);
-    return isDone;
-  });
-  return result;
 }
 
 /** The number of messages that Messages was asked to send. */
@@ -117,86 +99,10 @@ describe('the engine for macOS', () => {
     });
   });
 
-  it('tries a file once more from the second folder when Messages could not read it', async () => {
-    await macos.messages.configure({ sends: { error: 34 } });
-    expect(await toAnna(await file('a.txt'))).toMatchObject({ result: 'failed', code: 'IMESSAGE_ERROR' });
-    expect((await macos.messages.sent()).map((sent) => sent.file?.path)).toEqual([
-      expect.stringContaining('.send-staging'),
-      expect.stringContaining('com.apple.MobileSMS'),
-    ]);
-  });
-
   it('W1 says that a person is not on iMessage only when the row says so', async () => {
     await macos.messages.configure({ notOnIMessage: [ANNA] });
     expect(await toAnna(text('Hello'))).toMatchObject({ result: 'failed', notOnIMessage: true });
     expect(await toAnna(text('Hello'), 'SMS')).toMatchObject({ result: 'sent' });
-  });
-
-  it.each([
-    [-1743, 'AX_DENIED', 'Automation'],
-    [-1728, 'IMESSAGE_ERROR', '-1728'],
-    [-1700, 'IMESSAGE_ERROR', '-1700'],
-    [-10004, 'IMESSAGE_ERROR', '-10004'],
-  ])('M3 error %i before the send is %s, and nothing was sent', async (error, code, part) => {
-    await macos.messages.configure({ faults: [{ event: 'accounts', error }] });
-    expect(await toAnna(text('Hello'))).toMatchObject({
-      result: 'failed',
-      code,
-      message: expect.stringContaining(part),
-    });
-    expect(await sends()).toBe(0);
-  });
-
-  it.each([-600, -609, -1712])('starts Messages after error %i and sends once', async (error) => {
-    await macos.messages.configure({ faults: [{ event: 'accounts', error }] });
-    expect(await toAnna(text('Hello'))).toMatchObject({ result: 'sent' });
-    expect(await sends()).toBe(1);
-    expect((await macos.messages.calls()).filter(({ program }) => program === 'open')).toEqual([
-      { program: 'open', arguments: ['-gj', '-a', 'Messages'] },
-    ]);
-  });
-
-  it('takes the outcome from the row when the Apple event fails after the send', async () => {
-    await macos.messages.configure({ faults: [{ event: 'send', error: -1712, effect: true }] });
-    expect(await toAnna(text('Hello'))).toMatchObject({ result: 'sent' });
-    expect(await sends()).toBe(1);
-  });
-
-  it.each(['killed_after', 'hang_after'] as const)(
-    'M4 takes the outcome from the row when osascript did not end by itself (%s)',
-    async (fault) => {
-      await macos.messages.breakOsascript({ faults: [fault] });
-      expect(await withoutWaiting(text('Hello'))).toMatchObject({ result: 'sent' });
-      expect(await sends()).toBe(1);
-    },
-  );
-
-  it.each(['garbage', 'half_json', 'silent', 'killed_before'] as const)(
-    'fails for certain when osascript ended before the send (%s)',
-    async (fault) => {
-      await macos.messages.breakOsascript({ faults: [fault] });
-      expect(await toAnna(text('Hello'))).toMatchObject({ result: 'failed', code: 'IMESSAGE_ERROR' });
-      expect(await sends()).toBe(0);
-    },
-  );
-
-  it('M4 does not know the outcome when no row appears, and does not send again', async () => {
-    await macos.messages.configure({ sends: { row: 'none' } });
-    expect(await withoutWaiting(text('Hello'))).toMatchObject({ result: 'unknown', code: 'TIMEOUT' });
-    expect(await sends()).toBe(1);
-  });
-
-  it('fails when Messages stores the message without a chat', async () => {
-    await macos.messages.configure({ sends: { row: 'ghost' } });
-    expect(await withoutWaiting(text('Hello'))).toMatchObject({
-      result: 'failed',
-      message: expect.stringContaining('without a chat'),
-    });
-  });
-
-  it('does not take the same text in another chat for its own', async () => {
-    await macos.messages.configure({ sends: { row: 'elsewhere' } });
-    expect(await withoutWaiting(text('Hello'))).toMatchObject({ result: 'unknown' });
   });
 
   it('sends nothing while the store cannot be read', async () => {

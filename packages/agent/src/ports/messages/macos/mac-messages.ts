@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import type { MessagesFolders } from '../attachment-files.ts';
-import { findOutcome } from '../find-outcome.ts';
+import { confirmByRow } from '../confirm-by-row.ts';
 import { MacReader } from '../messages-macos.ts';
 import type {
   Destination,
@@ -19,10 +19,12 @@ import type {
 import type { StoreMemory } from '../store-generation.ts';
 import { Osascript } from './osascript.ts';
 import { sendMessage } from './send-message.ts';
-import { sweepStaged } from './stage-file.ts';
+import { stagedName } from './stage-file.ts';
 
 const run = promisify(execFile);
 const COMMAND_TIMEOUT_MS = 30_000;
+/** An `osascript` that outlived the agent ends its send, and the row appears after that. */
+const RECOVERY_BUDGET_MS = 10_000;
 
 /** The programs of macOS that the engine uses, by path. */
 export interface MacPrograms {
@@ -68,9 +70,7 @@ export class MacMessages implements Messages {
       return stdout.trim();
     };
     const [macos, build] = await Promise.all([read('-productVersion'), read('-buildVersion')]);
-    const messages = new MacMessages(options, macos, build);
-    await messages.#sweep();
-    return messages;
+    return new MacMessages(options, macos, build);
   }
 
   private constructor(options: MacMessagesOptions, macos: string, build: string) {
@@ -128,7 +128,15 @@ export class MacMessages implements Messages {
   }
 
   outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
-    return Promise.resolve(findOutcome(this.store, message, destination, since));
+    const staged =
+      message.kind === 'text'
+        ? message
+        : { ...message, file: { ...message.file, name: stagedName(message.file.name) } };
+    const { clock } = this.#options;
+    return confirmByRow(
+      { message: staged, destination, since, budgetMs: RECOVERY_BUDGET_MS },
+      { store: this.store, clock },
+    );
   }
 
   react(): Promise<PressResult> {
@@ -145,10 +153,6 @@ export class MacMessages implements Messages {
 
   close(): void {
     this.#reader.close();
-  }
-
-  async #sweep(): Promise<void> {
-    for (const folder of this.#stagingFolders) await sweepStaged(folder, this.#options.clock.now());
   }
 }
 

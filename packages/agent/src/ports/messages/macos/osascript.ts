@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Clock } from '@footbridge/runtime/clock';
 
@@ -10,16 +11,18 @@ export interface OsascriptOptions {
 }
 
 export interface ProgramOutput {
-  /** The JSON lines of the program, in order. Other output is left out. */
+  /** The JSON objects that the program wrote, one a line, in order. Other output is left out. */
   readonly lines: readonly unknown[];
   /**
    * `ended`: by itself. `stopped`: at its deadline, or by a signal; it did nothing after its last line. `overflowed`: it wrote too
-   * much and was stopped; lines are missing. `not_started`: there is no such program.
+   * much, or could not be stopped; lines are missing. `not_started`: there is no such program.
    */
   readonly end: 'ended' | 'stopped' | 'overflowed' | 'not_started';
 }
 
 const MAX_OUTPUT_BYTES = 1_000_000;
+/** How long a killed process may take to end. */
+const KILL_MS = 5_000;
 
 /** Runs JavaScript for Automation, one program at a time. */
 export class Osascript {
@@ -35,7 +38,9 @@ export class Osascript {
    * through stdin.
    */
   run(program: () => void, input: object, timeoutMs: number): Promise<ProgramOutput> {
-    const run = this.#last.then(() => this.#start(program, input, timeoutMs));
+    const run = this.#last
+      .then(() => this.#start(program, input, timeoutMs))
+      .catch((): ProgramOutput => ({ lines: [], end: 'not_started' }));
     this.#last = run;
     return run;
   }
@@ -65,11 +70,13 @@ export class Osascript {
     const cancel = this.#options.clock.after(timeoutMs, () => end('stopped'));
     const how = await ended;
     cancel();
-    if (how !== 'not_started') {
-      stop(child);
-      await closed;
-    }
-    return { lines: Buffer.concat(chunks).toString('utf8').split('\n').flatMap(parseLine), end: how };
+    if (how === 'not_started') return { lines: [], end: how };
+    stop(child);
+    // A process that left the group keeps the output open.
+    const isClosed = await Promise.race([closed.then(() => true), sleep(KILL_MS, false, { ref: false })]);
+    if (!isClosed) child.stdout.destroy();
+    const lines = Buffer.concat(chunks).toString('utf8').split('\n').flatMap(parseLine);
+    return { lines, end: isClosed ? how : 'overflowed' };
   }
 }
 
@@ -89,7 +96,8 @@ function stop({ pid }: ChildProcess): void {
 
 function parseLine(line: string): unknown[] {
   try {
-    return [JSON.parse(line)];
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? [value] : [];
   } catch {
     return [];
   }

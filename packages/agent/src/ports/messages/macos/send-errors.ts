@@ -15,10 +15,14 @@ const EVENT_ERRORS: Readonly<Record<number, { readonly code: StatusCode; readonl
   [-600]: { code: 'IMESSAGE_ERROR', message: 'error -600: Messages is not running and could not be started' },
   [-609]: { code: 'IMESSAGE_ERROR', message: 'error -609: the connection to Messages was lost' },
   [-1712]: { code: 'IMESSAGE_ERROR', message: 'error -1712: Messages did not respond' },
+  [-10004]: { code: 'IMESSAGE_ERROR', message: 'error -10004: macOS does not allow this file or recipient' },
 };
 
 /** The errors that mean that Messages is not running. */
 const NOT_RUNNING: ReadonlySet<number> = new Set([-600, -609, -1712]);
+
+/** The errors with which an event is refused without being carried out. After others, Messages may have carried it out. */
+const REFUSALS: ReadonlySet<number> = new Set([-1743, -1728, -1700, -600, -10004]);
 
 type UnresolvedReason = Extract<SendLine, { step: 'unresolved' }>['reason'];
 
@@ -41,6 +45,10 @@ export function eventFailure(number: number): SendFailure {
 
 export function isNotRunning(number: number): boolean {
   return NOT_RUNNING.has(number);
+}
+
+export function isRefusal(number: number): boolean {
+  return REFUSALS.has(number);
 }
 
 /** Returns the failure for a recipient that Messages does not have. */

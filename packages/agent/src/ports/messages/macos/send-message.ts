@@ -16,7 +16,7 @@ import type { DispatchDeps } from './dispatch-message.ts';
 import { resolveTarget } from './resolve-target.ts';
 import type { Target } from './resolve-target.ts';
 import { failed, storeFailure } from './send-errors.ts';
-import { stageFile } from './stage-file.ts';
+import { removeStaged, stageFile } from './stage-file.ts';
 
 export interface SendDeps extends DispatchDeps {
   readonly store: MessageStore;
@@ -27,8 +27,11 @@ export interface SendDeps extends DispatchDeps {
 const TEXT_BUDGET_MS = 30_000;
 const SMS_BUDGET_MS = 60_000;
 const FILE_BUDGET_MS = 60_000;
+/** For the row of a message that Messages most likely did not get. Rows appear within three seconds. */
+const UNLIKELY_BUDGET_MS = 5_000;
 const MAX_FILE_BUDGET_MS = 20 * 60_000;
 const BYTES_PER_MS = 1_000;
+const NOT_STAGED = 'The file cannot be copied to a folder that Messages reads. Nothing was sent.';
 /** Errors of Messages that mean that it could not read the file. */
 const FILE_ERRORS = /^error (25|34|41):/;
 
@@ -46,7 +49,8 @@ export async function sendMessage(
   if (message.kind === 'text') return attempt(message, destination, target, deps);
   const [first, second = first] = deps.stagingFolders;
   const result = await attemptFile(message, destination, target, first, deps);
-  const isUnreadable = result.result === 'failed' && FILE_ERRORS.test(result.message);
+  const isUnreadable =
+    result.result === 'failed' && (FILE_ERRORS.test(result.message) || result.message === NOT_STAGED);
   return isUnreadable ? attemptFile(message, destination, target, second, deps) : result;
 }
 
@@ -59,14 +63,13 @@ async function attemptFile(
 ): Promise<SendResult> {
   let file: LocalFile;
   try {
-    file = await stageFile(folder, message.file);
+    file = await stageFile(folder, message.file, deps.clock.now());
   } catch {
-    return failed(
-      'IMESSAGE_ERROR',
-      'The file cannot be copied to where Messages reads it. Nothing was sent.',
-    );
+    return failed('IMESSAGE_ERROR', NOT_STAGED);
   }
-  return attempt({ ...message, file }, destination, target, deps);
+  const result = await attempt({ ...message, file }, destination, target, deps);
+  if (result.result === 'failed') await removeStaged(file);
+  return result;
 }
 
 async function attempt(
@@ -77,11 +80,14 @@ async function attempt(
 ): Promise<SendResult> {
   const before = fromStore(() => ({ position: deps.store.position() }));
   if ('result' in before) return before;
-  const content = message.kind === 'text' ? { text: message.text } : { file: message.file.path };
+  const content =
+    message.kind === 'text' ? { text: message.text.toWellFormed() } : { file: message.file.path };
   const dispatched = await dispatchMessage({ service, target: to, content }, deps);
   if (dispatched.result === 'failed') return dispatched;
-  const budgetMs = await budget(message, service);
-  return confirmByRow({ message, destination, since: before.position, budgetMs }, deps);
+  const { failure } = dispatched;
+  const budgetMs = failure === undefined ? await rowBudget(message, service) : UNLIKELY_BUDGET_MS;
+  const result = await confirmByRow({ message, destination, since: before.position, budgetMs }, deps);
+  return result.result === 'unknown' ? (failure ?? result) : result;
 }
 
 /** Returns what `read` returns, or a failure when the store cannot be read: a send could not be confirmed then. */
@@ -94,7 +100,8 @@ function fromStore<T>(read: () => T): T | SendFailure {
   }
 }
 
-async function budget(message: OutgoingMessage, service: ServiceName): Promise<number> {
+/** Returns how long the row of a message may take. */
+export async function rowBudget(message: OutgoingMessage, service: ServiceName): Promise<number> {
   if (message.kind === 'text') return service === 'iMessage' ? TEXT_BUDGET_MS : SMS_BUDGET_MS;
   const { size } = await stat(message.file.path);
   return Math.min(FILE_BUDGET_MS + size / BYTES_PER_MS, MAX_FILE_BUDGET_MS);

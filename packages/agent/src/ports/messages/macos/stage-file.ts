@@ -1,30 +1,58 @@
 import { randomUUID } from 'node:crypto';
-import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { constants, copyFile, lstat, mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
 
 import type { LocalFile } from '../messages.ts';
 
 /** Messages refers to a staged file instead of copying it, and may upload it later. */
 const KEPT_MS = 24 * 3_600_000;
+/** The limit of APFS is 255 bytes. */
+const MAX_NAME_BYTES = 240;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Copies a file to a folder that Messages may read: its sandbox keeps it out of all others. Each file has a folder of its own. The
- * bytes are copied without extended attributes, so that the copy is not in quarantine.
+ * bytes are copied without extended attributes, so that the copy is not in quarantine. Removes the files of earlier days.
  */
-export async function stageFile(folder: string, file: LocalFile): Promise<LocalFile> {
-  const own = join(folder, randomUUID());
-  await mkdir(own, { recursive: true, mode: 0o700 });
-  const path = join(own, basename(file.name));
-  await copyFile(file.path, path);
-  return { ...file, path };
+export async function stageFile(folder: string, file: LocalFile, now: number): Promise<LocalFile> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // A link would lead the file, and the cleanup, to another place.
+  if (!(await lstat(folder)).isDirectory()) throw new Error('The staging folder is not a folder');
+  await sweepStaged(folder, now);
+  const name = stagedName(file.name);
+  const path = join(folder, randomUUID(), name);
+  await mkdir(dirname(path), { mode: 0o700 });
+  const staged = { ...file, name, path };
+  try {
+    await copyFile(file.path, path, constants.COPYFILE_EXCL);
+  } catch (error) {
+    await removeStaged(staged);
+    throw error;
+  }
+  return staged;
 }
 
-/** Removes the files that were staged more than a day ago. */
-export async function sweepStaged(folder: string, now: number): Promise<void> {
-  const entries = await readdir(folder).catch((): string[] => []);
-  for (const entry of entries) {
+/** Returns the name under which a file is staged: one that every file system accepts. */
+export function stagedName(name: string): string {
+  const plain = basename(name.toWellFormed().replaceAll('\0', ''));
+  if (plain === '' || plain === '.' || plain === '..') return 'attachment';
+  if (Buffer.byteLength(plain) <= MAX_NAME_BYTES) return plain;
+  const extension = extname(plain).slice(0, 10);
+  let stem = plain.slice(0, MAX_NAME_BYTES);
+  while (Buffer.byteLength(stem + extension) > MAX_NAME_BYTES) stem = stem.slice(0, -1);
+  return stem.toWellFormed() + extension;
+}
+
+export async function removeStaged({ path }: LocalFile): Promise<void> {
+  await rm(dirname(path), { recursive: true, force: true });
+}
+
+async function sweepStaged(folder: string, now: number): Promise<void> {
+  for (const entry of await readdir(folder)) {
+    if (!UUID.test(entry)) continue;
     const path = join(folder, entry);
-    const { mtimeMs } = await stat(path);
-    if (now - mtimeMs > KEPT_MS) await rm(path, { recursive: true, force: true });
+    const found = await lstat(path).catch(() => undefined);
+    if (found !== undefined && now - found.mtimeMs > KEPT_MS)
+      await rm(path, { recursive: true, force: true });
   }
 }

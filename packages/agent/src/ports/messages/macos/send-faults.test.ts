@@ -1,0 +1,349 @@
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { startSimulatedMacos } from '@footbridge/testkit/macos';
+import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import type { EventFault, SendBehaviour } from '@footbridge/testkit/macos/apple-events';
+import type { OsascriptFault } from '@footbridge/testkit/macos/osascript-faults';
+import { SkippingClock } from '@footbridge/testkit/skipping-clock';
+import { until } from '@footbridge/testkit/until';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import type { OutgoingMessage, SendResult } from '../messages.ts';
+import { MacMessages } from './mac-messages.ts';
+
+const ANNA = '+15550100001';
+/** The deadline of a program in the engine. */
+const PROGRAM_TIMEOUT_MS = 150_000;
+const ACCOUNTS = ['iMessage', 'SMS'].map((service) => ({ service, enabled: true, connection: 'connected' }));
+
+const cleanup = createCleanup();
+let macos: SimulatedMacos;
+let engine: MacMessages;
+let clock: ProgramClock;
+let sentBefore: number;
+let callsBefore: number;
+beforeAll(async () => {
+  macos = await startSimulatedMacos();
+});
+afterAll(() => macos.stop());
+beforeEach(async () => {
+  clock = new ProgramClock();
+  let saved: string | undefined;
+  const memory = { load: () => saved, save: (value: string) => void (saved = value) };
+  const { home, commands: programs } = macos;
+  engine = await MacMessages.open({ home, programs, memory, clock, uiAutomation: true });
+  cleanup.add(() => engine.close());
+  sentBefore = (await macos.messages.sent()).length;
+  callsBefore = await calls('osascript');
+});
+afterEach(async () => {
+  await macos.messages.configure({
+    accounts: ACCOUNTS,
+    faults: [],
+    sends: {},
+    notOnIMessage: [],
+    running: true,
+    startMs: 0,
+  });
+  await cleanup.run();
+});
+
+/** The messages that Messages was asked to send in this test. */
+const sent = async () => (await macos.messages.sent()).slice(sentBefore);
+const calls = async (program: string) =>
+  (await macos.messages.calls()).filter((call) => call.program === program).length;
+
+/** A clock that knows whether a program runs: only the deadline of a program is so late. */
+class ProgramClock extends SkippingClock {
+  programs = 0;
+
+  override after(ms: number, run: () => void): () => void {
+    if (ms < PROGRAM_TIMEOUT_MS) return super.after(ms, run);
+    this.programs += 1;
+    let isOver = false;
+    const cancel = super.after(ms, run);
+    return () => {
+      if (!isOver) this.programs -= 1;
+      isOver = true;
+      cancel();
+    };
+  }
+}
+
+const HELLO: OutgoingMessage = { kind: 'text', text: 'Hello' };
+
+/** Sends to Anna and skips all pauses. While a program runs, time is skipped only after `hangs` says that it hangs. */
+async function send(
+  message = HELLO,
+  hangs: () => Promise<boolean> = () => Promise.resolve(false),
+): Promise<SendResult> {
+  let isDone = false;
+  const sending = engine.send(message, { to: 'person', handle: ANNA, service: 'iMessage' }).finally(() => {
+    isDone = true;
+  });
+  await until(async () => {
+    if (clock.programs === 0 || (await hangs())) await clock.skip(5000);
+    return isDone;
+  });
+  return sending;
+}
+
+async function file(name: string, content = 'content'): Promise<OutgoingMessage> {
+  const path = join(await tempDir(cleanup), 'original');
+  writeFileSync(path, content);
+  return { kind: 'file', file: { path, name, mime: 'text/plain' } };
+}
+
+const NOTHING_SENT = { result: 'failed', code: 'IMESSAGE_ERROR' };
+const UNKNOWN = { result: 'unknown', code: 'TIMEOUT' };
+const SENT = { result: 'sent' };
+
+describe('M3 a fault of osascript', () => {
+  const started = async (): Promise<boolean> => (await calls('osascript')) > callsBefore;
+  const hasSent = async (): Promise<boolean> => (await sent()).length > 0;
+
+  it.each<[OsascriptFault, object, number, (() => Promise<boolean>)?]>([
+    ['hang_before', NOTHING_SENT, 0, started],
+    ['killed_before', NOTHING_SENT, 0],
+    ['garbage', NOTHING_SENT, 0],
+    ['half_json', NOTHING_SENT, 0],
+    ['silent', NOTHING_SENT, 0],
+    ['flood', UNKNOWN, 0],
+    ['hang_after', SENT, 1, hasSent],
+    ['killed_after', SENT, 1],
+    ['garbage_after', SENT, 1],
+    ['silent_after', SENT, 1],
+  ])('M3 %s has the right outcome', async (fault, outcome, count, hangs) => {
+    await macos.messages.breakOsascript({ faults: [fault] });
+    expect(await send(HELLO, hangs)).toMatchObject(outcome);
+    expect(await sent()).toHaveLength(count);
+  });
+
+  it('M3 does not affect the next text', async () => {
+    await macos.messages.breakOsascript({ faults: ['killed_before'] });
+    expect(await send()).toMatchObject(NOTHING_SENT);
+    expect(await send()).toMatchObject(SENT);
+  });
+
+  it('M3 missing fails, and nothing was sent', async () => {
+    const { osascript } = macos.commands;
+    renameSync(osascript, `${osascript}.away`);
+    cleanup.add(() => renameSync(`${osascript}.away`, osascript));
+    expect(await send()).toMatchObject(NOTHING_SENT);
+  });
+});
+
+describe('M3 an Apple event error', () => {
+  const AX_DENIED = { result: 'failed', code: 'AX_DENIED' };
+
+  it.each<[number, object]>([
+    [-1743, AX_DENIED],
+    [-1728, NOTHING_SENT],
+    [-1700, NOTHING_SENT],
+    [-10004, NOTHING_SENT],
+    [-4711, NOTHING_SENT],
+  ])('M3 %i before the send means that nothing was sent', async (error, outcome) => {
+    await macos.messages.configure({ faults: [{ event: 'accounts', error }] });
+    const result = await send();
+    expect(result).toMatchObject(outcome);
+    expect(result).toMatchObject({ message: expect.stringMatching(/-\d+|Automation/) as string });
+    expect(await sent()).toEqual([]);
+  });
+
+  it.each([-600, -609, -1712])('M3 %i before the send starts Messages, and one is sent', async (error) => {
+    await macos.messages.configure({ faults: [{ event: 'accounts', error }] });
+    const opened = await calls('open');
+    expect(await send()).toMatchObject(SENT);
+    expect(await sent()).toHaveLength(1);
+    expect(await calls('open')).toBe(opened + 1);
+  });
+
+  it.each<[number, object]>([
+    [-1743, AX_DENIED],
+    [-1728, NOTHING_SENT],
+    [-1700, NOTHING_SENT],
+    [-600, NOTHING_SENT],
+    [-10004, NOTHING_SENT],
+    [-609, UNKNOWN],
+    [-1712, UNKNOWN],
+    [-4711, UNKNOWN],
+  ])('M3 %i of the send itself is certain or not, and the send is not repeated', async (error, outcome) => {
+    await macos.messages.configure({ faults: [{ event: 'send', error }] });
+    expect(await send()).toMatchObject(outcome);
+    expect(await sent()).toEqual([]);
+  });
+
+  it.each([-1743, -1728, -600, -609, -1712])(
+    'M3 %i does not hide that the message was sent',
+    async (error) => {
+      await macos.messages.configure({ faults: [{ event: 'send', error, effect: true }] });
+      expect(await send()).toMatchObject(SENT);
+      expect(await sent()).toHaveLength(1);
+    },
+  );
+});
+
+describe('M3 Messages that', () => {
+  it.each<[string, EventFault[], object]>([
+    [
+      'asks for a permission that is not given',
+      [{ event: 'accounts', hangMs: 200, error: -1743 }],
+      {
+        code: 'AX_DENIED',
+      },
+    ],
+    ['lost its permission during the job', [{ event: 'send', error: -1743 }], { code: 'AX_DENIED' }],
+    ['quits before the send', [{ event: 'accounts', error: -609, quits: true }], SENT],
+    ['quits during the send', [{ event: 'send', error: -609, quits: true }], UNKNOWN],
+  ])('M3 %s', async (_, faults, outcome) => {
+    await macos.messages.configure({ faults });
+    expect(await send()).toMatchObject(outcome);
+  });
+
+  it('M3 shows a sheet and does not respond', async () => {
+    await macos.messages.configure({ faults: [{ event: 'send', hangMs: 3_600_000 }] });
+    const isHanging = async (): Promise<boolean> => (await macos.messages.eventFaults()).length === 0;
+    expect(await send(HELLO, isHanging)).toMatchObject(UNKNOWN);
+  });
+
+  it('M3 is not running is started, in the background', async () => {
+    await macos.messages.configure({ running: false, startMs: 300 });
+    expect(await send()).toMatchObject(SENT);
+    expect((await macos.messages.calls()).findLast(({ program }) => program === 'open')).toEqual({
+      program: 'open',
+      arguments: ['-gj', '-a', 'Messages'],
+    });
+  });
+
+  it('M3 cannot be started fails', async () => {
+    await macos.messages.configure({ running: false, startMs: null });
+    expect(await send()).toMatchObject({
+      ...NOTHING_SENT,
+      message: expect.stringContaining('-600') as string,
+    });
+  });
+
+  it.each([
+    ['no account', []],
+    ['a disconnected account', [{ service: 'iMessage', enabled: true, connection: 'disconnected' }]],
+    ['a disabled account', [{ service: 'iMessage', enabled: false, connection: 'connected' }]],
+    ['an account for SMS only', [{ service: 'SMS', enabled: true, connection: 'connected' }]],
+  ])('M3 has %s cannot send', async (_, accounts) => {
+    await macos.messages.configure({ accounts });
+    expect(await send()).toMatchObject({
+      ...NOTHING_SENT,
+      message: expect.stringContaining('account') as string,
+    });
+    expect(await sent()).toEqual([]);
+  });
+});
+
+describe('M3 a row', () => {
+  it.each<[string, SendBehaviour, object]>([
+    ['that never appears', { row: 'none' }, UNKNOWN],
+    ['that appears twice', { row: 'twice' }, SENT],
+    ['in another chat', { row: 'elsewhere' }, UNKNOWN],
+    ['without a chat', { row: 'ghost' }, NOTHING_SENT],
+    ['with error 22', { error: 22 }, { ...NOTHING_SENT, notOnIMessage: true }],
+    ['with error 25', { error: 25 }, NOTHING_SENT],
+    ['with error 34', { error: 34 }, NOTHING_SENT],
+  ])('M3 %s decides the outcome', async (_, sends, outcome) => {
+    await macos.messages.configure({ sends });
+    expect(await send()).toMatchObject(outcome);
+    expect(await sent()).toHaveLength(1);
+  });
+});
+
+describe('M3 a text', () => {
+  it.each([
+    ['a line\r\nand “quotes” `${process.exit()}` $(reboot)', undefined],
+    ['a\ud83db', 'a\ufffdb'],
+    ['x'.repeat(20_000), undefined],
+    ['\ufffc', undefined],
+  ])('M3 is sent as valid text and found by its row: %j', async (text, valid = text) => {
+    expect(await send({ kind: 'text', text })).toMatchObject(SENT);
+    expect(await sent()).toMatchObject([{ text: valid }]);
+  });
+});
+
+describe('M3 a file', () => {
+  const first = () => join(macos.home, 'Library/Messages/.send-staging');
+  const second = () => join(macos.home, 'Library/Containers/com.apple.MobileSMS/Data/tmp/footbridge');
+  const stagedIn = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
+  beforeEach(() => {
+    for (const folder of [first(), second()]) rmSync(folder, { recursive: true, force: true });
+  });
+
+  it.each([
+    ['a "quoted" \'name\'.txt', 'a "quoted" \'name\'.txt'],
+    ['line\nbreak.txt', 'line\nbreak.txt'],
+    ['../../escape.txt', 'escape.txt'],
+    ['..', 'attachment'],
+    ['', 'attachment'],
+    ['$(reboot) `x`;.txt', '$(reboot) `x`;.txt'],
+    ['--help', '--help'],
+    [`${'長'.repeat(120)}.txt`, `${'長'.repeat(78)}.txt`],
+  ])('M3 with the name %j is sent as %j', async (name, expected) => {
+    expect(await send(await file(name))).toMatchObject(SENT);
+    const [only] = await sent();
+    expect(only?.file?.name).toBe(expected);
+    expect(Buffer.from(only?.file?.base64 ?? '', 'base64').toString()).toBe('content');
+  });
+
+  it('M3 that Messages could not read is sent once more from the second folder, and both copies are removed', async () => {
+    await macos.messages.configure({ sends: { error: 34 } });
+    expect(await send(await file('a.txt'))).toMatchObject(NOTHING_SENT);
+    expect((await sent()).map((message) => message.file?.path)).toEqual([
+      expect.stringContaining(first()),
+      expect.stringContaining(second()),
+    ]);
+    expect([...stagedIn(first()), ...stagedIn(second())]).toEqual([]);
+  });
+
+  it('M3 stays where Messages refers to it for a day', async () => {
+    expect(await send(await file('a.txt'))).toMatchObject(SENT);
+    expect(stagedIn(first())).toHaveLength(1);
+    await clock.skip(25 * 3_600_000);
+    expect(await send(await file('b.txt'))).toMatchObject(SENT);
+    expect(stagedIn(first())).toHaveLength(1);
+  });
+
+  it.each<[string, (folder: string) => void]>([
+    ['a file', (folder) => writeFileSync(folder, '')],
+    ['a link', (folder) => symlinkSync(macos.home, folder)],
+  ])('M3 is staged in the second folder when the first one is %s', async (_, replace) => {
+    replace(first());
+    expect(await send(await file('a.txt'))).toMatchObject(SENT);
+    expect((await sent())[0]?.file?.path).toContain(second());
+    mkdirSync(join(second(), '..'), { recursive: true });
+    rmSync(second(), { recursive: true });
+    replace(second());
+    expect(await send(await file('b.txt'))).toMatchObject(NOTHING_SENT);
+    expect(await sent()).toHaveLength(1);
+  });
+
+  it('M3 that is gone fails, and leaves nothing behind', async () => {
+    const gone = await file('a.txt');
+    if (gone.kind === 'file') rmSync(gone.file.path);
+    expect(await send(gone)).toMatchObject(NOTHING_SENT);
+    expect([...stagedIn(first()), ...stagedIn(second())]).toEqual([]);
+  });
+
+  it('M3 has the same bytes when it is staged', async () => {
+    const message = await file('a.bin', 'x'.repeat(100_000));
+    expect(await send(message)).toMatchObject(SENT);
+    const path = (await sent())[0]?.file?.path ?? '';
+    expect(readFileSync(path, 'utf8')).toBe('x'.repeat(100_000));
+  });
+});
