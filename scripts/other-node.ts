@@ -16,15 +16,10 @@ export interface OtherNode {
 
 /** Returns the problem when that Node does not exist or is too old. */
 export function prepareOtherNode(checkout: string, wanted: string): OtherNode | { problem: string } {
-  const name = nodePackage(process.platform, process.arch);
-  if (name === undefined)
-    return { problem: `no npm package has Node for ${process.platform} on ${process.arch}` };
   const folder = join(checkout, '.cache', `node-${wanted}`);
-  const node = join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
-  if (!existsSync(node) && !installNode(folder, `${name}@${wanted}`))
-    return {
-      problem: `npm could not install ${name}@${wanted}; npm view ${name} versions lists the available ones`,
-    };
+  const fetched = fetchNode(folder, wanted);
+  if ('problem' in fetched) return fetched;
+  const { node } = fetched;
   const version = output(node, ['-p', 'process.versions.node']);
   const minimum = minimumNode(new URL('../package.json', import.meta.url));
   if (!isAtLeast(version, minimum))
@@ -36,6 +31,18 @@ export function prepareOtherNode(checkout: string, wanted: string): OtherNode | 
   const used = output(node, [join(root, 'scripts/run.mjs'), '-p', 'process.versions.node']);
   if (used !== version) throw new Error(`programs would run on Node ${used} instead of ${version}`);
   return { node, version, root };
+}
+
+/** Returns the path of that Node, which is installed in the folder unless it is there. */
+export function fetchNode(folder: string, wanted: string): { node: string } | { problem: string } {
+  const name = nodePackage(process.platform, process.arch);
+  if (name === undefined)
+    return { problem: `no npm package has Node for ${process.platform} on ${process.arch}` };
+  const node = join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (existsSync(node) || installNode(folder, `${name}@${wanted}`)) return { node };
+  return {
+    problem: `npm could not install ${name}@${wanted}; npm view ${name} versions lists the available ones`,
+  };
 }
 
 /** The environment in which `node` is the first Node on the PATH. */

