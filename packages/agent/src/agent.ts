@@ -12,12 +12,15 @@ import { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { AgentConfig } from './config/config.ts';
+import { systemPrograms } from './config/system-programs.ts';
 import { AGENT_VERSION } from './config/version.ts';
 import { openControlPort } from './edges/control-port/control-port.ts';
 import { journalPath, lockDataDir, makeDataDir } from './edges/data-dir.ts';
 import { createDownloads } from './edges/downloads/downloads.ts';
 import { stableDeviceId } from './edges/enrolment/device-id.ts';
 import { Enrolment } from './edges/enrolment/enrolment.ts';
+import type { AgentReport, LocalCalls } from './edges/local-socket/local-calls.ts';
+import { openLocalSocket } from './edges/local-socket/local-server.ts';
 import { ScratchFolder } from './edges/scratch.ts';
 import { createUploads } from './edges/uploads.ts';
 import { WebSocketSession } from './edges/websocket-session.ts';
@@ -32,15 +35,19 @@ import { readMacState } from './flows/link/mac-state.ts';
 import { StateReporter } from './flows/link/report-state.ts';
 import { claimLocation } from './flows/link/served-location.ts';
 import type { Downloads } from './flows/outbound/job-deps.ts';
+import { OneAtATime } from './flows/outbound/one-at-a-time.ts';
 import type { Outcome } from './flows/outbound/outcome.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
 import { Queue } from './flows/outbound/queue.ts';
 import { stepsOf } from './flows/outbound/steps.ts';
+import { runSelftest } from './flows/selftest/selftest.ts';
+import { writeTestFiles } from './flows/selftest/test-files.ts';
 import { openJournal } from './ports/journal/journal-sqlite.ts';
 import type { Job, Journal } from './ports/journal/journal.ts';
-import { MacMessages, SYSTEM_PROGRAMS } from './ports/messages/macos/mac-messages.ts';
+import { MacMessages } from './ports/messages/macos/mac-messages.ts';
 import type { MacPrograms } from './ports/messages/macos/mac-messages.ts';
 import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
+import { StoreUnavailableError } from './ports/messages/messages.ts';
 import type { Messages } from './ports/messages/messages.ts';
 import type { StoreMemory } from './ports/messages/store-generation.ts';
 
@@ -85,7 +92,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       save: (value) => journal.setNote('message-store', value),
     };
     const simulated = config.simulate ? simulateMessages(config, memory, clock) : undefined;
-    const messages = simulated ?? (await openMessages(config, deps.mac ?? thisMac(), memory, clock));
+    const messages = simulated ?? (await openMessages(config, deps.mac ?? thisMac(config), memory, clock));
     life.add('messages', () => messages.close());
 
     const enrolment = await createEnrolment(config, messages.environment().macos, log);
@@ -128,6 +135,15 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       log,
     });
 
+    const oneAtATime = new OneAtATime();
+    const perform = jobPerformer(config, {
+      journal,
+      messages,
+      log,
+      clock,
+      failpoint,
+      downloads: deps.downloads,
+    });
     const queue = new Queue({
       journal,
       clock,
@@ -135,7 +151,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       failpoint,
       limit: config.queueLimit,
       gapMs: config.sendGapMs,
-      perform: jobPerformer(config, { journal, messages, log, clock, failpoint, downloads: deps.downloads }),
+      perform: (job, frame) => oneAtATime.run(() => perform(job, frame)),
       onFrames: () => link.flush(),
     });
     const receiver = new Receiver({
@@ -174,6 +190,15 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       log.info({ event: 'agent.simulator_ready', controlUrl: control.url }, 'simulator ready');
     }
 
+    const calls = localCalls(config, { messages, journal, clock, oneAtATime, stop: () => link.stop() });
+    const closeLocalSocket = await openLocalSocket(config.dataDir, calls, log).catch((error: unknown) => {
+      log.warn(
+        { event: 'agent.local_socket_not_opened', err: error },
+        'local socket not opened: setup, doctor and status see less',
+      );
+    });
+    if (closeLocalSocket !== undefined) life.add('local socket', closeLocalSocket);
+
     queue.start();
     receiver.start();
     const ended = link.run();
@@ -211,9 +236,68 @@ export interface Mac {
   readonly programs: MacPrograms;
 }
 
-function thisMac(): Mac {
-  if (process.platform !== 'darwin') throw new NoEngineError();
-  return { home: homedir(), programs: SYSTEM_PROGRAMS };
+function thisMac({ programs }: AgentConfig): Mac {
+  if (process.platform !== 'darwin' && programs === undefined) throw new NoEngineError();
+  return { home: homedir(), programs: systemPrograms(programs) };
+}
+
+/** What the other commands can ask of this process. */
+function localCalls(
+  config: AgentConfig,
+  deps: {
+    messages: Messages;
+    journal: Journal;
+    clock: Clock;
+    oneAtATime: OneAtATime;
+    stop: () => void;
+  },
+): LocalCalls {
+  const { messages, journal, clock, oneAtATime, stop } = deps;
+  return {
+    report: () => agentReport(config, messages, journal, clock.now()),
+    requestPermission: (permission) =>
+      oneAtATime.run(async () => (await messages.requestPermission?.(permission)) ?? 'granted'),
+    sendText: (handle, text) =>
+      oneAtATime.run(() =>
+        messages.send({ kind: 'text', text }, { to: 'person', handle, service: 'iMessage' }),
+      ),
+    selftest: (options, onStep) =>
+      oneAtATime.run(async () => {
+        const scratch = new ScratchFolder(scratchDir(config));
+        try {
+          const files = await writeTestFiles((name, bytes) => scratch.write(name, bytes));
+          const onMac = process.platform === 'darwin' && !config.simulate;
+          return await runSelftest(options, { messages, files, clock, agent: AGENT_VERSION, onMac, onStep });
+        } finally {
+          await scratch.clear();
+        }
+      }),
+    stop,
+  };
+}
+
+function agentReport(config: AgentConfig, messages: Messages, journal: Journal, now: number): AgentReport {
+  const { type: _type, ...state } = readMacState(messages, journal, now);
+  const store = messages.store.state();
+  const sentAt = newestMessageAt(messages);
+  return {
+    version: AGENT_VERSION,
+    location: config.location,
+    link: readLinkState(journal) ?? { state: 'connecting' },
+    store,
+    newestMessageAgeSec: sentAt === undefined ? null : Math.max(0, Math.floor((now - sentAt) / 1000)),
+    uiAutomation: config.uiAutomation,
+    state,
+  };
+}
+
+function newestMessageAt({ store }: Messages): number | undefined {
+  try {
+    return store.row(store.newestRowid())?.sentAt;
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return undefined;
+    throw error;
+  }
 }
 
 function simulateMessages(config: AgentConfig, memory: StoreMemory, clock: Clock): SimulatedMessages {

@@ -7,6 +7,7 @@ import { EXIT } from './commands/exit-codes.ts';
 import { createOutput } from './commands/output.ts';
 import type { Output } from './commands/output.ts';
 import { move } from './commands/move.ts';
+import { pair } from './commands/pair.ts';
 import { run } from './commands/run.ts';
 import { status } from './commands/status.ts';
 import { readConfig, readSettings } from './config/config.ts';
@@ -49,6 +50,15 @@ command({
     const read = readConfig(flags, process.env);
     return read.ok ? await run(read.value, process.env['FAILPOINTS']) : misconfigured(read, output);
   },
+});
+
+command({
+  name: 'pair <code>',
+  about: 'Pairs this Mac with a service: takes a seat and saves the address and the location.',
+  examples: ['footbridge-agent pair K7QF-3M9X@bridge.example.com'],
+  settings: ['url', 'dataDir', 'deviceId'],
+  action: (flags, output, [code = '']) =>
+    withSettings((settings) => pair(code, settings, output))(flags, output, []),
 });
 
 command({

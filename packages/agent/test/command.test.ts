@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod } from 'node:fs/promises';
+import { chmod, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -81,6 +81,37 @@ describe('footbridge-agent', () => {
     expect(gone.code).toBe(7);
     expect((await command('activate', '--license', 'KEY-1', '--data-dir', dir)).code).toBe(3);
     expect((await command('activate', '--url', scripted.url, '--data-dir', dir)).code).toBe(4);
+  });
+
+  it('M12 pair exchanges a code for a token, and later starts need no settings', async () => {
+    const scripted = await service();
+    scripted.activations = [{ status: 201, body: { locationId: 'location1', seats: { used: 1, max: 1 } } }];
+    const dir = ['--data-dir', await tempDir(cleanup)];
+    const paired = await command('pair', `K7QF-3M9X@${scripted.url}`, ...dir);
+    expect(paired.code).toBe(0);
+    expect(JSON.parse(paired.out)).toEqual({ paired: true, url: scripted.url, location: 'location1' });
+    expect(scripted.activated).toMatchObject([{ code: 'K7QF-3M9X', deviceId: expect.any(String) }]);
+    const doctor = await command('doctor', '--simulate', ...dir);
+    expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining('url and location are set') });
+    for (const name of ['settings.json', 'device-token.json'])
+      expect((await stat(join(dir[1] ?? '', name))).mode & 0o077).toBe(0);
+  });
+
+  it.each([
+    ['PAIRING_CODE_INVALID', 403, 4, 'is wrong'],
+    ['PAIRING_CODE_USED', 403, 4, 'was already used'],
+    ['PAIRING_CODE_EXPIRED', 403, 4, 'is older than 15 minutes'],
+    ['TOO_MANY_REQUESTS', 429, 7, 'Wait a minute'],
+  ])('M12 pair reports %s in one line', async (code, status, exitCode, words) => {
+    const scripted = await service();
+    scripted.activations = [{ status, body: { code } }];
+    const dir = await tempDir(cleanup);
+    const failed = await command('pair', `K7QF-3M9X@${scripted.url}`, '--data-dir', dir);
+    expect(failed.code).toBe(exitCode);
+    expect(JSON.parse(failed.err)).toEqual({ error: expect.stringContaining(words), code });
+    expect((await command('pair', 'K7QF', '--data-dir', dir)).code).toBe(2);
+    expect((await command('pair', 'K7QF-3M9X', '--data-dir', dir)).code).toBe(2);
+    expect(await readdir(dir)).toEqual(['device-id']);
   });
 
   it('run rejects missing settings, unknown commands and unknown options', async () => {

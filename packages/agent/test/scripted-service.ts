@@ -31,7 +31,7 @@ export class ScriptedService {
   #connections: WebSocket[] = [];
   #requests = 0;
 
-  /** Responses to `/mac/activate`, in order. The last one is repeated. */
+  /** Responses to `/mac/activate` and `/mac/pair`, in order. The last one is repeated. */
   activations: { status: number; body: object }[] = [{ status: 201, body: { seats: { used: 1, max: 3 } } }];
   readonly activated: Record<string, unknown>[] = [];
   /** Valid tokens. */
@@ -237,7 +237,7 @@ export class ScriptedService {
 
   #respond(request: IncomingMessage, bytes: Buffer): { status: number; body?: object } {
     if (request.url === '/health') return { status: 200, body: { status: 'ok' } };
-    if (request.url === '/mac/activate') return this.#activate(bytes);
+    if (request.url === '/mac/activate' || request.url === '/mac/pair') return this.#activate(bytes);
     const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
     if (!this.tokens.has(token)) return { status: 401, body: { code: 'UNAUTHORIZED' } };
     if (request.url === '/mac/deactivate') {

@@ -6,12 +6,16 @@ import { summary } from '../config/config.ts';
 import type { AgentConfig } from '../config/config.ts';
 import { EXIT, exitCodeWhenAway } from './exit-codes.ts';
 import { AGENT_VERSION } from '../config/version.ts';
+import { LogFile } from '../edges/log-file.ts';
+import { comeBack, stayAway } from '../edges/stay-away.ts';
 
 const STOP_TIMEOUT_MS = 15_000;
 
 /** Runs the agent until a signal arrives or it must not reconnect, and returns the exit code. */
 export async function run(config: AgentConfig, failpoints: string | undefined): Promise<number> {
-  const log = createLog(config.logLevel, { service: 'footbridge-agent', sync: true });
+  comeBack(config.dataDir);
+  const destination = config.logFile === undefined ? {} : { destination: new LogFile(config.logFile) };
+  const log = createLog(config.logLevel, { service: 'footbridge-agent', sync: true, ...destination });
   log.info({ event: 'agent.starting', version: AGENT_VERSION, settings: summary(config) }, 'starting');
   const agent = await startAgent(config, { log, failpoint: createBlockingFailpoints(failpoints) });
   const signals = firstSignal();
@@ -22,7 +26,10 @@ export async function run(config: AgentConfig, failpoints: string | undefined): 
   const stopTimeout = setTimeout(() => process.exit(EXIT.failed), STOP_TIMEOUT_MS);
   await agent.stop();
   clearTimeout(stopTimeout);
-  if (typeof end === 'object' && end.state === 'away') return exitCodeWhenAway(end.code);
+  if (typeof end === 'object' && end.state === 'away') {
+    stayAway(config.dataDir, end.because);
+    return exitCodeWhenAway(end.code);
+  }
   const signal = typeof end === 'string' ? end : undefined;
   log.info({ event: 'agent.stopped', signal }, 'stopped');
   return EXIT.done;

@@ -32,6 +32,21 @@ describe('settings', () => {
     });
   });
 
+  it('are read from the data folder when neither a flag nor a variable is given', () => {
+    writeFileSync(
+      join(folder, 'settings.json'),
+      '{"FOOTBRIDGE_URL":"http://saved.example","FOOTBRIDGE_LOCATION":"saved"}',
+    );
+    const read = readConfig({ dataDir: folder }, { FOOTBRIDGE_LOCATION: 'env' });
+    expect(read).toMatchObject({ ok: true, value: { url: 'http://saved.example', location: 'env' } });
+    for (const text of ['{', '[]', '{"FOOTBRIDGE_URL":1}']) {
+      writeFileSync(join(folder, 'settings.json'), text);
+      const problems = [expect.stringContaining('settings.json must be a JSON object')];
+      expect(readSettings({ dataDir: folder }, {})).toEqual({ ok: false, problems });
+    }
+    rmSync(join(folder, 'settings.json'));
+  });
+
   it('with several problems are reported all at once, by name and without values', () => {
     const read = readConfig(
       { url: 'ftp://secret', deviceId: 'short', controlPort: '70000' },

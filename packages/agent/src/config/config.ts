@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { nameOf, readSettings as readTable } from '@footbridge/runtime/settings';
 import type { Environment, Flags, Setting, Settings as SettingsOf } from '@footbridge/runtime/settings';
 
+import { readSavedSettings } from './saved-settings.ts';
 import { SETTINGS } from './settings.ts';
 import type { SettingName, SettingValue } from './settings.ts';
 
@@ -11,28 +12,39 @@ export type Settings = SettingsOf<typeof SETTINGS>;
 /** The settings of `run`, complete. */
 export interface AgentConfig extends Omit<
   { readonly [N in SettingName]: SettingValue<N> },
-  'license' | 'deviceId'
+  'license' | 'deviceId' | 'logFile' | 'programs'
 > {
   readonly license: string | undefined;
   readonly deviceId: string | undefined;
+  readonly logFile: string | undefined;
+  readonly programs: string | undefined;
 }
 
 export type ReadResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly string[] };
 
+/** A flag overrides its variable, a variable overrides what is saved in the data folder. */
 export function readSettings(flags: Flags, env: Environment): ReadResult<Settings> {
-  const { settings, problems } = readTable(SETTINGS, env, flags);
+  const { settings, problems } = readWithSaved(flags, env);
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: settings };
 }
 
 /** Like `readSettings`, and requires the settings without which the agent cannot connect. */
 export function readConfig(flags: Flags, env: Environment): ReadResult<AgentConfig> {
-  const { settings, origins, problems } = readTable(SETTINGS, env, flags);
+  const { settings, origins, problems } = readWithSaved(flags, env);
   const missing = [SETTINGS.url, SETTINGS.location].filter(({ name }) => origins.get(name) === 'unset');
   const all = [...problems, ...missing.map((setting) => `${nameOf(setting)} is missing`)];
   if (all.length > 0 || settings.dataDir === undefined) return { ok: false, problems: all };
   return { ok: true, value: { ...settings, dataDir: resolve(settings.dataDir) } as AgentConfig };
+}
+
+function readWithSaved(flags: Flags, env: Environment): ReturnType<typeof readTable<typeof SETTINGS>> {
+  const { dataDir } = readTable(SETTINGS, env, flags).settings;
+  const saved = dataDir === undefined ? {} : readSavedSettings(dataDir);
+  if (typeof saved !== 'string') return readTable(SETTINGS, { ...saved, ...env }, flags);
+  const read = readTable(SETTINGS, env, flags);
+  return { ...read, problems: [saved, ...read.problems] };
 }
 
 /** Returns the settings in force for the first log line, with secrets masked. */

@@ -28,11 +28,17 @@ const notBlank = (value: string): string | undefined => value.trim() || undefine
 
 function text(
   name: string,
-  flag: string,
+  flag: string | undefined,
   about: string,
   more: Partial<Setting<string>> = {},
 ): Setting<string> {
-  return { name, flag, about, parse: checked('must not be blank', notBlank), ...more };
+  return {
+    name,
+    ...(flag === undefined ? {} : { flag }),
+    about,
+    parse: checked('must not be blank', notBlank),
+    ...more,
+  };
 }
 
 function bool(name: string, flag: string | undefined, about: string, fallback: boolean): Setting<boolean> {
@@ -154,6 +160,16 @@ export const SETTINGS = {
         ['debug', 'info', 'warn', 'error', 'silent'].includes(value) ? value : undefined,
       ),
     },
+  ),
+  logFile: text(
+    'FOOTBRIDGE_LOG_FILE',
+    undefined,
+    'file for the log, replaced at 10 MB and kept three times; by default the log goes to standard output',
+  ),
+  programs: text(
+    'FOOTBRIDGE_PROGRAMS',
+    undefined,
+    'folder with programs to use instead of those of macOS, for tests on other systems',
   ),
   queueLimit: count('FOOTBRIDGE_QUEUE_LIMIT', undefined, 'maximum number of queued jobs', '500', 100_000),
   sendGapMs: count(

@@ -30,6 +30,10 @@ export type Activation =
   | { readonly ok: true; readonly token: string; readonly seats?: Seats }
   | ActivationFailure;
 
+export type Pairing =
+  | { readonly ok: true; readonly location: string; readonly seats?: Seats }
+  | ActivationFailure;
+
 export interface ActivationFailure {
   readonly ok: false;
   /** Retrying cannot help: a person must act. */
@@ -72,7 +76,8 @@ export class Enrolment {
         ok: false,
         final: true,
         code: 'LICENSE_MISSING',
-        message: 'This Mac is not activated. Pass a license key with --license or FOOTBRIDGE_LICENSE',
+        message:
+          'This Mac is not activated. Pair it with a code from the operator of the service: footbridge-agent pair CODE',
       };
     }
     const body = JSON.stringify({ licenseKey: license, deviceId, name, osVersion, appVersion });
@@ -80,14 +85,27 @@ export class Enrolment {
     if (response === undefined) {
       return { ok: false, final: false, code: 'UNREACHABLE', message: 'The service cannot be reached' };
     }
-    const token = response.body['deviceToken'];
-    if ((response.status !== 200 && response.status !== 201) || typeof token !== 'string') {
-      return failureOf(response);
-    }
+    const token = tokenOf(response);
+    if (token === undefined) return failureOf(response);
     await saveToken(dataDir, { url, token, license: hash(license) });
     const seats = readSeats(response.body['seats']);
     log.info({ event: 'license.activated', deviceId, seats }, 'device activated');
     return { ok: true, token, ...(seats === undefined ? {} : { seats }) };
+  }
+
+  /** Exchanges a pairing code for a device token, which is saved, and for the location that this Mac serves (M12). */
+  async pair(code: string): Promise<Pairing> {
+    const { url, deviceId, name, osVersion, appVersion, dataDir } = this.#deps;
+    const body = JSON.stringify({ code, deviceId, name, osVersion, appVersion });
+    const response = await post(`${url}/mac/pair`, { 'content-type': 'application/json' }, body);
+    if (response === undefined)
+      return { ok: false, final: false, code: 'UNREACHABLE', message: `${url} cannot be reached` };
+    const token = tokenOf(response);
+    const location = response.body['locationId'];
+    if (token === undefined || typeof location !== 'string') return failureOf(response);
+    await saveToken(dataDir, { url, token, license: '' });
+    const seats = readSeats(response.body['seats']);
+    return { ok: true, location, ...(seats === undefined ? {} : { seats }) };
   }
 
   /** Releases the seat and deletes the token. Returns false when the service could not be reached. */
@@ -127,6 +145,11 @@ async function post(
   }
 }
 
+function tokenOf({ status, body }: ActivationResponse): string | undefined {
+  const token = body['deviceToken'];
+  return (status === 200 || status === 201) && typeof token === 'string' ? token : undefined;
+}
+
 function failureOf({ status, body, retryAfterMs }: ActivationResponse): ActivationFailure {
   const code = typeof body['code'] === 'string' ? body['code'] : `HTTP_${status}`;
   const final = status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429;
@@ -137,6 +160,12 @@ function failureOf({ status, body, retryAfterMs }: ActivationResponse): Activati
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   LICENSE_INVALID: 'The license key is unknown or revoked. Check it with the operator of the service',
   LICENSE_SUSPENDED: 'The license is suspended. Contact the operator of the service',
+  PAIRING_CODE_INVALID:
+    'The pairing code is wrong. Check it, or ask the operator of the service for a new one',
+  PAIRING_CODE_USED: 'The pairing code was already used. Ask the operator of the service for a new one',
+  PAIRING_CODE_EXPIRED:
+    'The pairing code is older than 15 minutes. Ask the operator of the service for a new one',
+  TOO_MANY_REQUESTS: 'Too many attempts. Wait a minute and try again',
   INVALID_REQUEST: 'The service does not support this version of the agent. Update the agent',
 };
 

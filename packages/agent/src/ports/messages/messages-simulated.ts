@@ -11,6 +11,8 @@ import type {
   Messages,
   MessageStore,
   OutgoingMessage,
+  Permission,
+  PermissionState,
   PressResult,
   SendResult,
   StoredAttachment,
@@ -96,6 +98,10 @@ export class SimulatedMessages implements Messages, Simulation {
 
   outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
     return Promise.resolve(findOutcome(this.store, message, destination, since));
+  }
+
+  requestPermission(permission: Permission): Promise<PermissionState> {
+    return Promise.resolve(granted(this.#permissions[permission]));
   }
 
   async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {

@@ -27,12 +27,22 @@ export interface Messages {
    */
   outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult>;
   react(press: TapbackPress): Promise<PressResult>;
+  /**
+   * Makes macOS ask the owner for a permission, unless it was decided before. Resolves when it is decided, or with `unknown` after
+   * 150 seconds. Absent in an engine that needs no permission.
+   */
+  requestPermission?(permission: Permission): Promise<PermissionState>;
   /** Returns the duration of a voice message in milliseconds, if it is known. */
   audioDuration(attachment: StoredAttachment): number | undefined;
   /** Calls the listener when the store may have new rows. Calls can be missed, so callers also poll. Returns an unsubscribe function. */
   watch(listener: () => void): () => void;
   close(): void;
 }
+
+/** The permissions that macOS asks the owner for. Full Disk Access is not one of them: the owner grants it unasked. */
+export const PERMISSIONS = ['automation', 'accessibility'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+export type PermissionState = 'granted' | 'denied' | 'unknown';
 
 export interface Environment {
   /** For example `26.1`. */

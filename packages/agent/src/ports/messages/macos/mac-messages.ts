@@ -13,11 +13,15 @@ import type {
   Messages,
   MessageStore,
   OutgoingMessage,
+  Permission,
+  PermissionState,
   PressResult,
   SendResult,
+  ServiceName,
 } from '../messages.ts';
 import type { StoreMemory } from '../store-generation.ts';
 import { Osascript } from './osascript.ts';
+import { requestPermission } from './request-permission.ts';
 import { sendMessage } from './send-message.ts';
 import { stagedName } from './stage-file.ts';
 
@@ -32,12 +36,6 @@ export interface MacPrograms {
   readonly open: string;
   readonly swVers: string;
 }
-
-export const SYSTEM_PROGRAMS: MacPrograms = {
-  osascript: '/usr/bin/osascript',
-  open: '/usr/bin/open',
-  swVers: '/usr/bin/sw_vers',
-};
 
 export interface MacMessagesOptions {
   /** The home directory of the user who is signed in to Messages. */
@@ -62,6 +60,8 @@ export class MacMessages implements Messages {
   readonly #build: string;
   /** Whether macOS let the agent control Messages at its last send. Unknown before the first one. */
   #automation: 'granted' | 'denied' | undefined;
+  /** The services that Messages was signed in to when the owner was asked for Automation. */
+  #services: readonly ServiceName[] | undefined;
 
   /** Resolves when the version of macOS is known. */
   static async open(options: MacMessagesOptions): Promise<MacMessages> {
@@ -98,7 +98,13 @@ export class MacMessages implements Messages {
       macos: this.#macos,
       automation: this.#options.uiAutomation,
       accessibility: true,
-      report: { build: this.#build, permissions: { ...(automation !== undefined && { automation }) } },
+      report: {
+        build: this.#build,
+        permissions: { ...(automation !== undefined && { automation }) },
+        ...(this.#services !== undefined && {
+          messages: { signedIn: this.#services.length > 0, services: this.#services },
+        }),
+      },
     };
   }
 
@@ -141,6 +147,13 @@ export class MacMessages implements Messages {
 
   react(): Promise<PressResult> {
     return Promise.resolve(notBuilt('Reactions'));
+  }
+
+  async requestPermission(permission: Permission): Promise<PermissionState> {
+    const { state, services } = await requestPermission(permission, this.#osascript);
+    if (permission === 'automation' && state !== 'unknown') this.#automation = state;
+    if (services !== undefined) this.#services = services;
+    return state;
   }
 
   audioDuration(): undefined {

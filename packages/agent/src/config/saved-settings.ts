@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { Environment } from '@footbridge/runtime/settings';
+
+/** The settings that `setup` and `pair` save in the data folder, by the names of their environment variables. */
+export const savedSettingsPath = (dataDir: string): string => join(dataDir, 'settings.json');
+
+/** Returns the saved settings, or a message that says why they cannot be read. Without the file there are none. */
+export function readSavedSettings(dataDir: string): Environment | string {
+  const path = savedSettingsPath(dataDir);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return {};
+  }
+  const problem = `${path} must be a JSON object with texts, such as {"FOOTBRIDGE_URL": "https://…"}`;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return problem;
+    const entries = Object.entries(value);
+    return entries.every((entry): entry is [string, string] => typeof entry[1] === 'string')
+      ? Object.fromEntries(entries)
+      : problem;
+  } catch {
+    return problem;
+  }
+}

@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+
+/** The programs of macOS that the agent uses, by path. */
+export interface SystemPrograms {
+  readonly defaults: string;
+  readonly fdesetup: string;
+  readonly launchctl: string;
+  readonly open: string;
+  readonly osascript: string;
+  readonly pmset: string;
+  readonly swVers: string;
+}
+
+/** `folder` replaces those of the system, under the same names. */
+export function systemPrograms(folder?: string): SystemPrograms {
+  const path = (systemFolder: string, name: string) => join(folder ?? systemFolder, name);
+  return {
+    defaults: path('/usr/bin', 'defaults'),
+    fdesetup: path('/usr/bin', 'fdesetup'),
+    launchctl: path('/bin', 'launchctl'),
+    open: path('/usr/bin', 'open'),
+    osascript: path('/usr/bin', 'osascript'),
+    pmset: path('/usr/bin', 'pmset'),
+    swVers: path('/usr/bin', 'sw_vers'),
+  };
+}

@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+
+import type { StateFrame } from '@footbridge/protocol/frames';
+
+import type { SavedLinkState } from '../../flows/link/link-state.ts';
+import type { SelftestOptions, SelftestRecord, SelftestStep } from '../../flows/selftest/selftest.ts';
+import type { Permission, PermissionState, SendResult, StoreState } from '../../ports/messages/messages.ts';
+
+/** What the running agent says about itself. It contains no text, number or id of a message. */
+export interface AgentReport {
+  readonly version: string;
+  readonly location: string;
+  readonly link: SavedLinkState;
+  readonly store: StoreState;
+  /** The age of the newest message in the store, or null when there is none. */
+  readonly newestMessageAgeSec: number | null;
+  readonly uiAutomation: boolean;
+  readonly state: Omit<StateFrame, 'type'>;
+}
+
+/** What other commands of the owner can ask of the running agent. It has the permissions that macOS gave to the app. */
+export interface LocalCalls {
+  report(): AgentReport;
+  requestPermission(permission: Permission): Promise<PermissionState>;
+  sendText(to: string, text: string): Promise<SendResult>;
+  /** Resolves with the record of all steps. `onStep` is called after each one. */
+  selftest(options: SelftestOptions, onStep: (step: SelftestStep) => void): Promise<SelftestRecord>;
+  stop(): void;
+}
+
+/** In the data folder, which only the owner can enter. */
+export const localSocketPath = (dataDir: string): string => join(dataDir, 'agent.sock');
+
+/** One line of a response: an intermediate result, the final one, or the reason why there is none. */
+export type ResponseLine =
+  | { readonly step: SelftestStep }
+  | { readonly result: unknown }
+  | { readonly error: string };

@@ -1,0 +1,41 @@
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+
+import type { LocalCalls } from './local-calls.ts';
+import { localSocketPath } from './local-calls.ts';
+import type { LocalCall } from './read-call.ts';
+
+/** Why the running agent did not answer. */
+export class AgentCallError extends Error {
+  override readonly name = 'AgentCallError';
+}
+
+type Result<C extends LocalCall['call']> = Awaited<ReturnType<LocalCalls[C]>>;
+type Step = Parameters<Parameters<LocalCalls['selftest']>[1]>[0];
+
+/** Makes a call to the running agent. Rejects with an AgentCallError when there is none, or when it failed. */
+export async function callAgent<C extends LocalCall['call']>(
+  dataDir: string,
+  call: Extract<LocalCall, { call: C }>,
+  onStep: (step: Step) => void = () => undefined,
+): Promise<Result<C>> {
+  const socket = connect(localSocketPath(dataDir));
+  const { options, ...flat } = { options: {}, ...call };
+  socket.on('connect', () => socket.write(`${JSON.stringify({ ...flat, ...options })}\n`));
+  try {
+    for await (const line of createInterface(socket)) {
+      const response: { step?: Step; result?: Result<C>; error?: string } = JSON.parse(line);
+      if (response.error !== undefined) throw new AgentCallError(response.error);
+      if (response.result !== undefined) return response.result;
+      if (response.step !== undefined) onStep(response.step);
+    }
+  } catch (error) {
+    if (error instanceof AgentCallError) throw error;
+    throw new AgentCallError(NOT_RUNNING, { cause: error });
+  } finally {
+    socket.destroy();
+  }
+  throw new AgentCallError(NOT_RUNNING);
+}
+
+const NOT_RUNNING = 'The agent is not running';

@@ -1,0 +1,171 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type {
+  LocalFile,
+  Messages,
+  OutgoingMessage,
+  OwnReaction,
+  Permission,
+  SendResult,
+  TapbackPress,
+} from '../../ports/messages/messages.ts';
+
+export interface CheckResult {
+  readonly verdict: 'verified' | 'failed' | 'skipped';
+  readonly code?: string;
+  readonly reason?: string;
+}
+
+/** Files to send. */
+export interface TestFiles {
+  readonly image: LocalFile;
+  readonly audio: LocalFile;
+}
+
+export interface CheckContext {
+  readonly messages: Messages;
+  readonly files: TestFiles;
+  readonly clock: Clock;
+  readonly to: string | undefined;
+  /** The text that an earlier check sent, for reactions and replies to it. */
+  sent: { readonly guid: string; readonly chatId: number } | undefined;
+}
+
+interface Check {
+  readonly name: string;
+  /** The capability without which the check is skipped. */
+  readonly capability?: string;
+  readonly run: (context: CheckContext) => Promise<CheckResult>;
+}
+
+const TEXT = 'Footbridge test message';
+const MAX_ROWS = 1000;
+const REACTION_WAIT_MS = 5_000;
+const POLL_MS = 100;
+
+const VERIFIED: CheckResult = { verdict: 'verified' };
+
+/** One check per capability, in the order in which they run: later ones need the text of an earlier one. */
+export const CHECKS: readonly Check[] = [
+  { name: 'message store', run: checkStore },
+  { name: 'message bodies', run: checkBodies },
+  { name: 'automation', run: (context) => checkPermission('automation', context) },
+  { name: 'accessibility', run: (context) => checkPermission('accessibility', context) },
+  { name: 'text', capability: 'text', run: checkText },
+  { name: 'attachments', capability: 'attachments', run: (context) => checkFile('file', 'image', context) },
+  { name: 'voice', capability: 'voice', run: (context) => checkFile('voice', 'audio', context) },
+  { name: 'replies', capability: 'replies', run: checkReply },
+  { name: 'animations', capability: 'animations', run: checkEffects },
+  { name: 'reactions', capability: 'reactions', run: checkReactions },
+  { name: 'emoji-reactions', capability: 'emoji-reactions', run: checkEmojiReaction },
+];
+
+function checkStore({ messages }: CheckContext): Promise<CheckResult> {
+  const state = messages.store.state();
+  const readable = state === 'readable' || state === 'replaced';
+  return Promise.resolve(
+    readable ? VERIFIED : { verdict: 'failed', code: state, reason: `the message store is ${state}` },
+  );
+}
+
+/** How many of the newest messages can be read. Their content is not looked at. */
+function checkBodies({ messages: { store } }: CheckContext): Promise<CheckResult> {
+  const rows = store.rowsAfter(Math.max(0, store.newestRowid() - MAX_ROWS), MAX_ROWS);
+  const unreadable = rows.filter(({ bodyState }) => bodyState === 'unreadable').length;
+  const reason = `${rows.length - unreadable} of ${rows.length} readable`;
+  return Promise.resolve({ verdict: unreadable === 0 ? 'verified' : 'failed', reason });
+}
+
+async function checkPermission(permission: Permission, { messages }: CheckContext): Promise<CheckResult> {
+  if (messages.requestPermission === undefined)
+    return { verdict: 'skipped', reason: 'this engine does not need it' };
+  const state = await messages.requestPermission(permission);
+  return state === 'granted' ? VERIFIED : { verdict: 'failed', reason: state };
+}
+
+async function checkText(context: CheckContext): Promise<CheckResult> {
+  const result = await send({ kind: 'text', text: TEXT }, context);
+  if (result === undefined) return NOBODY;
+  if (result.result !== 'sent') return failed(result);
+  const chatId = context.messages.store.rowByGuid(result.guid)?.chatId;
+  if (chatId !== undefined) context.sent = { guid: result.guid, chatId };
+  return VERIFIED;
+}
+
+async function checkFile(
+  kind: 'file' | 'voice',
+  file: keyof TestFiles,
+  context: CheckContext,
+): Promise<CheckResult> {
+  return outcome(await send({ kind, file: context.files[file] }, context));
+}
+
+async function checkReply(context: CheckContext): Promise<CheckResult> {
+  if (context.sent === undefined) return NO_TEXT;
+  return outcome(await send({ kind: 'text', text: TEXT, replyTo: context.sent.guid }, context));
+}
+
+async function checkEffects(context: CheckContext): Promise<CheckResult> {
+  for (const effect of ['slam', 'confetti']) {
+    const result = outcome(await send({ kind: 'text', text: TEXT, effect }, context));
+    if (result.verdict !== 'verified') return { ...result, reason: `${effect}: ${result.reason ?? ''}` };
+  }
+  return VERIFIED;
+}
+
+/** Adds a Tapback, replaces it and removes it. */
+async function checkReactions(context: CheckContext): Promise<CheckResult> {
+  for (const [type, expected] of [
+    ['love', 'love'],
+    ['like', 'like'],
+    ['like', undefined],
+  ] as const) {
+    const shows = (own: OwnReaction | undefined) =>
+      (own?.kind === 'classic' ? own.type : undefined) === expected;
+    const result = await press({ kind: 'classic', type }, shows, context);
+    if (result.verdict !== 'verified') return result;
+  }
+  return VERIFIED;
+}
+
+function checkEmojiReaction(context: CheckContext): Promise<CheckResult> {
+  return press({ kind: 'emoji', emoji: '🎉' }, (own) => own?.kind === 'emoji', context);
+}
+
+async function press(
+  tapback: TapbackPress['tapback'],
+  shows: (own: OwnReaction | undefined) => boolean,
+  { messages, clock, sent }: CheckContext,
+): Promise<CheckResult> {
+  if (sent === undefined) return NO_TEXT;
+  const { chatId, guid } = sent;
+  const result = await messages.react({ chatId, targetGuid: guid, tapback });
+  if (result.result === 'failed') return failed(result);
+  for (let waited = 0; waited <= REACTION_WAIT_MS; waited += POLL_MS) {
+    if (shows(messages.store.ownReaction(guid))) return VERIFIED;
+    await clock.sleep(POLL_MS);
+  }
+  return { verdict: 'failed', code: 'TIMEOUT', reason: 'the press had no effect in the message store' };
+}
+
+async function send(
+  message: OutgoingMessage,
+  { messages, to }: CheckContext,
+): Promise<SendResult | undefined> {
+  return to === undefined
+    ? undefined
+    : await messages.send(message, { to: 'person', handle: to, service: 'iMessage' });
+}
+
+const NOBODY: CheckResult = { verdict: 'skipped', reason: 'no recipient; pass --to with your own number' };
+const NO_TEXT: CheckResult = { verdict: 'skipped', reason: 'no text was sent' };
+
+function outcome(result: SendResult | undefined): CheckResult {
+  if (result === undefined) return NOBODY;
+  return result.result === 'sent' ? VERIFIED : failed(result);
+}
+
+/** The messages of failures are ours and contain no content. */
+function failed({ code, message }: { readonly code: string; readonly message: string }): CheckResult {
+  return { verdict: 'failed', code, reason: message };
+}

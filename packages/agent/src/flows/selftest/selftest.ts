@@ -1,0 +1,68 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { Messages } from '../../ports/messages/messages.ts';
+import { CHECKS } from './checks.ts';
+import type { CheckContext, CheckResult, TestFiles } from './checks.ts';
+
+export interface SelftestOptions {
+  /** A number or address of the owner, who gets the test messages. Without it nothing is sent. */
+  readonly to?: string;
+}
+
+export interface SelftestStep extends CheckResult {
+  readonly name: string;
+  readonly tookMs: number;
+}
+
+/** What a selftest found out. It has no text, name, number or id, so that its owner can pass it on. */
+export interface SelftestRecord {
+  readonly format: 1;
+  readonly agent: string;
+  /** False when Messages was simulated: such a record verifies nothing. */
+  readonly onMac: boolean;
+  readonly macos: { readonly version: string; readonly build?: string };
+  readonly capabilities: readonly string[];
+  readonly steps: readonly SelftestStep[];
+}
+
+export interface SelftestDeps {
+  readonly messages: Messages;
+  readonly files: TestFiles;
+  readonly clock: Clock;
+  readonly agent: string;
+  readonly onMac: boolean;
+  readonly onStep: (step: SelftestStep) => void;
+}
+
+/** Tries every capability of this Mac, one after the other. The caller makes sure that no other send runs. */
+export async function runSelftest({ to }: SelftestOptions, deps: SelftestDeps): Promise<SelftestRecord> {
+  const { messages, files, clock, agent, onMac, onStep } = deps;
+  const context: CheckContext = { messages, files, clock, to, sent: undefined };
+  const steps: SelftestStep[] = [];
+  for (const { name, run, capability } of CHECKS) {
+    const started = clock.monotonic();
+    const isOffered = capability === undefined || messages.capabilities().includes(capability);
+    const result = isOffered
+      ? await run(context).catch(unexpected)
+      : ({ verdict: 'skipped', reason: 'this version of macOS or of the agent does not offer it' } as const);
+    const step = { name, ...result, tookMs: Math.round(clock.monotonic() - started) };
+    steps.push(step);
+    onStep(step);
+  }
+  const { macos, report } = messages.environment();
+  const build = report?.build;
+  return {
+    format: 1,
+    agent,
+    onMac,
+    macos: { version: macos, ...(build !== undefined && { build }) },
+    capabilities: messages.capabilities(),
+    steps,
+  };
+}
+
+/** The message of an unexpected error may contain anything, so only its class is kept. */
+function unexpected(error: unknown): CheckResult {
+  const name = error instanceof Error ? error.name : 'not an error object';
+  return { verdict: 'failed', code: 'INTERNAL_ERROR', reason: `unexpected error: ${name}` };
+}
