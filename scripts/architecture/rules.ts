@@ -99,7 +99,7 @@ export const LAYERS: Readonly<Record<string, readonly Part[]>> = { service: SERV
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   runtime: ['protocol'],
-  media: ['protocol'],
+  media: ['protocol', 'runtime'],
   service: ['protocol', 'runtime', 'media'],
   agent: ['protocol', 'runtime'],
   kit: ['protocol'],

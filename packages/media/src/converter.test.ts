@@ -33,12 +33,16 @@ describe('the converter', { timeout: 120_000 }, () => {
   /** Runs the misbehaving program; the returned function tells it what to do. */
   const misbehave = async (options: ConverterOptions = {}) => {
     await open({ program: MISBEHAVING, ...options });
-    return (behaviour: string) => convertBytes('heic', Buffer.from(behaviour));
+    return (behaviour: string, tenant?: string) => convertBytes('heic', Buffer.from(behaviour), tenant);
   };
-  const convertBytes = (conversion: Conversion, bytes: Uint8Array) =>
-    converter.convert(conversion, async () => Readable.from([bytes]));
+  const convertBytes = (conversion: Conversion, bytes: Uint8Array, tenant = 'tenant') =>
+    converter.convert(conversion, async () => Readable.from([bytes]), tenant);
   const convert = (conversion: Conversion, name: string) =>
-    converter.convert(conversion, async () => createReadStream(new URL(`fixtures/${name}`, import.meta.url)));
+    converter.convert(
+      conversion,
+      async () => createReadStream(new URL(`fixtures/${name}`, import.meta.url)),
+      'tenant',
+    );
   const files = async () => (await readdir(folder, { recursive: true })).filter((name) => name !== 'slot-0');
 
   beforeEach(async () => {
@@ -102,7 +106,7 @@ describe('the converter', { timeout: 120_000 }, () => {
         for (;;) yield Buffer.alloc(MIB);
       })(),
     );
-    expect(await converter.convert('tiff', async () => zeros)).toEqual({
+    expect(await converter.convert('tiff', async () => zeros, 'tenant')).toEqual({
       ok: false,
       reason: 'the file is too large to convert',
     });
@@ -115,7 +119,7 @@ describe('the converter', { timeout: 120_000 }, () => {
   ])('I8 returns a reason when the source fails with %s', async (code, reason) => {
     await open();
     const failing = () => Promise.reject(Object.assign(new Error('failed'), { code }));
-    expect(await converter.convert('heic', failing)).toEqual({ ok: false, reason });
+    expect(await converter.convert('heic', failing, 'tenant')).toEqual({ ok: false, reason });
   });
 
   it('I8 denies the process files, sockets, processes, threads and the environment', async () => {
@@ -244,6 +248,26 @@ describe('the converter', { timeout: 120_000 }, () => {
     expect(await first).toEqual(STOPPED);
   });
 
+  it('T52 converts the file of one tenant while those of another take their time', async () => {
+    const tell = await misbehave();
+    const slow = Array.from({ length: 5 }, () => tell('spin', 'slow tenant'));
+    await vi.waitUntil(() => converter.load.waiting === 4, { timeout: 30_000 });
+    expect(await tell('succeed', 'other tenant')).toMatchObject({ ok: true });
+    await converter.close();
+    expect(await Promise.all(slow)).toEqual(slow.map(() => STOPPED));
+  });
+
+  it('T52 lets a bounded number of files of one tenant wait', async () => {
+    const tell = await misbehave({ maxWaitingPerTenant: 2 });
+    const slow = Array.from({ length: 3 }, () => tell('spin'));
+    await vi.waitUntil(() => converter.load.waiting === 2, { timeout: 30_000 });
+    const reason = 'too many files are waiting to be converted';
+    expect(await tell('succeed')).toEqual({ ok: false, reason });
+    expect(await tell('succeed', 'other tenant')).toMatchObject({ ok: true });
+    await converter.close();
+    await Promise.all(slow);
+  });
+
   it('I8 stops running and waiting conversions when it is closed', async () => {
     const tell = await misbehave();
     const results = [tell('spin'), tell('spin')];
@@ -255,7 +279,7 @@ describe('the converter', { timeout: 120_000 }, () => {
   });
 
   it('I8 does not let twenty conversions grow the service', async () => {
-    await open({ queueTimeoutMs: 120_000 });
+    await open({ queueTimeoutMs: 120_000, maxWaitingPerTenant: 20 });
     const names = ['photo.heic', 'cutout.heic', 'animation.heics', 'pattern-turned.heic', 'pattern-p3.heic'];
     const memory = watchMemory();
     const results = await Promise.all(

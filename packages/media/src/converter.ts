@@ -4,6 +4,9 @@ import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
+import { systemClock } from '@footbridge/runtime/clock';
+import { FairSlots } from '@footbridge/runtime/fair-slots';
+
 import type { ConversionReply } from './conversion.ts';
 import { ConversionSlot } from './conversion-slot.ts';
 import { ConversionError, MAX_INPUT_BYTES } from './convert/budget.ts';
@@ -24,8 +27,10 @@ export interface ConverterLog {
 }
 
 export interface ConverterOptions {
-  /** Conversions at a time, each in a process that takes up to a core and `memoryBytes`. */
+  /** Conversions at a time, each in a process that takes up to a core and `memoryBytes`. With two, one tenant takes one. */
   readonly slots?: number;
+  /** Files of one tenant that wait for a slot. */
+  readonly maxWaitingPerTenant?: number;
   /** Limit of one conversion. The largest photo takes about five seconds on an idle core. */
   readonly timeoutMs?: number;
   /** Limit of the wait for a slot: a message waits for the file. */
@@ -39,6 +44,16 @@ export interface ConverterOptions {
 }
 
 const MIB = 1024 * 1024;
+
+/** What conversions may occupy. docs/security.md shows it. */
+export const CONVERSIONS = {
+  slots: 2,
+  maxWaitingPerTenant: 16,
+  timeoutMs: 30_000,
+  queueTimeoutMs: 60_000,
+  memoryBytes: 384 * MIB,
+} as const;
+
 /** Next to this file, as source or as built. */
 const PROGRAM = new URL(
   `./convert-program${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
@@ -58,7 +73,10 @@ export class Converter {
   readonly #queueTimeoutMs: number;
   readonly #slots: readonly ConversionSlot[];
   readonly #free: ConversionSlot[];
-  readonly #waiting: ((slot: ConversionSlot | undefined) => void)[] = [];
+  readonly #queue: FairSlots;
+  readonly #maxWaitingPerTenant: number;
+  /** Wakes the conversions that wait for a slot, by tenant. */
+  readonly #waiting = new Map<string, Set<() => void>>();
   #isClosed = false;
 
   /** `folder` is emptied: it belongs to one converter. */
@@ -72,10 +90,11 @@ export class Converter {
     folder: string,
     log: ConverterLog,
     {
-      slots = 1,
-      timeoutMs = 60_000,
-      queueTimeoutMs = 60_000,
-      memoryBytes = 384 * MIB,
+      slots = CONVERSIONS.slots,
+      timeoutMs = CONVERSIONS.timeoutMs,
+      queueTimeoutMs = CONVERSIONS.queueTimeoutMs,
+      maxWaitingPerTenant = CONVERSIONS.maxWaitingPerTenant,
+      memoryBytes = CONVERSIONS.memoryBytes,
       idleMs = 5 * 60_000,
       program = PROGRAM,
     }: ConverterOptions,
@@ -83,6 +102,8 @@ export class Converter {
     this.#folder = folder;
     this.#log = log;
     this.#queueTimeoutMs = queueTimeoutMs;
+    this.#maxWaitingPerTenant = maxWaitingPerTenant;
+    this.#queue = new FairSlots(slots, systemClock);
     this.#slots = Array.from(
       { length: slots },
       (_, index) =>
@@ -93,16 +114,19 @@ export class Converter {
           idleMs,
         }),
     );
-    this.#free = [...this.#slots];
+    this.#free = this.#slots.toReversed();
   }
 
-  async convert(conversion: Conversion, source: ConversionSource): Promise<ConversionResult> {
+  /** `tenant` is whose turn in the queue it uses. */
+  async convert(conversion: Conversion, source: ConversionSource, tenant: string): Promise<ConversionResult> {
+    // Each waiting file is copied to disk.
+    if ((this.#waiting.get(tenant)?.size ?? 0) >= this.#maxWaitingPerTenant) return this.#notConverted();
     const job = join(this.#folder, randomUUID());
     const [input, output] = [`${job}.input`, `${job}.output`];
     try {
       // Before the queue: a slow source must not hold a slot.
       await pipeline(bounded(await source()), createWriteStream(input, { mode: 0o600 }));
-      return await this.#inSlot(conversion, input, output);
+      return await this.#inSlot(conversion, input, output, tenant);
     } catch (error) {
       return { ok: false, reason: reasonOf(error) };
     } finally {
@@ -111,56 +135,63 @@ export class Converter {
   }
 
   get load(): { running: number; waiting: number } {
-    return { running: this.#slots.length - this.#free.length, waiting: this.#waiting.length };
+    return { running: this.#queue.inUse, waiting: this.#queue.waiting };
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const wake of this.#waiting.splice(0)) wake(undefined);
+    for (const waiting of this.#waiting.values()) for (const stop of waiting) stop();
     await Promise.all(this.#slots.map((slot) => slot.close()));
   }
 
-  async #inSlot(conversion: Conversion, input: string, output: string): Promise<ConversionResult> {
-    const slot = await this.#acquire();
-    if (this.#isClosed) return STOPPED;
-    if (slot === undefined) {
-      this.#log.warn(
-        { event: 'media.queue_timeout', ...this.load },
-        'no conversion slot became free, the file is delivered unconverted',
-      );
-      return { ok: false, reason: 'too many files are waiting to be converted' };
-    }
+  async #inSlot(
+    conversion: Conversion,
+    input: string,
+    output: string,
+    tenant: string,
+  ): Promise<ConversionResult> {
+    const release = await this.#acquire(tenant);
+    const slot = release === undefined ? undefined : this.#free.pop();
     try {
+      if (this.#isClosed) return STOPPED;
+      if (slot === undefined) return this.#notConverted();
       const outcome = await slot.convert(conversion, input, output);
       if (this.#isClosed && outcome.kind !== 'replied') return STOPPED;
       return this.#resultOf(outcome, conversion, output);
     } finally {
-      this.#release(slot);
+      if (slot !== undefined) this.#free.push(slot);
+      release?.();
     }
   }
 
-  /** Returns undefined when the converter was closed or no slot became free in time. */
-  #acquire(): Promise<ConversionSlot | undefined> {
-    if (this.#isClosed) return Promise.resolve(undefined);
-    const slot = this.#free.pop();
-    if (slot !== undefined) return Promise.resolve(slot);
-    return new Promise((resolve) => {
-      const wake = (granted: ConversionSlot | undefined) => {
-        clearTimeout(timeout);
-        resolve(granted);
-      };
-      const timeout = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(wake), 1);
-        wake(undefined);
-      }, this.#queueTimeoutMs);
-      this.#waiting.push(wake);
-    });
+  #notConverted(): ConversionResult {
+    this.#log.warn(
+      { event: 'media.queue_timeout', ...this.load },
+      'no conversion slot became free, the file is delivered unconverted',
+    );
+    return { ok: false, reason: 'too many files are waiting to be converted' };
   }
 
-  #release(slot: ConversionSlot): void {
-    const next = this.#waiting.shift();
-    if (next) next(slot);
-    else this.#free.push(slot);
+  /** Resolves with undefined when the converter was closed or no slot became free in time. */
+  #acquire(tenant: string): Promise<(() => void) | undefined> {
+    if (this.#isClosed) return Promise.resolve(undefined);
+    const waiting = this.#waiting.get(tenant) ?? new Set();
+    return new Promise((resolve) => {
+      const settle = (release: (() => void) | undefined) => {
+        clearTimeout(timeout);
+        waiting.delete(stop);
+        if (waiting.size === 0) this.#waiting.delete(tenant);
+        resolve(release);
+      };
+      const stop = () => {
+        withdraw();
+        settle(undefined);
+      };
+      const timeout = setTimeout(stop, this.#queueTimeoutMs);
+      waiting.add(stop);
+      this.#waiting.set(tenant, waiting);
+      const withdraw = this.#queue.enter(tenant, settle);
+    });
   }
 
   #resultOf(outcome: ProcessOutcome, conversion: Conversion, path: string): ConversionResult {

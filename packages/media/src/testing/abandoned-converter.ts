@@ -9,7 +9,7 @@ const converter = await Converter.open(
   { warn: () => undefined },
   { program: new URL('misbehaving-program.ts', import.meta.url) },
 );
-const result = await converter.convert('heic', async () => Readable.from([Buffer.from('succeed')]));
+const result = await converter.convert('heic', async () => Readable.from([Buffer.from('succeed')]), 'tenant');
 process.stdout.write(result.ok ? (result.note ?? '') : result.reason, () =>
   process.kill(process.pid, 'SIGKILL'),
 );

@@ -193,6 +193,7 @@ class HttpCrmClient implements CrmClient {
 
   #request(call: CrmCall<unknown>, bearer: Bearer): HttpRequest {
     return {
+      tenant: call.locationId,
       origin: this.#origin,
       method: call.method,
       path: this.#prefix + call.path,

@@ -2,6 +2,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Dispatcher } from 'undici';
 
 export interface HttpRequest {
+  /** The tenant whose share of the connections this request uses; undefined for requests of the service itself. */
+  readonly tenant?: string | undefined;
   readonly origin: string;
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
@@ -64,6 +66,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#wantsBody = wantsBody;
     this.#maxBodyBytes = maxBodyBytes;
     this.#settle = settle;
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /** Whether it has a connection. */
+  get isStarted(): boolean {
+    return this.#dispatch !== undefined;
   }
 
   start(dispatch: (handler: this) => void): void {

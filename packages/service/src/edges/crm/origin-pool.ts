@@ -3,6 +3,9 @@ import { setMaxListeners } from 'node:events';
 import { EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 
+import type { Clock } from '@footbridge/runtime/clock';
+import { FairSlots } from '@footbridge/runtime/fair-slots';
+
 import type { ProxyConfig } from '../../config/config.ts';
 import type { Exchange, HttpRequest } from './exchange.ts';
 
@@ -21,14 +24,30 @@ export class OriginPool {
   readonly #dispatcher: Dispatcher;
   /** undici leaves sockets alone that are still connecting when it is destroyed. */
   readonly #closing = new AbortController();
+  /** One slot per connection: undici's own queue is first come, first served, and one slow tenant would fill it. */
+  readonly #slots: FairSlots;
 
-  constructor(url: URL, maxConnections: number, proxies: ProxyConfig) {
+  constructor(url: URL, maxConnections: number, proxies: ProxyConfig, clock: Pick<Clock, 'monotonic'>) {
+    this.#slots = new FairSlots(maxConnections, clock);
     setMaxListeners(0, this.#closing.signal);
     this.#origin = url.origin;
     this.#dispatcher = createDispatcher(url, maxConnections, proxies, this.#closing.signal);
   }
 
-  dispatch(request: HttpRequest, exchange: Exchange): void {
+  /** Dispatches the request once its tenant has a connection. The returned function must be called when the exchange has ended. */
+  dispatch(request: HttpRequest, exchange: Exchange): () => void {
+    let release: (() => void) | undefined;
+    const withdraw = this.#slots.enter(request.tenant ?? '', (granted) => {
+      release = granted;
+      this.#send(request, exchange);
+    });
+    return () => {
+      withdraw();
+      release?.();
+    };
+  }
+
+  #send(request: HttpRequest, exchange: Exchange): void {
     const { method, path, body = null } = request;
     const headers = ['user-agent', 'footbridge', ...request.headers];
     const reset = body !== null && body.length > MAX_REUSED_BODY_BYTES;

@@ -66,6 +66,7 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
       ),
     async mint(companyToken, companyId, locationId) {
       const response = await transport.send({
+        tenant: locationId,
         origin: host.origin,
         method: 'POST',
         path: `${prefix}/oauth/locationToken`,

@@ -54,22 +54,26 @@ class UndiciTransport implements Transport {
 
   send(request: HttpRequest): Promise<HttpResponse | NoResponse> {
     return new Promise((resolve) => {
+      let leave: (() => void) | undefined;
       const { timeoutMs = this.#timeoutMs, wantsBody = false, maxBodyBytes = MAX_BODY_BYTES } = request;
       const exchange = new Exchange(this.#clock, timeoutMs, wantsBody, maxBodyBytes, (result) => {
         this.#inFlight.delete(exchange);
+        leave?.();
         resolve(result);
       });
       const pool = isValid(request) ? this.#poolFor(request.origin) : undefined;
       if (pool === undefined) return exchange.fail('network', 'INVALID_REQUEST');
       this.#inFlight.add(exchange);
       this.#cancelSweep ??= this.#clock.after(SWEEP_MS, this.#sweep);
-      pool.dispatch(request, exchange);
+      leave = pool.dispatch(request, exchange);
+      if (exchange.isSettled) leave();
     });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelSweep?.();
+    for (const exchange of this.#inFlight) if (!exchange.isStarted) exchange.fail('network', 'CLOSED');
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
@@ -77,7 +81,7 @@ class UndiciTransport implements Transport {
     const known = this.#isClosed ? undefined : this.#pools.get(origin);
     const url = known === undefined && !this.#isClosed ? URL.parse(origin) : null;
     if (url === null || !/^https?:$/.test(url.protocol)) return known;
-    const pool = new OriginPool(url, this.#maxConnections, this.#proxies);
+    const pool = new OriginPool(url, this.#maxConnections, this.#proxies, this.#clock);
     this.#pools.set(origin, pool);
     return pool;
   }

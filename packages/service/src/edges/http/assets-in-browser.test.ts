@@ -114,7 +114,7 @@ describe.skipIf(!(await hasChromium()))('stored files in a browser', () => {
     const bytes = fixture(name);
     const { convert } = mediaType(sniff(bytes));
     if (convert === undefined) return store(bytes, name);
-    const result = await converter.convert(convert, async () => Readable.from([bytes]));
+    const result = await converter.convert(convert, async () => Readable.from([bytes]), 'tenant');
     if (!result.ok) throw new Error(result.reason);
     const converted = await readFile(result.path);
     expect(sniff(converted)).toBe(result.type);

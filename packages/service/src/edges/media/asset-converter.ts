@@ -16,15 +16,16 @@ export interface AssetConverterDeps {
 /** Reads the original from the asset store and converts it to a temporary file. */
 export function createAssetConverter({ assets, converter, convertHeic }: AssetConverterDeps): AssetConverter {
   return {
-    async convert(original, type) {
+    async convert(original, type, locationId) {
       const { convert } = mediaType(type);
       if (convert === undefined) return { ok: false, reason: 'there is nothing to convert' };
       if (convert === 'heic' && !convertHeic) return { ok: false, reason: 'HEIC conversion is turned off' };
-      const result = await converter.convert(convert, async () => {
+      const open = async () => {
         const bytes = await assets.open(original);
         if (bytes === undefined) throw new Error('the original is gone');
         return bytes;
-      });
+      };
+      const result = await converter.convert(convert, open, locationId);
       if (!result.ok) return result;
       const { path, ...converted } = result;
       return {

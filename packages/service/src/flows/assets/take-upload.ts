@@ -21,9 +21,9 @@ export type ConvertedAsset =
     }
   | { ok: false; reason: string };
 
-/** Converts a stored file to a type that browsers show. Never throws. */
+/** Converts a stored file to a type that browsers show. Locations share the converter fairly. Never throws. */
 export interface AssetConverter {
-  convert(original: AssetId, type: MediaTypeName): Promise<ConvertedAsset>;
+  convert(original: AssetId, type: MediaTypeName, locationId: string): Promise<ConvertedAsset>;
 }
 
 export interface UploadDeps {
@@ -94,7 +94,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     // The original has a record of its own: it is kept as long and counts towards the quota.
     const recordOriginal = (remark: string) =>
       record(original.id, locationId, name, type, original, { originalId: null, note: remark });
-    const conversion = await converter.convert(original.id, type);
+    const conversion = await converter.convert(original.id, type, locationId);
     if (!conversion.ok) {
       log.info(
         { event: 'asset.not_converted', locationId, type, reason: conversion.reason },

@@ -1,7 +1,8 @@
 import { usableMessageId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
+import { EngineError } from '../../errors.ts';
+import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
 import { retry } from '../../ports/crm/retry.ts';
 import { once } from '../../ports/crm/retry-policies.ts';
 
@@ -23,7 +24,10 @@ export interface LookUpPhoneDeps {
 /** The deadline of a lookup. A webhook waits for it. */
 const WITHIN_MS = 4000;
 
-/** Looks up the phone of a contact, for a webhook without one (W7). Makes one attempt, unless the deadline has passed. */
+/**
+ * Looks up the phone of a contact, for a webhook without one (W7). Makes one attempt, unless the deadline has passed. Throws EngineError
+ * when this service could not make the call.
+ */
 export function createLookUpPhone({ calls, clock }: LookUpPhoneDeps) {
   return async function lookUpPhone(locationId: string, contactId: string): Promise<string | undefined> {
     // An id that does not fit into one path segment is not a contact of the CRM.
@@ -31,13 +35,22 @@ export function createLookUpPhone({ calls, clock }: LookUpPhoneDeps) {
     const deadline = new AbortController();
     const { signal } = deadline;
     const cancel = clock.after(WITHIN_MS, () => deadline.abort());
+    let latest: Attempt<string | undefined> | undefined;
     const result = await retry({
-      attempt: (previous) => calls.readPhone(locationId, contactId, WITHIN_MS, { previous, signal }),
+      attempt: async (previous) =>
+        (latest = await calls.readPhone(locationId, contactId, WITHIN_MS, { previous, signal })),
       policy: once,
       isWanted: () => !signal.aborted,
       clock,
     });
     cancel();
-    return result.ok ? result.value : undefined;
+    if (result.ok) return result.value;
+    if (latest?.ok === false && wasNotMade(latest))
+      throw new EngineError('crm', `the call was not made: ${latest.reason}`);
+    return undefined;
   };
 }
+
+/** The call waited for a connection or for the rate limit until its time was over. */
+const wasNotMade = ({ kind, inDoubt }: FailedAttempt) =>
+  kind === 'crowded' || kind === 'cancelled' || (kind === 'timeout' && inDoubt !== true);

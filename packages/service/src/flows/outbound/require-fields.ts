@@ -25,6 +25,7 @@ export async function requireFields(
   if (locationId === undefined || contactId === undefined || (message ?? attachments) === undefined)
     return missingFields(body, fields);
   const phone = fields.phone ?? (await lookUpPhone(locationId, contactId, deps));
+  if (phone instanceof Rejection) return phone;
   if (phone === undefined) return missingFields(body, fields);
   return { locationId, contactId, phone, message: message ?? null, attachments: attachments ?? [] };
 }
