@@ -71,8 +71,8 @@ export interface Inbound {
 
 /** How long another node may take: to learn that it lost the lease, plus the timeout of a call. */
 const SETTLE_MS = 20_000;
-/** How far the clocks of two nodes may differ. */
-const NODE_SKEW_MS = 120_000;
+/** How far the clocks of two nodes may differ, or one clock be set back between two processes. */
+const MAX_CLOCK_STEP_MS = 300_000;
 const STORE_RETRY_MS = 1000;
 const CLAIM_RETRY_MS = 500;
 const MAX_MARK_ATTEMPTS = 4;
@@ -237,7 +237,7 @@ class InboundDeliveries implements Inbound {
           isNew: false,
           uncertain: true,
           isRedelivery: false,
-          claimedAt: otherNodes ? claimedAt - NODE_SKEW_MS : claimedAt,
+          claimedAt,
         };
     }
     return undefined;
@@ -268,13 +268,18 @@ class InboundDeliveries implements Inbound {
     return looked;
   }
 
-  #lostMessage({ locationId, frame, posted }: InboundJob, { claimedAt }: ClaimedGuid): LostMessage {
-    const { settings, attachments } = this.#deps;
+  #lostMessage({ locationId, frame, posted, startedAt }: InboundJob, claim: ClaimedGuid): LostMessage {
+    const { settings, attachments, clock } = this.#deps;
     return {
       locationId,
       guid: frame.guid,
       sender: frame.sender,
-      claimedAt,
+      // Only the monotonic clock of this process knows how long ago that was: the other one may have been set since.
+      get claimedAt() {
+        return claim.uncertain
+          ? claim.claimedAt - MAX_CLOCK_STEP_MS
+          : clock.now() - (clock.monotonic() - startedAt);
+      },
       contactId: posted?.contactId,
       text: posted?.message ?? composeMessage(frame, settings.footerOnPlainText),
       attachments: posted?.attachments ?? frame.attachments,

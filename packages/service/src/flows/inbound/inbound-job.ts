@@ -31,6 +31,8 @@ export class InboundJob {
   id: string = nextRequestId();
   readonly frame: MessageReceivedFrame;
   readonly locationId: string;
+  /** Monotonic. */
+  readonly startedAt: number;
   /** Whether this process has the claim. */
   isClaimed = false;
   /** Whether an attempt may have reached the CRM that is not recorded. */
@@ -51,6 +53,7 @@ export class InboundJob {
   constructor(lease: Lease, frame: MessageReceivedFrame, deps: InboundJobDeps) {
     this.frame = frame;
     this.locationId = lease.locationId;
+    this.startedAt = deps.clock.monotonic();
     this.#lease = new LeaseFence(lease, deps);
     this.#deps = deps;
   }

@@ -54,12 +54,17 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   open.push(database);
   const clock = new FakeClock();
+  /** Dated by the monotonic clock, as a CRM whose clock is never set. */
   const stored: StoredMessage[] = [];
+  const byOurClock = (message: StoredMessage): StoredMessage => ({
+    ...message,
+    addedAt: clock.now() - clock.monotonic() + message.addedAt,
+  });
   const reads: string[] = [];
   const unreadable: { failure: FailedAttempt | undefined } = { failure: undefined };
   const store = ({ message: text, attachments }: InboundMessage) => {
     const id = `crm-${stored.length + 1}`;
-    stored.push({ id, isInbound: true, text, attachments, addedAt: clock.now() });
+    stored.push({ id, isInbound: true, text, attachments, addedAt: clock.monotonic() });
     return id;
   };
   const post = async (message: InboundMessage): Promise<Attempt<string>> => {
@@ -72,7 +77,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
     if (fate === 'stored, 503') return failed('http', { status: 503, inDoubt: true });
     return fate === 'answered' ? succeeded(id) : LOST;
   };
-  const visible = () => stored.filter(({ addedAt }) => addedAt <= clock.now() - LAG_MS).toReversed();
+  const visible = () => stored.filter(({ addedAt }) => addedAt <= clock.monotonic() - LAG_MS).toReversed();
   const conversations: ConversationCalls = {
     find: async (_location, contactId) => {
       reads.push(contactId);
@@ -83,7 +88,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
       const all = visible();
       const from = all.findIndex(({ id }) => id === before) + 1;
       const page: MessagePage = {
-        messages: all.slice(from, from + 20),
+        messages: all.slice(from, from + 20).map(byOurClock),
         hasMore: from + 20 < all.length,
       };
       return unreadable.failure ?? succeeded(page);
@@ -158,7 +163,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
     await until(async () => (await clock.advance(stepMs), isSettled), { every: 5 });
     return promise;
   }
-  return { start, stored, reads, counts, clock, settled, unreadable, store };
+  return { start, stored, byOurClock, reads, counts, clock, settled, unreadable, store };
 }
 
 const texts = (stored: readonly StoredMessage[]) => stored.map(({ text }) => text).toSorted();
@@ -204,17 +209,33 @@ describe('I9 after a lost response', () => {
     expect(texts(stored)).toEqual(['hello']);
   });
 
+  it('a message is found when our clock is set meanwhile, by minutes', async () => {
+    for (const stepMs of [-180_000, -90_000, 90_000, 180_000])
+      for (const isKilled of [false, true]) {
+        const { start, stored, counts, clock, settled } = await setUp(['stored, response lost']);
+        let inbound = await start();
+        let ack = inbound.deliver(LEASE, frame('g1', 1, 'hello'));
+        await until(() => stored.length === 1);
+        if (isKilled) inbound = await start();
+        clock.advanceWallClock(stepMs);
+        if (isKilled) ack = inbound.deliver(LEASE, frame('g1', 1, 'hello'));
+        expect(await settled(ack)).toEqual({ outcome: 'delivered' });
+        expect([stepMs, counts]).toEqual([stepMs, ['found']]);
+        expect(texts(stored)).toEqual(['hello']);
+      }
+  });
+
   it('all conversations of the contact are read; when there are too many, nothing is certain', async () => {
     for (const [others, result] of [
       [1, 'found'],
       [10, 'unknown'],
     ] as const) {
       const found = Array.from({ length: others }, (_, index) => `other ${index}`);
-      const { start, stored, counts, settled } = await setUp(['stored, response lost'], {
+      const { start, stored, byOurClock, counts, settled } = await setUp(['stored, response lost'], {
         conversations: {
           find: async () => succeeded([...found, 'v1']),
           messages: async (_location, id) =>
-            succeeded({ messages: id === 'v1' ? stored : [], hasMore: false }),
+            succeeded({ messages: id === 'v1' ? stored.map(byOurClock) : [], hasMore: false }),
         },
       });
       await settled((await start()).deliver(LEASE, frame('g1', 1, 'hello')));

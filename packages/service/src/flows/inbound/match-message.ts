@@ -13,7 +13,7 @@ export interface LostMessage {
   readonly attachments: readonly string[];
   /** The CRM may have copies of the files, under URLs that only the ended process knew. */
   readonly mayHaveCopies: boolean;
-  /** It was not posted before. */
+  /** It was not posted before, by our clock of this moment. */
   readonly claimedAt: number;
 }
 
