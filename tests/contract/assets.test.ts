@@ -208,6 +208,18 @@ describe('attachments', () => {
     expect((await upload(Buffer.alloc(50_000, 1))).status).toBe(201);
   });
 
+  it('T53 counts converted files towards the quota, also while another upload is in progress', async () => {
+    const { bridge, token, upload, operator } = await start({ ASSET_QUOTA_MB: '1' });
+    void announce(bridge.url, token, 100_000);
+    await until(() => readdirSync(join(bridge.dataDir, 'assets/incoming')).length === 1);
+    // 100 s of silence in AMR take 5 kB, and as MP3 300 kB.
+    const silence = Buffer.concat([Buffer.from('#!AMR\n'), Buffer.alloc(5000, 0x7c)]);
+    for (let file = 0; file < 8; file++) expect((await upload(silence)).status).toBe(201);
+    const { bytes } = (await operator('/operator/assets')) as { bytes: number };
+    expect(bytes).toBeGreaterThan(20 * silence.length);
+    expect(bytes).toBeLessThanOrEqual(1_000_000);
+  });
+
   it('rejects a file that is announced as too large before it is sent', async () => {
     const { bridge, token } = await start();
     expect(await announce(bridge.url, token, 100_000_001)).toBe(413);

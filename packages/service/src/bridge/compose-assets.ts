@@ -34,7 +34,7 @@ export async function composeAssets(
   baseUrl: () => string,
 ): Promise<AssetSide> {
   const choice = config.assets;
-  const assets = await openAssets(choice);
+  const assets = await openAssets(choice, join(config.dataDir, 'assets/incoming'));
   const index = createSqlAssetIndex({ db: database.db, clock });
   const converter = await Converter.open(join(config.dataDir, 'converter'), log);
   life.add('converter', () => converter.close());
@@ -65,8 +65,8 @@ export async function composeAssets(
   };
 }
 
-async function openAssets(choice: Config['assets']): Promise<Assets> {
+async function openAssets(choice: Config['assets'], spoolFolder: string): Promise<Assets> {
   if (choice.engine === 'disk') return openDiskAssets({ directory: choice.folder });
   const { openS3Assets } = await import('../ports/assets/assets-s3.ts');
-  return openS3Assets(choice);
+  return openS3Assets({ ...choice, spoolFolder });
 }

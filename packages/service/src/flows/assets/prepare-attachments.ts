@@ -1,4 +1,5 @@
 import type { Clock } from '@footbridge/runtime/clock';
+import { FairSlots } from '@footbridge/runtime/fair-slots';
 import type { Log } from '@footbridge/runtime/log';
 
 import { asAssetId } from '../../ports/assets/assets.ts';
@@ -37,26 +38,34 @@ export interface Message {
   readonly urls: readonly string[];
 }
 
-const CRM_LIMIT_BYTES = 5_000_000;
+/** Files in memory on their way to the CRM. A file is there once, and once more in the body of its call. */
+export const HANDOVERS = { slots: 8, maxBytes: 5_000_000 } as const;
 const MAX_UPLOAD_ATTEMPTS = 2;
 const OUR_URL = /\/assets\/([\w-]{32})\/[^/?#]*$/;
 
 /** Returns the URLs to send with a message (ours, or the CRM's for files that it stores) and the notes on our files (I8). */
 export function createPrepareAttachments({ index, assets, storage, clock, log }: PrepareDeps) {
+  const slots = new FairSlots(HANDOVERS.slots, clock);
+
   async function handOver(
     record: AssetRecord,
     { locationId, contactId }: Message,
   ): Promise<string | undefined> {
     const id = asAssetId(record.id);
-    if (storage === undefined || id === undefined || record.size > CRM_LIMIT_BYTES) return undefined;
-    const stream = await assets.open(id);
-    if (stream === undefined) return undefined;
-    const { name, contentType } = record;
-    const bytes = Buffer.concat(await stream.toArray());
-    const file = { locationId, contactId, name, contentType, bytes };
-    const attempt = (previous: FailedAttempt | undefined) => storage.put(file, { previous });
-    const result = await retry({ attempt, policy: uploadPolicy, clock });
-    return result.ok ? result.value : undefined;
+    if (storage === undefined || id === undefined || record.size > HANDOVERS.maxBytes) return undefined;
+    const release = await new Promise<() => void>((resolve) => slots.enter(locationId, resolve));
+    try {
+      const stream = await assets.open(id);
+      if (stream === undefined) return undefined;
+      const { name, contentType } = record;
+      const bytes = Buffer.concat(await stream.toArray());
+      const file = { locationId, contactId, name, contentType, bytes };
+      const attempt = (previous: FailedAttempt | undefined) => storage.put(file, { previous });
+      const result = await retry({ attempt, policy: uploadPolicy, clock });
+      return result.ok ? result.value : undefined;
+    } finally {
+      release();
+    }
   }
 
   async function prepareOne(

@@ -1,14 +1,25 @@
+import type { StoreOutcome } from '../../ports/assets/assets.ts';
+
 interface Account {
   uploads: number;
-  /** Bytes stored when the first of these uploads began. */
-  readonly stored: Promise<number>;
-  /** Bytes received since then. */
-  received: number;
+  /** Bytes of recorded files, as last read. */
+  stored: Promise<number>;
+  /** Bytes of the files of these uploads that are not recorded yet. */
+  unrecorded: number;
 }
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** Concurrent uploads of a location share one account, so that together they stay within its quota. */
+/** Stores a file unless it exceeds the quota. */
+export type StoreWithin = (
+  bytes: Bytes,
+  store: (counted: Bytes) => Promise<StoreOutcome>,
+) => Promise<StoreOutcome | { readonly stored: false; readonly reason: 'quota' }>;
+
+/**
+ * Keeps the files of a location within its quota: those received, those converted from them, and those of concurrent uploads, which
+ * share one account. The stored total is read again for each upload, because other nodes store files too.
+ */
 export class Quotas {
   readonly #limit: number;
   readonly #storedBytes: (locationId: string) => Promise<number>;
@@ -19,68 +30,69 @@ export class Quotas {
     this.#storedBytes = storedBytes;
   }
 
-  /** Stops reading when the bytes exceed the quota. A rejected upload does not count towards it. */
-  async within<Outcome extends { readonly kind: string }>(
+  /** Runs an upload that stores its files with the given function and records them before it resolves. */
+  async within<Outcome>(
     locationId: string,
-    bytes: Bytes,
-    store: (counted: Bytes) => Promise<Outcome>,
-  ): Promise<Outcome | { readonly kind: 'rejected'; readonly reason: 'quota' }> {
+    upload: (store: StoreWithin) => Promise<Outcome>,
+  ): Promise<Outcome> {
     const account = this.#enter(locationId);
-    const upload = new CountedUpload(account, this.#limit);
-    let isStored = false;
+    let size = 0;
+    const release = (bytes: number) => {
+      account.unrecorded -= bytes;
+      size -= bytes;
+    };
+    const store: StoreWithin = async (bytes, write) => {
+      const sizeBefore = size;
+      const add = (more: number, stored: number) => {
+        size += more;
+        account.unrecorded += more;
+        if (account.unrecorded + stored <= this.#limit) return;
+        // Immediately: a concurrent upload may fit now.
+        release(size - sizeBefore);
+        throw new QuotaExceededError();
+      };
+      const refresh = () => this.#refresh(locationId, account);
+      async function* count(): Bytes {
+        for await (const part of bytes) {
+          add(part.byteLength, await account.stored);
+          yield part;
+        }
+        // Other nodes may have stored files meanwhile.
+        refresh();
+        add(0, await account.stored);
+      }
+      try {
+        const outcome = await write(count());
+        if (!outcome.stored) release(size - sizeBefore);
+        return outcome;
+      } catch (error) {
+        release(size - sizeBefore);
+        if (error instanceof QuotaExceededError) return { stored: false, reason: 'quota' };
+        throw error;
+      }
+    };
     try {
-      const outcome = await store(upload.count(bytes));
-      isStored = outcome.kind === 'stored';
-      return outcome;
-    } catch (error) {
-      if (error instanceof QuotaExceededError) return { kind: 'rejected', reason: 'quota' };
-      throw error;
+      return await upload(store);
     } finally {
-      if (!isStored) upload.refund();
+      release(size);
+      this.#refresh(locationId, account);
       if (--account.uploads === 0) this.#accounts.delete(locationId);
     }
   }
 
   #enter(locationId: string): Account {
-    let account = this.#accounts.get(locationId);
-    if (account === undefined) {
-      account = { uploads: 0, stored: this.#storedBytes(locationId), received: 0 };
-      this.#accounts.set(locationId, account);
-    }
+    const known = this.#accounts.get(locationId);
+    const account = known ?? { uploads: 0, stored: Promise.resolve(0), unrecorded: 0 };
+    this.#refresh(locationId, account);
     account.uploads++;
+    this.#accounts.set(locationId, account);
     return account;
   }
-}
 
-class CountedUpload {
-  #size = 0;
-  readonly #account: Account;
-  readonly #limit: number;
-
-  constructor(account: Account, limit: number) {
-    this.#account = account;
-    this.#limit = limit;
-  }
-
-  async *count(bytes: Bytes): AsyncGenerator<Uint8Array> {
-    const account = this.#account;
-    const room = this.#limit - (await account.stored);
-    if (account.received >= room) throw new QuotaExceededError();
-    for await (const part of bytes) {
-      this.#size += part.byteLength;
-      account.received += part.byteLength;
-      if (account.received > room) {
-        // Immediately: a concurrent upload may fit now.
-        this.refund();
-        throw new QuotaExceededError();
-      }
-      yield part;
-    }
-  }
-
-  refund(): void {
-    this.#account.received -= this.#size;
-    this.#size = 0;
+  #refresh(locationId: string, account: Account): void {
+    account.stored = this.#storedBytes(locationId);
+    // A failed read fails the uploads that await it.
+    account.stored.catch(() => undefined);
   }
 }
 

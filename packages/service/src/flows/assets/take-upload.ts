@@ -9,6 +9,7 @@ import type { Log } from '@footbridge/runtime/log';
 import type { AssetId, Assets } from '../../ports/assets/assets.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
 import { Quotas } from './quotas.ts';
+import type { StoreWithin } from './quotas.ts';
 
 /** A converted file, or the reason why there is none. The receiver calls `discard` when it has read the file. */
 export type ConvertedAsset =
@@ -50,6 +51,11 @@ export type UploadOutcome =
 
 export const MAX_UPLOAD_BYTES = 100_000_000;
 const DAY_MS = 86_400_000;
+const NOT_STORED = {
+  too_large: 'the result is too large',
+  storage_full: 'the storage is full',
+  quota: 'the quota of the location is reached',
+} as const;
 
 /** Stores a file that a Mac received, converts it to a web format where needed, and returns its URL (I8). */
 export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<UploadOutcome> {
@@ -79,9 +85,10 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     return `${baseUrl()}/assets/${id}/${encodeURIComponent(safe)}`;
   }
 
-  async function keep({ locationId, name, bytes }: Upload): Promise<UploadOutcome> {
+  async function keep({ locationId, name, bytes }: Upload, store: StoreWithin): Promise<UploadOutcome> {
     const recorder = new HeadRecorder();
-    const original = await assets.store(recorder.record(bytes), MAX_UPLOAD_BYTES);
+    const write = (counted: AsyncIterable<Uint8Array>) => assets.store(counted, MAX_UPLOAD_BYTES);
+    const original = await store(recorder.record(bytes), write);
     if (!original.stored) return { kind: 'rejected', reason: original.reason };
     const type = sniff(recorder.head);
     const { convert, note = null } = mediaType(type);
@@ -103,11 +110,11 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
       return { kind: 'stored', url: await recordOriginal(`not converted: ${conversion.reason}`) };
     }
     try {
-      const converted = await assets.store(conversion.read(), MAX_UPLOAD_BYTES);
+      const converted = await store(conversion.read(), write);
       if (!converted.stored)
         return {
           kind: 'stored',
-          url: await recordOriginal('not converted: the storage is full'),
+          url: await recordOriginal(`not converted: ${NOT_STORED[converted.reason]}`),
         };
       await recordOriginal('the original of a converted file');
       return {
@@ -123,5 +130,5 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
   }
 
   const quotas = new Quotas(quotaBytes, async (locationId) => (await index.totals(locationId)).bytes);
-  return (upload) => quotas.within(upload.locationId, upload.bytes, (bytes) => keep({ ...upload, bytes }));
+  return (upload) => quotas.within(upload.locationId, (store) => keep(upload, store));
 }

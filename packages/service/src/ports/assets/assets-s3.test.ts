@@ -4,6 +4,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import S3rver from '@20minutes/s3rver';
 // As in the service: it replaces the dispatcher of the built-in fetch.
 import 'undici';
@@ -55,7 +57,7 @@ async function removeUpload(directory: string, uploadId: string) {
 assetsContract('S3', async () => {
   const { endpoint, directory, close } = await bucket();
   return {
-    assets: openS3Assets({ endpoint, ...credentials }),
+    assets: await openS3Assets({ endpoint, spoolFolder: join(directory, 'spool'), ...credentials }),
     leftovers: async () =>
       (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
         .length,
@@ -67,23 +69,57 @@ describe('the S3 asset store', () => {
   it('I8 rejects with EngineError when the bucket is unavailable, not with a missing file', async () => {
     const { endpoint, close } = await bucket();
     await close();
-    const assets = openS3Assets({ endpoint, ...credentials });
+    const spoolFolder = await mkdtemp(join(tmpdir(), 'footbridge-'));
+    const assets = await openS3Assets({ endpoint, spoolFolder, ...credentials });
     await expect(assets.open(newAssetId())).rejects.toThrow('cannot be accessed');
     await expect(assets.stat(newAssetId())).rejects.toThrow('cannot be accessed');
     await expect(assets.store(some(), 100)).rejects.toThrow('cannot be written');
+    expect(await readdir(spoolFolder)).toEqual([]);
+    await rm(spoolFolder, { recursive: true });
   });
 
   it('I8 rejects with EngineError when the bucket does not exist, not with a missing file', async () => {
-    const { endpoint, close } = await bucket();
+    const { endpoint, directory, close } = await bucket();
     try {
-      const assets = openS3Assets({ endpoint: `${endpoint}-other`, ...credentials });
+      const assets = await openS3Assets({
+        endpoint: `${endpoint}-other`,
+        spoolFolder: join(directory, 'spool'),
+        ...credentials,
+      });
       await expect(assets.open(newAssetId())).rejects.toThrow('cannot be accessed');
       await expect(assets.store(some(), 100)).rejects.toThrow('cannot be written');
     } finally {
       await close();
     }
   });
+
+  it('T53 keeps slow uploads on the disk, not in memory', async () => {
+    const { endpoint, directory, close } = await bucket();
+    const assets = await openS3Assets({ endpoint, spoolFolder: join(directory, 'spool'), ...credentials });
+    const { promise: rest, resolve: sendRest } = Promise.withResolvers<void>();
+    const { promise: sent, resolve: allSent } = Promise.withResolvers<void>();
+    let slow = 0;
+    async function* slowUpload() {
+      for (let part = 0; part < 60; part++) yield Buffer.alloc(100_000);
+      if (++slow === 30) allSent();
+      await rest;
+    }
+    const before = usedBuffers();
+    const uploads = Array.from({ length: 30 }, () => assets.store(slowUpload(), 100_000_000));
+    await sent;
+    expect(usedBuffers() - before).toBeLessThan(30_000_000);
+    sendRest();
+    for (const outcome of await Promise.all(uploads)) expect(outcome).toMatchObject({ size: 6_000_000 });
+    await close();
+  });
 });
+
+/** Bytes in buffers that are in use. */
+function usedBuffers(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().arrayBuffers;
+}
 
 async function* some() {
   yield Buffer.alloc(10);

@@ -1,14 +1,20 @@
+import { open, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 
+import { systemClock } from '@footbridge/runtime/clock';
+import { FairSlots } from '@footbridge/runtime/fair-slots';
 import { S3mini, S3ServiceError } from 's3mini';
 
 import { EngineError } from '../../errors.ts';
 import { asAssetId, newAssetId } from './assets.ts';
 import type { AssetId, Assets, StoredAsset, StoreOutcome } from './assets.ts';
-import { fromSource, Meter, SizeLimitError, SourceError } from './measured-source.ts';
+import { DiskSpool } from './disk-spool.ts';
 
-/** Each upload in progress buffers one part. S3 requires at least 5 MiB for all parts but the last. */
-const PART_BYTES = 8 * 1024 * 1024;
+/** S3 requires at least 5 MiB for all parts but the last. */
+const PART_BYTES = 5 * 1024 * 1024;
+/** Parts in memory at a time. */
+const MAX_PARTS = 4;
 const RESPONSE_TIMEOUT_MS = 60_000;
 const PREFIX = 'assets/';
 
@@ -18,34 +24,44 @@ export interface S3AssetsOptions {
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
+  /** The folder for files that are being received. */
+  spoolFolder: string;
 }
 
-/** Objects in a bucket that all nodes share. S3 publishes an object atomically. */
-export function openS3Assets(options: S3AssetsOptions): Assets {
-  return new S3Assets(new S3mini({ ...options, fetch: fetchWithTimeout, minPartSize: PART_BYTES }));
+/**
+ * Objects in a bucket that all nodes share. S3 publishes an object atomically. A file is received on the disk and sent to the bucket
+ * when it is complete: however slow its sender is, it takes no memory.
+ */
+export async function openS3Assets({ spoolFolder, ...options }: S3AssetsOptions): Promise<Assets> {
+  const bucket = new S3mini({ ...options, fetch: fetchWithTimeout, minPartSize: PART_BYTES });
+  return new S3Assets(bucket, await DiskSpool.open(spoolFolder));
 }
 
 class S3Assets implements Assets {
   readonly #bucket: S3mini;
+  readonly #spool: DiskSpool;
+  readonly #parts = new FairSlots(MAX_PARTS, systemClock);
 
-  constructor(bucket: S3mini) {
+  constructor(bucket: S3mini, spool: DiskSpool) {
     this.#bucket = bucket;
+    this.#spool = spool;
   }
 
   async store(bytes: AsyncIterable<Uint8Array>, limit: number): Promise<StoreOutcome> {
+    const written = await this.#spool.write(bytes, limit);
+    if (!written.stored) return written;
+    const { path, size, sha256 } = written;
     const id = newAssetId();
-    const meter = new Meter(limit);
-    const upload = new Upload(this.#bucket, keyOf(id));
+    const upload = new Upload(this.#bucket, keyOf(id), this.#parts);
     try {
-      for await (const part of inParts(fromSource(bytes, meter))) await upload.add(part);
-      await upload.finish();
-      return { stored: true, id, size: meter.size, sha256: meter.sha256() };
+      await upload.send(path, size);
+      return { stored: true, id, size, sha256 };
     } catch (error) {
       await upload.abort();
-      if (error instanceof SizeLimitError) return { stored: false, reason: 'too_large' };
-      if (error instanceof SourceError) throw error.cause;
       if (isFull(error)) return { stored: false, reason: 'storage_full' };
       throw new EngineError('s3', 'an attachment cannot be written to the bucket', error);
+    } finally {
+      await rm(path, { force: true });
     }
   }
 
@@ -99,34 +115,28 @@ class S3Assets implements Assets {
   }
 }
 
-/** A single put when the file fits into one part, otherwise a multipart upload. */
+/** A single put when the file fits into one part, otherwise a multipart upload, one part at a time. */
 class Upload {
   readonly #bucket: S3mini;
   readonly #key: string;
-  readonly #parts: { partNumber: number; etag: string }[] = [];
-  #pending: Buffer | undefined;
+  readonly #slots: FairSlots;
   #uploadId: string | undefined;
 
-  constructor(bucket: S3mini, key: string) {
+  constructor(bucket: S3mini, key: string, slots: FairSlots) {
     this.#bucket = bucket;
     this.#key = key;
+    this.#slots = slots;
   }
 
-  /** Sends the previous part: only now is it known that it is not the only one. */
-  async add(part: Buffer): Promise<void> {
-    if (this.#pending) await this.#send(this.#pending);
-    this.#pending = part;
-  }
-
-  async finish(): Promise<void> {
-    const last = this.#pending ?? Buffer.alloc(0);
-    if (this.#uploadId === undefined) {
-      await this.#bucket.putObject(this.#key, last);
-      return;
+  async send(path: string, size: number): Promise<void> {
+    const file = await open(path, 'r');
+    try {
+      if (size <= PART_BYTES)
+        await this.#withPart(file, 0, size, (part) => this.#bucket.putObject(this.#key, part));
+      else await this.#sendParts(file, size);
+    } finally {
+      await file.close();
     }
-    await this.#send(last);
-    await this.#bucket.completeMultipartUpload(this.#key, this.#uploadId, this.#parts);
-    this.#uploadId = undefined;
   }
 
   async abort(): Promise<void> {
@@ -135,29 +145,44 @@ class Upload {
     await this.#bucket.abortMultipartUpload(this.#key, this.#uploadId).catch(() => undefined);
   }
 
-  async #send(part: Buffer): Promise<void> {
-    this.#uploadId ??= await this.#bucket.getMultipartUploadId(this.#key);
-    const partNumber = this.#parts.length + 1;
-    this.#parts.push(await this.#bucket.uploadPart(this.#key, this.#uploadId, part, partNumber));
+  async #sendParts(file: FileHandle, size: number): Promise<void> {
+    const uploadId = await this.#bucket.getMultipartUploadId(this.#key);
+    this.#uploadId = uploadId;
+    const parts: { partNumber: number; etag: string }[] = [];
+    for (let start = 0; start < size; start += PART_BYTES)
+      parts.push(
+        await this.#withPart(file, start, Math.min(PART_BYTES, size - start), (part) =>
+          this.#bucket.uploadPart(this.#key, uploadId, part, parts.length + 1),
+        ),
+      );
+    await this.#bucket.completeMultipartUpload(this.#key, uploadId, parts);
+    this.#uploadId = undefined;
+  }
+
+  /** Reads a part once there is room for it in memory. */
+  async #withPart<T>(
+    file: FileHandle,
+    start: number,
+    length: number,
+    send: (part: Buffer) => Promise<T>,
+  ): Promise<T> {
+    const release = await new Promise<() => void>((resolve) => this.#slots.enter(this.#key, resolve));
+    try {
+      return await send(await readPart(file, start, length));
+    } finally {
+      release();
+    }
   }
 }
 
-async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  let chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of bytes) {
-    for (let at = 0; at < chunk.byteLength;) {
-      const piece = chunk.subarray(at, at + PART_BYTES - size);
-      chunks.push(piece);
-      at += piece.byteLength;
-      size += piece.byteLength;
-      if (size < PART_BYTES) continue;
-      yield Buffer.concat(chunks);
-      chunks = [];
-      size = 0;
-    }
+async function readPart(file: FileHandle, start: number, length: number): Promise<Buffer> {
+  const part = Buffer.allocUnsafe(length);
+  for (let at = 0; at < length;) {
+    const { bytesRead } = await file.read(part, at, length - at, start + at);
+    if (bytesRead === 0) throw new Error('the received file is shorter than it was');
+    at += bytesRead;
   }
-  if (size > 0) yield Buffer.concat(chunks);
+  return part;
 }
 
 /** Cuts out the requested range: a server may respond with the whole file, or with more than was requested. */
