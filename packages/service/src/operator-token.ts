@@ -4,13 +4,27 @@ import { join } from 'node:path';
 
 import { StartError } from './errors.ts';
 
-/** Returns the operator token from the settings or from `DATA_DIR/operator-token`, which the first start creates with mode 0600. */
+/** Returns the operator token from the settings or from `DATA_DIR/operator-token`. */
 export function operatorToken(
   configured: string | undefined,
   dataDir: string,
 ): { token: string; made: boolean } {
   if (configured !== undefined) return { token: configured, made: false };
-  const file = join(dataDir, 'operator-token');
+  return secretFile(dataDir, 'operator-token', 'OPERATOR_TOKEN');
+}
+
+/**
+ * Returns the keys for hashes of phone numbers: the encryption keys of the settings, or the key in `DATA_DIR/journal-key`. Never in
+ * the database, where it would make the hashes readable.
+ */
+export function journalKeys(encryptionKeys: readonly Uint8Array[], dataDir: string): readonly Uint8Array[] {
+  if (encryptionKeys.length > 0) return encryptionKeys;
+  return [Buffer.from(secretFile(dataDir, 'journal-key', 'CRM_OAUTH_ENCRYPTION_KEY').token)];
+}
+
+/** Returns the secret in a file of the data folder, which the first start creates with mode 0600. */
+function secretFile(dataDir: string, name: string, setting: string): { token: string; made: boolean } {
+  const file = join(dataDir, name);
   const known = readIfThere(file);
   if (known !== undefined && known.length >= 16) return { token: known, made: false };
   const token = randomBytes(32).toString('base64url');
@@ -19,7 +33,7 @@ export function operatorToken(
     writeFileSync(file, `${token}\n`, { mode: 0o600 });
   } catch (error) {
     throw new StartError(
-      [`${file} cannot be written; give this user a DATA_DIR it owns, or set OPERATOR_TOKEN`],
+      [`${file} cannot be written; give this user a DATA_DIR it owns, or set ${setting}`],
       1,
       error,
     );

@@ -25,7 +25,7 @@ import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
 import { listTenants } from '../flows/tenants/tenants.ts';
 import { createMetrics } from '../metrics.ts';
-import { operatorToken } from '../operator-token.ts';
+import { journalKeys, operatorToken } from '../operator-token.ts';
 import { asyncApiDocument } from '../asyncapi/asyncapi-document.ts';
 import { openApiDocument } from '../openapi/openapi-document.ts';
 import { createSqlAudit } from '../ports/audit/audit-sql.ts';
@@ -95,7 +95,12 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   life.add('database', () => database.close());
   const audit = createSqlAudit({ db: database.db, clock });
   const licenses = createSqlLicenses({ database, clock, failpoint });
-  const journal = createSqlJournal({ database, clock, log });
+  const journal = createSqlJournal({
+    database,
+    clock,
+    log,
+    handleKeys: journalKeys(config.privateTokens.encryptionKeys, config.dataDir),
+  });
   life.add('journal', () => journal.close());
 
   const ledger = new SendLedger({

@@ -183,6 +183,19 @@ const operatorTokens: Migration = {
   },
 };
 
+const searchByCustomer: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const column of ['phone_hash', 'contact_id']) {
+      await db.schema.alterTable('messages').addColumn(column, 'text').execute();
+      await db.schema
+        .createIndex(`messages_${column}`)
+        .on('messages')
+        .columns([column, 'created_at'])
+        .execute();
+    }
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -200,4 +213,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0002-steps-in-their-message': stepsInTheirMessage,
   '0003-pairing-codes': pairingCodes,
   '0004-operator-tokens': operatorTokens,
+  '0005-search-by-customer': searchByCustomer,
 };

@@ -97,6 +97,9 @@ export interface Schema {
     status: string;
     code: string | null;
     phone_masked: string | null;
+    /** A keyed hash of the phone number or email address. */
+    phone_hash: string | null;
+    contact_id: string | null;
     length: number;
     created_at: number;
     updated_at: number;

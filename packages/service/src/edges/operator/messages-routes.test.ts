@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import type { AuditRecord } from '../../ports/audit/audit.ts';
 import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
-import type { JournalEntry } from '../../ports/journal/journal.ts';
+import type { NewEntry } from '../../ports/journal/journal.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import { renderError } from '../http/render-error.ts';
 import { asOperator } from './testing/as-operator.ts';
@@ -20,7 +20,12 @@ async function start(redelivered: 'written' | 'not_connected' = 'written') {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
   const clock = new FakeClock();
-  const journal = createSqlJournal({ database, clock, log: silentLog });
+  const journal = createSqlJournal({
+    database,
+    clock,
+    log: silentLog,
+    handleKeys: [Buffer.alloc(32, 1)],
+  });
   cleanup.add(() => journal.close());
   const asked: [string, number][] = [];
   const audit: AuditRecord[] = [];
@@ -43,13 +48,14 @@ async function start(redelivered: 'written' | 'not_connected' = 'written') {
   return { journal, clock, asked, audit, call };
 }
 
-const entry = (more: Partial<JournalEntry> = {}): JournalEntry => ({
+const entry = (more: Partial<NewEntry> = {}): NewEntry => ({
   id: newRequestId(),
   direction: 'outbound',
   locationId: 'loc1',
   messageId: 'msg1',
   kind: 'text',
-  phoneMasked: '+1•••0100',
+  handle: '+15555550100',
+  contactId: null,
   length: 5,
   ...more,
 });
@@ -86,6 +92,12 @@ describe('GET /operator/messages', () => {
     expect(await count('locationId=loc2')).toBe(1);
     expect(await count('status=rejected')).toBe(1);
     expect(await count('direction=inbound')).toBe(1);
+    expect(await count('phone=%2B15555550100')).toBe(3);
+    expect(await count('phone=%2B15555550199')).toBe(0);
+    expect(await count('contactId=other')).toBe(0);
+    expect(await count('code=RECIPIENT_PHONE_INVALID')).toBe(1);
+    expect(await count('from=2027-01-01T00:00:00Z')).toBe(0);
+    expect(await count('until=2027-01-01T00:00:00Z')).toBe(3);
     expect(await count('')).toBe(3);
     expect(await count('locationId=&status=&direction=&cursor=&limit=')).toBe(3);
     expect(await count('locationId=loc2&status=')).toBe(1);

@@ -17,10 +17,21 @@ export interface MessagesRoutesDeps {
 }
 
 const text = (field: string) => z.string().max(256, `${field} has at most 256 characters`).optional();
+const time = (field: string) =>
+  z.iso
+    .datetime({ offset: true, error: `${field} must be a time such as 2026-01-31T09:00:00Z` })
+    .transform((iso) => Date.parse(iso))
+    .optional();
 const QUERY = z.strictObject({
   locationId: text('locationId'),
   status: text('status'),
   direction: z.enum(['outbound', 'inbound']).optional(),
+  kind: text('kind'),
+  code: text('code'),
+  phone: text('phone'),
+  contactId: text('contactId'),
+  from: time('from'),
+  until: time('until'),
   cursor: z.string().max(1024).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
@@ -46,14 +57,9 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
 
   return (app: FastifyInstance): void => {
     app.get('/operator/messages', FILTERED, async (request) => {
-      const { locationId, status, direction, cursor, limit } = readBody(QUERY, withoutEmpty(request.query));
-      const page = await journal.list({
-        limit,
-        locationIds: visible(request.operator, locationId),
-        ...(status !== undefined && { state: status }),
-        ...(direction !== undefined && { direction }),
-        ...(cursor !== undefined && { cursor }),
-      });
+      const { locationId, status, phone, ...rest } = readBody(QUERY, withoutEmpty(request.query));
+      const locationIds = visible(request.operator, locationId);
+      const page = await journal.list({ ...rest, locationIds, state: status, handle: phone });
       return { messages: page.messages.map(summary), cursor: page.cursor };
     });
 

@@ -1,6 +1,5 @@
 import type { InboundCode } from '@footbridge/protocol/codes';
 import type { AckOutcome, MessageReceivedFrame } from '@footbridge/protocol/frames';
-import { maskHandle } from '@footbridge/protocol/mask-handle';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
@@ -207,7 +206,8 @@ class InboundDeliveries implements Inbound {
         locationId,
         messageId: frame.guid,
         kind: kindOf(frame),
-        phoneMasked: maskHandle(frame.sender),
+        handle: frame.sender,
+        contactId: null,
         length: frame.text.length,
       },
       'received',
@@ -367,7 +367,11 @@ class InboundDeliveries implements Inbound {
 
   async #accepted(job: InboundJob, crmMessageId: string): Promise<AckOutcome> {
     const { journal, failpoint, count } = this.#deps;
-    journal.step(job.id, 'crm_took_it', { state: 'delivered', detail: { crmMessageId } });
+    journal.step(job.id, 'crm_took_it', {
+      state: 'delivered',
+      detail: { crmMessageId },
+      ...(job.posted !== undefined && { contactId: job.posted.contactId }),
+    });
     count?.('delivered');
     if (failpoint !== undefined) await failpoint('inbound.beforeAck');
     return { outcome: 'delivered' };

@@ -1,14 +1,16 @@
 import { parseFooter } from '@footbridge/protocol/footer';
 import type { LocationId } from '@footbridge/protocol/ids';
-import { maskHandle } from '@footbridge/protocol/mask-handle';
 import { messageKind } from '@footbridge/protocol/message-kind';
 
 import type { TrustedKey } from '../../ports/keys/keys.ts';
-import type { Journal, JournalEntry, StepDetail } from '../../ports/journal/journal.ts';
+import type { Journal, NewEntry, StepDetail } from '../../ports/journal/journal.ts';
 import type { Fields } from './pick-fields.ts';
 import type { Rejection } from './rejection.ts';
 import { userOf } from './user-of.ts';
 import type { WebhookRequest } from './webhook-request.ts';
+
+/** The phone number of a rejected message was not checked: it may be any text. */
+const PHONE = /^\+?[\d ().-]{5,25}$/;
 
 export interface Received {
   readonly request: WebhookRequest;
@@ -32,7 +34,9 @@ export function recordAccepted(
 export function recordRejected(journal: Journal, received: Received, rejection: Rejection): void {
   const { locationId } = received.fields;
   if (locationId === undefined) return;
-  journal.open(entryOf(received, locationId, null), 'rejected', {
+  const { phone } = received.fields;
+  const handle = phone !== undefined && PHONE.test(phone) ? phone : null;
+  journal.open(entryOf(received, locationId, handle), 'rejected', {
     state: 'rejected',
     code: rejection.code,
     detail: detailOf(received),
@@ -45,14 +49,15 @@ export function recordUnsent(journal: Journal, { request }: Received, { code }: 
   journal.step(request.requestId, step, { state: 'rejected', code });
 }
 
-function entryOf({ request, fields }: Received, locationId: LocationId, phone: string | null): JournalEntry {
+function entryOf({ request, fields }: Received, locationId: LocationId, handle: string | null): NewEntry {
   return {
     id: request.requestId,
     direction: 'outbound',
     locationId,
     messageId: fields.messageId ?? null,
     kind: kindOf(fields),
-    phoneMasked: phone === null ? null : maskHandle(phone),
+    handle,
+    contactId: fields.contactId ?? null,
     length: fields.message?.length ?? 0,
   };
 }

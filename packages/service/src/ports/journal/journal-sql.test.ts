@@ -27,7 +27,7 @@ describe('the SQL journal without its database', () => {
   it('rejects reads with EngineError', async () => {
     const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
     const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-    const journal = createSqlJournal({ database, clock: new FakeClock(), log });
+    const journal = createSqlJournal({ database, clock: new FakeClock(), log, handleKeys: [] });
     await database.db.schema.alterTable('messages').renameTo('gone').execute();
     for (const read of [
       () => journal.list({ limit: 1 }),
@@ -46,11 +46,11 @@ describe('the SQL journal without its database', () => {
     const logged: object[] = [];
     const record = (fields: object) => logged.push(fields);
     const log = { debug: ignore, info: record, warn: record, error: record };
-    const journal = createSqlJournal({ database, clock, log });
+    const journal = createSqlJournal({ database, clock, log, handleKeys: [] });
     const entry = { direction: 'outbound', locationId: 'loc', messageId: null, kind: 'text' } as const;
     await database.db.schema.alterTable('message_steps').renameTo('gone').execute();
 
-    journal.open({ ...entry, id: 'one', phoneMasked: null, length: 1 }, 'accepted');
+    journal.open({ ...entry, id: 'one', handle: null, contactId: null, length: 1 }, 'accepted');
     await clock.advance(1000);
     journal.step('one', 'written', { state: 'written' });
     await clock.advance(1000);

@@ -1,4 +1,5 @@
 import { newRequestId } from '@footbridge/protocol/ids';
+import { maskHandle } from '@footbridge/protocol/mask-handle';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
@@ -7,15 +8,16 @@ import { EngineError } from '../../errors.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import type {
   Journal,
-  JournalEntry,
   JournalEvent,
   JournalFeed,
   JournalReader,
   MessageQuery,
   MessageState,
+  NewEntry,
   Recorded,
   StepName,
 } from './journal.ts';
+import { hashHandle } from './hash-handle.ts';
 import { createReader } from './sql-reader.ts';
 import type { LastStatuses } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
@@ -33,6 +35,8 @@ export interface SqlJournalDeps {
   readonly database: Pick<OpenDatabase, 'db'>;
   readonly clock: Clock;
   readonly log: Log;
+  /** For the hashes of phone numbers. The first one is for new entries. */
+  readonly handleKeys: readonly Uint8Array[];
   readonly flushMs?: number;
 }
 
@@ -56,6 +60,7 @@ class WriteBehindJournal implements SqlJournal {
   readonly #reader: ReturnType<typeof createReader>;
   readonly #lastStatuses: Batcher<string, LastStatuses>;
   readonly #recent: RecentEvents;
+  readonly #hashHandle: (handle: string) => string[];
   readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
   #batch: Batch = new Map();
   #unwritten = 0;
@@ -65,20 +70,24 @@ class WriteBehindJournal implements SqlJournal {
   #failing = false;
   #closed = false;
 
-  constructor({ database, clock, log, flushMs = 200 }: SqlJournalDeps) {
+  constructor({ database, clock, log, handleKeys, flushMs = 200 }: SqlJournalDeps) {
+    this.#hashHandle = hashHandle(handleKeys);
     this.#clock = clock;
     this.#log = log;
     this.#flushMs = flushMs;
     this.#write = createWriteBatch(database.db);
-    this.#reader = createReader(database.db);
+    this.#reader = createReader(database.db, this.#hashHandle);
     this.#lastStatuses = new Batcher((messageIds) => this.#reader.lastStatuses(messageIds), COLLECT_MS);
     this.#recent = new RecentEvents(clock.now().toString(36));
   }
 
-  open(entry: JournalEntry, step: StepName, recorded: Recorded = NOTHING): void {
+  open({ handle, contactId, ...rest }: NewEntry, step: StepName, recorded: Recorded = NOTHING): void {
     const now = this.#clock.now();
+    const entry = { ...rest, phoneMasked: handle === null ? null : maskHandle(handle) };
     const unwritten = this.#unwrittenOf(entry.id);
     unwritten.entry = entry;
+    unwritten.handleHash = handle === null ? null : (this.#hashHandle(handle)[0] ?? null);
+    unwritten.contactId = contactId;
     unwritten.createdAt = now;
     const state = recorded.state ?? (entry.direction === 'inbound' ? 'received' : 'accepted');
     setState(unwritten, now, state, recorded.code);
@@ -90,6 +99,7 @@ class WriteBehindJournal implements SqlJournal {
     const now = this.#clock.now();
     const unwritten = this.#unwrittenOf(id);
     if (recorded.state !== undefined) setState(unwritten, now, recorded.state, recorded.code);
+    if (recorded.contactId !== undefined) unwritten.contactId = recorded.contactId;
     this.#step(now, unwritten, step, recorded);
   }
 
@@ -100,6 +110,8 @@ class WriteBehindJournal implements SqlJournal {
       id,
       seq: this.#nextSeq(),
       entry: undefined,
+      handleHash: null,
+      contactId: null,
       createdAt: 0,
       state: undefined,
       code: null,
@@ -259,9 +271,20 @@ function setState(unwritten: Unwritten, at: number, state: MessageState, code: s
 function merge(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): void {
   if (earlier === later) return void batch.set(later.id, later);
   const { state, code, updatedAt } = later.state === undefined ? earlier : later;
-  const { entry, createdAt } = later.entry === undefined ? earlier : later;
+  const { entry, handleHash, createdAt } = later.entry === undefined ? earlier : later;
+  const contactId = later.contactId ?? earlier.contactId;
   const steps = [...earlier.steps, ...later.steps];
-  batch.set(later.id, { ...earlier, entry, createdAt, state, code, updatedAt, steps });
+  batch.set(later.id, {
+    ...earlier,
+    entry,
+    handleHash,
+    contactId,
+    createdAt,
+    state,
+    code,
+    updatedAt,
+    steps,
+  });
 }
 
 /** Returns the number of dropped entries. */

@@ -7,9 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlJournal } from './journal-sql.ts';
 import type { SqlJournal } from './journal-sql.ts';
-import type { JournalEntry, JournalEvent } from './journal.ts';
+import type { JournalEvent, NewEntry } from './journal.ts';
 
 const DAY = 86_400_000;
+const HANDLE_KEYS = [Buffer.alloc(32, 1)];
+const PHONE = '+15555550100';
 
 export function journalContract(name: string, open: () => Promise<OpenDatabase>): void {
   describe(`journal: ${name}`, () => {
@@ -20,20 +22,21 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
     beforeEach(async () => {
       database = await open();
       clock = new FakeClock();
-      journal = createSqlJournal({ database, clock, log: silentLog });
+      journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
     });
     afterEach(async () => {
       await journal.close();
       await database.close();
     });
 
-    const entry = (more: Partial<JournalEntry> = {}): JournalEntry => ({
+    const entry = (more: Partial<NewEntry> = {}): NewEntry => ({
       id: newRequestId(clock.now()),
       direction: 'outbound',
       locationId: 'loc1',
       messageId: 'msg1',
       kind: 'text',
-      phoneMasked: '+1•••0100',
+      handle: PHONE,
+      contactId: null,
       length: 12,
       ...more,
     });
@@ -52,7 +55,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       journal.step(one.id, 'crm_told', { state: 'pending', detail: { status: 'pending', http: 200 } });
       journal.step(one.id, 'mac_says', { state: 'failed', code: 'TIMEOUT' });
       const trail = await journal.show(one.id);
-      expect(trail).toMatchObject({ ...one, state: 'failed', code: 'TIMEOUT' });
+      expect(trail).toMatchObject({ id: one.id, phoneMasked: '+1•••0100', state: 'failed', code: 'TIMEOUT' });
       expect(trail?.steps.map(({ step }) => step)).toEqual(['accepted', 'written', 'crm_told', 'mac_says']);
       expect(trail?.steps.map(({ detail }) => detail)).toEqual([
         null,
@@ -160,7 +163,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
 
     it('merges the steps of two nodes, in whichever order they write', async () => {
       const one = entry();
-      const other = createSqlJournal({ database, clock, log: silentLog });
+      const other = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
       other.step(one.id, 'written', { state: 'written' });
       expect(await other.show(one.id)).toBeUndefined();
       journal.open(one, 'accepted');
@@ -208,7 +211,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
     });
 
     it('lists messages in pages, newest first, each once', async () => {
-      const entries: JournalEntry[] = [];
+      const entries: NewEntry[] = [];
       for (let index = 0; index < 25; index++) {
         entries.push(entry());
         journal.open(entries[index] ?? entry(), 'accepted');
@@ -243,6 +246,49 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await list({ cursor: 'not a cursor' })).toHaveLength(3);
     });
 
+    it('finds the messages of a customer by phone number and by contact', async () => {
+      journal.open(entry({ id: 'out-1', contactId: 'contact-1' }), 'accepted');
+      journal.open(entry({ id: 'in-1', direction: 'inbound' }), 'received');
+      journal.open(entry({ id: 'other', handle: '+15555550199', contactId: 'contact-2' }), 'accepted');
+      await clock.advance(200);
+      journal.step('in-1', 'crm_took_it', { state: 'delivered', contactId: 'contact-1' });
+      const list = async (query: object) =>
+        (await journal.list({ limit: 10, ...query })).messages.map(({ id }) => id).toSorted();
+      expect(await list({ handle: '+1 (555) 555-0100' })).toEqual(['in-1', 'out-1']);
+      expect(await list({ handle: '+15555550101' })).toEqual([]);
+      expect(await list({ contactId: 'contact-1' })).toEqual(['in-1', 'out-1']);
+      expect(await list({ contactId: 'contact-2' })).toEqual(['other']);
+    });
+
+    it('finds a phone number that was stored with an earlier key, and stores none in clear', async () => {
+      journal.open(entry({ id: 'old' }), 'accepted');
+      await clock.advance(200);
+      const handleKeys = [Buffer.alloc(32, 2), ...HANDLE_KEYS];
+      const rotated = createSqlJournal({ database, clock, log: silentLog, handleKeys });
+      rotated.open(entry({ id: 'new' }), 'accepted');
+      const { messages } = await rotated.list({ limit: 10, handle: PHONE });
+      await rotated.close();
+      expect(messages.map(({ id }) => id).toSorted()).toEqual(['new', 'old']);
+      const rows = await database.db.selectFrom('messages').selectAll().execute();
+      expect(JSON.stringify(rows)).not.toContain('5555550100');
+    });
+
+    it('filters by kind, code and time', async () => {
+      journal.open(entry({ id: 'first', kind: 'voice' }), 'rejected', {
+        state: 'rejected',
+        code: 'TOO_LONG',
+      });
+      const from = clock.now() + 1;
+      await clock.advance(1000);
+      journal.open(entry({ id: 'second' }), 'accepted');
+      const list = async (query: object) =>
+        (await journal.list({ limit: 10, ...query })).messages.map(({ id }) => id);
+      expect(await list({ kind: 'voice' })).toEqual(['first']);
+      expect(await list({ code: 'TOO_LONG' })).toEqual(['first']);
+      expect(await list({ from })).toEqual(['second']);
+      expect(await list({ until: from })).toEqual(['first']);
+    });
+
     it('returns the statuses sent to the CRM, also before they are on disk', async () => {
       const one = entry();
       journal.open(one, 'accepted');
@@ -260,7 +306,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
     });
 
     it('returns the last status of a message over all its requests and locations', async () => {
-      const told = async (more: Partial<JournalEntry>, ...statuses: string[]) => {
+      const told = async (more: Partial<NewEntry>, ...statuses: string[]) => {
         const one = entry(more);
         journal.open(one, 'accepted');
         for (const status of statuses) {

@@ -25,6 +25,13 @@ export interface JournalEntry {
   readonly length: number;
 }
 
+/** A new entry. The journal stores neither the phone number nor the address, only a masked form and a keyed hash. */
+export interface NewEntry extends Omit<JournalEntry, 'phoneMasked'> {
+  /** The phone number or email address of the customer. */
+  readonly handle: string | null;
+  readonly contactId: string | null;
+}
+
 export type StepName =
   | 'accepted'
   | 'rejected'
@@ -50,6 +57,8 @@ export interface Recorded {
   readonly state?: MessageState;
   readonly code?: string;
   readonly detail?: StepDetail;
+  /** The contact of an inbound message, once it is known. Stored together with a new state. */
+  readonly contactId?: string;
 }
 
 /**
@@ -57,7 +66,7 @@ export interface Recorded {
  * While the database is unavailable they are kept in memory; beyond a cap the oldest unwritten messages are dropped.
  */
 export interface Journal {
-  open(entry: JournalEntry, step: StepName, recorded?: Recorded): void;
+  open(entry: NewEntry, step: StepName, recorded?: Recorded): void;
   step(id: string, step: StepName, recorded?: Recorded): void;
 }
 
@@ -77,9 +86,16 @@ export interface MessageTrail extends MessageSummary {
 export interface MessageQuery {
   /** Undefined: all locations. */
   readonly locationIds?: readonly string[] | undefined;
-  readonly state?: string;
-  readonly direction?: 'outbound' | 'inbound';
-  readonly cursor?: string;
+  readonly state?: string | undefined;
+  readonly direction?: 'outbound' | 'inbound' | undefined;
+  readonly kind?: string | undefined;
+  readonly code?: string | undefined;
+  /** The phone number or email address, in full. */
+  readonly handle?: string | undefined;
+  readonly contactId?: string | undefined;
+  readonly from?: number | undefined;
+  readonly until?: number | undefined;
+  readonly cursor?: string | undefined;
   readonly limit: number;
 }
 

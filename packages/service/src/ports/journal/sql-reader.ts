@@ -23,7 +23,7 @@ const PRUNE_BATCH = 1000;
 const MAX_REQUESTS = 100;
 
 /** Reads the journal's tables. */
-export function createReader(db: Database) {
+export function createReader(db: Database, hashes: (handle: string) => string[]) {
   const byMessageId = queriesBySize((size) =>
     db
       .selectFrom('messages')
@@ -39,13 +39,19 @@ export function createReader(db: Database) {
 
   return {
     async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
-      const { locationIds, state, direction, limit } = query;
+      const { locationIds, state, direction, kind, code, handle, contactId, limit } = query;
       if (locationIds?.length === 0) return { messages: [], cursor: null };
       const from = query.cursor === undefined ? undefined : readCursor(query.cursor);
       let rows = db.selectFrom('messages').selectAll();
       if (locationIds !== undefined) rows = rows.where('location_id', 'in', locationIds);
       if (state !== undefined) rows = rows.where('status', '=', state);
       if (direction !== undefined) rows = rows.where('direction', '=', direction);
+      if (kind !== undefined) rows = rows.where('kind', '=', kind);
+      if (code !== undefined) rows = rows.where('code', '=', code);
+      if (handle !== undefined) rows = rows.where('phone_hash', 'in', hashes(handle));
+      if (contactId !== undefined) rows = rows.where('contact_id', '=', contactId);
+      if (query.from !== undefined) rows = rows.where('created_at', '>=', query.from);
+      if (query.until !== undefined) rows = rows.where('created_at', '<', query.until);
       if (from !== undefined)
         rows = rows.where((row) =>
           row.or([

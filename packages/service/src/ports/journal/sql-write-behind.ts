@@ -13,6 +13,9 @@ export interface Unwritten {
   readonly seq: number;
   /** Set when the message was opened since the last flush. */
   entry: JournalEntry | undefined;
+  handleHash: string | null;
+  /** Null when it is not known, or not known since the last flush. */
+  contactId: string | null;
   createdAt: number;
   /** Undefined when the state did not change. */
   state: MessageState | undefined;
@@ -39,6 +42,7 @@ export function createWriteBatch(db: Database): WriteBatch {
           status: row.ref('excluded.status'),
           code: row.ref('excluded.code'),
           updated_at: row.ref('excluded.updated_at'),
+          contact_id: sql<string>`coalesce(excluded.contact_id, messages.contact_id)`,
           // Caps the steps of a message that is opened again and again.
           steps: sql<string>`case when length(messages.steps) > ${sql.lit(MAX_STEPS_LENGTH)} then messages.steps
             else coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps end`,
@@ -50,9 +54,10 @@ export function createWriteBatch(db: Database): WriteBatch {
     db.insertInto('message_steps').values(repeat(size, STEP)).compile(),
   );
   const changeMessages = queriesBySize((size) => {
-    const rows = sql.join(repeat(size, sql`(${''}, ${''}, ${''}, ${''})`));
+    const rows = sql.join(repeat(size, sql`(${''}, ${''}, ${''}, ${''}, ${''})`));
     return sql`update messages
-      set status = v.column2, code = v.column3, updated_at = cast(v.column4 as bigint)
+      set status = v.column2, code = v.column3, updated_at = cast(v.column4 as bigint),
+        contact_id = coalesce(v.column5, messages.contact_id)
       from (values ${rows}) as v where messages.id = v.column1 returning messages.id as id`.compile(db);
   });
 
@@ -97,6 +102,8 @@ const MESSAGE = {
   status: '',
   code: '',
   phone_masked: '',
+  phone_hash: '',
+  contact_id: '',
   length: 0,
   created_at: 0,
   updated_at: 0,
@@ -104,7 +111,17 @@ const MESSAGE = {
 };
 const STEP = { message_id: '', seq: 0, at: 0, step: '', detail: '' };
 
-const messageRow = ({ id, entry, state, code, createdAt, updatedAt, steps }: Unwritten): unknown[] => [
+const messageRow = ({
+  id,
+  entry,
+  handleHash,
+  contactId,
+  state,
+  code,
+  createdAt,
+  updatedAt,
+  steps,
+}: Unwritten): unknown[] => [
   id,
   entry?.direction,
   entry?.locationId,
@@ -113,16 +130,19 @@ const messageRow = ({ id, entry, state, code, createdAt, updatedAt, steps }: Unw
   state,
   code,
   entry?.phoneMasked,
+  handleHash,
+  contactId,
   entry?.length,
   createdAt,
   updatedAt,
   JSON.stringify(steps),
 ];
-const changeRow = ({ id, state, code, updatedAt }: Unwritten): unknown[] => [
+const changeRow = ({ id, state, code, updatedAt, contactId }: Unwritten): unknown[] => [
   id,
   state,
   code,
   String(updatedAt),
+  contactId,
 ];
 const stepsRow = ({ id, seq, steps }: Unwritten): unknown[] => [
   id,
