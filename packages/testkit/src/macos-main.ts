@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 
 import { createControl } from './control.ts';
 import { closeHttp, listen } from './loopback.ts';
+import { Screen } from './macos/accessibility/screen.ts';
 import { AppleEvents } from './macos/apple-events.ts';
 import { MACOS_VERSIONS } from './macos/chat-db.ts';
 import { MessagesApp } from './macos/messages-app.ts';
@@ -25,7 +26,7 @@ if (values.home === undefined || macos === undefined) {
 }
 const app = new MessagesApp(values.home, macos);
 const control = createControl(
-  operationsOf(app, new AppleEvents(app), new OsascriptFaults(), new SystemCommands()),
+  operationsOf(app, new AppleEvents(app), new OsascriptFaults(), new SystemCommands(), new Screen(app)),
 );
 const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
 const commands = writeCommands(values.home, macos, controlUrl);

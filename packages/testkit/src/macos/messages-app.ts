@@ -74,6 +74,8 @@ export interface WrittenMessage {
  */
 export class MessagesApp {
   readonly store: MessagesStore;
+  /** The content of every message by its guid, for the screen: the store has it encoded. */
+  readonly written = new Map<string, NewMessage & { readonly chat: ChatMembers }>();
   readonly #delays: Delays;
   readonly #pending = new Set<Promise<void>>();
   #held: PromiseWithResolvers<void> | undefined;
@@ -106,6 +108,7 @@ export class MessagesApp {
       },
       message.guid,
     );
+    this.written.set(row.guid, { ...message, chat: members });
     this.#track(this.#complete(message, row, chat));
     return { ...row, chatRowid: chat };
   }

@@ -1,3 +1,5 @@
+import type { ScreenCalls } from './accessibility/bridge.ts';
+import type { Screen } from './accessibility/screen.ts';
 import type { AppleEvents } from './apple-events.ts';
 import type { MessagesApp } from './messages-app.ts';
 import type { OsascriptFaults } from './osascript-faults.ts';
@@ -14,6 +16,7 @@ export function operationsOf(
   events: AppleEvents,
   faults: OsascriptFaults,
   system: SystemCommands,
+  screen: Screen,
 ) {
   const calls: ProgramCall[] = [];
   return {
@@ -34,7 +37,10 @@ export function operationsOf(
     damage: () => app.damage(),
     remove: () => app.remove(),
     configure: events.configure.bind(events),
-    startMessages: () => events.start(),
+    startMessages: () => {
+      events.start();
+      screen.start();
+    },
     /** The faults of Apple events that have not been used up. */
     eventFaults: () => events.faults(),
     sent: () => events.sent,
@@ -52,6 +58,12 @@ export function operationsOf(
     configurePmset: system.pmset.configure.bind(system.pmset),
     breakCommands: system.break.bind(system),
     runCommand: system.run.bind(system),
+    configureScreen: screen.configure.bind(screen),
+    leaveOnScreen: screen.leave.bind(screen),
+    screenActions: screen.actions.bind(screen),
+    /** What the frameworks of `osascript` ask the screen. */
+    screenCall: ({ name, argument }: { name: keyof ScreenCalls; argument: never }) =>
+      screen[name].bind(screen)(argument),
   };
 }
 

@@ -4,7 +4,10 @@ import { basename } from 'node:path';
 import process from 'node:process';
 import { createContext, runInContext } from 'node:vm';
 
+import { createAccessibility } from './accessibility/bridge.ts';
+import type { ScreenCalls } from './accessibility/bridge.ts';
 import type { EventResult, SimulatedAccount } from './apple-events.ts';
+import { conversionError, createFoundation, requireText, unwrap } from './objective-c.ts';
 import type { OsascriptFault } from './osascript-faults.ts';
 import { openSynchronousCalls } from './synchronous-calls.ts';
 
@@ -114,54 +117,26 @@ const messages = {
         },
       });
     else event('send', { to: target, text: requireText(content) });
-    if (fault === 'killed_after') process.kill(process.pid, 'SIGKILL');
-    if (fault === 'hang_after') hang();
+    breakAfterEvent();
   },
 };
 
-class NativeText {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-  dataUsingEncoding(encoding: number): NativeData {
-    if (encoding !== 4) throw conversionError();
-    return new NativeData(Buffer.from(this.text));
-  }
-}
-
-class NativeData {
-  readonly bytes: Buffer;
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-  }
-}
-
-const foundation = {
-  NSFileHandle: {
-    fileHandleWithStandardInput: {
-      get readDataToEndOfFile() {
-        return new NativeData(readFileSync(0));
-      },
+const accessibility = createAccessibility(
+  new Proxy({} as ScreenCalls, {
+    get: (_, name) => (argument: object) => {
+      const result = calls.call('screenCall', { name, argument });
+      if (name === 'perform' || name === 'key') breakAfterEvent();
+      return result;
     },
-    fileHandleWithStandardOutput: {
-      writeData: (data: unknown) => {
-        if (!(data instanceof NativeData)) throw conversionError();
-        if (fault === 'silent_after') return;
-        writeSync(1, fault === 'garbage_after' ? GARBAGE : data.bytes);
-      },
-    },
+  }),
+  pause,
+);
+const foundation = createFoundation({
+  readInput: () => readFileSync(0),
+  writeOutput: (bytes) => {
+    if (fault !== 'silent_after') writeSync(1, fault === 'garbage_after' ? GARBAGE : bytes);
   },
-  NSString: {
-    stringWithString: (text: unknown) => new NativeText(requireText(text)),
-    alloc: {
-      initWithDataEncoding: (data: unknown, encoding: number) => {
-        if (!(data instanceof NativeData) || encoding !== 4) throw conversionError();
-        return new NativeText(data.bytes.toString('utf8'));
-      },
-    },
-  },
-};
+});
 
 const frameworks = new Set<string>();
 const context = createContext(
@@ -174,30 +149,32 @@ const context = createContext(
     Path: (path: unknown) => new FilePath(requireText(path)),
     ObjC: {
       import: (name: string) => void frameworks.add(name),
-      unwrap: (value: unknown) => (value instanceof NativeText ? value.text : value),
+      bindFunction: accessibility.bindFunction,
+      unwrap,
     },
     get $() {
       if (!frameworks.has('Foundation')) throw new Error('Foundation was not imported');
-      return foundation;
+      return { ...foundation, ...accessibility.frameworks() };
     },
+    Ref: accessibility.Ref,
+    delay: accessibility.delay,
   },
   { codeGeneration: { strings: false, wasm: false } },
 );
 runInContext(source, context);
 calls.close();
 
-function requireText(value: unknown): string {
-  if (typeof value !== 'string') throw conversionError();
-  return value;
-}
-
-/** The bridge converts nothing by itself: an argument of another kind is an error. */
-function conversionError(): Error {
-  return Object.assign(new Error('Can’t convert types.'), { errorNumber: -1700 });
+function breakAfterEvent(): void {
+  if (fault === 'killed_after') process.kill(process.pid, 'SIGKILL');
+  if (fault === 'hang_after') hang();
 }
 
 function hang(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600_000);
+  pause(600_000);
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 /** Writes the output as fast as it is read, and ends. */
