@@ -4,10 +4,10 @@ import { basename } from 'node:path';
 import process from 'node:process';
 import { createContext, runInContext } from 'node:vm';
 
-import { createAccessibility } from './accessibility/bridge.ts';
+import { createFrameworks } from './accessibility/bridge.ts';
 import type { ScreenCalls } from './accessibility/bridge.ts';
 import type { EventResult, SimulatedAccount } from './apple-events.ts';
-import { conversionError, createFoundation, requireText, unwrap } from './objective-c.ts';
+import { conversionError, requireText, unwrap } from './objective-c.ts';
 import type { OsascriptFault } from './osascript-faults.ts';
 import { openSynchronousCalls } from './synchronous-calls.ts';
 
@@ -121,24 +121,22 @@ const messages = {
   },
 };
 
-const accessibility = createAccessibility(
-  new Proxy({} as ScreenCalls, {
-    get: (_, name) => (argument: object) => {
-      const result = calls.call('screenCall', { name, argument });
-      if (name === 'perform' || name === 'key') breakAfterEvent();
-      return result;
-    },
-  }),
-  pause,
-);
-const foundation = createFoundation({
-  readInput: () => readFileSync(0),
-  writeOutput: (bytes) => {
-    if (fault !== 'silent_after') writeSync(1, fault === 'garbage_after' ? GARBAGE : bytes);
+const screen = new Proxy({} as ScreenCalls, {
+  get: (_, name) => (argument: object) => {
+    const result = calls.call('screenCall', { name, argument });
+    if (name === 'perform' || name === 'key') breakAfterEvent();
+    return result;
   },
 });
+const streams = {
+  readInput: () => readFileSync(0),
+  writeOutput: (bytes: Buffer) => {
+    if (fault !== 'silent_after') writeSync(1, fault === 'garbage_after' ? GARBAGE : bytes);
+  },
+};
+const { bindFunction, frameworks, Ref, delay } = createFrameworks(screen, streams, pause);
 
-const frameworks = new Set<string>();
+const imported = new Set<string>();
 const context = createContext(
   {
     Application: (name: string) => {
@@ -148,16 +146,16 @@ const context = createContext(
     },
     Path: (path: unknown) => new FilePath(requireText(path)),
     ObjC: {
-      import: (name: string) => void frameworks.add(name),
-      bindFunction: accessibility.bindFunction,
+      import: (name: string) => void imported.add(name),
+      bindFunction,
       unwrap,
     },
     get $() {
-      if (!frameworks.has('Foundation')) throw new Error('Foundation was not imported');
-      return { ...foundation, ...accessibility.frameworks() };
+      if (!imported.has('Foundation')) throw new Error('Foundation was not imported');
+      return frameworks;
     },
-    Ref: accessibility.Ref,
-    delay: accessibility.delay,
+    Ref,
+    delay,
   },
   { codeGeneration: { strings: false, wasm: false } },
 );

@@ -94,6 +94,13 @@ export class ChatDb implements MessageStore {
     return this.#stored(this.#rows.where(condition, this.rowidOf(chatId) ?? null));
   }
 
+  /** Returns the newest rows of a chat, the newest first. */
+  newestRows(chatId: number, limit: number): StoredRow[] {
+    const condition = `m.ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id = ? ORDER BY message_id DESC LIMIT ?)
+      ORDER BY m.ROWID DESC`;
+    return this.#stored(this.#rows.where(condition, this.rowidOf(chatId) ?? null, limit));
+  }
+
   body(guid: string): MessageBody | undefined {
     return this.#rows.body(guid);
   }

@@ -1,5 +1,6 @@
 import {
   conversionError,
+  createFoundation,
   NativeArray,
   NativeAttributedText,
   NativeDictionary,
@@ -8,9 +9,10 @@ import {
   NIL,
   requireText,
 } from '../objective-c.ts';
+import type { StandardStreams } from '../objective-c.ts';
 import type { AxElement, AxValue } from './element.ts';
 import { LANGUAGES } from './labels.ts';
-import type { Labels, LabelTable } from './labels.ts';
+import type { LabelTable } from './labels.ts';
 import type { Screen } from './screen.ts';
 
 /** What the bridge asks the screen. It can be in another process. */
@@ -39,6 +41,7 @@ const NO_VALUE = -25212;
 /** The types with which the functions work. Other bindings fail on a Mac. */
 const SIGNATURES: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   AXIsProcessTrusted: ['bool', []],
+  AXIsProcessTrustedWithOptions: ['bool', ['id']],
   AXUIElementCreateApplication: ['id', ['int']],
   AXUIElementSetMessagingTimeout: ['int', ['id', 'float']],
   AXUIElementCopyAttributeValue: ['int', ['id', 'id', 'id*']],
@@ -84,8 +87,9 @@ class Url {
   }
 }
 
-/** The frameworks for Accessibility as JavaScript for Automation sees them. `pause` is called for `delay`. */
-export function createAccessibility(screen: ScreenCalls, pause: (ms: number) => void) {
+/** The frameworks as JavaScript for Automation sees them. `pause` is called for `delay`. */
+export function createFrameworks(screen: ScreenCalls, streams: StandardStreams, pause: (ms: number) => void) {
+  const foundation = createFoundation(streams);
   let seen: { readonly isTrusted: boolean; readonly elements: ReadonlyMap<string, AxElement> } | undefined;
   /** The elements stay the same until something can have changed them. */
   const changed = <T>(result: T): T => {
@@ -129,6 +133,10 @@ export function createAccessibility(screen: ScreenCalls, pause: (ms: number) => 
 
   const functions: Readonly<Record<string, (...args: never[]) => unknown>> = {
     AXIsProcessTrusted: () => screen.isTrusted(),
+    AXIsProcessTrustedWithOptions: (options: unknown) => {
+      if (!(options instanceof NativeDictionary)) throw conversionError();
+      return screen.isTrusted();
+    },
     AXUIElementCreateApplication: (pid: unknown) => {
       if (typeof pid !== 'number') throw conversionError();
       return new Element(screen.runningPids().includes(pid) ? 'application' : 'gone');
@@ -174,54 +182,57 @@ export function createAccessibility(screen: ScreenCalls, pause: (ms: number) => 
       if (!(event instanceof KeyEvent)) throw conversionError();
       changed(screen.key({ code: event.code, isDown: event.isDown }));
     },
+  };  const classes = {
+    NSURL: { URLWithString: (address: unknown) => new Url(requireText(address)) },
+    NSWorkspace: {
+      sharedWorkspace: {
+        get frontmostApplication() {
+          return applicationOf(screen.frontApplication());
+        },
+        openURL: (url: unknown) => {
+          if (!(url instanceof Url)) throw conversionError();
+          return changed(screen.open({ url: url.address }));
+        },
+      },
+    },
+    NSRunningApplication: {
+      runningApplicationsWithBundleIdentifier: (id: unknown) =>
+        new NativeArray(
+          requireText(id) === 'com.apple.MobileSMS' ? screen.runningPids().map(applicationOf) : [],
+        ),
+    },
+    NSBundle: {
+      bundleWithPath: (path: unknown) => {
+        const table = TABLES[requireText(path)];
+        return table === undefined ? NIL : bundleOf(table);
+      },
+    },
+    NSDictionary: {
+      dictionaryWithContentsOfFile: (path: unknown) => {
+        const table = /^\/(Accessibility|ChatKit)\.loctable$/.exec(requireText(path))?.[1];
+        return table === undefined ? NIL : languagesOf(table as LabelTable);
+      },
+    },
   };
-  const bound: Record<string, unknown> = {};
+  const frameworks: Record<string, unknown> = Object.assign(
+    (entries: Readonly<Record<string, AxValue>>) => dictionaryOf(entries),
+    foundation,
+    classes,
+  );
 
   return {
     bindFunction: (name: string, types: unknown) => {
       if (JSON.stringify(types) !== JSON.stringify(SIGNATURES[name]))
         throw new Error(`${name} does not work with these types`);
-      bound[name] = functions[name];
+      frameworks[name] = functions[name];
     },
     Ref: () => new OutParameter(),
     delay: (seconds: unknown) => {
       if (typeof seconds !== 'number') throw conversionError();
       changed(pause(seconds * 1000));
     },
-    /** The functions that were bound, and the classes. */
-    frameworks: () => ({
-      ...bound,
-      NSURL: { URLWithString: (address: unknown) => new Url(requireText(address)) },
-      NSWorkspace: {
-        sharedWorkspace: {
-          get frontmostApplication() {
-            return applicationOf(screen.frontApplication());
-          },
-          openURL: (url: unknown) => {
-            if (!(url instanceof Url)) throw conversionError();
-            return changed(screen.open({ url: url.address }));
-          },
-        },
-      },
-      NSRunningApplication: {
-        runningApplicationsWithBundleIdentifier: (id: unknown) =>
-          new NativeArray(
-            requireText(id) === 'com.apple.MobileSMS' ? screen.runningPids().map(applicationOf) : [],
-          ),
-      },
-      NSBundle: {
-        bundleWithPath: (path: unknown) => {
-          const table = TABLES[requireText(path)];
-          return table === undefined ? NIL : bundleOf(table);
-        },
-      },
-      NSDictionary: {
-        dictionaryWithContentsOfFile: (path: unknown) => {
-          const table = /^\/(Accessibility|ChatKit)\.loctable$/.exec(requireText(path))?.[1];
-          return table === undefined ? NIL : languagesOf(table as LabelTable);
-        },
-      },
-    }),
+    /** `$`: the classes, and the functions that were bound. */
+    frameworks,
   };
 }
 
@@ -237,9 +248,9 @@ function nativeOf(value: AxValue): object {
   return new NativeArray(value.linked.map((id) => new Element(id)));
 }
 
-function dictionaryOf(labels: Labels): NativeDictionary {
+function dictionaryOf(entries: Readonly<Record<string, AxValue>>): NativeDictionary {
   return new NativeDictionary(
-    Object.fromEntries(Object.entries(labels).map(([key, text]) => [key, new NativeText(text)])),
+    Object.fromEntries(Object.entries(entries).map(([key, value]) => [key, nativeOf(value)])),
   );
 }
 

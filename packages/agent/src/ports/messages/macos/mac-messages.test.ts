@@ -116,8 +116,8 @@ describe('the engine for macOS', () => {
   });
 
   it.each<[string, OutgoingMessage, string]>([
-    ['an effect', { kind: 'text', text: 'Hi', effect: 'slam' }, 'NOT_IMPLEMENTED'],
-    ['a reply', { kind: 'text', text: 'Hi', replyTo: 'GUID' }, 'NOT_IMPLEMENTED'],
+    ['an unknown effect', { kind: 'text', text: 'Hi', effect: 'slam' }, 'NOT_IMPLEMENTED'],
+    ['a reply to an unknown message', { kind: 'text', text: 'Hi', replyTo: 'GUID' }, 'TARGET_NOT_FOUND'],
     [
       'a sticker',
       { kind: 'sticker', file: { path: '/x', name: 'x.png', mime: 'image/png' } },

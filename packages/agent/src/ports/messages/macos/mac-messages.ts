@@ -6,7 +6,9 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import type { MessagesFolders } from '../attachment-files.ts';
 import { confirmByRow } from '../confirm-by-row.ts';
+import { majorOf, MIN_MACOS } from '../feature-versions.ts';
 import { MacReader } from '../messages-macos.ts';
+import { StoreUnavailableError } from '../messages.ts';
 import type {
   Destination,
   Environment,
@@ -18,10 +20,15 @@ import type {
   PressResult,
   SendResult,
   ServiceName,
+  TapbackPress,
 } from '../messages.ts';
 import type { StoreMemory } from '../store-generation.ts';
+import { pressTapback } from './accessibility/press-tapback.ts';
+import type { UnconfirmedPress } from './accessibility/press-tapback.ts';
+import { needsScreen, sendOnScreen } from './accessibility/send-on-screen.ts';
 import { Osascript } from './osascript.ts';
 import { requestPermission } from './request-permission.ts';
+import { failed } from './send-errors.ts';
 import { sendMessage } from './send-message.ts';
 import { stagedName } from './stage-file.ts';
 
@@ -49,7 +56,7 @@ export interface MacMessagesOptions {
 
 /**
  * The Messages app of this Mac: its store is read directly, texts and files are sent with Apple events. Reactions, replies, effects
- * and new groups need Accessibility, which this version does not use: they fail, and nothing is sent in another form.
+ * and new groups are done on the screen with Accessibility. What macOS does not offer fails, and nothing is sent in another form.
  */
 export class MacMessages implements Messages {
   readonly #options: MacMessagesOptions;
@@ -62,6 +69,9 @@ export class MacMessages implements Messages {
   #automation: 'granted' | 'denied' | undefined;
   /** The services that Messages was signed in to when the owner was asked for Automation. */
   #services: readonly ServiceName[] | undefined;
+  /** Whether macOS let the agent control the screen at its last action there. */
+  #accessibility: 'granted' | 'denied' | undefined;
+  readonly #unconfirmedPresses = new Map<string, UnconfirmedPress>();
 
   /** Resolves when the version of macOS is known. */
   static async open(options: MacMessagesOptions): Promise<MacMessages> {
@@ -94,13 +104,18 @@ export class MacMessages implements Messages {
 
   environment(): Environment {
     const automation = this.#automation;
+    const accessibility = this.#accessibility;
     return {
       macos: this.#macos,
       automation: this.#options.uiAutomation,
+      // Each action checks the permission itself: it can be granted at any time.
       accessibility: true,
       report: {
         build: this.#build,
-        permissions: { ...(automation !== undefined && { automation }) },
+        permissions: {
+          ...(automation !== undefined && { automation }),
+          ...(accessibility !== undefined && { accessibility }),
+        },
         ...(this.#services !== undefined && {
           messages: { signedIn: this.#services.length > 0, services: this.#services },
         }),
@@ -109,24 +124,18 @@ export class MacMessages implements Messages {
   }
 
   capabilities(): readonly string[] {
-    return ['text', 'groups', 'attachments'];
+    const onScreen = ['replies', 'animations', 'reactions'];
+    if (majorOf(this.#macos) >= MIN_MACOS.emojiReactions) onScreen.push('emoji-reactions');
+    return ['text', 'groups', 'attachments', ...(this.#options.uiAutomation ? onScreen : [])];
   }
 
   async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
-    const refused = refuse(message);
-    if (refused !== undefined) return refused;
-    const { clock, programs } = this.#options;
+    if (message.kind === 'sticker')
+      return failed('COMPOSE_FAILED', 'macOS offers no way to send a sticker. Nothing was sent.');
+    if (this.#needsScreen(message, destination)) return this.#sendOnScreen(message, destination);
     const result = await sendMessage(message, destination, {
-      store: this.store,
-      osascript: this.#osascript,
-      clock,
+      ...this.#deps,
       stagingFolders: this.#stagingFolders,
-      startMessages: async () => {
-        // In the background, without a window in front of the owner's.
-        await run(programs.open, ['-gj', '-a', 'Messages'], { timeout: COMMAND_TIMEOUT_MS }).catch(
-          () => undefined,
-        );
-      },
     });
     if (result.result === 'sent') this.#automation = 'granted';
     else if (result.code === 'AX_DENIED') this.#automation = 'denied';
@@ -145,13 +154,17 @@ export class MacMessages implements Messages {
     );
   }
 
-  react(): Promise<PressResult> {
-    return Promise.resolve(notBuilt('Reactions'));
+  async react(press: TapbackPress): Promise<PressResult> {
+    if (!this.#options.uiAutomation) return UI_AUTOMATION_DISABLED;
+    const result = await pressTapback(press, { ...this.#deps, unconfirmed: this.#unconfirmedPresses });
+    this.#accessibility = accessibilityAfter(result, this.#accessibility);
+    return result;
   }
 
   async requestPermission(permission: Permission): Promise<PermissionState> {
     const { state, services } = await requestPermission(permission, this.#osascript);
     if (permission === 'automation' && state !== 'unknown') this.#automation = state;
+    if (permission === 'accessibility' && state !== 'unknown') this.#accessibility = state;
     if (services !== undefined) this.#services = services;
     return state;
   }
@@ -167,18 +180,50 @@ export class MacMessages implements Messages {
   close(): void {
     this.#reader.close();
   }
+
+  get #deps() {
+    const { clock, programs } = this.#options;
+    return {
+      store: this.#reader.store,
+      osascript: this.#osascript,
+      clock,
+      startMessages: async () => {
+        // In the background, without a window in front of the owner's.
+        await run(programs.open, ['-gj', '-a', 'Messages'], { timeout: COMMAND_TIMEOUT_MS }).catch(
+          () => undefined,
+        );
+      },
+    };
+  }
+
+  #needsScreen(message: OutgoingMessage, destination: Destination): boolean {
+    try {
+      return needsScreen(message, destination, this.#reader.store);
+    } catch (error) {
+      // The send reports it.
+      if (error instanceof StoreUnavailableError) return false;
+      throw error;
+    }
+  }
+
+  async #sendOnScreen(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+    if (!this.#options.uiAutomation) return UI_AUTOMATION_DISABLED;
+    const result = await sendOnScreen(message, destination, this.#deps);
+    this.#accessibility = accessibilityAfter(result, this.#accessibility);
+    return result;
+  }
 }
 
-/** Returns a failure for what cannot be sent. A reply is never sent without its thread, a sticker never as a file. */
-function refuse(message: OutgoingMessage): SendResult | undefined {
-  if (message.kind === 'sticker')
-    return { result: 'failed', code: 'COMPOSE_FAILED', message: 'macOS offers no way to send a sticker.' };
-  if (message.kind !== 'text') return undefined;
-  if (message.effect !== undefined) return notBuilt('Effects');
-  return message.replyTo === undefined ? undefined : notBuilt('Replies in a thread');
-}
+const UI_AUTOMATION_DISABLED = failed(
+  'UI_AUTOMATION_DISABLED',
+  'Replies, effects, reactions and new groups are disabled on this Mac (FOOTBRIDGE_UI_AUTOMATION). Nothing was sent.',
+);
 
-function notBuilt(what: string): { result: 'failed'; code: 'NOT_IMPLEMENTED'; message: string } {
-  const message = `${what} need Accessibility, which this version of the agent does not use. Nothing was sent.`;
-  return { result: 'failed', code: 'NOT_IMPLEMENTED', message };
+/** Returns what an action on the screen showed about the permission. */
+function accessibilityAfter(
+  result: SendResult | PressResult,
+  before: 'granted' | 'denied' | undefined,
+): 'granted' | 'denied' | undefined {
+  if (result.result === 'sent' || result.result === 'pressed') return 'granted';
+  return 'code' in result && result.code === 'AX_DENIED' ? 'denied' : before;
 }

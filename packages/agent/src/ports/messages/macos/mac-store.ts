@@ -98,6 +98,11 @@ export class MacStore implements MessageStore {
     return this.#read((chats) => chats.rowByGuid(guid));
   }
 
+  /** Returns the newest rows of a chat, the newest first. */
+  newestRows(chatId: number, limit: number): StoredRow[] {
+    return this.#read((chats) => chats.newestRows(chatId, limit));
+  }
+
   chat(id: number): Chat | undefined {
     return this.#read((chats) => chats.chat(id));
   }

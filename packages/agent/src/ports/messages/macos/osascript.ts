@@ -20,12 +20,22 @@ export interface ProgramOutput {
   readonly end: 'ended' | 'stopped' | 'overflowed' | 'not_started';
 }
 
+/** One self-contained function, or one that gets what another self-contained function returns. */
+export type JxaProgram =
+  | (() => void)
+  | { readonly library: () => object; readonly main: (library: never) => void };
+
+/** Runs programs, one at a time. */
+export interface ProgramRunner {
+  run(program: JxaProgram, input: object, timeoutMs: number): Promise<ProgramOutput>;
+}
+
 const MAX_OUTPUT_BYTES = 1_000_000;
 /** How long a killed process may take to end. */
 const KILL_MS = 5_000;
 
 /** Runs JavaScript for Automation, one program at a time. */
-export class Osascript {
+export class Osascript implements ProgramRunner {
   readonly #options: OsascriptOptions;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -34,10 +44,10 @@ export class Osascript {
   }
 
   /**
-   * Runs a program: one self-contained function. Never rejects. The arguments of the process are constant; the input goes
+   * Runs a program. Never rejects. The arguments of the process are constant; the input goes
    * through stdin.
    */
-  run(program: () => void, input: object, timeoutMs: number): Promise<ProgramOutput> {
+  run(program: JxaProgram, input: object, timeoutMs: number): Promise<ProgramOutput> {
     const run = this.#last
       .then(() => this.#start(program, input, timeoutMs))
       .catch((): ProgramOutput => ({ lines: [], end: 'not_started' }));
@@ -45,7 +55,7 @@ export class Osascript {
     return run;
   }
 
-  async #start(program: () => void, input: object, timeoutMs: number): Promise<ProgramOutput> {
+  async #start(program: JxaProgram, input: object, timeoutMs: number): Promise<ProgramOutput> {
     const args = ['-l', 'JavaScript', '-e', sourceOf(program)];
     // In its own process group, so that its children are stopped with it.
     const child = spawn(this.#options.path, args, { stdio: ['pipe', 'pipe', 'ignore'], detached: true });
@@ -81,8 +91,9 @@ export class Osascript {
 }
 
 /** The text of a program as it is given to `osascript`. */
-export function sourceOf(program: () => void): string {
-  return `(${program.toString()})()`;
+export function sourceOf(program: JxaProgram): string {
+  if (typeof program === 'function') return `(${program.toString()})()`;
+  return `(${program.main.toString()})((${program.library.toString()})())`;
 }
 
 function stop({ pid }: ChildProcess): void {

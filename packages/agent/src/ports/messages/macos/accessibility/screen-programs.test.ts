@@ -1,0 +1,125 @@
+import { systemClock } from '@footbridge/runtime/clock';
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import { startSimulatedMacos } from '@footbridge/testkit/macos';
+import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import { FINDER_PID } from '@footbridge/testkit/macos/accessibility/screen';
+import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
+import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import type { OutgoingMessage, PressResult } from '../../messages.ts';
+import { MacMessages } from '../mac-messages.ts';
+
+const ANNA = '+15550100001';
+const BERT = '+15557654321';
+const LOVE = { kind: 'classic', type: 'love' } as const;
+
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
+
+interface Scenario {
+  readonly macos: SimulatedMacos;
+  readonly messages: MacMessages;
+  readonly guid: string;
+  readonly react: () => Promise<PressResult>;
+}
+
+async function start(version: MacosVersion = 26, uiAutomation = true): Promise<Scenario> {
+  const macos = await startSimulatedMacos({ macos: version });
+  cleanup.add(() => macos.stop());
+  let saved: string | undefined;
+  const memory = {
+    load: () => saved,
+    save: (value: string) => {
+      saved = value;
+    },
+  };
+  const options = { home: macos.home, programs: macos.commands, memory, clock: systemClock, uiAutomation };
+  const messages = await MacMessages.open(options);
+  cleanup.add(() => messages.close());
+  await macos.messages.write({ from: ANNA, text: 'canary-before' });
+  const { guid } = await macos.messages.write({ from: ANNA, text: 'canary-target' });
+  await macos.messages.settled();
+  const chatId = messages.store.directChat(ANNA, 'iMessage')?.id ?? 0;
+  return { macos, messages, guid, react: () => messages.react({ chatId, targetGuid: guid, tapback: LOVE }) };
+}
+
+const text = (more: object = {}): OutgoingMessage => ({ kind: 'text', text: 'canary-text', ...more });
+const toAnna = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
+
+describe('with the program osascript', () => {
+  it.each(MACOS_VERSIONS)('everything on the screen works on macOS %i', async (version) => {
+    const { macos, messages, guid, react } = await start(version);
+    expect(messages.capabilities()).toEqual(expect.arrayContaining(['replies', 'animations', 'reactions']));
+    expect(await react()).toEqual({ result: 'pressed' });
+    expect(messages.store.ownReaction(guid)).toEqual(LOVE);
+    const effect = 'com.apple.messages.effect.CKConfettiEffect';
+    expect(await messages.send(text({ effect }), toAnna)).toMatchObject({ result: 'sent' });
+    expect(await messages.send(text({ replyTo: guid }), toAnna)).toMatchObject({ result: 'sent' });
+    const group = { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' } as const;
+    expect(await messages.send(text(), group)).toMatchObject({ result: 'sent' });
+    expect(await macos.messages.screenActions()).toMatchObject({
+      presses: [{ guid, code: 2000 }],
+      sends: [
+        { members: [ANNA], effect },
+        { members: [ANNA], replyTo: guid },
+        { members: [ANNA, BERT], text: 'canary-text' },
+      ],
+      frontApplication: FINDER_PID,
+      draft: '',
+    });
+    expect(messages.environment().report?.permissions).toMatchObject({ accessibility: 'granted' });
+    const calls = JSON.stringify(await macos.messages.calls());
+    for (const secret of ['canary', '0100001', '7654321', guid]) expect(calls).not.toContain(secret);
+  });
+
+  it('M3 reports the Accessibility permission that an action did not have', async () => {
+    const { macos, messages, react } = await start();
+    await macos.messages.configureScreen({ isTrusted: false });
+    expect(await react()).toMatchObject({
+      code: 'AX_DENIED',
+      message: expect.stringContaining('Accessibility'),
+    });
+    expect(messages.environment().report?.permissions).toMatchObject({ accessibility: 'denied' });
+  });
+
+  it('starts Messages in the background when it is not running', async () => {
+    const { macos, react } = await start();
+    await macos.messages.configureScreen({ isRunning: false });
+    expect(await react()).toEqual({ result: 'pressed' });
+    expect((await macos.messages.calls()).filter(({ program }) => program === 'open')).toEqual([
+      { program: 'open', arguments: ['-gj', '-a', 'Messages'] },
+    ]);
+  });
+
+  it('takes the outcome from the row when osascript dies after the press', async () => {
+    const { macos, messages, guid, react } = await start();
+    await macos.messages.breakOsascript({ faults: ['killed_after'] });
+    expect(await react()).toEqual({ result: 'pressed' });
+    expect(messages.store.ownReaction(guid)).toEqual(LOVE);
+    expect((await macos.messages.screenActions()).presses).toHaveLength(1);
+  });
+
+  it.each(['killed_before', 'garbage', 'half_json', 'silent'] as const)(
+    'M3 nothing is pressed when osascript is broken (%s)',
+    async (fault) => {
+      const { macos, react } = await start();
+      await macos.messages.breakOsascript({ faults: [fault] });
+      expect(await react()).toMatchObject({ result: 'failed', code: 'PICKER_FAILED' });
+      expect((await macos.messages.screenActions()).presses).toEqual([]);
+    },
+  );
+});
+
+describe('while the owner does not allow UI automation', () => {
+  it('M3 nothing runs, and none of it is offered', async () => {
+    const { macos, messages, guid, react } = await start(26, false);
+    const disabled = { result: 'failed', code: 'UI_AUTOMATION_DISABLED' };
+    expect(await react()).toMatchObject(disabled);
+    expect(await messages.send(text({ replyTo: guid }), toAnna)).toMatchObject(disabled);
+    const group = { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' } as const;
+    expect(await messages.send(text(), group)).toMatchObject(disabled);
+    expect(messages.capabilities()).toEqual(['text', 'groups', 'attachments']);
+    expect(await macos.messages.calls()).toEqual([]);
+  });
+});
