@@ -7,6 +7,7 @@ import { createContext, runInContext } from 'node:vm';
 import { createFrameworks } from './accessibility/bridge.ts';
 import type { ScreenCalls } from './accessibility/bridge.ts';
 import type { EventResult, SimulatedAccount } from './apple-events.ts';
+import { limitToEs2021 } from './es2021.ts';
 import { conversionError, requireText, unwrap } from './objective-c.ts';
 import type { OsascriptFault } from './osascript-faults.ts';
 import { openSynchronousCalls } from './synchronous-calls.ts';
@@ -159,6 +160,7 @@ const context = createContext(
   },
   { codeGeneration: { strings: false, wasm: false } },
 );
+limitToEs2021(context);
 runInContext(source, context);
 calls.close();
 

@@ -182,7 +182,8 @@ export function createFrameworks(screen: ScreenCalls, streams: StandardStreams, 
       if (!(event instanceof KeyEvent)) throw conversionError();
       changed(screen.key({ code: event.code, isDown: event.isDown }));
     },
-  };  const classes = {
+  };
+  const classes = {
     NSURL: { URLWithString: (address: unknown) => new Url(requireText(address)) },
     NSWorkspace: {
       sharedWorkspace: {
@@ -214,17 +215,14 @@ export function createFrameworks(screen: ScreenCalls, streams: StandardStreams, 
       },
     },
   };
-  const frameworks: Record<string, unknown> = Object.assign(
-    (entries: Readonly<Record<string, AxValue>>) => dictionaryOf(entries),
-    foundation,
-    classes,
-  );
+  const wrap = (entries: Readonly<Record<string, AxValue>>) => dictionaryOf(entries);
+  const frameworks = Object.assign(wrap, foundation, classes);
 
   return {
     bindFunction: (name: string, types: unknown) => {
       if (JSON.stringify(types) !== JSON.stringify(SIGNATURES[name]))
         throw new Error(`${name} does not work with these types`);
-      frameworks[name] = functions[name];
+      Object.assign(frameworks, { [name]: functions[name] });
     },
     Ref: () => new OutParameter(),
     delay: (seconds: unknown) => {

@@ -1,5 +1,6 @@
 import { createContext, runInContext } from 'node:vm';
 
+import { limitToEs2021 } from '../es2021.ts';
 import { unwrap } from '../objective-c.ts';
 import { createFrameworks } from './bridge.ts';
 import type { ScreenCalls } from './bridge.ts';
@@ -18,7 +19,9 @@ export function runInProcess(source: string, { screen, input, clock }: InProcess
     readInput: () => Buffer.from(JSON.stringify(input)),
     writeOutput: (bytes: Buffer) => void output.push(bytes),
   };
-  const { bindFunction, frameworks, Ref, delay } = createFrameworks(screen, streams, (ms) => clock.advance(ms));
+  const { bindFunction, frameworks, Ref, delay } = createFrameworks(screen, streams, (ms) =>
+    clock.advance(ms),
+  );
   const context = createContext(
     {
       ObjC: { import: () => undefined, bindFunction, unwrap },
@@ -29,6 +32,7 @@ export function runInProcess(source: string, { screen, input, clock }: InProcess
     },
     { codeGeneration: { strings: false, wasm: false } },
   );
+  limitToEs2021(context);
   runInContext('Date.now = now', context);
   runInContext(source, context);
   return Buffer.concat(output).toString('utf8');
