@@ -37,6 +37,7 @@ import { claimLocation } from './flows/link/served-location.ts';
 import type { Downloads } from './flows/outbound/job-deps.ts';
 import { OneAtATime } from './flows/outbound/one-at-a-time.ts';
 import type { Outcome } from './flows/outbound/outcome.ts';
+import { Pacing } from './flows/outbound/pacing.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
 import { Queue } from './flows/outbound/queue.ts';
 import { stepsOf } from './flows/outbound/steps.ts';
@@ -53,6 +54,8 @@ import type { StoreMemory } from './ports/messages/store-generation.ts';
 
 /** The address that the simulated Mac sends from. */
 const OWN_HANDLE = '+15550100000';
+const NO_GAP = { minMs: 0, maxMs: 0 };
+const DEFAULT_GAP = { minMs: 1_000, maxMs: 3_000 };
 const RETENTION_MS = 30 * 24 * 3600_000;
 const PRUNE_INTERVAL_MS = 3600_000;
 
@@ -129,16 +132,30 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       },
     });
     const reporter = new StateReporter({
-      read: () => readMacState(messages, journal, clock.now()),
+      read: () => readMacState(messages, journal, clock.now(), pacing.state()),
       send: (frame) => link.sendState(frame),
       clock,
       log,
     });
 
+    const pacing = new Pacing({
+      limits: {
+        gap: config.sendGap ?? (config.simulate ? NO_GAP : DEFAULT_GAP),
+        newPerHour: config.newPerHour,
+        newPerDay: config.newPerDay,
+      },
+      memory: {
+        load: () => journal.note('new-conversations'),
+        save: (value) => journal.setNote('new-conversations', value),
+      },
+      clock,
+      random: Math.random,
+    });
     const oneAtATime = new OneAtATime();
     const perform = jobPerformer(config, {
       journal,
       messages,
+      pacing,
       log,
       clock,
       failpoint,
@@ -150,7 +167,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       log,
       failpoint,
       limit: config.queueLimit,
-      gapMs: config.sendGapMs,
+      pause: (signal) => pacing.pause(signal),
       perform: (job, frame) => oneAtATime.run(() => perform(job, frame)),
       onFrames: () => link.flush(),
     });
@@ -346,13 +363,14 @@ function jobPerformer(
   deps: {
     journal: Journal;
     messages: Messages;
+    pacing: Pacing;
     log: Log;
     clock: Clock;
     failpoint: BlockingFailpoint;
     downloads: Downloads | undefined;
   },
 ): (job: Job, frame: SendFrame) => Promise<Outcome> {
-  const { journal, messages, log, clock, failpoint } = deps;
+  const { journal, messages, pacing, log, clock, failpoint } = deps;
   const downloads = deps.downloads ?? createDownloads({ allowLoopback: config.allowLoopback });
   return async (job, frame) => {
     const scratch = new ScratchFolder(scratchDir(config));
@@ -366,7 +384,7 @@ function jobPerformer(
     });
     const settings = { confirmMs: config.confirmMs, channel: config.channel };
     try {
-      return await performJob(frame, { messages, steps, downloads, scratch, clock, settings });
+      return await performJob(frame, { messages, steps, downloads, scratch, clock, pacing, settings });
     } finally {
       await scratch.clear();
     }

@@ -48,7 +48,12 @@ export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Prom
       simulate: options.mac === undefined,
       controlPort: '0',
     },
-    { FOOTBRIDGE_ALLOW_LOOPBACK: 'true', FOOTBRIDGE_CONFIRM_SEC: '0.15', ...options.env },
+    {
+      FOOTBRIDGE_ALLOW_LOOPBACK: 'true',
+      FOOTBRIDGE_CONFIRM_SEC: '0.15',
+      FOOTBRIDGE_SEND_GAP_MS: '0',
+      ...options.env,
+    },
   );
   if (!read.ok) throw new Error(read.problems.join('; '));
   const before = service.registrations.length;

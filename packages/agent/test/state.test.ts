@@ -86,6 +86,20 @@ describe('state frames', () => {
       expect(written).not.toContain(secret);
   });
 
+  it('the agent reports how many conversations it may still begin, and rejects more as RATE_LIMITED', async () => {
+    const env = { FOOTBRIDGE_SEND_GAP_MS: '0-1', FOOTBRIDGE_NEW_PER_HOUR: '1' };
+    const { service } = await runAgent(cleanup, { env });
+    const statusTo = async (phone: string) => {
+      const { error, status } = await service.statusOf(service.send({ phone, message: 'Hi' }).requestId);
+      return error?.code ?? status;
+    };
+    await until(() => service.states.length > 0);
+    expect(service.states[0]?.pacing).toEqual({ minGapMs: 0, maxGapMs: 1, newPerHour: 1, newLastHour: 0 });
+    expect(await statusTo(ANNA)).toBe('delivered');
+    expect(await statusTo('+15550100077')).toBe('RATE_LIMITED');
+    expect(await statusTo(ANNA)).toBe('delivered');
+  });
+
   it('the agent reports its state again after a reconnect, and still at most once in 10 seconds', async () => {
     const { service, clock, statesAfter } = await start();
     service.cut();

@@ -32,6 +32,7 @@ const state: StateFrame = {
   messages: { running: true, signedIn: false, services: ['iMessage'] },
   session: 'locked',
   queue: { pending: 3, oldestSec: 40 },
+  pacing: { minGapMs: 1000, maxGapMs: 3000, newPerHour: 20, newLastHour: 3, newPerDay: 100, newLastDay: 40 },
   lastSentAt: '2026-05-01T12:00:00.000Z',
   lastReceivedAt: null,
 };

@@ -72,6 +72,18 @@ const MAC_FRAMES = {
         properties: { pending: wholeNumber, oldestSec: wholeNumber },
         required: ['pending'],
       },
+      pacing: {
+        type: 'object',
+        properties: {
+          minGapMs: wholeNumber,
+          maxGapMs: wholeNumber,
+          newPerHour: wholeNumber,
+          newLastHour: wholeNumber,
+          newPerDay: wholeNumber,
+          newLastDay: wholeNumber,
+        },
+        required: ['minGapMs', 'maxGapMs'],
+      },
       lastSentAt: lastTime,
       lastReceivedAt: lastTime,
     },

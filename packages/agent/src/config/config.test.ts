@@ -70,6 +70,20 @@ describe('settings', () => {
     expect(problems.join()).not.toMatch(/secret|short|70000|soon/);
   });
 
+  it.each([
+    ['0', { minMs: 0, maxMs: 0 }],
+    ['1500', { minMs: 1500, maxMs: 1500 }],
+    ['1000-3000', { minMs: 1000, maxMs: 3000 }],
+    ['3000-1000', undefined],
+    ['1-600001', undefined],
+    ['-5', undefined],
+    ['1s', undefined],
+  ])('have the pause %s between two sends as a number or a range', (text, sendGap) => {
+    const read = readSettings({}, { FOOTBRIDGE_SEND_GAP_MS: text });
+    expect(read.ok ? read.value.sendGap : undefined).toEqual(sendGap);
+    expect(read.ok).toBe(sendGap !== undefined);
+  });
+
   it('ignore an empty variable', () => {
     expect(readSettings({}, { FOOTBRIDGE_MACOS: '', FOOTBRIDGE_URL: '' })).toMatchObject({
       ok: true,

@@ -12,12 +12,13 @@ export type Settings = SettingsOf<typeof SETTINGS>;
 /** The settings of `run`, complete. */
 export interface AgentConfig extends Omit<
   { readonly [N in SettingName]: SettingValue<N> },
-  'license' | 'deviceId' | 'logFile' | 'programs'
+  'license' | 'deviceId' | 'logFile' | 'programs' | 'sendGap'
 > {
   readonly license: string | undefined;
   readonly deviceId: string | undefined;
   readonly logFile: string | undefined;
   readonly programs: string | undefined;
+  readonly sendGap: SettingValue<'sendGap'> | undefined;
 }
 
 export type ReadResult<T> =

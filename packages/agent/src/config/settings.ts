@@ -83,6 +83,13 @@ function count(
   };
 }
 
+/** `1000-3000`, or one number. */
+function range(given: string): { minMs: number; maxMs: number } | undefined {
+  const [, min, max = min] = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(given) ?? [];
+  const [minMs, maxMs] = [Number(min), Number(max)];
+  return min !== undefined && minMs <= maxMs && maxMs <= 600_000 ? { minMs, maxMs } : undefined;
+}
+
 /** Every setting of the agent. The commands, the reader and the test of the documentation use this table. */
 export const SETTINGS = {
   url,
@@ -172,12 +179,25 @@ export const SETTINGS = {
     'folder with programs to use instead of those of macOS, for tests on other systems',
   ),
   queueLimit: count('FOOTBRIDGE_QUEUE_LIMIT', undefined, 'maximum number of queued jobs', '500', 100_000),
-  sendGapMs: count(
-    'FOOTBRIDGE_SEND_GAP_MS',
+  sendGap: {
+    name: 'FOOTBRIDGE_SEND_GAP_MS',
+    about:
+      'pause between two sends in milliseconds: a number, or a range of which it takes a random one; 1000-3000 by default, 0 with simulated Messages',
+    parse: checked('must be a number of milliseconds up to 600000, or a range such as 1000-3000', range),
+  },
+  newPerHour: count(
+    'FOOTBRIDGE_NEW_PER_HOUR',
     undefined,
-    'pause between two jobs in milliseconds; Apple may flag accounts that send too fast as spam',
+    'maximum number of conversations that the Mac begins in an hour; 0 for no limit',
     '0',
-    600_000,
+    100_000,
+  ),
+  newPerDay: count(
+    'FOOTBRIDGE_NEW_PER_DAY',
+    undefined,
+    'maximum number of conversations that the Mac begins in a day; 0 for no limit',
+    '0',
+    100_000,
   ),
   heartbeatMs: seconds(
     'FOOTBRIDGE_HEARTBEAT_SEC',

@@ -21,6 +21,7 @@ export function readMacState(
   messages: Pick<Messages, 'environment' | 'capabilities'> & { readonly store: Pick<MessageStore, 'state'> },
   journal: Pick<Journal, 'jobs' | 'inbox'>,
   now: number,
+  pacing?: StateFrame['pacing'],
 ): StateFrame {
   const { macos, report = {} } = messages.environment();
   const { build, permissions, session } = report;
@@ -42,6 +43,7 @@ export function readMacState(
       pending: journal.jobs.pendingCount(),
       oldestSec: oldestAt === undefined ? 0 : Math.max(0, Math.floor((now - oldestAt) / 1000)),
     },
+    ...(pacing !== undefined && { pacing }),
     lastSentAt: isoTime(journal.jobs.lastDeliveredAt()),
     lastReceivedAt: isoTime(journal.inbox.lastSeenAt()),
   };

@@ -1,6 +1,7 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 import type { LocalFile, Messages } from '../../ports/messages/messages.ts';
+import type { Pacing } from './pacing.ts';
 import type { Steps } from './steps.ts';
 
 /** The dependencies of one job. */
@@ -10,6 +11,7 @@ export interface JobDeps {
   readonly downloads: Downloads;
   readonly scratch: Scratch;
   readonly clock: Clock;
+  readonly pacing: Pacing;
   readonly settings: JobSettings;
 }
 

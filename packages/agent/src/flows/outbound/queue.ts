@@ -18,8 +18,8 @@ export interface QueueDeps {
   readonly failpoint: BlockingFailpoint;
   /** Maximum number of pending jobs, including the one in progress (M2). */
   readonly limit: number;
-  /** Pause between two jobs: Apple may flag accounts that send too fast as spam. */
-  readonly gapMs: number;
+  /** Resolves after the pause between two jobs. */
+  readonly pause: (signal: AbortSignal) => Promise<void>;
   readonly perform: (job: Job, frame: SendFrame) => Promise<Outcome>;
   /** Called when there are new frames in the outbox. */
   readonly onFrames: () => void;
@@ -99,7 +99,7 @@ export class Queue {
   }
 
   async #runNext(signal: AbortSignal): Promise<void> {
-    const { journal, clock, gapMs } = this.#deps;
+    const { journal, pause } = this.#deps;
     const job = journal.jobs.next();
     if (job === undefined) {
       await new Promise<void>((resolve) => {
@@ -109,7 +109,7 @@ export class Queue {
       return;
     }
     await this.#runJob(job);
-    if (gapMs > 0) await clock.sleep(gapMs, signal);
+    await pause(signal);
   }
 
   async #runJob(job: Job): Promise<void> {

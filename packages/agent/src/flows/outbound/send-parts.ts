@@ -17,6 +17,7 @@ export async function sendParts(
   let target = destination;
   let guid: string | undefined;
   for (const [index, part] of parts.entries()) {
+    if (index > 0) await deps.pacing.pause();
     const result = await sendPart(part, target, deps);
     if (result.sent.result !== 'sent') {
       const { code, message } = result.sent;
@@ -33,12 +34,12 @@ export async function sendParts(
 async function sendPart(
   part: Part,
   destination: Destination,
-  { messages, steps, settings }: JobDeps,
+  { messages, steps, settings, pacing }: JobDeps,
 ): Promise<{ sent: SendResult; target: Destination }> {
   const sendTo = (to: Destination): Promise<SendResult> =>
     steps.once(
       part.step,
-      () => messages.send(part.message, to),
+      async () => pacing.admit(to, messages.store) ?? messages.send(part.message, to),
       (since) => messages.outcomeOf(part.message, to, since),
     );
   const sent = await sendTo(destination);
