@@ -124,6 +124,46 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
     expect(idsOf(second)).toEqual([newer, ...ids]);
   });
 
+  it('A5 a webhook that is repeated right after the device changed nodes adds no status', async () => {
+    const location = await cluster.location();
+    const { crm } = cluster;
+    const device = `mac-${randomUUID()}`;
+    for (let round = 0; round < 8; round++) {
+      const messageId = `repeated-${location}-${round}`;
+      const first = await mac(round % 2, location, device);
+      expect((await cluster.webhook(1, location, { messageId })).status).toBe(200);
+      const { requestId } = await first.nextFrame('send');
+      first.confirm(requestId);
+      await until(() => crm.accepted(messageId).length === 1, { every: 1 });
+      if (round > 3) await first.ack(first.status({ requestId, messageId, status: 'delivered' }));
+      const second = await mac((round + 1) % 2, location, device);
+      expect((await cluster.webhook(0, location, { messageId })).status).toBe(200);
+      const repeat = await second.nextFrame('send');
+      second.confirm(repeat.requestId);
+      await second.ack(
+        second.status({ requestId: repeat.requestId, messageId, status: 'delivered' }),
+        60_000,
+      );
+      expect(crm.accepted(messageId)).toEqual(['pending', 'delivered']);
+    }
+  });
+
+  it('A5 a repeat that is rejected while another node has just reported the message adds no status', async () => {
+    const location = await cluster.location();
+    const { crm } = cluster;
+    const first = await mac(0, location, `mac-${randomUUID()}`);
+    const messageId = `rejected-${location}`;
+    expect((await cluster.webhook(0, location, { messageId })).status).toBe(200);
+    const { requestId } = await first.nextFrame('send');
+    await first.ack(first.status({ requestId, messageId, status: 'delivered' }));
+    expect((await cluster.webhook(1, location, { messageId, phone: 'nonsense' })).status).toBe(400);
+    expect(
+      (await cluster.webhook(1, location, { messageId: `other-${location}`, phone: 'nonsense' })).status,
+    ).toBe(400);
+    await until(() => crm.accepted(`other-${location}`).length === 1);
+    expect(crm.accepted(messageId)).toEqual(['pending', 'delivered']);
+  });
+
   it('M10 do not follow to another device', async () => {
     const location = await cluster.location();
     const first = await mac(0, location, `mac-${randomUUID()}`);

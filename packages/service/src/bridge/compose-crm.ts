@@ -129,12 +129,24 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
 
   const statuses = createStatusReports({
     ...common,
+    otherNodes: otherNodes ? switchboard : undefined,
     oauthReady: config.oauth.state === 'ready',
     calls: createStatusCalls(client, config.crm.statusWithGuid),
     past: journal,
     count: metrics.statusCall,
   });
-  life.add('statuses', () => statuses.close());
+  switchboard.keepStatuses({
+    statusOf: (locationId, messageId) => statuses.statusOf(locationId, messageId),
+    async settle(locationId) {
+      await statuses.settle(locationId);
+      await journal.flush();
+    },
+  });
+  life.add('statuses', async () => {
+    await statuses.close();
+    // The next owner of a location reads them.
+    await journal.flush();
+  });
 
   const guids = createSqlGuids({ database: deps.database, clock, owner: context.node });
   const inbound = createInbound({

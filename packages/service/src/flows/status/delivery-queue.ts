@@ -37,6 +37,15 @@ export class DeliveryQueue {
     return delivery.send();
   }
 
+  /** Another node owns the location: completes the requests in flight for it, and retries none. */
+  async settle(locationId: string): Promise<void> {
+    const ending = this.#messages.unfinished.filter(
+      ({ item }) => item.update.locationId === locationId && item.source !== 'rejection',
+    );
+    for (const { item } of ending) item.supersede();
+    await Promise.all(ending.map(({ done }) => done));
+  }
+
   /** Completes requests in flight and starts no others. */
   async close(): Promise<void> {
     const { unfinished } = this.#messages;

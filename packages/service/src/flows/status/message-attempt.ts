@@ -1,11 +1,11 @@
 import type { AckOutcome } from '@footbridge/protocol/frames';
 
-import type { Status } from './status-calls.ts';
+import type { LastStatus } from '../../ports/journal/journal.ts';
 import type { StatusDelivery } from './status-delivery.ts';
 import { messageKey } from './status-delivery.ts';
 
-/** The last status that the CRM accepted for a message. */
-export type LastStatus = Status | 'none';
+/** The last status of a message, as far as it is known. */
+export type KnownStatus = LastStatus | 'none';
 
 /** One attempt to send a message. Repeated requests for the message share it until it ends as `failed` (A5). */
 export interface MessageAttempt {
@@ -16,7 +16,7 @@ export interface MessageAttempt {
   readonly key: string | undefined;
   /** The lease under which `lastStatus` was read: under a later one another node may have reported since. */
   epoch: number;
-  lastStatus: LastStatus | Promise<LastStatus>;
+  lastStatus: KnownStatus | Promise<KnownStatus>;
   /** The outcome, from the Mac or from a rejection; undefined until then. */
   outcome: 'delivered' | 'failed' | undefined;
   /** How its terminal status ends or ended; undefined until the Mac reports. */

@@ -10,10 +10,10 @@ import { describe, expect, it } from 'vitest';
 
 import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
-import type { StepName, SentStatus, SentStatuses } from '../../ports/journal/journal.ts';
+import type { LastStatus, SentStatus, SentStatuses, StepName } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { createStatusReports } from './report-statuses.ts';
-import type { StatusReports, StatusReportsDeps } from './report-statuses.ts';
+import type { OtherNodes, StatusReports, StatusReportsDeps } from './report-statuses.ts';
 import type { StatusCalls, StatusUpdate } from './status-calls.ts';
 
 const LOCATION = asLocationId('loc1') as LocationId;
@@ -23,6 +23,8 @@ const lease = (epoch = 1, locationId = LOCATION): Lease => ({
   sessionId: `session-${epoch}`,
   epoch,
 });
+/** Other nodes that have nothing to say. */
+const OTHER_NODES: OtherNodes = { settled: async () => false, statusElsewhere: async () => undefined };
 const OK = succeeded(undefined);
 const HTTP = failed('http', { status: 500, reason: 'oops' });
 
@@ -33,14 +35,14 @@ interface SetUp {
   steps: [string, StepName, unknown][];
   told: Map<string, SentStatuses>;
   /** What the journal has as the last status of every message. */
-  last: { value: SentStatus | undefined };
+  last: { value: LastStatus | undefined };
   currentEpoch: { value: number };
   counted: string[];
 }
 
 function setUp(
   put: StatusCalls['put'],
-  more: { oauthReady?: boolean; otherNodes?: boolean; clock?: Clock; past?: StatusReportsDeps['past'] } = {},
+  more: Partial<Pick<StatusReportsDeps, 'oauthReady' | 'otherNodes' | 'clock' | 'past'>> = {},
 ): SetUp {
   const clock = new FakeClock();
   const logs: object[] = [];
@@ -62,7 +64,7 @@ function setUp(
     clock,
     log: { debug: log, info: log, warn: log, error: log },
     failpoint: undefined,
-    otherNodes: false,
+    otherNodes: undefined,
     count: (status, result) => counted.push(`${status} ${result}`),
     ...more,
   });
@@ -273,7 +275,7 @@ describe('the CRM receives', () => {
     const put = async () => failed('crowded', { unsent: true, retryAfterMs: 1000 });
     const guards: SendGuard[] = [];
     const { reports, clock } = setUp(async (_update, guard) => (guards.push(guard), put()), {
-      otherNodes: true,
+      otherNodes: OTHER_NODES,
     });
     reports.rejected({
       requestId: newRequestId(),
@@ -298,7 +300,7 @@ describe('the CRM receives', () => {
 
     async function lose(past?: StatusReportsDeps['past']) {
       const calls = heldCalls();
-      const set = setUp(calls.put, { otherNodes: true, ...(past && { past }) });
+      const set = setUp(calls.put, { otherNodes: OTHER_NODES, ...(past && { past }) });
       set.reports.rejected({ ...rejection, requestId: newRequestId() });
       await set.clock.advance(0);
       calls.sent[0]?.answer(failed('network', { reason: 'the response was lost' }));
@@ -435,7 +437,7 @@ describe('a repeated request', () => {
 
   it('A5 is checked against the reports of other nodes when the Mac has been elsewhere', async () => {
     const { put, updates } = openCalls();
-    const { reports, last, currentEpoch } = setUp(put, { otherNodes: true });
+    const { reports, last, currentEpoch } = setUp(put, { otherNodes: OTHER_NODES });
     const [first, second, third] = [newRequestId(), newRequestId(), newRequestId()];
     publish(reports, first);
     await tick();
@@ -449,17 +451,117 @@ describe('a repeated request', () => {
     expect(said(updates)).toEqual(['pending']);
   });
 
-  it('A5 that is rejected says nothing about a message that another run is sending', async () => {
+  it.each(['pending', 'delivered'] as const)(
+    'A5 waits until the former owner has recorded that the CRM was told %s',
+    async (told) => {
+      const { put, updates } = openCalls();
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const settled = () => promise;
+      const { reports, last } = setUp(put, { otherNodes: { ...OTHER_NODES, settled } });
+      publish(reports, newRequestId());
+      await tick();
+      expect(updates).toEqual([]);
+      last.value = told;
+      resolve(true);
+      await tick();
+      expect(updates).toEqual([]);
+      publish(reports, newRequestId(), 'm2');
+      await tick();
+      expect(updates).toEqual([]);
+      last.value = undefined;
+      publish(reports, newRequestId(), 'm3');
+      await tick();
+      expect(said(updates)).toEqual(['pending']);
+    },
+  );
+
+  it.each([
+    ['here', 'pending', undefined],
+    ['elsewhere', 'pending', 'pending'],
+    ['elsewhere', 'delivered', 'delivered'],
+  ] as const)(
+    'A5 is not told again what is known %s before it is in the journal: %s',
+    async (where, _told, elsewhere) => {
+      const { put, updates } = openCalls();
+      const statusElsewhere = async () =>
+        elsewhere && ({ status: elsewhere, isUnderWay: true, epoch: 2 } as const);
+      const { reports, currentEpoch } = setUp(put, { otherNodes: { ...OTHER_NODES, statusElsewhere } });
+      if (where === 'here') publish(reports, newRequestId());
+      await tick();
+      currentEpoch.value = 3;
+      publish(reports, newRequestId(), 'm1', lease(3));
+      await tick();
+      expect(said(updates)).toEqual(where === 'here' ? ['pending'] : []);
+    },
+  );
+
+  it('A5 that is rejected says nothing about a message that another node is sending', async () => {
     const { put, updates } = openCalls();
-    const { reports, last } = setUp(put);
-    last.value = 'pending';
+    const asked: string[] = [];
+    const statusElsewhere = async (...message: unknown[]) => ({
+      status: 'none' as const,
+      isUnderWay: asked.push(message.join(' ')) === 1,
+      epoch: 1,
+    });
+    const { reports, clock } = setUp(put, { otherNodes: { ...OTHER_NODES, statusElsewhere } });
     const rejected = { locationId: LOCATION, messageId: 'm1', code: 'X', message: 'x' };
-    for (const requestId of [newRequestId(), newRequestId()]) reports.rejected({ ...rejected, requestId });
+    reports.rejected({ ...rejected, requestId: newRequestId() });
+    await clock.advance(0);
+    expect([asked, updates]).toEqual([[`${LOCATION} m1`], []]);
+    reports.rejected({ ...rejected, messageId: 'm2', requestId: newRequestId() });
+    await clock.advance(0);
+    expect(said(updates)).toEqual(['failed']);
+  });
+
+  it.each(['pending', 'written'] as const)(
+    'A5 that is rejected says nothing about a message that an earlier run is sending: %s',
+    async (before) => {
+      const { put, updates } = openCalls();
+      const { reports, last } = setUp(put);
+      last.value = before;
+      const rejected = { locationId: LOCATION, messageId: 'm1', code: 'X', message: 'x' };
+      for (const requestId of [newRequestId(), newRequestId()]) reports.rejected({ ...rejected, requestId });
+      await tick();
+      const id = newRequestId();
+      publish(reports, id);
+      await reports.reported(lease(), frame(id));
+      expect(said(updates)).toEqual(before === 'pending' ? ['delivered'] : ['pending', 'delivered']);
+    },
+  );
+
+  it('A4 is settled for the next owner once its call is answered, and is not retried', async () => {
+    const { put, sent, statuses } = heldCalls();
+    const { reports, clock } = setUp(put, { otherNodes: OTHER_NODES });
+    publish(reports, newRequestId());
+    publish(reports, newRequestId(), 'm2');
+    publish(reports, newRequestId(), 'm3', lease(1, asLocationId('loc2')));
     await tick();
-    const id = newRequestId();
-    publish(reports, id);
-    await reports.reported(lease(), frame(id));
-    expect(said(updates)).toEqual(['delivered']);
+    let isSettled = false;
+    const settling = reports.settle(LOCATION).then(() => (isSettled = true));
+    sent[0]?.answer(OK);
+    await tick();
+    expect(isSettled).toBe(false);
+    sent[1]?.answer(HTTP);
+    await settling;
+    await clock.advance(60_000);
+    expect(statuses()).toEqual(['pending', 'pending', 'pending']);
+    expect(await Promise.all(['m1', 'm2', 'm4'].map((id) => reports.statusOf(LOCATION, id)))).toEqual([
+      { status: 'pending', isUnderWay: true, epoch: 1 },
+      { status: 'none', isUnderWay: true, epoch: 1 },
+      undefined,
+    ]);
+  });
+
+  it('A4 that the former owner could not report is pending first, without a delay', async () => {
+    const { put, updates } = openCalls();
+    const otherNodes = { ...OTHER_NODES, settled: async () => true };
+    const { reports, told } = setUp(put, { otherNodes });
+    const [unreported, reported] = [newRequestId(), newRequestId()];
+    told.set(unreported, { locationId: LOCATION, messageId: 'm1', statuses: [] });
+    told.set(reported, { locationId: LOCATION, messageId: 'm2', statuses: ['pending'] });
+    for (const id of [unreported, reported])
+      expect(await reports.reported(lease(), frame(id))).toEqual({ outcome: 'delivered' });
+    expect(said(updates)).toEqual(['pending', 'delivered', 'delivered']);
   });
 
   it('A8 is reported even when the journal cannot be read', async () => {

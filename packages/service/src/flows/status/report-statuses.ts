@@ -6,13 +6,19 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { Journal, JournalReader, SentStatuses } from '../../ports/journal/journal.ts';
-import type { Lease } from '../../ports/switchboard/switchboard.ts';
+import { SETTLE_TIMEOUT_MS, newerStatus } from '../../ports/switchboard/switchboard.ts';
+import type {
+  Lease,
+  ReportedStatus,
+  StatusKeeper,
+  Switchboard,
+} from '../../ports/switchboard/switchboard.ts';
 import { RecentCache } from '../../recent-cache.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { newAttempt } from './message-attempt.ts';
-import type { KnownRequest, LastStatus, MessageAttempt } from './message-attempt.ts';
+import type { KnownRequest, KnownStatus, MessageAttempt } from './message-attempt.ts';
 import type { Status } from './status-calls.ts';
-import { StatusDelivery } from './status-delivery.ts';
+import { StatusDelivery, messageKey } from './status-delivery.ts';
 import type { StatusDeliveryDeps } from './status-delivery.ts';
 
 export interface StatusReportsDeps extends StatusDeliveryDeps {
@@ -24,10 +30,13 @@ export interface StatusReportsDeps extends StatusDeliveryDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly failpoint: Failpoint | undefined;
-  /** Whether other nodes may own a location before or after this one; then only its owner may call the CRM. */
-  readonly otherNodes: boolean;
+  /** Other nodes may own a location before or after this one; then only its owner may call the CRM. */
+  readonly otherNodes: OtherNodes | undefined;
   readonly count?: (status: Status, result: CountedResult) => void;
 }
+
+/** What the switchboard tells about other nodes. */
+export type OtherNodes = Pick<Switchboard, 'settled' | 'statusElsewhere'>;
 
 /** Values of a metric's label. */
 export type CountedResult = 'ok' | 'refused' | 'given_up' | 'unwanted';
@@ -51,7 +60,7 @@ export interface Rejected {
  * Reports each outbound message to the CRM: `pending`, then `delivered` or `failed`, in this order on arrival (A1–A11). The node that
  * holds the Mac's socket sends both. Requests that repeat a message add no status of their own, unless the earlier ones failed (A5).
  */
-export interface StatusReports {
+export interface StatusReports extends StatusKeeper {
   /** The frame was written to the Mac's socket. Returns at once. */
   published(published: Published): void;
   /** The Mac reported the outcome. Resolves when the CRM has accepted it or permanently rejected it, or does not need it. */
@@ -61,8 +70,8 @@ export interface StatusReports {
   close(): Promise<void>;
 }
 
-/** How long a call of the former owner may be in flight: its timeout, and on other nodes the time until they notice the lost lease. */
-const SETTLE_MS = { earlierRun: 11_000, otherNodes: 20_000 };
+/** How long a call of an earlier run may be in flight: its timeout. */
+const EARLIER_RUN_MS = 11_000;
 /** No `pending` is retried for longer than this, timeouts included. */
 const MAX_PENDING_MS = 180_000;
 /** With several nodes a rejection is first sent within this time or not at all. */
@@ -101,7 +110,7 @@ class QueuedReports implements StatusReports {
     const isRepeat = joined !== undefined;
     this.#requests.set(requestId, { attempt: joined ?? attempt, isRepeat, isReported: false });
     if (!hasCallbacks) return;
-    if (joined === undefined) this.#begin(attempt, known);
+    if (joined === undefined) this.#begin(attempt, known, lease);
     else if (joined.outcome === undefined && this.#isOutdated(joined, lease)) this.#refresh(joined, lease);
     else return;
     this.#sendPending(requestId, joined ?? attempt, lease);
@@ -151,10 +160,12 @@ class QueuedReports implements StatusReports {
     // The CRM is being told of the failure: a repeat that came before that adds nothing.
     if (known?.delivery !== undefined) return;
     attempt.outcome = 'failed';
-    this.#begin(attempt, known);
+    this.#begin(attempt, known, undefined);
     const update = { locationId, messageId: usable, status: 'failed', error: { code, message } } as const;
     const { otherNodes, clock } = this.#deps;
     const isStillNews = (): Promise<boolean> => this.#isStillNews(attempt, delivery.wasSent);
+    const isUnderWayElsewhere = async () =>
+      (await otherNodes?.statusElsewhere(locationId, usable))?.isUnderWay === true;
     const delivery = new StatusDelivery(
       'rejection',
       update,
@@ -164,7 +175,9 @@ class QueuedReports implements StatusReports {
       otherNodes ? isStillNews : undefined,
     );
     attempt.delivery = delivery;
-    const delivered = this.#deliver(requestId, attempt, delivery, () => isNews(attempt)).finally(() => {
+    const isNews = async () =>
+      isNewsAfter(await attempt.lastStatus, 'failed') && !(await isUnderWayElsewhere());
+    const delivered = this.#deliver(requestId, attempt, delivery, isNews).finally(() => {
       if (attempt.delivery === delivery) attempt.delivery = undefined;
     });
     if (!otherNodes) return;
@@ -174,19 +187,30 @@ class QueuedReports implements StatusReports {
     void delivered.finally(cancel);
   }
 
+  settle(locationId: string): Promise<void> {
+    return this.#queue.settle(locationId);
+  }
+
+  async statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {
+    const known = this.#attempts.get(messageKey(locationId, messageId));
+    if (known === undefined) return undefined;
+    const { lastStatus, outcome, epoch } = known;
+    return { status: await lastStatus, isUnderWay: outcome !== 'failed', epoch };
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#queue.close();
   }
 
-  /** Starts an attempt. `before` is the failed one that it follows. */
-  #begin(attempt: MessageAttempt, before: MessageAttempt | undefined): void {
+  /** Starts an attempt. `before` is the failed one that it follows. A rejection has no lease. */
+  #begin(attempt: MessageAttempt, before: MessageAttempt | undefined, lease: Lease | undefined): void {
     this.#attempts.set(attempt.key ?? '', attempt);
     // This process knows the status of its own attempts, unless other nodes may have reported since.
     const wasReported = before?.terminal !== undefined;
     if (before !== undefined && (!this.#deps.otherNodes || (wasReported && before.epoch === attempt.epoch)))
       attempt.lastStatus = wasReported ? 'failed' : before.lastStatus;
-    else attempt.lastStatus = this.#lastStatus(attempt);
+    else attempt.lastStatus = this.#lastStatus(attempt, lease);
   }
 
   /**
@@ -204,23 +228,24 @@ class QueuedReports implements StatusReports {
 
   /** Whether another node may have owned the location, and reported, since the attempt's last status was read. */
   #isOutdated(attempt: MessageAttempt, lease: Lease): boolean {
-    return this.#deps.otherNodes && attempt.epoch !== lease.epoch;
+    return this.#deps.otherNodes !== undefined && attempt.epoch !== lease.epoch;
   }
 
   #refresh(attempt: MessageAttempt, lease: Lease): void {
+    const { lastStatus, epoch } = attempt;
     attempt.epoch = lease.epoch;
-    attempt.lastStatus = this.#lastStatus(attempt);
+    attempt.lastStatus = this.#lastStatus(attempt, lease, { lastStatus, epoch });
   }
 
   #sendPending(requestId: string, attempt: MessageAttempt, lease: Lease): void {
     const { locationId, messageId, key } = attempt;
-    if (messageId === undefined) return;
+    if (messageId === undefined || !this.#deps.oauthReady) return;
     // In one process the queue keeps the order even if the Mac has disconnected; over several nodes only the owner may call.
     const owner = this.#deps.otherNodes ? lease : undefined;
     const update = { locationId, messageId, status: 'pending', error: undefined } as const;
     const delivery = new StatusDelivery('pending', update, owner, this.#deps, key);
     void this.#deliver(requestId, attempt, delivery, async () => {
-      if (!(await isNews(attempt))) return false;
+      if (!isNewsAfter(await attempt.lastStatus, 'pending')) return false;
       // From here on, statuses are reported for this attempt, not for the failed one before it.
       attempt.lastStatus = 'none';
       return true;
@@ -307,7 +332,8 @@ class QueuedReports implements StatusReports {
   /** Restores a request of an earlier run or another node. Waits as long as a `pending` of theirs may still arrive. */
   async #recall(lease: Lease, frame: MessageStatusFrame): Promise<KnownRequest | undefined> {
     const { clock, otherNodes } = this.#deps;
-    const settleMs = otherNodes ? SETTLE_MS.otherNodes : SETTLE_MS.earlierRun;
+    const settleMs = otherNodes ? SETTLE_TIMEOUT_MS : EARLIER_RUN_MS;
+    const isSettled = await otherNodes?.settled(lease);
     const madeAt = requestTime(frame.requestId);
     const sent = await this.#sentStatuses(frame.requestId);
     if (sent === undefined && madeAt === undefined) return undefined;
@@ -323,35 +349,56 @@ class QueuedReports implements StatusReports {
       attempt.outcome = outcome;
       attempt.terminal = Promise.resolve({ outcome: 'delivered' });
     } else if (attempt.locationId === lease.locationId) {
-      if (!statuses.includes('pending') && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS) {
+      if (!isSettled && !statuses.includes('pending') && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS) {
         const since = this.#leaseSince.get(lease) ?? clock.monotonic();
         await clock.sleep(Math.max(0, since + settleMs - clock.monotonic()));
       }
-      request.attempt = this.#sharedAttempt(attempt);
+      request.attempt = this.#sharedAttempt(attempt, lease);
+      // The former owner lost the location before its `pending` went out.
+      if (request.attempt === attempt && isSettled && !statuses.includes('pending'))
+        this.#sendPending(frame.requestId, attempt, lease);
     }
     this.#requests.set(frame.requestId, request);
     return request;
   }
 
   /** Returns the attempt that other requests of the same message have begun here, or begins this one. */
-  #sharedAttempt(attempt: MessageAttempt): MessageAttempt {
+  #sharedAttempt(attempt: MessageAttempt, lease: Lease): MessageAttempt {
     if (attempt.key === undefined || !this.#deps.oauthReady) return attempt;
     const known = this.#attempts.get(attempt.key);
-    if (known === undefined) this.#begin(attempt, undefined);
+    if (known === undefined) this.#begin(attempt, undefined, lease);
     return known ?? attempt;
   }
 
-  async #lastStatus({ locationId, messageId }: MessageAttempt): Promise<LastStatus> {
+  /**
+   * What the CRM was told, also by the former owner of the location: waits until that node has ended its calls. The nodes know it before it is in
+   * the journal. `here` is what this node knew under an earlier lease.
+   */
+  async #lastStatus(
+    { locationId, messageId }: MessageAttempt,
+    lease: Lease | undefined,
+    here?: Pick<MessageAttempt, 'lastStatus' | 'epoch'>,
+  ): Promise<KnownStatus> {
+    const { otherNodes, past, log } = this.#deps;
     if (messageId === undefined) return 'none';
+    let newest: Pick<ReportedStatus, 'status' | 'epoch'> | undefined;
+    if (otherNodes !== undefined && lease !== undefined) {
+      await otherNodes.settled(lease);
+      const known = here && { status: await here.lastStatus, epoch: here.epoch };
+      newest = newerStatus(await otherNodes.statusElsewhere(locationId, messageId, lease), known);
+    }
     try {
-      return (await this.#deps.past.lastStatus(locationId, messageId)) ?? 'none';
+      const written = (await past.lastStatus(locationId, messageId)) ?? 'none';
+      return written === 'delivered' || newest === undefined || newest.status === 'none'
+        ? written
+        : newest.status;
     } catch (error) {
       // A message without any status would be worse than a repeated status.
-      this.#deps.log.warn(
+      log.warn(
         { event: 'status.journal_unavailable', err: error },
         'earlier statuses not found, journal unavailable',
       );
-      return 'none';
+      return newest?.status ?? 'none';
     }
   }
 
@@ -369,10 +416,12 @@ class QueuedReports implements StatusReports {
   }
 }
 
-/** Whether the attempt's next `pending` or rejection is new to the CRM: no status was sent yet, or the attempt before it failed. */
-async function isNews(attempt: MessageAttempt): Promise<boolean> {
-  const last = await attempt.lastStatus;
-  return last === 'none' || last === 'failed';
+/**
+ * Whether `pending`, or the `failed` of a rejection, is new to the CRM: no status was sent yet, or the attempt before it failed. A request that
+ * was written to the Mac is under way, so that the rejection of another one says nothing about the message.
+ */
+function isNewsAfter(last: KnownStatus, status: 'pending' | 'failed'): boolean {
+  return last === 'none' || last === 'failed' || (last === 'written' && status === 'pending');
 }
 
 function countedResult(result: Attempt<undefined>): CountedResult {

@@ -27,6 +27,8 @@ import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
 export interface SqlJournal extends Journal, JournalReader, JournalFeed {
   /** Deletes messages older than that. Resolves with their number. */
   prune(olderThanMs: number): Promise<number>;
+  /** Writes all changes now. Never rejects: what cannot be written is kept. */
+  flush(): Promise<void>;
   /** Writes all pending changes. */
   close(): Promise<void>;
 }
@@ -41,6 +43,8 @@ export interface SqlJournalDeps {
 }
 
 const FLUSH_STEPS = 500;
+/** A crash before a status that the CRM accepted is written makes the service report it again. */
+const ACCEPTED_FLUSH_MS = 20;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** The number of flushes for which a change waits until the node that opened its message has written it. */
 const MAX_ORPHAN_TRIES = 25;
@@ -66,6 +70,8 @@ class WriteBehindJournal implements SqlJournal {
   #unwritten = 0;
   #seq = 0;
   #cancelFlush: (() => void) | undefined;
+  /** The delay of the flush that is due. */
+  #flushInMs = 0;
   #flushing: Promise<void> | undefined;
   #failing = false;
   #closed = false;
@@ -133,12 +139,14 @@ class WriteBehindJournal implements SqlJournal {
     steps.push(detail === undefined ? [at, step] : [at, step, detail]);
     this.#recent.add(at, id, step, recorded);
     this.#unwritten++;
-    if (this.#unwritten === FLUSH_STEPS) this.#flushSoon(0);
-    else if (this.#cancelFlush === undefined) this.#flushSoon(this.#flushMs);
+    if (this.#unwritten === FLUSH_STEPS) this.#flushWithin(0);
+    else this.#flushWithin(step === 'crm_told' ? ACCEPTED_FLUSH_MS : this.#flushMs);
   }
 
-  #flushSoon(ms: number): void {
+  #flushWithin(ms: number): void {
+    if (this.#cancelFlush !== undefined && this.#flushInMs <= ms) return;
     this.#cancelFlush?.();
+    this.#flushInMs = ms;
     this.#cancelFlush = this.#clock.after(ms, () => {
       this.#cancelFlush = undefined;
       void this.#flush();
@@ -170,7 +178,7 @@ class WriteBehindJournal implements SqlJournal {
       this.#failing = true;
       this.#putBack(batch);
     }
-    if (this.#unwritten > 0 || this.#orphans.size > 0) this.#flushSoon(this.#flushMs);
+    if (this.#unwritten > 0 || this.#orphans.size > 0) this.#flushWithin(this.#flushMs);
   }
 
   /** Keeps changes of messages that another node opened and has not written yet, for a limited number of flushes. */
@@ -244,6 +252,10 @@ class WriteBehindJournal implements SqlJournal {
   prune(olderThanMs: number): Promise<number> {
     const cutoff = this.#clock.now() - olderThanMs;
     return this.#reader.prune(cutoff, newRequestId(cutoff));
+  }
+
+  flush(): Promise<void> {
+    return this.#flush();
   }
 
   async close(): Promise<void> {

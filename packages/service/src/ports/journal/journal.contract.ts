@@ -2,6 +2,7 @@ import { newRequestId } from '@footbridge/protocol/ids';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { sql } from 'kysely';
 import { silentLog } from '@footbridge/testkit/silent-log';
+import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { OpenDatabase } from '../../sql/open-database.ts';
@@ -325,6 +326,44 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       const all = ['loc1', 'loc2', 'loc3'].map((locationId) => journal.lastStatus(locationId, 'msg1'));
       expect(await Promise.all(all)).toEqual(['pending', 'delivered', undefined]);
       expect(await journal.lastStatus('loc1', 'unknown')).toBeUndefined();
+    });
+
+    it('A5 knows that a frame was written and no status accepted since, unless the attempt is reported', async () => {
+      const record = (messageId: string, ...steps: string[]) => {
+        const one = entry({ messageId });
+        journal.open(one, 'accepted');
+        for (const step of steps) {
+          if (step === 'written') journal.step(one.id, 'written');
+          else journal.step(one.id, 'crm_told', { detail: { status: step } });
+        }
+      };
+      record('new', 'written');
+      record('told', 'written', 'pending');
+      record('repeated', 'written', 'pending');
+      await clock.advance(1);
+      record('repeated', 'written');
+      record('failed', 'written', 'pending', 'failed');
+      record('tried again', 'written', 'pending', 'failed');
+      await clock.advance(1);
+      record('tried again', 'written');
+      await journal.flush();
+      const ids = ['new', 'told', 'repeated', 'failed', 'tried again'];
+      const found = await Promise.all(ids.map((id) => journal.lastStatus('loc1', id)));
+      expect(found).toEqual(['written', 'pending', 'pending', 'failed', 'written']);
+    });
+
+    it('A5 writes an accepted status within 20 ms, and on request at once', async () => {
+      const one = entry();
+      journal.open(one, 'accepted');
+      await clock.advance(0);
+      journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
+      expect(await journal.lastStatus('loc1', 'msg1')).toBeUndefined();
+      await clock.advance(20);
+      await until(async () => (await journal.lastStatus('loc1', 'msg1')) === 'pending');
+      journal.step(one.id, 'crm_told', { detail: { status: 'failed' } });
+      expect(await journal.lastStatus('loc1', 'msg1')).toBe('pending');
+      await journal.flush();
+      expect(await journal.lastStatus('loc1', 'msg1')).toBe('failed');
     });
 
     it('reads the last status of many messages at once', async () => {

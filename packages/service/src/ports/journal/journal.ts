@@ -121,8 +121,11 @@ export interface JournalReader {
    * Resolves with the last status of a message that the CRM accepted, over all its requests; `delivered` is always the last. Calls
    * within a few milliseconds share one query. Unlike the other reads this one leaves out what this node has not written yet, so that it never waits for a write.
    */
-  lastStatus(locationId: string, messageId: string): Promise<SentStatus | undefined>;
+  lastStatus(locationId: string, messageId: string): Promise<LastStatus | undefined>;
 }
+
+/** `written`: the frame was written to the Mac, and the CRM has accepted no status since. */
+export type LastStatus = SentStatus | 'written';
 
 export type SentStatus = 'pending' | 'delivered' | 'failed';
 

@@ -5,6 +5,7 @@ import type { Database } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type {
+  LastStatus,
   MessageQuery,
   MessageState,
   MessageSummary,
@@ -16,8 +17,8 @@ import type { WrittenStep } from './sql-write-behind.ts';
 
 type Row = Selectable<Schema['messages']>;
 
-/** The last accepted status of a message by location: different locations may use the same message id. */
-export type LastStatuses = ReadonlyMap<string, SentStatus>;
+/** The last status of a message by location: different locations may use the same message id. */
+export type LastStatuses = ReadonlyMap<string, LastStatus>;
 
 const PRUNE_BATCH = 1000;
 const MAX_REQUESTS = 100;
@@ -134,19 +135,25 @@ export function createReader(db: Database, hashes: (handle: string) => string[])
         .where('id', '=', requestId)
         .executeTakeFirst();
       if (row === undefined) return undefined;
-      const statuses = acceptedOf(await stepsOf(row)).map(({ status }) => status);
+      const statuses = acceptedOf(await stepsOf(row));
       return { locationId: row.location_id, messageId: row.message_id, statuses };
     },
 
     async lastStatuses(messageIds: readonly string[]): Promise<ReadonlyMap<string, LastStatuses>> {
-      const byMessage = new Map<string, Map<string, AcceptedStatus>>();
+      const byMessage = new Map<string, Map<string, TimedStatus>>();
       for (const { query, batch } of byMessageId(messageIds)) {
         const { rows } = await db.executeQuery({ ...query, parameters: ['outbound', ...batch] });
         for (const row of rows as Pick<Row, 'id' | 'location_id' | 'message_id' | 'steps'>[]) {
-          const byLocation = byMessage.get(row.message_id ?? '') ?? new Map<string, AcceptedStatus>();
+          const byLocation = byMessage.get(row.message_id ?? '') ?? new Map<string, TimedStatus>();
           byMessage.set(row.message_id ?? '', byLocation);
-          for (const accepted of acceptedOf(await stepsOf(row)))
-            byLocation.set(row.location_id, newest(byLocation.get(row.location_id), accepted));
+          for (const step of await stepsOf(row)) {
+            const status = statusOf(step);
+            if (status !== undefined)
+              byLocation.set(
+                row.location_id,
+                newest(byLocation.get(row.location_id), { at: step.at, status }),
+              );
+          }
         }
       }
       return new Map(
@@ -222,21 +229,27 @@ function inOrder({ steps }: WithSteps, later: readonly { detail: string | null }
     .map(([at, step, detail]) => ({ at, step, detail: detail ?? null }));
 }
 
-interface AcceptedStatus {
+interface TimedStatus {
   readonly at: number;
-  readonly status: SentStatus;
+  readonly status: LastStatus;
 }
 
 /** The statuses that the CRM accepted, in order. */
-const acceptedOf = (steps: Steps): AcceptedStatus[] =>
-  steps
-    .filter(({ step }) => step === 'crm_told')
-    .map(({ at, detail }) => ({ at, status: detail?.['status'] as SentStatus }));
+const acceptedOf = (steps: Steps): SentStatus[] =>
+  steps.filter(({ step }) => step === 'crm_told').map(({ detail }) => detail?.['status'] as SentStatus);
 
-/** Nothing follows `delivered`, whatever the clocks of two nodes say. */
-function newest(known: AcceptedStatus | undefined, next: AcceptedStatus): AcceptedStatus {
+function statusOf({ step, detail }: Steps[number]): LastStatus | undefined {
+  if (step === 'written') return 'written';
+  return step === 'crm_told' ? (detail?.['status'] as SentStatus) : undefined;
+}
+
+/** Nothing follows `delivered`, whatever the clocks of two nodes say, and a frame that is written again does not make `pending` unsaid. */
+function newest(known: TimedStatus | undefined, next: TimedStatus): TimedStatus {
   if (known === undefined || next.status === 'delivered') return next;
-  return known.status === 'delivered' || known.at > next.at ? known : next;
+  if (known.status === 'delivered') return known;
+  if (known.status === 'pending' && next.status === 'written') return known;
+  if (known.status === 'written' && next.status === 'pending') return next;
+  return known.at > next.at ? known : next;
 }
 
 const summaryOf = (row: Row, steps: Steps): MessageSummary => ({

@@ -4,7 +4,7 @@ import type Sodium from 'sodium-native';
 
 import { sodium } from '../../sodium.ts';
 import type { HandedFrame } from './send-ledger.ts';
-import type { DisconnectReason, RoutedFrame, BoundMac } from './switchboard.ts';
+import type { BoundMac, DisconnectReason, ReportedStatus, RoutedFrame } from './switchboard.ts';
 
 /** Asks the node that holds the socket of a Mac to write a frame. */
 export interface WriteRequest {
@@ -52,6 +52,15 @@ export interface TakenNotice extends MacName {
   readonly requestIds: readonly string[];
 }
 
+/** Asks the former owner of a location to end its calls for it and to record their results. */
+export interface SettleRequest {
+  readonly type: 'settle';
+  readonly id: string;
+  readonly from: string;
+  readonly locationId: string;
+  readonly epoch: number;
+}
+
 /** The messages between nodes. */
 export type BusMessage =
   | WriteRequest
@@ -69,6 +78,17 @@ export type BusMessage =
   | { readonly type: 'offer'; readonly id: string; readonly from: string }
   | { readonly type: 'offer_accepted'; readonly id: string; readonly node: string }
   | AdoptNotice
+  | SettleRequest
+  /** `isSettled` is false when a still earlier owner may have calls in flight. */
+  | { readonly type: 'settled'; readonly id: string; readonly isSettled: boolean }
+  | {
+      readonly type: 'status_of';
+      readonly id: string;
+      readonly from: string;
+      readonly locationId: string;
+      readonly messageId: string;
+    }
+  | { readonly type: 'status'; readonly id: string; readonly known?: ReportedStatus | undefined }
   | { readonly type: 'leases_lost'; readonly from: string }
   /** A node of an earlier version sends no `withStates`. */
   | { readonly type: 'list'; readonly id: string; readonly from: string; readonly withStates?: boolean }

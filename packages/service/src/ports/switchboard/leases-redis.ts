@@ -39,6 +39,8 @@ export type BindResult =
       readonly previous: LeaseHolder | undefined;
       /** The node that kept frames which the device has not confirmed. */
       readonly unconfirmedAt: string | undefined;
+      /** The node that bound the location last, also when it has released it since. */
+      readonly formerNode: string | undefined;
     }
   | { readonly kind: 'contended'; readonly rejections: number };
 
@@ -94,9 +96,9 @@ export class RedisLeases {
     { sessionId, deviceId }: Omit<LeaseHolder, 'node'>,
   ): Promise<BindResult | undefined> {
     const { windowMs, displacements } = this.#contention;
-    const fields = ['lease', 'epoch', 'displacements', 'rejections', unconfirmedField(deviceId)];
+    const fields = ['lease', 'epoch', 'displacements', 'rejections', unconfirmedField(deviceId), 'bound'];
     const keys = fields.map((field) => keyOf(nameOf(locationId), field));
-    const [kind, number, node = '', session = '', device = '', keeper = ''] = await this.#run(BIND, keys, [
+    const response = await this.#run(BIND, keys, [
       this.#node,
       sessionId,
       deviceId,
@@ -106,12 +108,19 @@ export class RedisLeases {
       this.#notAfter(),
       String(Math.max(this.#highestEpoch + 1, Math.floor(this.time.earliest()) * 1000)),
     ]);
+    const [kind, number, node = '', session = '', device = '', keeper = '', former = ''] = response;
     if (kind === 'late') return undefined;
     if (kind === 'contended') return { kind, rejections: Number(number) };
     const epoch = Number(number);
     this.#highestEpoch = Math.max(this.#highestEpoch, epoch);
     const previous = session === '' ? undefined : { node, sessionId: session, deviceId: device };
-    return { kind: 'bound', epoch, previous, unconfirmedAt: keeper === '' ? undefined : keeper };
+    return {
+      kind: 'bound',
+      epoch,
+      previous,
+      unconfirmedAt: keeper === '' ? undefined : keeper,
+      formerNode: former === '' ? undefined : former,
+    };
   }
 
   async owner(locationId: LocationId): Promise<StoredLease | undefined> {

@@ -11,6 +11,7 @@ import type {
   BusMessage,
   DisconnectNotice,
   MacName,
+  SettleRequest,
   TakenNotice,
   TakeOverRequest,
   WriteRequest,
@@ -18,10 +19,12 @@ import type {
 } from './bus.ts';
 import { requestIdsOf } from './send-ledger.ts';
 import type { HandedFrame } from './send-ledger.ts';
-import type { BoundMac } from './switchboard.ts';
+import { newerStatus } from './switchboard.ts';
+import type { BoundMac, ReportedStatus } from './switchboard.ts';
 
 const LIST_TIMEOUT_MS = 1000;
 const OFFER_TIMEOUT_MS = 500;
+const QUESTION_TIMEOUT_MS = 1000;
 /** A node that was frozen for longer than this has lost its Macs, and keeps their frames until they come back. */
 const LATE_MS = 60_000;
 /** Frames are handed over in messages of about this size. */
@@ -40,6 +43,9 @@ export interface BusHandler {
   onLateFrames(mac: MacName, frames: readonly HandedFrame[]): void;
   onTaken(notice: TakenNotice): void;
   onAdopt(notice: AdoptNotice): void;
+  /** Resolves with whether no call for the location is in flight any more. Never rejects. */
+  onSettle(request: SettleRequest): Promise<boolean>;
+  statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined>;
   /** Whether this node can keep frames of a node that is shutting down. */
   isStaying(): boolean;
   /** Returns the Macs connected to this node. */
@@ -69,6 +75,8 @@ export class NodeBus {
   readonly #writes = new Map<string, (result: WriteResult) => void>();
   readonly #lists = new Map<string, (macs: BoundMac[]) => void>();
   readonly #takeOvers = new Map<string, (part: readonly HandedFrame[], isLast: boolean) => void>();
+  readonly #settlements = new Map<string, (isSettled: boolean) => void>();
+  readonly #questions = new Map<string, (known: ReportedStatus | undefined) => void>();
   readonly #offers = new Map<string, (node: string) => void>();
   #forged = 0;
 
@@ -154,6 +162,47 @@ export class NodeBus {
     return frames;
   }
 
+  /** Resolves with false when the node is gone, does not respond in time, or says so. */
+  async settle(
+    to: string,
+    request: Omit<SettleRequest, 'type' | 'id' | 'from'>,
+    timeoutMs: number,
+  ): Promise<boolean> {
+    const id = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#settlements.set(id, resolve);
+    const cancel = this.#clock.after(timeoutMs, () => setImmediate(() => resolve(false)));
+    try {
+      const message = { type: 'settle', id, from: this.#node, ...request } as const;
+      return (await this.#publish(channelOf(to), message)) > 0 && (await promise);
+    } finally {
+      cancel();
+      this.#settlements.delete(id);
+    }
+  }
+
+  /** Resolves with the newest that another node knows of a message. */
+  async statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {
+    const id = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let newest: ReportedStatus | undefined;
+    let [answers, expected] = [0, Infinity];
+    this.#questions.set(id, (known) => {
+      newest = newerStatus(newest, known);
+      if (++answers >= expected) resolve();
+    });
+    const cancel = this.#clock.after(QUESTION_TIMEOUT_MS, () => setImmediate(resolve));
+    try {
+      const message = { type: 'status_of', id, from: this.#node, locationId, messageId } as const;
+      expected = (await this.#publish(ALL_NODES, message)) - 1;
+      if (answers < expected) await promise;
+    } finally {
+      cancel();
+      this.#questions.delete(id);
+    }
+    return newest;
+  }
+
   /** Resolves with a node that keeps the frames of this one, or undefined when there is none. */
   async findAdopter(): Promise<string | undefined> {
     const id = randomUUID();
@@ -232,6 +281,14 @@ export class NodeBus {
         return this.#offers.get(message.id)?.(message.node);
       case 'adopt':
         return this.#handler.onAdopt(message);
+      case 'settle':
+        return void this.#settle(message);
+      case 'settled':
+        return this.#settlements.get(message.id)?.(message.isSettled);
+      case 'status_of':
+        return message.from === this.#node ? undefined : void this.#answer(message);
+      case 'status':
+        return this.#questions.get(message.id)?.(message.known);
       case 'leases_lost':
         return message.from === this.#node ? undefined : this.#handler.onLeasesLost();
       case 'list': {
@@ -247,6 +304,16 @@ export class NodeBus {
   async #write(request: WriteRequest): Promise<void> {
     const result = await this.#handler.onWrite(request);
     this.#notify(channelOf(request.from), { type: 'write_result', id: request.id, result });
+  }
+
+  async #settle(request: SettleRequest): Promise<void> {
+    const isSettled = await this.#handler.onSettle(request);
+    this.#notify(channelOf(request.from), { type: 'settled', id: request.id, isSettled });
+  }
+
+  async #answer({ id, from, locationId, messageId }: BusMessage & { type: 'status_of' }): Promise<void> {
+    const known = await this.#handler.statusOf(locationId, messageId);
+    this.#notify(channelOf(from), { type: 'status', id, known });
   }
 
   #handOver(request: TakeOverRequest): void {

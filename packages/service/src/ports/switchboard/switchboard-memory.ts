@@ -96,6 +96,14 @@ class MemorySwitchboard implements Switchboard {
     if (this.isCurrent(lease)) this.#bindings.delete(lease.locationId);
   }
 
+  async settled(): Promise<boolean> {
+    return false;
+  }
+
+  async statusElsewhere(): Promise<undefined> {}
+
+  keepStatuses(): void {}
+
   async disconnect(locationId: LocationId): Promise<void> {
     this.#drop(locationId, 'closed');
   }

@@ -13,7 +13,7 @@ import { EngineError } from '../../errors.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import { SendLedger } from './send-ledger.ts';
-import { SEND_TIMEOUT_MS } from './switchboard.ts';
+import { SEND_TIMEOUT_MS, SETTLE_TIMEOUT_MS } from './switchboard.ts';
 import type { DisconnectReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
 import { createRedisSwitchboard } from './switchboard-redis.ts';
 
@@ -159,7 +159,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
         ...redis,
         run: async (...call) => {
           const response = await redis.run(...call);
-          if (lossy && call[1].length === 5) throw new EngineError('redis', 'the response was lost');
+          if (lossy && call[1].length === 6) throw new EngineError('redis', 'the response was lost');
           return response;
         },
       }),
@@ -348,6 +348,30 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     await until(() => a.ledger.size === 0);
   });
 
+  it('A4 knows that the calls of a former owner have ended when it says so', async () => {
+    const [a, b, c] = [await node(), await node(), await node()];
+    const location = freshLocation();
+    // Redis may have lost what was before.
+    expect(await a.board.settled(await bound(a.board, location, connect('device-1')))).toBe(false);
+    expect(await b.board.settled(await bound(b.board, location, connect('device-1')))).toBe(false);
+    await skip(SETTLE_TIMEOUT_MS);
+    const lease = await bound(c.board, location, connect('device-1'));
+    expect(await c.board.settled(lease)).toBe(true);
+    const again = await bound(c.board, location, connect('device-1'));
+    expect(await c.board.settled(again)).toBe(true);
+  });
+
+  it('A4 does not wait for a former owner that is gone, and for one that is silent at most 20 s', async () => {
+    const [gone, silent, here] = [await node(), await node({ through: deaf }), await node()];
+    const [first, second] = [freshLocation(), freshLocation()];
+    await bound(gone.board, first, connect('device-1'));
+    await gone.redis.close();
+    expect(await here.board.settled(await bound(here.board, first, connect('device-1')))).toBe(false);
+    await bound(silent.board, second, connect('device-1'));
+    const settling = here.board.settled(await bound(here.board, second, connect('device-1')));
+    expect(await clock.skipThrough(settling)).toBe(false);
+  });
+
   it('ignores a bus message that was not sealed with the node secret', async () => {
     const published: Published[] = [];
     const foreign = { secret: 'another secret entirely', through: recording(published) };
@@ -409,6 +433,12 @@ const recording =
       return redis.publish(channel, message);
     },
   });
+
+/** Listens, and hears nothing. */
+const deaf = (redis: Redis): Redis => ({
+  ...redis,
+  subscribe: (channel) => redis.subscribe(channel, () => {}),
+});
 
 const withoutSubscriptions = (redis: Redis): Redis => ({ ...redis, subscribe: async () => {} });
 

@@ -11,6 +11,7 @@ import type {
   AdoptNotice,
   DisconnectNotice,
   MacName,
+  SettleRequest,
   TakenNotice,
   TakeOverRequest,
   WriteRequest,
@@ -25,6 +26,7 @@ import type { HandedFrame, SendLedger } from './send-ledger.ts';
 import {
   CONTENTION,
   SEND_TIMEOUT_MS,
+  SETTLE_TIMEOUT_MS,
   UncertainSendError,
   boundMac,
   contendedWaitSec,
@@ -38,7 +40,9 @@ import type {
   MacConnection,
   RoutedFrame,
   BoundMac,
+  ReportedStatus,
   SendOutcome,
+  StatusKeeper,
   Switchboard,
 } from './switchboard.ts';
 
@@ -87,6 +91,14 @@ interface HeldLease {
   usableAt: number;
 }
 
+/** The node that bound a location before this one. */
+interface FormerOwner {
+  /** False when Redis does not know of one. */
+  readonly isKnown: boolean;
+  /** Whether it has ended its calls. */
+  readonly settled: Promise<boolean>;
+}
+
 /** Several nodes on one Redis: leases with growing epochs, and a write request to the node that holds the socket. */
 export async function createRedisSwitchboard(deps: RedisSwitchboardDeps): Promise<Switchboard> {
   const switchboard = new RedisSwitchboard(deps);
@@ -109,6 +121,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   /** Ids of handled write requests. Two rounds of renewals are longer than any request stays valid. */
   #handled = new Set<string>();
   #handledBefore = new Set<string>();
+  /** Of each location that was bound here lately, and before that perhaps on another node. */
+  readonly #formerOwners = new Map<string, FormerOwner>();
+  #statuses: StatusKeeper | undefined;
   #tick = 0;
   #tickedAt: number;
   #stalledAt = -Infinity;
@@ -145,11 +160,12 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       if (result.kind === 'contended')
         return { kind: 'contended', waitSec: contendedWaitSec(result.rejections) };
       this.#assertOpen();
-      const { epoch, previous, unconfirmedAt } = result;
+      const { epoch, previous, unconfirmedAt, formerNode } = result;
       const lease: Lease = { locationId, deviceId, sessionId, epoch };
       const displaced = previous !== undefined && previous.deviceId !== deviceId;
       if (previous !== undefined)
         this.#disconnectHolder(locationId, previous, displaced ? 'displaced' : 'resumed');
+      this.#settleFormer(lease, formerNode);
       this.#hold(lease, connection, sentAt, previous?.deviceId);
       const keepers = new Set([unconfirmedAt, displaced ? undefined : previous?.node]);
       const nodes = [...keepers].flatMap((node) => (node === undefined || node === this.#node ? [] : [node]));
@@ -232,6 +248,23 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     }
   }
 
+  settled({ locationId }: Lease): Promise<boolean> {
+    return this.#formerOwners.get(locationId)?.settled ?? Promise.resolve(true);
+  }
+
+  async statusElsewhere(
+    locationId: string,
+    messageId: string,
+    lease?: Lease,
+  ): Promise<ReportedStatus | undefined> {
+    if (lease !== undefined && this.#formerOwners.get(locationId)?.isKnown !== true) return undefined;
+    return this.#bus.statusOf(locationId, messageId).catch(() => undefined);
+  }
+
+  keepStatuses(keeper: StatusKeeper): void {
+    this.#statuses = keeper;
+  }
+
   async release(lease: Lease): Promise<void> {
     const held = this.#held.get(lease.locationId);
     if (held?.lease.epoch === lease.epoch) this.#remove(held);
@@ -294,6 +327,18 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (held?.lease.deviceId === deviceId) held.connection.repeat(adopted);
   }
 
+  async onSettle({ locationId, epoch }: SettleRequest): Promise<boolean> {
+    const held = this.#held.get(locationId as LocationId);
+    // The Mac is back here: the node that asks has lost the location.
+    if (held !== undefined && held.lease.epoch > epoch) return false;
+    await this.#statuses?.settle(locationId);
+    return (await this.#formerOwners.get(locationId)?.settled) ?? true;
+  }
+
+  async statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {
+    return this.#statuses?.statusOf(locationId, messageId);
+  }
+
   onTaken({ locationId, deviceId, requestIds }: TakenNotice): void {
     this.#ledger.forget(locationId, deviceId, requestIds);
   }
@@ -304,6 +349,22 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 
   isStaying(): boolean {
     return !this.#closed;
+  }
+
+  /** Asks the node that bound the location before to end its calls. After `SETTLE_TIMEOUT_MS` none can be in flight any more. */
+  #settleFormer({ locationId, epoch }: Lease, node: string | undefined): void {
+    if (node === this.#node) return;
+    const former = {
+      isKnown: node !== undefined,
+      settled:
+        node === undefined
+          ? Promise.resolve(false)
+          : this.#bus.settle(node, { locationId, epoch }, SETTLE_TIMEOUT_MS).catch(() => false),
+    };
+    this.#formerOwners.set(locationId, former);
+    this.#clock.after(SETTLE_TIMEOUT_MS, () => {
+      if (this.#formerOwners.get(locationId) === former) this.#formerOwners.delete(locationId);
+    });
   }
 
   /** Collects the frames that the device has not confirmed from the nodes that may keep them. Never rejects. */

@@ -12,6 +12,7 @@ import type {
   DisconnectReason,
   Lease,
   MacConnection,
+  ReportedStatus,
   RoutedFrame,
   StateReport,
   Switchboard,
@@ -164,6 +165,64 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       const next = await first.bind(location, new TestConnection('device-3'));
       expect(next).toMatchObject({ kind: 'bound', displaced: false });
       expect(leaseOf(next).epoch).toBeGreaterThan(lease.epoch);
+    });
+
+    it('A4 settles once the former owner has ended its calls, and the one before it', async () => {
+      const { engine, first, last } = await start();
+      const location = freshLocation();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const asked: string[] = [];
+      first.keepStatuses({ statusOf: async () => undefined, settle: (id) => (asked.push(id), promise) });
+      const leases: Lease[] = [];
+      for (const node of engine.nodes)
+        leases.push(leaseOf(await node.bind(location, new TestConnection('device-1'))));
+      const lease = leases.at(-1);
+      if (lease === undefined) throw new Error('not bound');
+      let isSettled = false;
+      const settling = last.settled(lease).then(() => (isSettled = true));
+      if (engine.nodes.length > 1) {
+        await until(() => asked.length > 0);
+        await last.boundMacs();
+        expect([asked, isSettled]).toEqual([[location], false]);
+      }
+      resolve();
+      await settling;
+    });
+
+    it('A5 asks all other nodes for a message, and takes the newest answer', async () => {
+      const { engine, first, last } = await start();
+      const known = (epoch: number, status: ReportedStatus['status'] = 'pending') => ({
+        status,
+        isUnderWay: true,
+        epoch,
+      });
+      for (const [index, node] of engine.nodes.entries())
+        node.keepStatuses({
+          settle: async () => {},
+          statusOf: async (location, messageId) =>
+            `${location} ${messageId}` === 'loc1 known' ? known(index) : undefined,
+        });
+      const newest = engine.nodes.length - 1;
+      expect(await first.statusElsewhere('loc1', 'known')).toEqual(newest > 0 ? known(newest) : undefined);
+      expect(await last.statusElsewhere('loc2', 'known')).toBeUndefined();
+      first.keepStatuses({ settle: async () => {}, statusOf: async () => known(0, 'delivered') });
+      expect(await last.statusElsewhere('loc1', 'known')).toEqual(
+        newest > 0 ? known(0, 'delivered') : undefined,
+      );
+    });
+
+    it('A5 asks other nodes for a message only after one of them had the location', async () => {
+      const { engine, first, last } = await start();
+      const location = freshLocation();
+      const known = { status: 'pending', isUnderWay: true, epoch: 1 } as const;
+      for (const node of engine.nodes)
+        node.keepStatuses({ settle: async () => {}, statusOf: async () => known });
+      const before = leaseOf(await first.bind(location, new TestConnection('device-1')));
+      expect(await first.statusElsewhere(location, 'm1', before)).toBeUndefined();
+      const after = leaseOf(await last.bind(location, new TestConnection('device-1')));
+      expect(await last.statusElsewhere(location, 'm1', after)).toEqual(
+        engine.nodes.length > 1 ? known : undefined,
+      );
     });
 
     it('M8 disconnects the Mac that holds the location, on any node', async () => {

@@ -81,6 +81,9 @@ export function contendedWaitSec(rejections: number): number {
 /** `send` settles within this time, plus the time of one request to the engine. */
 export const SEND_TIMEOUT_MS = 1500;
 
+/** How long a call of a former owner may be in flight: its timeout, and the time until its node notices that it lost the lease. */
+export const SETTLE_TIMEOUT_MS = 20_000;
+
 /** Resolves when the connection is ready, at the latest after `ms`. */
 export async function untilReady(
   { ready }: Pick<MacConnection, 'ready'>,
@@ -90,6 +93,33 @@ export async function untilReady(
   const settled = new AbortController();
   await Promise.race([ready, clock.sleep(ms, settled.signal)]);
   settled.abort();
+}
+
+/** The statuses that this node reports to the CRM, as far as other nodes ask for them. */
+export interface StatusKeeper {
+  /** Another node owns the location: ends the calls for it and records their results. Never rejects. */
+  settle(locationId: string): Promise<void>;
+  /** Resolves with undefined when this node does not know the message. Never rejects. */
+  statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined>;
+}
+
+/** What a node knows of a message that it has forwarded. */
+export interface ReportedStatus {
+  /** The last one that the CRM accepted from it. */
+  readonly status: 'none' | 'written' | 'pending' | 'delivered' | 'failed';
+  /** Whether the message is on its way or was delivered. */
+  readonly isUnderWay: boolean;
+  /** Of the lease under which the node forwarded it. */
+  readonly epoch: number;
+}
+
+/** Returns the one that is newer. Nothing follows `delivered`. */
+export function newerStatus<Known extends Pick<ReportedStatus, 'status' | 'epoch'>>(
+  one: Known | undefined,
+  other: Known | undefined,
+): Known | undefined {
+  if (one === undefined || other?.status === 'delivered') return other ?? one;
+  return other === undefined || one.status === 'delivered' || one.epoch > other.epoch ? one : other;
 }
 
 export type SendOutcome = 'written' | 'not_connected';
@@ -127,6 +157,11 @@ export interface BoundMac {
  *   EngineError when it certainly was not.
  * - `isCurrent` returns whether a lease is the newest that this node knows of. `confirm` asks the engine; call it right before a
  *   side effect outside the service.
+ * - `settled` resolves with true once the node that owned the location before has ended its calls for it and recorded their results, and
+ *   with false when that is unknown: there is no such node, or it did not say so within `SETTLE_TIMEOUT_MS`. Never rejects.
+ * - `statusElsewhere` asks all other nodes what they know of a message, and resolves with the newest. A node that does not respond within a
+ *   second is left out. With a lease it asks only when another node has owned the location in the last `SETTLE_TIMEOUT_MS`: later the
+ *   journal has everything. Never rejects.
  * - `release` gives up the location if the lease is current, and does nothing otherwise.
  * - When the engine is down, `bind`, `send` and `confirm` reject with EngineError. One exception: while the engine is down for
  *   all nodes, `send` still writes to a connection of this node until its lease expires. A node that may only be partitioned
@@ -138,6 +173,10 @@ export interface Switchboard {
   isCurrent(lease: Lease): boolean;
   confirm(lease: Lease): Promise<boolean>;
   release(lease: Lease): Promise<void>;
+  settled(lease: Lease): Promise<boolean>;
+  statusElsewhere(locationId: string, messageId: string, lease?: Lease): Promise<ReportedStatus | undefined>;
+  /** `settled` and `statusElsewhere` of other nodes ask this one for its statuses. */
+  keepStatuses(keeper: StatusKeeper): void;
   /** Disconnects the Mac that holds the location, on any node. */
   disconnect(locationId: LocationId): Promise<void>;
   /**

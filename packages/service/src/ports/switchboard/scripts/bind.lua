@@ -1,6 +1,7 @@
--- Binds a location to a connection. KEYS: lease, epoch, displacements, rejections, unconfirmed (one hash slot).
+-- Binds a location to a connection. KEYS: lease, epoch, displacements, rejections, unconfirmed, bound (one hash slot).
 -- ARGV: node, session, device, ttl ms, window ms, displacements allowed in the window, deadline (Redis time in ms), minimum epoch.
--- Returns {Redis time in ms, 'bound', epoch, previous node, previous session, previous device, node with unconfirmed frames of the device},
+-- Returns {Redis time in ms, 'bound', epoch, previous node, previous session, previous device, node with unconfirmed frames of the device,
+-- node of the last bind, also when its lease is gone},
 -- {…, 'contended', rejections} or {…, 'late'}.
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
@@ -27,4 +28,6 @@ local epoch = string.format('%.0f', math.max(micros, last + 1, tonumber(ARGV[8])
 redis.call('SET', KEYS[2], epoch, 'PX', 604800000)
 redis.call('HSET', KEYS[1], 'node', ARGV[1], 'session', ARGV[2], 'device', ARGV[3], 'epoch', epoch)
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
-return { millis, 'bound', epoch, previous[1] or '', previous[2] or '', previous[3] or '', redis.call('GET', KEYS[5]) or '' }
+local bound = redis.call('GET', KEYS[6]) or ''
+redis.call('SET', KEYS[6], ARGV[1], 'PX', 600000)
+return { millis, 'bound', epoch, previous[1] or '', previous[2] or '', previous[3] or '', redis.call('GET', KEYS[5]) or '', bound }
