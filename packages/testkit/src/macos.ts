@@ -23,6 +23,7 @@ export async function startSimulatedMacos(options: SimulatedMacosOptions = {}): 
 export class SimulatedMacos extends Program {
   /** The path of `chat.db`. */
   storePath = '';
+  controlUrl = '';
   #commands: Commands | undefined;
   #messages: Remote<MessagesOperations> | undefined;
   readonly #macos: MacosVersion;
@@ -53,6 +54,7 @@ export class SimulatedMacos extends Program {
     const ready = await this.logged('messages ready');
     this.storePath = String(ready['path']);
     this.#commands = ready['commands'] as Commands;
-    this.#messages = remote<MessagesOperations>(String(ready['controlUrl']));
+    this.controlUrl = String(ready['controlUrl']);
+    this.#messages = remote<MessagesOperations>(this.controlUrl);
   }
 }

@@ -21,6 +21,7 @@ export interface Commands {
   readonly defaults: string;
   readonly launchctl: string;
   readonly pmset: string;
+  readonly afconvert: string;
 }
 
 /** Writes programs with the names of macOS's own into the home directory. They talk to the simulated Messages. */
@@ -43,6 +44,11 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
     defaults: system('defaults'),
     launchctl: system('launchctl'),
     pmset: system('pmset'),
+    // `afconvert -f caff -d opus@24000 -c 1 -b 32000 INPUT OUTPUT`. It fails for a recording that begins with "damaged".
+    afconvert: script(
+      join(folder, 'afconvert'),
+      `if [ "$(head -c 7 "$9")" = damaged ]; then exit 1; fi\nprintf 'caff opus ' > "\${10}" && cat "$9" >> "\${10}"`,
+    ),
   };
 }
 

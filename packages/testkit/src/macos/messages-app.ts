@@ -213,7 +213,7 @@ export class MessagesApp {
 
   /** Removes the store. */
   remove(): void {
-    this.store.close();
+    this.close();
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.store.path + suffix, { force: true });
   }
 
