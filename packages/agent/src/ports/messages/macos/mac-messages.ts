@@ -26,6 +26,7 @@ import type { StoreMemory } from '../store-generation.ts';
 import { pressTapback } from './accessibility/press-tapback.ts';
 import type { UnconfirmedPress } from './accessibility/press-tapback.ts';
 import { needsScreen, sendOnScreen } from './accessibility/send-on-screen.ts';
+import { readMacosVersion } from './macos-version.ts';
 import { Osascript } from './osascript.ts';
 import { requestPermission } from './request-permission.ts';
 import { failed } from './send-errors.ts';
@@ -42,6 +43,7 @@ export interface MacPrograms {
   readonly osascript: string;
   readonly open: string;
   readonly swVers: string;
+  readonly afconvert: string;
 }
 
 export interface MacMessagesOptions {
@@ -75,12 +77,8 @@ export class MacMessages implements Messages {
 
   /** Resolves when the version of macOS is known. */
   static async open(options: MacMessagesOptions): Promise<MacMessages> {
-    const read = async (field: string): Promise<string> => {
-      const { stdout } = await run(options.programs.swVers, [field], { timeout: COMMAND_TIMEOUT_MS });
-      return stdout.trim();
-    };
-    const [macos, build] = await Promise.all([read('-productVersion'), read('-buildVersion')]);
-    return new MacMessages(options, macos, build);
+    const { version, build } = await readMacosVersion(options.programs.swVers);
+    return new MacMessages(options, version, build);
   }
 
   private constructor(options: MacMessagesOptions, macos: string, build: string) {
