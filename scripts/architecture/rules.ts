@@ -85,7 +85,7 @@ const AGENT: readonly Part[] = [
   {
     name: 'engines',
     files:
-      /^ports\/[^/]+\/(?:macos\/(?:[a-z-]+\/)?[a-z-]+|(?:[a-z0-9-]+-)?(?:sqlite|simulated|chat-db|macos)(?:-[a-z-]+)?)\.ts$/,
+      /^ports\/[^/]+\/(?:(?:macos|bluebubbles)\/(?:[a-z-]+\/)?[a-z-]+|(?:[a-z0-9-]+-)?(?:sqlite|simulated|chat-db|macos|bluebubbles)(?:-[a-z-]+)?)\.ts$/,
     mayImport: ['ports', 'errors'],
     separate: /^ports\/([^/]+)\//,
   },

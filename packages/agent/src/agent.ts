@@ -15,7 +15,7 @@ import type { AgentConfig } from './config/config.ts';
 import { systemPrograms } from './config/system-programs.ts';
 import { AGENT_VERSION } from './config/version.ts';
 import { openControlPort } from './edges/control-port/control-port.ts';
-import { journalPath, lockDataDir, makeDataDir } from './edges/data-dir.ts';
+import { blueBubblesPasswordPath, journalPath, lockDataDir, makeDataDir } from './edges/data-dir.ts';
 import { createDownloads } from './edges/downloads/downloads.ts';
 import { stableDeviceId } from './edges/enrolment/device-id.ts';
 import { Enrolment } from './edges/enrolment/enrolment.ts';
@@ -45,8 +45,13 @@ import { runSelftest } from './flows/selftest/selftest.ts';
 import { writeTestFiles } from './flows/selftest/test-files.ts';
 import { openJournal } from './ports/journal/journal-sqlite.ts';
 import type { Job, Journal } from './ports/journal/journal.ts';
+import type { Limits as BlueBubblesLimits } from './ports/messages/bluebubbles/await-outcome.ts';
+import type { BlueBubblesFinding } from './ports/messages/bluebubbles/check-server.ts';
+import { examineBlueBubbles } from './ports/messages/bluebubbles/examine.ts';
+import { readPasswordFile } from './ports/messages/bluebubbles/password-file.ts';
 import { MacMessages } from './ports/messages/macos/mac-messages.ts';
 import type { MacPrograms } from './ports/messages/macos/mac-messages.ts';
+import { BlueBubblesMessages } from './ports/messages/messages-bluebubbles.ts';
 import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
 import { StoreUnavailableError } from './ports/messages/messages.ts';
 import type { Messages } from './ports/messages/messages.ts';
@@ -67,6 +72,7 @@ export interface AgentDeps {
   /** Default: the Mac that this process runs on. */
   readonly mac?: Mac;
   readonly link?: Partial<LinkSettings & SessionSettings>;
+  readonly bluebubbles?: Partial<BlueBubblesLimits>;
 }
 
 export interface Agent {
@@ -90,12 +96,9 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     const served = claimLocation(journal, config.location);
     if (served !== config.location) throw new LocationFixedError(config.dataDir, served, config.location);
     journal.prune(clock.now() - RETENTION_MS);
-    const memory: StoreMemory = {
-      load: () => journal.note('message-store'),
-      save: (value) => journal.setNote('message-store', value),
-    };
+    const memory = noteMemory(journal, 'message-store');
     const simulated = config.simulate ? simulateMessages(config, memory, clock) : undefined;
-    const messages = simulated ?? (await openMessages(config, deps.mac ?? thisMac(config), memory, clock));
+    const messages = simulated ?? (await openMessages(config, { ...deps, journal, memory, clock }));
     life.add('messages', () => messages.close());
 
     const enrolment = await createEnrolment(config, messages.environment().macos, log);
@@ -329,8 +332,57 @@ function simulateMessages(config: AgentConfig, memory: StoreMemory, clock: Clock
   return messages;
 }
 
-function openMessages(config: AgentConfig, mac: Mac, memory: StoreMemory, clock: Clock): Promise<Messages> {
-  return MacMessages.open({ ...mac, memory, clock, uiAutomation: config.uiAutomation });
+function noteMemory(journal: Journal, name: string): StoreMemory {
+  return { load: () => journal.note(name), save: (value) => journal.setNote(name, value) };
+}
+
+function openMessages(
+  config: AgentConfig,
+  deps: Pick<AgentDeps, 'log' | 'mac' | 'bluebubbles'> & {
+    readonly journal: Journal;
+    readonly memory: StoreMemory;
+    readonly clock: Clock;
+  },
+): Promise<Messages> {
+  const { mac = thisMac(config), memory, clock, log, journal, bluebubbles = {} } = deps;
+  if (config.engine === 'macos')
+    return MacMessages.open({ ...mac, memory, clock, uiAutomation: config.uiAutomation });
+  return BlueBubblesMessages.open({
+    ...mac,
+    url: config.bluebubblesUrl,
+    password: readPasswordFile(passwordFileOf(config)),
+    memory,
+    features: noteMemory(journal, 'bluebubbles'),
+    clock,
+    log,
+    limits: bluebubbles,
+  });
+}
+
+function passwordFileOf({
+  dataDir,
+  bluebubblesPasswordFile,
+}: Pick<AgentConfig, 'dataDir' | 'bluebubblesPasswordFile'>): string {
+  return bluebubblesPasswordFile ?? blueBubblesPasswordPath(dataDir);
+}
+
+/** Checks the BlueBubbles server of a data folder for `doctor`, also while the agent runs. Nothing is sent. */
+export async function examineBlueBubblesOf(
+  config: Pick<AgentConfig, 'dataDir' | 'bluebubblesUrl' | 'bluebubblesPasswordFile'>,
+  home = homedir(),
+): Promise<BlueBubblesFinding[]> {
+  const journal = openAgentJournal(config.dataDir);
+  try {
+    return await examineBlueBubbles({
+      url: config.bluebubblesUrl,
+      passwordFile: passwordFileOf(config),
+      features: noteMemory(journal, 'bluebubbles'),
+      home,
+      clock: createSystemClock({ keepAlive: true }),
+    });
+  } finally {
+    journal.close();
+  }
 }
 
 /** Opens the journal in a data folder, also while an agent runs. */

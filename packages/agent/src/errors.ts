@@ -11,6 +11,14 @@ export class NoEngineError extends ConfigurationError {
   }
 }
 
+/** The engine that the settings name must not be used as it is set up. */
+export class EngineRefusedError extends ConfigurationError {
+  override readonly name = 'EngineRefusedError';
+  constructor(engine: string, reason: string) {
+    super(`The agent does not start with ${engine}. ${reason}`);
+  }
+}
+
 /** The location of an install is fixed: its queue and outbox belong to one tenant (M9). */
 export class LocationFixedError extends ConfigurationError {
   override readonly name = 'LocationFixedError';

@@ -44,6 +44,7 @@ command({
     'controlPort',
     'allowLoopback',
     'channel',
+    'engine',
     'logLevel',
   ],
   action: async (flags, output) => {

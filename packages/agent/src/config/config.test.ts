@@ -84,6 +84,23 @@ describe('settings', () => {
     expect(read.ok).toBe(sendGap !== undefined);
   });
 
+  it.each([
+    ['http://127.0.0.1:1234/', 'http://127.0.0.1:1234'],
+    ['http://localhost:4321', 'http://localhost:4321'],
+    ['http://[::1]:1234', 'http://[::1]:1234'],
+    ['http://192.168.1.20:1234', undefined],
+    ['http://127.0.0.1.example.com:1234', undefined],
+    ['http://user:pass@127.0.0.1:1234', undefined],
+    ['http://127.0.0.1:1234/?password=x', undefined],
+    ['https://127.0.0.1:1234', undefined],
+    ['bluebubbles', undefined],
+  ])('take %s as an address of BlueBubbles on this Mac: %s', (given, expected) => {
+    const read = readSettings({}, { FOOTBRIDGE_BLUEBUBBLES_URL: given });
+    if (expected === undefined)
+      expect(read).toMatchObject({ ok: false, problems: [expect.stringContaining('another machine')] });
+    else expect(read).toMatchObject({ ok: true, value: { bluebubblesUrl: expected } });
+  });
+
   it('ignore an empty variable', () => {
     expect(readSettings({}, { FOOTBRIDGE_MACOS: '', FOOTBRIDGE_URL: '' })).toMatchObject({
       ok: true,

@@ -12,13 +12,15 @@ export type Settings = SettingsOf<typeof SETTINGS>;
 /** The settings of `run`, complete. */
 export interface AgentConfig extends Omit<
   { readonly [N in SettingName]: SettingValue<N> },
-  'license' | 'deviceId' | 'logFile' | 'programs' | 'sendGap'
+  'license' | 'deviceId' | 'logFile' | 'programs' | 'sendGap' | 'bluebubblesPasswordFile'
 > {
   readonly license: string | undefined;
   readonly deviceId: string | undefined;
   readonly logFile: string | undefined;
   readonly programs: string | undefined;
   readonly sendGap: SettingValue<'sendGap'> | undefined;
+  /** Default: `bluebubbles-password` in the data folder. */
+  readonly bluebubblesPasswordFile: string | undefined;
 }
 
 export type ReadResult<T> =

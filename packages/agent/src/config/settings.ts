@@ -5,6 +5,8 @@ import { asDeviceId, asLocationId } from '@footbridge/protocol/ids';
 import { SettingError } from '@footbridge/runtime/settings';
 import type { Setting } from '@footbridge/runtime/settings';
 
+import { loopbackOrigin } from './loopback-origin.ts';
+
 /** A parser that fails with `rule` where `parse` returns undefined. */
 const checked =
   <T>(rule: string, parse: (text: string) => T | undefined) =>
@@ -150,6 +152,29 @@ export const SETTINGS = {
     parse: checked('must be auto or path', (value): 'auto' | 'path' | undefined =>
       value === 'auto' || value === 'path' ? value : undefined,
     ),
+  },
+  engine: {
+    name: 'FOOTBRIDGE_ENGINE',
+    flag: '--engine <name>',
+    about: 'macos: the agent controls Messages itself; bluebubbles: through a BlueBubbles server on this Mac',
+    fallback: 'macos',
+    parse: checked('must be macos or bluebubbles', (value): 'macos' | 'bluebubbles' | undefined =>
+      value === 'macos' || value === 'bluebubbles' ? value : undefined,
+    ),
+  },
+  bluebubblesUrl: {
+    name: 'FOOTBRIDGE_BLUEBUBBLES_URL',
+    about: 'address of BlueBubbles on this Mac',
+    fallback: 'http://127.0.0.1:1234',
+    parse: checked(
+      'must be an http URL of this Mac, such as http://127.0.0.1:1234: the agent reads the messages of this Mac, and BlueBubbles on another machine would send from another account and get its password unencrypted',
+      loopbackOrigin,
+    ),
+  },
+  bluebubblesPasswordFile: {
+    name: 'FOOTBRIDGE_BLUEBUBBLES_PASSWORD_FILE',
+    about: 'file with the password of BlueBubbles, which only its owner can read',
+    parse: checked('must not be blank', notBlank),
   },
   uiAutomation: bool(
     'FOOTBRIDGE_UI_AUTOMATION',

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 
 /** The programs of macOS that the agent uses, by path. */
 export interface SystemPrograms {
+  readonly afconvert: string;
   readonly defaults: string;
   readonly fdesetup: string;
   readonly launchctl: string;
@@ -15,6 +16,7 @@ export interface SystemPrograms {
 export function systemPrograms(folder?: string): SystemPrograms {
   const path = (systemFolder: string, name: string) => join(folder ?? systemFolder, name);
   return {
+    afconvert: path('/usr/bin', 'afconvert'),
     defaults: path('/usr/bin', 'defaults'),
     fdesetup: path('/usr/bin', 'fdesetup'),
     launchctl: path('/bin', 'launchctl'),

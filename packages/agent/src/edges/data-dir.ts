@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { DataDirLockedError } from '../errors.ts';
 
 export const journalPath = (dataDir: string): string => join(dataDir, 'journal.db');
+export const blueBubblesPasswordPath = (dataDir: string): string => join(dataDir, 'bluebubbles-password');
 const lockPath = (dataDir: string): string => join(dataDir, 'agent.lock');
 
 /** Creates the data folder, readable by its owner alone. */

@@ -2,8 +2,9 @@ import type { Environment } from '../../ports/messages/messages.ts';
 import { failed } from './outcome.ts';
 import type { Failed } from './outcome.ts';
 
-/** Reactions, effects and stickers use UI automation. Returns a failure unless the owner and macOS both allow it. */
+/** Reactions, effects and stickers use UI automation in most engines. Returns a failure unless the owner and macOS both allow it. */
 export function checkUiAutomation(environment: Environment): Failed | undefined {
+  if (environment.withoutScreen === true) return undefined;
   if (!environment.automation) {
     return failed(
       'UI_AUTOMATION_DISABLED',

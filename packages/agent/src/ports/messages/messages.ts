@@ -51,6 +51,8 @@ export interface Environment {
   readonly automation: boolean;
   /** Whether macOS granted the Accessibility permission. */
   readonly accessibility: boolean;
+  /** The engine reacts and sends effects without the screen, so it needs neither of the two. */
+  readonly withoutScreen?: true;
   /** For the operator. What the engine does not know is absent. */
   readonly report?: EnvironmentReport;
 }

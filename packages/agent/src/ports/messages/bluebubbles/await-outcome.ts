@@ -1,0 +1,101 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { outcomeOfRows } from '../find-outcome.ts';
+import { StoreUnavailableError } from '../messages.ts';
+import type { Destination, MessageStore, OutgoingMessage, SendResult } from '../messages.ts';
+import { findSentRows } from '../own-rows.ts';
+import type { SentRows } from '../own-rows.ts';
+import { certainFailure } from './certain-failures.ts';
+import type { Reply } from './server-client.ts';
+
+const POLL_MS = 50;
+
+export interface Limits {
+  /** How long to wait for the response. The server's own timeouts add up to 185 s for a text. */
+  readonly replyMs: number;
+  /** How long to wait for the row, or for its outcome, after the response. */
+  readonly rowAfterReplyMs: number;
+  /** How long to wait for the response once the row shows the outcome: it names the row, and another copy may follow. */
+  readonly replyAfterRowMs: number;
+  /** How long to look for a row after a response that excludes one. Another helper may have carried out the command. */
+  readonly certainMs: number;
+}
+
+export interface Expected {
+  readonly message: OutgoingMessage;
+  readonly destination: Destination;
+  /** The position of the store before the call. */
+  readonly since: number;
+}
+
+export interface Attempt {
+  readonly result: SendResult;
+  /** The GUIDs of the rows with this content in this conversation. More than one: it was sent more than once. */
+  readonly guids: readonly string[];
+}
+
+/**
+ * Waits for the outcome of a call that sends. The row in the store decides; the response only tells which row it is, and which
+ * failures are certain. Status 500 and 504 regularly follow a send.
+ */
+export async function awaitOutcome(
+  call: Promise<Reply>,
+  expected: Expected,
+  limits: Limits,
+  { store, clock }: { readonly store: MessageStore; readonly clock: Clock },
+): Promise<Attempt> {
+  const arrival = new AbortController();
+  let arrived: { readonly reply: Reply; readonly at: number } | undefined;
+  void call.then((reply) => {
+    arrived = { reply, at: clock.monotonic() };
+    arrival.abort();
+  });
+  const started = clock.monotonic();
+  let decidedAt: number | undefined;
+  for (;;) {
+    const now = clock.monotonic();
+    const attempt = read(store, expected, arrived?.reply);
+    if (attempt.result.result !== 'unknown') {
+      decidedAt ??= now;
+      if (arrived !== undefined || now - decidedAt >= limits.replyAfterRowMs) return attempt;
+    } else if (arrived !== undefined) {
+      const waited = now - arrived.at;
+      const certain = certainFailure(arrived.reply);
+      if (certain !== undefined && attempt.guids.length === 0 && waited >= limits.certainMs)
+        return { result: certain, guids: [] };
+      if (waited >= limits.rowAfterReplyMs) return attempt;
+    }
+    if (now - started >= limits.replyMs + limits.rowAfterReplyMs) return attempt;
+    await clock.sleep(POLL_MS, arrived === undefined ? arrival.signal : undefined);
+  }
+}
+
+function read(store: MessageStore, expected: Expected, reply: Reply | undefined): Attempt {
+  try {
+    const { message, destination, since } = expected;
+    const rows = findSentRows(store, message, destination, since);
+    const guids = rows?.here.map((row) => row.guid) ?? [];
+    return { result: outcomeOfRows(onlyNamed(rows, reply), store), guids };
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    const message = `outcome unknown: the message store cannot be read (${error.problem})`;
+    return { result: { result: 'unknown', code: 'TIMEOUT', message }, guids: [] };
+  }
+}
+
+/**
+ * Leaves only the row that the response names, if it is one of them. The helper names the last message of the chat, which can be
+ * an older one or one of another chat: such a GUID is ignored.
+ */
+function onlyNamed(rows: SentRows | undefined, reply: Reply | undefined): SentRows | undefined {
+  const guid = reply?.kind === 'reply' ? guidIn(reply.data) : undefined;
+  const named = rows?.here.filter((row) => row.guid === guid) ?? [];
+  return rows === undefined || named.length === 0 ? rows : { ...rows, here: named };
+}
+
+/** The GUID of the message in `data`: of a message, or of the first message of a new chat. */
+function guidIn(data: unknown): unknown {
+  if (typeof data !== 'object' || data === null) return undefined;
+  if (!('messages' in data)) return 'guid' in data ? data.guid : undefined;
+  return Array.isArray(data.messages) ? guidIn(data.messages[0]) : undefined;
+}

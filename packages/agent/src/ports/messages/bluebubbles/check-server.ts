@@ -1,0 +1,223 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { MessageStore, ServiceName } from '../messages.ts';
+import type { Features } from './features.ts';
+import { ServerClient } from './server-client.ts';
+import type { Reply } from './server-client.ts';
+
+export const DEFAULT_BLUEBUBBLES_URL = 'http://127.0.0.1:1234';
+
+/** One line of `doctor`. */
+export interface BlueBubblesFinding {
+  readonly check: string;
+  readonly verdict: 'ok' | 'warning' | 'failure';
+  readonly detail: string;
+  /** What to do next. */
+  readonly next?: string;
+}
+
+export interface ServerCheck {
+  readonly findings: readonly BlueBubblesFinding[];
+  /**
+   * `ready`: it can send. `waiting`: it may become ready by itself. `refused`: its settings must be changed first, and the agent
+   * does not start with them.
+   */
+  readonly state: 'ready' | 'waiting' | 'refused';
+  readonly version?: string;
+  readonly signedIn?: boolean;
+  readonly services?: readonly ServiceName[];
+}
+
+const PING_TIMEOUT_MS = 10_000;
+/** The server runs other programs to respond to it. */
+const INFO_TIMEOUT_MS = 30_000;
+const MIN_VERSION = [1, 9] as const;
+
+const WHY_PRIVATE_API =
+  'Without it BlueBubbles sends with AppleScript, which can send a message two or three times, and Footbridge does not use that';
+const OR_NATIVE =
+  'or remove FOOTBRIDGE_ENGINE=bluebubbles: the built-in engine needs no Private API and works with System Integrity Protection on';
+
+/** Looks for a BlueBubbles server. Needs no password. */
+export async function findBlueBubbles(
+  clock: Clock,
+  url = DEFAULT_BLUEBUBBLES_URL,
+): Promise<'found' | 'absent' | 'other_program'> {
+  const client = new ServerClient({ url, password: '', clock });
+  const reply = await client.get('/ping', PING_TIMEOUT_MS);
+  await client.close();
+  if (reply.kind === 'unreachable') return 'absent';
+  return reply.kind === 'reply' && reply.status === 401 ? 'found' : 'other_program';
+}
+
+/** Checks a server with its password. Nothing is sent. */
+export async function checkBlueBubbles(options: {
+  readonly url: string;
+  readonly password: string;
+  readonly clock: Clock;
+}): Promise<ServerCheck> {
+  const client = new ServerClient(options);
+  try {
+    return await checkServer(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Like `checkBlueBubbles`, with an open client. */
+export async function checkServer(client: ServerClient): Promise<ServerCheck> {
+  const ping = await client.get('/ping', PING_TIMEOUT_MS);
+  const problem = checkPing(ping);
+  if (problem !== undefined) return problem;
+  const running: BlueBubblesFinding = { check: 'BlueBubbles', verdict: 'ok', detail: 'running on this Mac' };
+  const info = readInfo(await client.get('/server/info', INFO_TIMEOUT_MS));
+  const version = checkVersion(info.version);
+  const known = { ...(info.version !== undefined && { version: info.version }) };
+  if (version.verdict === 'failure') return { findings: [running, version], state: 'refused', ...known };
+  if (info.privateApi === false)
+    return { findings: [running, version, NO_PRIVATE_API], state: 'refused', ...known };
+  // `helper_connected` of /server/info also counts the helper of FaceTime. Only a call through the helper is a proof.
+  const account = await client.get('/icloud/account', INFO_TIMEOUT_MS);
+  if (account.kind === 'reply' && /not enabled/.test(account.error))
+    return { findings: [running, version, NO_PRIVATE_API], state: 'refused', ...known };
+  if (account.kind !== 'reply' || account.status !== 200)
+    return { findings: [running, version, PRIVATE_API, NO_HELPER], state: 'waiting', ...known };
+  const { signedIn, services } = readAccount(account.data);
+  return {
+    findings: [running, version, PRIVATE_API, HELPER, signedIn ? SIGNED_IN : SIGNED_OUT],
+    state: 'ready',
+    ...known,
+    signedIn,
+    services,
+  };
+}
+
+/** The label of features that work on some Macs only, and what this Mac has shown. */
+export function featureFindings(features: Pick<Features, 'state' | 'copies'>): BlueBubblesFinding[] {
+  const findings = (['replies', 'reactions'] as const).map((feature): BlueBubblesFinding => {
+    const check = feature === 'replies' ? 'Replies' : 'Reactions';
+    const state = features.state(feature);
+    if (state === 'works') return { check, verdict: 'ok', detail: 'worked on this Mac' };
+    if (state === 'untested')
+      return { check, verdict: 'ok', detail: 'not used on this Mac yet; on macOS 26 they may not work' };
+    const next = 'Update BlueBubbles and its helper; they are tried again after a day';
+    return { check, verdict: 'warning', detail: 'failed on this Mac and are not used', next };
+  });
+  const { copies } = features;
+  if (copies === undefined) return findings;
+  const next =
+    'Several helpers are connected to Messages: remove all but the one that BlueBubbles installs, then restart Messages';
+  const detail = `BlueBubbles sent ${copies.count} messages more than once, last on ${new Date(copies.at).toISOString()}`;
+  return [...findings, { check: 'Copies', verdict: 'warning', detail, next }];
+}
+
+const RECENT_ROWS = 500;
+const QUIET_MS = 7 * 24 * 3600_000;
+
+/** When messages last went each way. Only the store shows whether Messages really sends and receives. */
+export function activityFinding(
+  store: Pick<MessageStore, 'newestRowid' | 'rowsAfter'>,
+  now: number,
+): BlueBubblesFinding {
+  const rows = store.rowsAfter(Math.max(0, store.newestRowid() - RECENT_ROWS), RECENT_ROWS);
+  const newest = (fromMe: boolean): number | undefined =>
+    rows.findLast((row) => row.fromMe === fromMe && row.sentAt !== undefined)?.sentAt;
+  const [sent, received] = [newest(true), newest(false)];
+  const tell = (at: number | undefined): string => (at === undefined ? 'none' : new Date(at).toISOString());
+  const detail = `last message sent: ${tell(sent)}, received: ${tell(received)}`;
+  const isQuiet = now - Math.max(sent ?? 0, received ?? 0) > QUIET_MS;
+  if (!isQuiet) return { check: 'Activity', verdict: 'ok', detail };
+  const next = 'Send a text to this Mac from a phone, and look whether it appears in Messages';
+  return { check: 'Activity', verdict: 'warning', detail, next };
+}
+
+const PRIVATE_API: BlueBubblesFinding = { check: 'Private API', verdict: 'ok', detail: 'turned on' };
+const NO_PRIVATE_API: BlueBubblesFinding = {
+  check: 'Private API',
+  verdict: 'failure',
+  detail: `turned off. ${WHY_PRIVATE_API}`,
+  next: `Turn on the Private API in BlueBubbles (it needs System Integrity Protection off), ${OR_NATIVE}`,
+};
+const HELPER: BlueBubblesFinding = { check: 'Helper', verdict: 'ok', detail: 'connected to Messages' };
+const NO_HELPER: BlueBubblesFinding = {
+  check: 'Helper',
+  verdict: 'failure',
+  detail: 'the helper of the Private API does not respond, so nothing can be sent',
+  next: 'Open Messages and restart BlueBubbles; on macOS 26 its helper may need an update',
+};
+const SIGNED_IN: BlueBubblesFinding = { check: 'Account', verdict: 'ok', detail: 'signed in to iMessage' };
+const SIGNED_OUT: BlueBubblesFinding = {
+  check: 'Account',
+  verdict: 'failure',
+  detail: 'Messages is not signed in to iMessage',
+  next: 'Sign in to iMessage in the settings of Messages',
+};
+
+function checkPing(ping: Reply): ServerCheck | undefined {
+  if (ping.kind === 'unreachable')
+    return unusable(
+      'waiting',
+      'not running',
+      'Start BlueBubbles on this Mac, or set FOOTBRIDGE_BLUEBUBBLES_URL',
+    );
+  if (ping.kind === 'lost') {
+    const isSlow = ping.why === 'timeout' || ping.why === 'closed';
+    return unusable(
+      isSlow ? 'waiting' : 'refused',
+      isSlow
+        ? 'the program at this address closes the connection or does not respond'
+        : 'another program, or BlueBubbles with TLS, uses this address',
+      'Set FOOTBRIDGE_BLUEBUBBLES_URL to the local port of BlueBubbles, and remove the certificate from its settings',
+    );
+  }
+  if (ping.status === 401 || ping.status === 403)
+    return unusable(
+      'refused',
+      'the password is wrong',
+      'Save the password of BlueBubbles in the file that FOOTBRIDGE_BLUEBUBBLES_PASSWORD_FILE names',
+    );
+  if (ping.status === 200) return undefined;
+  return unusable('waiting', `/ping failed with ${ping.status}`, 'Restart BlueBubbles');
+}
+
+function unusable(state: 'waiting' | 'refused', detail: string, next: string): ServerCheck {
+  return { findings: [{ check: 'BlueBubbles', verdict: 'failure', detail, next }], state };
+}
+
+function readInfo(reply: Reply): { version?: string; privateApi?: boolean } {
+  const data = reply.kind === 'reply' && reply.status === 200 ? fieldsOf(reply.data) : {};
+  const { server_version: version, private_api: privateApi } = data;
+  return {
+    ...(typeof version === 'string' && { version }),
+    ...(typeof privateApi === 'boolean' && { privateApi }),
+  };
+}
+
+function checkVersion(version: string | undefined): BlueBubblesFinding {
+  // /server/info fails on some stores. The helper is checked in any case.
+  if (version === undefined)
+    return {
+      check: 'Version',
+      verdict: 'warning',
+      detail: 'unknown: BlueBubbles does not tell it',
+      next: 'Make sure that BlueBubbles is 1.9 or newer',
+    };
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isOld = major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1]);
+  if (!isOld) return { check: 'Version', verdict: 'ok', detail: version };
+  const next = 'Update BlueBubbles to 1.9 or newer';
+  return { check: 'Version', verdict: 'failure', detail: `${version} is too old`, next };
+}
+
+function readAccount(data: unknown): { signedIn: boolean; services: ServiceName[] } {
+  const { apple_id: appleId, sms_forwarding_enabled: sms } = fieldsOf(data);
+  const signedIn = typeof appleId === 'string' && appleId !== '';
+  return {
+    signedIn,
+    services: [...(signedIn ? (['iMessage'] as const) : []), ...(sms === true ? (['SMS'] as const) : [])],
+  };
+}
+
+function fieldsOf(data: unknown): Readonly<Record<string, unknown>> {
+  return typeof data === 'object' && data !== null ? { ...data } : {};
+}

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { ConfigurationError } from '../../../errors.ts';
+import { MacStore } from '../macos/mac-store.ts';
+import { StoreUnavailableError } from '../messages.ts';
+import type { StoreMemory } from '../store-generation.ts';
+import { activityFinding, checkBlueBubbles, featureFindings } from './check-server.ts';
+import type { BlueBubblesFinding } from './check-server.ts';
+import { Features } from './features.ts';
+import { readPasswordFile } from './password-file.ts';
+
+export interface ExamineOptions {
+  readonly url: string;
+  readonly passwordFile: string;
+  /** What the agent has remembered about this Mac. It is only read. */
+  readonly features: StoreMemory;
+  readonly home: string;
+  readonly clock: Clock;
+}
+
+/** Returns everything that `doctor` says about BlueBubbles: the server, the features of this Mac, and recent messages. */
+export async function examineBlueBubbles(options: ExamineOptions): Promise<BlueBubblesFinding[]> {
+  const { url, passwordFile, features, home, clock } = options;
+  let password: string;
+  try {
+    password = readPasswordFile(passwordFile);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return [{ check: 'Password', verdict: 'failure', detail: error.message }];
+  }
+  const { findings } = await checkBlueBubbles({ url, password, clock });
+  const shown = featureFindings(new Features(features, clock));
+  return [...findings, ...shown, activityOf(home, clock.now())];
+}
+
+function activityOf(home: string, now: number): BlueBubblesFinding {
+  const forget: StoreMemory = { load: () => undefined, save: () => undefined };
+  const store = new MacStore({ home, messages: join(home, 'Library/Messages') }, forget);
+  try {
+    return activityFinding(store, now);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    const next = 'Grant Full Disk Access to the agent, and open Messages once';
+    const detail = `the message store cannot be read (${error.problem})`;
+    return { check: 'Activity', verdict: 'failure', detail, next };
+  } finally {
+    store.close();
+  }
+}

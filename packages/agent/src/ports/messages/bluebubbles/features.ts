@@ -1,0 +1,91 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { StoreMemory } from '../store-generation.ts';
+
+/** What works on some Macs only: on macOS 26 the helper can lose replies and can make Messages quit at a Tapback. */
+export type Feature = 'replies' | 'reactions';
+
+interface Experience {
+  readonly works: boolean;
+  /** Consecutive failures. */
+  readonly failures: number;
+  readonly at: number;
+}
+
+type Experiences = Partial<Record<Feature, Experience>>;
+
+interface Remembered {
+  /** The versions of macOS and BlueBubbles that the experiences are from. */
+  readonly versions: string;
+  readonly features: Experiences;
+  /** How many messages the server has sent more than once, and when it last did. */
+  readonly copies?: { readonly count: number; readonly at: number };
+}
+
+/** After this many failures in a row a feature is not used. */
+const MAX_FAILURES = 2;
+/** After this time it is tried again. */
+const RETRY_MS = 24 * 3600_000;
+
+/**
+ * What this Mac has shown that it can do. No call tells, and version numbers do not: the first uses of a feature are the test,
+ * and the row in the store is the result.
+ */
+export class Features {
+  readonly #memory: StoreMemory;
+  readonly #clock: Pick<Clock, 'now'>;
+  #remembered: Remembered;
+
+  constructor(memory: StoreMemory, clock: Pick<Clock, 'now'>) {
+    this.#memory = memory;
+    this.#clock = clock;
+    this.#remembered = parse(memory.load());
+  }
+
+  /** Forgets the experiences with other versions. */
+  setVersions(versions: string): void {
+    if (this.#remembered.versions !== versions) this.#save({ ...this.#remembered, versions, features: {} });
+  }
+
+  state(feature: Feature): 'works' | 'untested' | 'failed' {
+    const known = this.#remembered.features[feature];
+    if (known === undefined) return 'untested';
+    if (known.failures >= MAX_FAILURES && this.#clock.now() - known.at < RETRY_MS) return 'failed';
+    return known.works ? 'works' : 'untested';
+  }
+
+  worked(feature: Feature): void {
+    this.#record(feature, { works: true, failures: 0 });
+  }
+
+  failed(feature: Feature): void {
+    const { works = false, failures = 0 } = this.#remembered.features[feature] ?? {};
+    this.#record(feature, { works, failures: failures + 1 });
+  }
+
+  get copies(): Remembered['copies'] {
+    return this.#remembered.copies;
+  }
+
+  sentTwice(): void {
+    const count = (this.#remembered.copies?.count ?? 0) + 1;
+    this.#save({ ...this.#remembered, copies: { count, at: this.#clock.now() } });
+  }
+
+  #record(feature: Feature, experience: Omit<Experience, 'at'>): void {
+    const known = this.#remembered.features[feature];
+    if (known?.works === true && experience.works && known.failures === 0) return;
+    const features = { ...this.#remembered.features, [feature]: { ...experience, at: this.#clock.now() } };
+    this.#save({ ...this.#remembered, features });
+  }
+
+  #save(remembered: Remembered): void {
+    this.#remembered = remembered;
+    this.#memory.save(JSON.stringify(remembered));
+  }
+}
+
+function parse(saved: string | undefined): Remembered {
+  // Only this class writes the note.
+  return saved === undefined ? { versions: '', features: {} } : (JSON.parse(saved) as Remembered);
+}

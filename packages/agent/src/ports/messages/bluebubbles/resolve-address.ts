@@ -1,0 +1,61 @@
+import type { Chat, Destination, MessageStore, SendFailure, ServiceName } from '../messages.ts';
+
+/** Whom the server is asked to send to: a chat by its GUID in the store, or people without such a chat. */
+export type Address =
+  | { readonly chatGuid: string; readonly service: ServiceName }
+  | { readonly addresses: readonly string[]; readonly service: 'iMessage' | 'SMS' };
+
+/** The handles that the server is given. They are never part of a command line there. */
+const HANDLE = /^(?:\+?\d{3,15}|[^\s@;"'\\]+@[^\s@;"'\\]+\.[^\s@;"'\\]+)$/;
+
+/** A GUID is always taken from the store: since macOS 26 its form cannot be derived from the address. */
+export function resolveAddress(destination: Destination, store: MessageStore): Address | SendFailure {
+  if (destination.to === 'chat') {
+    const chat = store.chat(destination.chatId);
+    if (chat === undefined)
+      return failed('IMESSAGE_ERROR', 'The chat does not exist on this Mac. Nothing was sent.');
+    const [person] = chat.recipients;
+    if (chat.isGroup || person === undefined || selects(chat, chat.service)) return byGuid(chat);
+    return ofPeople([person], chat.service);
+  }
+  if (destination.to === 'person') {
+    const chat = store.directChat(destination.handle, destination.service);
+    return chat !== undefined && selects(chat, destination.service)
+      ? byGuid(chat, destination.service)
+      : ofPeople([destination.handle], destination.service);
+  }
+  const group = store.groupOf(destination.recipients, destination.service);
+  if (group === 'ambiguous')
+    return failed(
+      'IMESSAGE_GROUP_INVALID_RECIPIENTS',
+      'Several groups on this Mac have exactly these recipients. Nothing was sent.',
+    );
+  return group === undefined ? ofPeople(destination.recipients, destination.service) : byGuid(group);
+}
+
+/** Whether the GUID of a direct chat makes Messages use this service. For `any` Messages decides itself, and prefers iMessage. */
+function selects(chat: Chat, service: ServiceName): boolean {
+  const [prefix] = chat.key.split(';');
+  return (
+    prefix === service || (prefix === 'any' && service === 'iMessage' && chat.services.includes(service))
+  );
+}
+
+function byGuid(chat: Chat, service = chat.service): Address {
+  return { chatGuid: chat.key, service };
+}
+
+function ofPeople(addresses: readonly string[], service: ServiceName): Address | SendFailure {
+  if (service === 'RCS')
+    return failed('IMESSAGE_ERROR', 'BlueBubbles cannot start a conversation by RCS. Nothing was sent.');
+  if (!addresses.every((address) => HANDLE.test(address)))
+    return failed(
+      'INVALID_FRAME',
+      'A recipient is not a phone number or an email address. Nothing was sent.',
+    );
+  return { addresses, service };
+}
+
+export function failed(code: SendFailure['code'], message: string): SendFailure {
+  return { result: 'failed', code, message };
+}

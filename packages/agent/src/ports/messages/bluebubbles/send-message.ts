@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { openAsBlob } from 'node:fs';
+import { basename } from 'node:path';
+
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { storeFailure } from '../macos/send-errors.ts';
+import { StoreUnavailableError } from '../messages.ts';
+import type { Destination, LocalFile, MessageStore, OutgoingMessage, SendFailure } from '../messages.ts';
+import { awaitOutcome } from './await-outcome.ts';
+import type { Attempt, Limits } from './await-outcome.ts';
+import { failed, resolveAddress } from './resolve-address.ts';
+import type { Address } from './resolve-address.ts';
+import type { Reply, ServerClient } from './server-client.ts';
+import { VOICE_NAME, withVoiceFile } from './voice-file.ts';
+
+export interface SendDeps {
+  readonly client: ServerClient;
+  readonly store: MessageStore;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  /** The path of `afconvert`. */
+  readonly afconvert: string;
+}
+
+type Text = Extract<OutgoingMessage, { kind: 'text' }>;
+type Content = Text | { readonly kind: 'file'; readonly file: LocalFile; readonly isVoice?: boolean };
+
+/** Every call names it: without it the server uses AppleScript, which can send twice. */
+const METHOD = 'private-api';
+
+/** Sends a text or a file with one call, and takes the outcome from the row in the store. The call is never repeated. */
+export async function sendMessage(
+  message: Exclude<OutgoingMessage, { kind: 'sticker' }>,
+  destination: Destination,
+  deps: SendDeps,
+): Promise<Attempt> {
+  const address = fromStore(() => resolveAddress(destination, deps.store));
+  if ('result' in address) return { result: address, guids: [] };
+  if (message.kind === 'text') return attempt(message, destination, address, deps);
+  if (message.kind === 'file' || address.service !== 'iMessage')
+    return attempt({ kind: 'file', file: message.file }, destination, address, deps);
+  const attempted = await withVoiceFile(deps.afconvert, message.file, (file) =>
+    attempt({ kind: 'file', file, isVoice: true }, destination, address, deps),
+  );
+  return attempted ?? { result: NOT_CONVERTED, guids: [] };
+}
+
+const NOT_CONVERTED = failed(
+  'IMESSAGE_ERROR',
+  'macOS cannot convert the recording to a voice message. Send it as a file, or in another format. Nothing was sent.',
+);
+
+async function attempt(
+  content: Content,
+  destination: Destination,
+  address: Address,
+  deps: SendDeps,
+): Promise<Attempt> {
+  const before = fromStore(() => {
+    const refused = refuse(content, address, deps.store);
+    return refused ?? { position: deps.store.position() };
+  });
+  if ('result' in before) return { result: before, guids: [] };
+  const sent: Content =
+    content.kind === 'text'
+      ? content
+      : { ...content, file: { ...content.file, name: safeName(content.file) } };
+  return awaitOutcome(
+    call(sent, address, deps),
+    { message: sent, destination, since: before.position },
+    deps.limits,
+    deps,
+  );
+}
+
+/** Returns a failure for what no call of the server can send. Nothing is sent in another form. */
+function refuse(content: Content, address: Address, store: MessageStore): SendFailure | undefined {
+  if (content.kind === 'file')
+    return 'chatGuid' in address
+      ? undefined
+      : failed(
+          'IMESSAGE_ERROR',
+          `BlueBubbles cannot begin ${address.service === 'SMS' ? 'an SMS conversation' : 'a conversation'} with a file. Send a text first. Nothing was sent.`,
+        );
+  if (content.replyTo === undefined) return undefined;
+  const target = store.rowByGuid(content.replyTo);
+  const chat = target?.chatId === undefined ? undefined : store.chat(target.chatId);
+  // The helper would send a text without its thread.
+  if (target === undefined || target.unsent || !('chatGuid' in address) || chat?.key !== address.chatGuid)
+    return failed('TARGET_NOT_FOUND', 'The message to reply to is not in this chat. Nothing was sent.');
+  return undefined;
+}
+
+async function call(content: Content, address: Address, { client, limits }: SendDeps): Promise<Reply> {
+  // A lock of the server for calls under way, not an idempotency key: the journal prevents repeats.
+  const tempGuid = randomUUID();
+  if (content.kind === 'file') {
+    if (!('chatGuid' in address)) throw new Error('A file needs an existing chat');
+    const { name, mime, path } = content.file;
+    const file = new File([await openAsBlob(path)], name, { type: mime });
+    const fields = { chatGuid: address.chatGuid, tempGuid, name, method: METHOD, attachment: file };
+    // The server knows only this string.
+    return client.upload(
+      '/message/attachment',
+      content.isVoice === true ? { ...fields, isAudioMessage: 'true' } : fields,
+      limits.replyMs,
+    );
+  }
+  const { text: message, effect: effectId, replyTo } = content;
+  const fields = { message, method: METHOD, tempGuid, ...(effectId !== undefined && { effectId }) };
+  if ('addresses' in address) return client.post('/chat/new', { ...fields, ...address }, limits.replyMs);
+  const thread = replyTo === undefined ? {} : { selectedMessageGuid: replyTo, partIndex: 0 };
+  return client.post('/message/text', { ...fields, chatGuid: address.chatGuid, ...thread }, limits.replyMs);
+}
+
+/** The forms in which the row of a message can show its content. A voice message that is sent by SMS keeps its name. */
+export function storedForms(message: OutgoingMessage): [OutgoingMessage, ...OutgoingMessage[]] {
+  if (message.kind === 'text') return [message];
+  const renamed = { ...message, file: { ...message.file, name: safeName(message.file) } };
+  return message.kind === 'voice'
+    ? [{ ...message, file: { ...message.file, name: VOICE_NAME } }, renamed]
+    : [renamed];
+}
+
+/** The server takes the name for the name of a file in a folder. */
+function safeName({ name }: LocalFile): string {
+  const base = basename(name.replaceAll('\\', '/')).replaceAll(/[\p{Cc}:]/gu, '_');
+  return base === '' || base === '.' || base === '..' ? 'file' : base;
+}
+
+/** Returns what `read` returns, or a failure when the store cannot be read: a send could not be confirmed then. */
+function fromStore<T>(read: () => T): T | SendFailure {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return storeFailure(error);
+    throw error;
+  }
+}

@@ -1,0 +1,310 @@
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+
+import type { Clock } from '@footbridge/runtime/clock';
+import { every } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
+import { EngineRefusedError } from '../../errors.ts';
+import type { Limits } from './bluebubbles/await-outcome.ts';
+import { checkServer } from './bluebubbles/check-server.ts';
+import type { ServerCheck } from './bluebubbles/check-server.ts';
+import { Features } from './bluebubbles/features.ts';
+import type { Feature } from './bluebubbles/features.ts';
+import { react } from './bluebubbles/react.ts';
+import { failed } from './bluebubbles/resolve-address.ts';
+import { sendMessage, storedForms } from './bluebubbles/send-message.ts';
+import { ServerClient } from './bluebubbles/server-client.ts';
+import { confirmByRow } from './confirm-by-row.ts';
+import { readMacosVersion } from './macos/macos-version.ts';
+import type { MacosVersion } from './macos/macos-version.ts';
+import { MacReader } from './messages-macos.ts';
+import { StoreUnavailableError } from './messages.ts';
+import type {
+  Destination,
+  Environment,
+  Messages,
+  MessageStore,
+  OutgoingMessage,
+  PressResult,
+  SendFailure,
+  SendResult,
+  TapbackPress,
+} from './messages.ts';
+import { findSentRows } from './own-rows.ts';
+import type { StoreMemory } from './store-generation.ts';
+
+export interface BlueBubblesOptions {
+  /** The home directory of the user who is signed in to Messages. */
+  readonly home: string;
+  readonly programs: { readonly swVers: string; readonly afconvert: string };
+  readonly url: string;
+  readonly password: string;
+  readonly memory: StoreMemory;
+  /** Remembers what this Mac has shown that it can do. */
+  readonly features: StoreMemory;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits?: Partial<Limits>;
+}
+
+const LIMITS: Limits = { replyMs: 210_000, rowAfterReplyMs: 30_000, replyAfterRowMs: 100, certainMs: 250 };
+const CHECK_INTERVAL_MS = 30_000;
+/** A copy that another helper sends is there within this time. */
+const COPY_MS = 5_000;
+
+/**
+ * Messages through a BlueBubbles server on this Mac. Its store is read directly; the server, with its Private API, only sends and
+ * reacts. The row in the store decides every outcome. The screen is not used.
+ */
+export class BlueBubblesMessages implements Messages {
+  readonly #options: BlueBubblesOptions;
+  readonly #limits: Limits;
+  readonly #macos: MacosVersion;
+  readonly #reader: MacReader;
+  readonly #client: ServerClient;
+  readonly #features: Features;
+  readonly #hasVoice: boolean;
+  readonly #stopChecks: () => void;
+  #server: ServerCheck;
+  /** Looks for copies of the message that was sent last. */
+  #countCopies: (() => void) | undefined;
+
+  /** Resolves when the server was checked. Rejects with an EngineRefusedError when it must not be used as it is set up. */
+  static async open(options: BlueBubblesOptions): Promise<BlueBubblesMessages> {
+    const macos = await readMacosVersion(options.programs.swVers);
+    const client = new ServerClient(options);
+    const server = await checkServer(client);
+    if (server.state === 'refused') {
+      await client.close();
+      throw new EngineRefusedError('BlueBubbles', reasonOf(server));
+    }
+    return new BlueBubblesMessages(options, macos, client, server);
+  }
+
+  private constructor(
+    options: BlueBubblesOptions,
+    macos: MacosVersion,
+    client: ServerClient,
+    server: ServerCheck,
+  ) {
+    const { home, memory, clock, features, programs, limits } = options;
+    this.#options = options;
+    this.#limits = { ...LIMITS, ...limits };
+    this.#macos = macos;
+    this.#client = client;
+    this.#server = server;
+    this.#features = new Features(features, clock);
+    this.#hasVoice = isExecutable(programs.afconvert);
+    const folders = { home, messages: join(home, 'Library/Messages') };
+    this.#reader = new MacReader({ folders, memory, clock });
+    this.#rememberVersions();
+    if (server.state !== 'ready') this.#logServer(server);
+    this.#stopChecks = every(clock, CHECK_INTERVAL_MS, () => void this.#check());
+  }
+
+  get store(): MessageStore {
+    return this.#reader.store;
+  }
+
+  environment(): Environment {
+    const { signedIn, services, state } = this.#server;
+    return {
+      macos: this.#macos.version,
+      automation: false,
+      accessibility: false,
+      withoutScreen: true,
+      report: {
+        build: this.#macos.build,
+        messages: {
+          running: state === 'ready',
+          ...(signedIn !== undefined && { signedIn }),
+          ...(services !== undefined && { services }),
+        },
+      },
+    };
+  }
+
+  capabilities(): readonly string[] {
+    if (this.#server.state !== 'ready') return [];
+    const features = (['replies', 'reactions'] as const).flatMap((feature) => {
+      const state = this.#features.state(feature);
+      if (state === 'failed') return [];
+      return state === 'works' ? [feature] : [feature, `untested:${feature}`];
+    });
+    return ['text', 'groups', 'attachments', ...(this.#hasVoice ? ['voice'] : []), 'animations', ...features];
+  }
+
+  async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+    this.#countCopies?.();
+    if (message.kind === 'sticker')
+      return failed('COMPOSE_FAILED', 'BlueBubbles cannot send a sticker. Nothing was sent.');
+    const isReply = message.kind === 'text' && message.replyTo !== undefined;
+    const refused = (await this.#refuse()) ?? (isReply ? this.#refuseFeature('replies') : undefined);
+    if (refused !== undefined) return refused;
+    const since = this.#positionNow();
+    const { programs, clock } = this.#options;
+    const { result, guids } = await sendMessage(message, destination, {
+      client: this.#client,
+      store: this.store,
+      clock,
+      limits: this.#limits,
+      afconvert: programs.afconvert,
+    });
+    if (isReply) this.#learnReply(message, result);
+    if (guids.length > 1) this.#reportCopies(guids);
+    else if (result.result === 'sent' && since !== undefined) this.#watchCopies(message, destination, since);
+    return result;
+  }
+
+  /** The server goes on with a call after the agent was interrupted, so the row may be on its way. */
+  async outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
+    const find = (form: OutgoingMessage, budgetMs: number): Promise<SendResult> => {
+      const confirmation = { message: form, destination, since, budgetMs };
+      return confirmByRow(confirmation, { store: this.store, clock: this.#options.clock });
+    };
+    const [first, second = first] = storedForms(message);
+    const outcome = await find(first, this.#limits.rowAfterReplyMs);
+    this.#countRows(message, destination, since);
+    return outcome.result === 'unknown' ? find(second, 0) : outcome;
+  }
+
+  async react(press: TapbackPress): Promise<PressResult> {
+    const refused = (await this.#refuse()) ?? this.#refuseFeature('reactions');
+    if (refused !== undefined) return { result: 'failed', code: refused.code, message: refused.message };
+    const { targetGuid, part } = press;
+    const before = JSON.stringify(this.store.ownReaction(targetGuid, part));
+    const result = await react(press, {
+      client: this.#client,
+      store: this.store,
+      clock: this.#options.clock,
+      limits: this.#limits,
+    });
+    if (result.result === 'failed') return result;
+    if (JSON.stringify(this.store.ownReaction(targetGuid, part)) !== before)
+      this.#features.worked('reactions');
+    else await this.#learnLostReaction();
+    return result;
+  }
+
+  audioDuration(): undefined {
+    return this.#reader.audioDuration();
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#reader.watch(listener);
+  }
+
+  close(): void {
+    this.#stopChecks();
+    this.#countCopies?.();
+    void this.#client.close();
+    this.#reader.close();
+  }
+
+  /** Returns a failure while the server cannot send. */
+  async #refuse(): Promise<SendFailure | undefined> {
+    if (this.#server.state !== 'ready') await this.#check();
+    if (this.#server.state === 'ready') return undefined;
+    return failed('IMESSAGE_ERROR', `BlueBubbles cannot send: ${reasonOf(this.#server)} Nothing was sent.`);
+  }
+
+  #refuseFeature(feature: Feature): SendFailure | undefined {
+    if (this.#features.state(feature) !== 'failed') return undefined;
+    const what = feature === 'replies' ? 'Replies in a thread' : 'Reactions';
+    const message = `${what} through BlueBubbles failed on this Mac and are not used. Run footbridge-agent doctor. Nothing was sent.`;
+    return failed('NOT_IMPLEMENTED', message);
+  }
+
+  async #check(): Promise<void> {
+    const before = this.#server.state;
+    this.#server = await checkServer(this.#client);
+    if (this.#server.state !== before) this.#logServer(this.#server);
+    this.#rememberVersions();
+  }
+
+  #logServer(server: ServerCheck): void {
+    const { log } = this.#options;
+    if (server.state === 'ready') log.info({ event: 'bluebubbles.ready' }, 'BlueBubbles ready');
+    else log.warn({ event: 'bluebubbles.unavailable', because: reasonOf(server) }, 'BlueBubbles cannot send');
+  }
+
+  #rememberVersions(): void {
+    const { version } = this.#server;
+    if (version !== undefined) this.#features.setVersions(`${this.#macos.build} ${version}`);
+  }
+
+  /** The helper sends a reply without its thread when it cannot load the message. The text was received then. */
+  #learnReply(message: OutgoingMessage, result: SendResult): void {
+    if (result.result === 'failed') return;
+    const row = result.result === 'sent' ? this.store.rowByGuid(result.guid) : undefined;
+    const isThreaded = message.kind === 'text' && row?.replyTo === message.replyTo;
+    if (isThreaded) return this.#features.worked('replies');
+    this.#features.failed('replies');
+    const guid = result.result === 'sent' ? result.guid : undefined;
+    this.#options.log.warn({ event: 'bluebubbles.reply_lost', guid }, 'reply did not appear in its thread');
+  }
+
+  /** A helper that is gone after a Tapback shows that Messages quit because of it. */
+  async #learnLostReaction(): Promise<void> {
+    await this.#check();
+    if (this.#server.state === 'ready') return;
+    this.#features.failed('reactions');
+    this.#options.log.warn({ event: 'bluebubbles.reaction_lost' }, 'helper gone after a reaction');
+  }
+
+  #watchCopies(message: OutgoingMessage, destination: Destination, since: number): void {
+    const count = (): void => {
+      cancel();
+      this.#countCopies = undefined;
+      this.#countRows(message, destination, since);
+    };
+    const cancel = this.#options.clock.after(COPY_MS, count);
+    this.#countCopies = count;
+  }
+
+  #countRows(message: OutgoingMessage, destination: Destination, since: number): void {
+    try {
+      const guids = storedForms(message).flatMap(
+        (form) => findSentRows(this.store, form, destination, since)?.here.map(({ guid }) => guid) ?? [],
+      );
+      if (guids.length > 1) this.#reportCopies(guids);
+    } catch (error) {
+      // Copies are only reported.
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
+  }
+
+  #reportCopies(guids: readonly string[]): void {
+    this.#features.sentTwice();
+    this.#options.log.warn(
+      { event: 'bluebubbles.sent_twice', guids },
+      'BlueBubbles sent a message more than once',
+    );
+  }
+
+  #positionNow(): number | undefined {
+    try {
+      return this.store.position();
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** The first problem and what to do about it. */
+function reasonOf({ findings }: ServerCheck): string {
+  const problem = findings.find(({ verdict }) => verdict === 'failure');
+  if (problem === undefined) return '';
+  return `${problem.check}: ${problem.detail}. ${problem.next ?? ''}.`;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
