@@ -1,0 +1,37 @@
+import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import { Program } from '@footbridge/testkit/program';
+
+import type { AgentDeps } from '../src/agent.ts';
+
+export interface MacAgentOptions {
+  readonly macos: SimulatedMacos;
+  readonly url: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly limits?: NonNullable<AgentDeps['bluebubbles']>;
+}
+
+/** The agent in a process of its own, on a simulated Mac. It can be killed and started again. */
+export class MacAgent extends Program {
+  readonly #options: MacAgentOptions;
+
+  constructor(options: MacAgentOptions) {
+    super('packages/agent/test/mac-agent-main.ts', undefined);
+    this.#options = options;
+  }
+
+  /** Resolves when the agent is registered. After `halt` or `kill9`. */
+  async start(): Promise<void> {
+    const { macos, url, env, limits = {} } = this.#options;
+    const mac = JSON.stringify({ home: macos.home, programs: macos.commands });
+    this.launch(['--mac', mac, '--limits', JSON.stringify(limits)], {
+      FOOTBRIDGE_URL: url,
+      FOOTBRIDGE_LOCATION: 'location1',
+      FOOTBRIDGE_LICENSE: 'LICENSE-KEY',
+      FOOTBRIDGE_AGENT_DIR: this.dataDir,
+      FOOTBRIDGE_ALLOW_LOOPBACK: 'true',
+      FOOTBRIDGE_SEND_GAP_MS: '0',
+      ...env,
+    });
+    await this.logged('registered');
+  }
+}
