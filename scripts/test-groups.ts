@@ -12,6 +12,7 @@ export const GROUPS = {
   /** Kill processes, open a browser or fuzz the decoders: left out of a quick run. */
   disruptive: [
     'packages/media/src/convert/hostile.test.ts',
+    'packages/agent/test/bluebubbles-run.test.ts',
     'packages/agent/test/crash-*.test.ts',
     'packages/service/src/edges/http/assets-in-browser.test.ts',
     'packages/testkit/src/servers/chromium.test.ts',
