@@ -17,6 +17,10 @@ export interface MessageAttempt {
   /** The lease under which `lastStatus` was read: under a later one another node may have reported since. */
   epoch: number;
   lastStatus: KnownStatus | Promise<KnownStatus>;
+  /** Its `pending`, until that is sent or not needed. */
+  pending: StatusDelivery | undefined;
+  /** Its `pending` could not be sent, because the location had another owner. */
+  isPendingMissing: boolean;
   /** The outcome, from the Mac or from a rejection; undefined until then. */
   outcome: 'delivered' | 'failed' | undefined;
   /** How its terminal status ends or ended; undefined until the Mac reports. */
@@ -43,6 +47,8 @@ export const newAttempt = (
   key: messageId === undefined ? undefined : messageKey(locationId, messageId),
   epoch,
   lastStatus: 'none',
+  pending: undefined,
+  isPendingMissing: false,
   outcome: undefined,
   terminal: undefined,
   delivery: undefined,

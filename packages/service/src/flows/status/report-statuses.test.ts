@@ -24,7 +24,7 @@ const lease = (epoch = 1, locationId = LOCATION): Lease => ({
   epoch,
 });
 /** Other nodes that have nothing to say. */
-const OTHER_NODES: OtherNodes = { settled: async () => false, statusElsewhere: async () => undefined };
+const OTHER_NODES: OtherNodes = { settled: async () => 20_000, statusElsewhere: async () => undefined };
 const OK = succeeded(undefined);
 const HTTP = failed('http', { status: 500, reason: 'oops' });
 
@@ -455,14 +455,14 @@ describe('a repeated request', () => {
     'A5 waits until the former owner has recorded that the CRM was told %s',
     async (told) => {
       const { put, updates } = openCalls();
-      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const { promise, resolve } = Promise.withResolvers<number>();
       const settled = () => promise;
       const { reports, last } = setUp(put, { otherNodes: { ...OTHER_NODES, settled } });
       publish(reports, newRequestId());
       await tick();
       expect(updates).toEqual([]);
       last.value = told;
-      resolve(true);
+      resolve(0);
       await tick();
       expect(updates).toEqual([]);
       publish(reports, newRequestId(), 'm2');
@@ -552,9 +552,35 @@ describe('a repeated request', () => {
     ]);
   });
 
+  it.each([
+    ['comes back to this node', 3],
+    ['comes back before that', 2],
+  ])(
+    'A4 whose pending was not sent for lack of the location is pending first when the Mac %s',
+    async (_when, epoch) => {
+      const { put, updates } = openCalls();
+      const { promise, resolve } = Promise.withResolvers<number>();
+      let isFirst = true;
+      const settled = () => (isFirst ? promise : Promise.resolve(0));
+      const fenced: StatusCalls['put'] = async (update, guard) =>
+        (await guard.fence?.()) === true ? put(update) : CANCELLED;
+      const { reports, currentEpoch } = setUp(fenced, { otherNodes: { ...OTHER_NODES, settled } });
+      const id = newRequestId();
+      publish(reports, id);
+      isFirst = false;
+      currentEpoch.value = epoch;
+      if (epoch === 3) resolve(0);
+      await tick();
+      const reporting = reports.reported(lease(epoch), frame(id));
+      resolve(0);
+      expect(await reporting).toEqual({ outcome: 'delivered' });
+      expect(said(updates)).toEqual(['pending', 'delivered']);
+    },
+  );
+
   it('A4 that the former owner could not report is pending first, without a delay', async () => {
     const { put, updates } = openCalls();
-    const otherNodes = { ...OTHER_NODES, settled: async () => true };
+    const otherNodes = { ...OTHER_NODES, settled: async () => 0 };
     const { reports, told } = setUp(put, { otherNodes });
     const [unreported, reported] = [newRequestId(), newRequestId()];
     told.set(unreported, { locationId: LOCATION, messageId: 'm1', statuses: [] });

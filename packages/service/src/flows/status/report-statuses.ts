@@ -6,7 +6,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { Journal, JournalReader, SentStatuses } from '../../ports/journal/journal.ts';
-import { SETTLE_TIMEOUT_MS, newerStatus } from '../../ports/switchboard/switchboard.ts';
+import { newerStatus } from '../../ports/switchboard/switchboard.ts';
 import type {
   Lease,
   ReportedStatus,
@@ -244,11 +244,19 @@ class QueuedReports implements StatusReports {
     const owner = this.#deps.otherNodes ? lease : undefined;
     const update = { locationId, messageId, status: 'pending', error: undefined } as const;
     const delivery = new StatusDelivery('pending', update, owner, this.#deps, key);
-    void this.#deliver(requestId, attempt, delivery, async () => {
-      if (!isNewsAfter(await attempt.lastStatus, 'pending')) return false;
+    attempt.pending = delivery;
+    attempt.isPendingMissing = false;
+    let isNeeded = false;
+    const delivered = this.#deliver(requestId, attempt, delivery, async () => {
+      isNeeded = isNewsAfter(await attempt.lastStatus, 'pending');
       // From here on, statuses are reported for this attempt, not for the failed one before it.
-      attempt.lastStatus = 'none';
-      return true;
+      if (isNeeded) attempt.lastStatus = 'none';
+      return isNeeded;
+    });
+    void delivered.then((result) => {
+      if (attempt.pending !== delivery) return;
+      attempt.pending = undefined;
+      attempt.isPendingMissing = isNeeded && !delivery.wasSent && isCancelled(result);
     });
   }
 
@@ -272,11 +280,13 @@ class QueuedReports implements StatusReports {
   ): Promise<AckOutcome> {
     const { messageId, locationId, key } = attempt;
     if (messageId === undefined || !this.#deps.oauthReady) return { outcome: 'skipped' };
+    attempt.pending?.takeOver(lease);
     if (this.#isOutdated(attempt, lease)) this.#refresh(attempt, lease);
     const { status, error, guid } = frame;
     const last = await attempt.lastStatus;
     // Reported under another request of the same message, by an earlier run or another node.
     if (last === 'delivered' || last === status) return { outcome: 'delivered' };
+    if (attempt.isPendingMissing) this.#sendPending(frame.requestId, attempt, lease);
     const update = { locationId, messageId, status, error, guid };
     const delivery = new StatusDelivery('terminal', update, lease, this.#deps, key);
     attempt.delivery = delivery;
@@ -332,8 +342,7 @@ class QueuedReports implements StatusReports {
   /** Restores a request of an earlier run or another node. Waits as long as a `pending` of theirs may still arrive. */
   async #recall(lease: Lease, frame: MessageStatusFrame): Promise<KnownRequest | undefined> {
     const { clock, otherNodes } = this.#deps;
-    const settleMs = otherNodes ? SETTLE_TIMEOUT_MS : EARLIER_RUN_MS;
-    const isSettled = await otherNodes?.settled(lease);
+    const unsettledMs = await (otherNodes?.settled(lease) ?? this.#unsettledMs(lease));
     const madeAt = requestTime(frame.requestId);
     const sent = await this.#sentStatuses(frame.requestId);
     if (sent === undefined && madeAt === undefined) return undefined;
@@ -349,17 +358,21 @@ class QueuedReports implements StatusReports {
       attempt.outcome = outcome;
       attempt.terminal = Promise.resolve({ outcome: 'delivered' });
     } else if (attempt.locationId === lease.locationId) {
-      if (!isSettled && !statuses.includes('pending') && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS) {
-        const since = this.#leaseSince.get(lease) ?? clock.monotonic();
-        await clock.sleep(Math.max(0, since + settleMs - clock.monotonic()));
-      }
+      const isUntold = !statuses.includes('pending');
+      if (unsettledMs > 0 && isUntold && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS)
+        await clock.sleep(unsettledMs);
       request.attempt = this.#sharedAttempt(attempt, lease);
-      // The former owner lost the location before its `pending` went out.
-      if (request.attempt === attempt && isSettled && !statuses.includes('pending'))
-        this.#sendPending(frame.requestId, attempt, lease);
+      // The former owner lost the location before it could send it. One that was killed may have sent it.
+      attempt.isPendingMissing = isUntold && otherNodes !== undefined && unsettledMs === 0;
     }
     this.#requests.set(frame.requestId, request);
     return request;
+  }
+
+  /** How long a call of an earlier run may be in flight. */
+  #unsettledMs(lease: Lease): number {
+    const now = this.#deps.clock.monotonic();
+    return Math.max(0, (this.#leaseSince.get(lease) ?? now) + EARLIER_RUN_MS - now);
   }
 
   /** Returns the attempt that other requests of the same message have begun here, or begins this one. */
@@ -423,6 +436,8 @@ class QueuedReports implements StatusReports {
 function isNewsAfter(last: KnownStatus, status: 'pending' | 'failed'): boolean {
   return last === 'none' || last === 'failed' || (last === 'written' && status === 'pending');
 }
+
+const isCancelled = (result: Attempt<undefined>) => !result.ok && result.kind === 'cancelled';
 
 function countedResult(result: Attempt<undefined>): CountedResult {
   if (result.ok) return 'ok';

@@ -79,8 +79,8 @@ export type BusMessage =
   | { readonly type: 'offer_accepted'; readonly id: string; readonly node: string }
   | AdoptNotice
   | SettleRequest
-  /** `isSettled` is false when a still earlier owner may have calls in flight. */
-  | { readonly type: 'settled'; readonly id: string; readonly isSettled: boolean }
+  /** For `unsettledMs` a still earlier owner may have calls in flight. */
+  | { readonly type: 'settled'; readonly id: string; readonly unsettledMs: number }
   | {
       readonly type: 'status_of';
       readonly id: string;

@@ -43,8 +43,8 @@ export interface BusHandler {
   onLateFrames(mac: MacName, frames: readonly HandedFrame[]): void;
   onTaken(notice: TakenNotice): void;
   onAdopt(notice: AdoptNotice): void;
-  /** Resolves with whether no call for the location is in flight any more. Never rejects. */
-  onSettle(request: SettleRequest): Promise<boolean>;
+  /** Resolves when this node has no call for the location in flight, with the milliseconds for which an earlier owner may. Never rejects. */
+  onSettle(request: SettleRequest): Promise<number>;
   statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined>;
   /** Whether this node can keep frames of a node that is shutting down. */
   isStaying(): boolean;
@@ -75,7 +75,7 @@ export class NodeBus {
   readonly #writes = new Map<string, (result: WriteResult) => void>();
   readonly #lists = new Map<string, (macs: BoundMac[]) => void>();
   readonly #takeOvers = new Map<string, (part: readonly HandedFrame[], isLast: boolean) => void>();
-  readonly #settlements = new Map<string, (isSettled: boolean) => void>();
+  readonly #settlements = new Map<string, (unsettledMs: number) => void>();
   readonly #questions = new Map<string, (known: ReportedStatus | undefined) => void>();
   readonly #offers = new Map<string, (node: string) => void>();
   #forged = 0;
@@ -162,19 +162,19 @@ export class NodeBus {
     return frames;
   }
 
-  /** Resolves with false when the node is gone, does not respond in time, or says so. */
+  /** Resolves with undefined when the node is gone or does not respond in time. */
   async settle(
     to: string,
     request: Omit<SettleRequest, 'type' | 'id' | 'from'>,
     timeoutMs: number,
-  ): Promise<boolean> {
+  ): Promise<number | undefined> {
     const id = randomUUID();
-    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
     this.#settlements.set(id, resolve);
-    const cancel = this.#clock.after(timeoutMs, () => setImmediate(() => resolve(false)));
+    const cancel = this.#clock.after(timeoutMs, () => setImmediate(() => resolve(undefined)));
     try {
       const message = { type: 'settle', id, from: this.#node, ...request } as const;
-      return (await this.#publish(channelOf(to), message)) > 0 && (await promise);
+      return (await this.#publish(channelOf(to), message)) > 0 ? await promise : undefined;
     } finally {
       cancel();
       this.#settlements.delete(id);
@@ -284,7 +284,7 @@ export class NodeBus {
       case 'settle':
         return void this.#settle(message);
       case 'settled':
-        return this.#settlements.get(message.id)?.(message.isSettled);
+        return this.#settlements.get(message.id)?.(message.unsettledMs);
       case 'status_of':
         return message.from === this.#node ? undefined : void this.#answer(message);
       case 'status':
@@ -307,8 +307,8 @@ export class NodeBus {
   }
 
   async #settle(request: SettleRequest): Promise<void> {
-    const isSettled = await this.#handler.onSettle(request);
-    this.#notify(channelOf(request.from), { type: 'settled', id: request.id, isSettled });
+    const unsettledMs = await this.#handler.onSettle(request);
+    this.#notify(channelOf(request.from), { type: 'settled', id: request.id, unsettledMs });
   }
 
   async #answer({ id, from, locationId, messageId }: BusMessage & { type: 'status_of' }): Promise<void> {

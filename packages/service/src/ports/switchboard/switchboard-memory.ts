@@ -96,8 +96,8 @@ class MemorySwitchboard implements Switchboard {
     if (this.isCurrent(lease)) this.#bindings.delete(lease.locationId);
   }
 
-  async settled(): Promise<boolean> {
-    return false;
+  async settled(): Promise<number> {
+    return 0;
   }
 
   async statusElsewhere(): Promise<undefined> {}

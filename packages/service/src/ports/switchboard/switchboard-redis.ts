@@ -91,14 +91,6 @@ interface HeldLease {
   usableAt: number;
 }
 
-/** The node that bound a location before this one. */
-interface FormerOwner {
-  /** False when Redis does not know of one. */
-  readonly isKnown: boolean;
-  /** Whether it has ended its calls. */
-  readonly settled: Promise<boolean>;
-}
-
 /** Several nodes on one Redis: leases with growing epochs, and a write request to the node that holds the socket. */
 export async function createRedisSwitchboard(deps: RedisSwitchboardDeps): Promise<Switchboard> {
   const switchboard = new RedisSwitchboard(deps);
@@ -121,8 +113,11 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   /** Ids of handled write requests. Two rounds of renewals are longer than any request stays valid. */
   #handled = new Set<string>();
   #handledBefore = new Set<string>();
-  /** Of each location that was bound here lately, and before that perhaps on another node. */
-  readonly #formerOwners = new Map<string, FormerOwner>();
+  /**
+   * The locations that were bound here lately, and on another node before. Resolves once that node has ended its calls, with the monotonic
+   * time until which calls of a node that is gone may be in flight.
+   */
+  readonly #formerOwners = new Map<string, Promise<number>>();
   #statuses: StatusKeeper | undefined;
   #tick = 0;
   #tickedAt: number;
@@ -248,8 +243,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     }
   }
 
-  settled({ locationId }: Lease): Promise<boolean> {
-    return this.#formerOwners.get(locationId)?.settled ?? Promise.resolve(true);
+  async settled({ locationId }: { readonly locationId: string }): Promise<number> {
+    const until = (await this.#formerOwners.get(locationId)) ?? -Infinity;
+    return Math.max(0, until - this.#clock.monotonic());
   }
 
   async statusElsewhere(
@@ -257,7 +253,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     messageId: string,
     lease?: Lease,
   ): Promise<ReportedStatus | undefined> {
-    if (lease !== undefined && this.#formerOwners.get(locationId)?.isKnown !== true) return undefined;
+    if (lease !== undefined && !this.#formerOwners.has(locationId)) return undefined;
     return this.#bus.statusOf(locationId, messageId).catch(() => undefined);
   }
 
@@ -327,12 +323,12 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (held?.lease.deviceId === deviceId) held.connection.repeat(adopted);
   }
 
-  async onSettle({ locationId, epoch }: SettleRequest): Promise<boolean> {
+  async onSettle({ locationId, epoch }: SettleRequest): Promise<number> {
     const held = this.#held.get(locationId as LocationId);
     // The Mac is back here: the node that asks has lost the location.
-    if (held !== undefined && held.lease.epoch > epoch) return false;
+    if (held !== undefined && held.lease.epoch > epoch) return SETTLE_TIMEOUT_MS;
     await this.#statuses?.settle(locationId);
-    return (await this.#formerOwners.get(locationId)?.settled) ?? true;
+    return this.settled({ locationId });
   }
 
   async statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {
@@ -353,18 +349,19 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 
   /** Asks the node that bound the location before to end its calls. After `SETTLE_TIMEOUT_MS` none can be in flight any more. */
   #settleFormer({ locationId, epoch }: Lease, node: string | undefined): void {
-    if (node === this.#node) return;
-    const former = {
-      isKnown: node !== undefined,
-      settled:
-        node === undefined
-          ? Promise.resolve(false)
-          : this.#bus.settle(node, { locationId, epoch }, SETTLE_TIMEOUT_MS).catch(() => false),
-    };
-    this.#formerOwners.set(locationId, former);
+    if (node === undefined || node === this.#node) return;
+    const settled = this.#settleNode(node, locationId, epoch);
+    this.#formerOwners.set(locationId, settled);
     this.#clock.after(SETTLE_TIMEOUT_MS, () => {
-      if (this.#formerOwners.get(locationId) === former) this.#formerOwners.delete(locationId);
+      if (this.#formerOwners.get(locationId) === settled) this.#formerOwners.delete(locationId);
     });
+  }
+
+  async #settleNode(node: string, locationId: LocationId, epoch: number): Promise<number> {
+    const boundAt = this.#clock.monotonic();
+    const request = { locationId, epoch };
+    const unsettledMs = await this.#bus.settle(node, request, SETTLE_TIMEOUT_MS).catch(() => undefined);
+    return unsettledMs === undefined ? boundAt + SETTLE_TIMEOUT_MS : this.#clock.monotonic() + unsettledMs;
   }
 
   /** Collects the frames that the device has not confirmed from the nodes that may keep them. Never rejects. */

@@ -157,8 +157,9 @@ export interface BoundMac {
  *   EngineError when it certainly was not.
  * - `isCurrent` returns whether a lease is the newest that this node knows of. `confirm` asks the engine; call it right before a
  *   side effect outside the service.
- * - `settled` resolves with true once the node that owned the location before has ended its calls for it and recorded their results, and
- *   with false when that is unknown: there is no such node, or it did not say so within `SETTLE_TIMEOUT_MS`. Never rejects.
+ * - `settled` resolves with 0 once the nodes that owned the location before have ended their calls for it and recorded the results. When one
+ *   of them is gone or does not say so within `SETTLE_TIMEOUT_MS`, it resolves with the milliseconds for which a call of it may still be
+ *   in flight, and after that time with 0. Never rejects.
  * - `statusElsewhere` asks all other nodes what they know of a message, and resolves with the newest. A node that does not respond within a
  *   second is left out. With a lease it asks only when another node has owned the location in the last `SETTLE_TIMEOUT_MS`: later the
  *   journal has everything. Never rejects.
@@ -173,7 +174,7 @@ export interface Switchboard {
   isCurrent(lease: Lease): boolean;
   confirm(lease: Lease): Promise<boolean>;
   release(lease: Lease): Promise<void>;
-  settled(lease: Lease): Promise<boolean>;
+  settled(lease: Lease): Promise<number>;
   statusElsewhere(locationId: string, messageId: string, lease?: Lease): Promise<ReportedStatus | undefined>;
   /** `settled` and `statusElsewhere` of other nodes ask this one for its statuses. */
   keepStatuses(keeper: StatusKeeper): void;

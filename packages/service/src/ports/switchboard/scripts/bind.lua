@@ -28,6 +28,6 @@ local epoch = string.format('%.0f', math.max(micros, last + 1, tonumber(ARGV[8])
 redis.call('SET', KEYS[2], epoch, 'PX', 604800000)
 redis.call('HSET', KEYS[1], 'node', ARGV[1], 'session', ARGV[2], 'device', ARGV[3], 'epoch', epoch)
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
-local bound = redis.call('GET', KEYS[6]) or ''
+local bound = previous[1] or redis.call('GET', KEYS[6]) or ''
 redis.call('SET', KEYS[6], ARGV[1], 'PX', 600000)
 return { millis, 'bound', epoch, previous[1] or '', previous[2] or '', previous[3] or '', redis.call('GET', KEYS[5]) or '', bound }
