@@ -211,6 +211,7 @@ describe('unconfirmed frames', () => {
     await until(() => sends(mac).length === 1);
     for (let times = 0; times < 3; times++) stranger.confirm(requestId);
     stranger.confirm('a request that never was');
+    stranger.send({ type: 'received', requestId, deviceId: DEVICE, locationId: LOCATION });
     await stranger.roundTrip();
     mac.terminate();
     const back = await join();
@@ -218,6 +219,23 @@ describe('unconfirmed frames', () => {
     expect([idsOf(sends(back)), stranger.isOpen]).toEqual([[requestId], true]);
     for (let times = 0; times < 1100; times++) stranger.confirm('a flood');
     expect((await stranger.closed).code).toBe(4000);
+  });
+
+  it('M10 that are confirmed twice, or confirmed and reported, are confirmed once', async () => {
+    const { join, send } = await start();
+    const first = await join();
+    const [a = '', b = '', c = ''] = [await send(), await send(), await send()];
+    await until(() => sends(first).length === 3);
+    for (const requestId of [a, a, b, a, b]) first.confirm(requestId);
+    await first.ack(first.status({ requestId: b, status: 'delivered' }));
+    first.confirm(b);
+    await first.roundTrip();
+    expect(first.isOpen).toBe(true);
+    first.terminate();
+    const second = await join();
+    await until(() => sends(second).length === 1);
+    await second.roundTrip();
+    expect(idsOf(sends(second))).toEqual([c]);
   });
 
   it('M10 are at most 512 per Mac; what is given up is counted and in the trail', async () => {
