@@ -325,6 +325,25 @@ describe('the token of a location', () => {
     expect(await ask(tokens)).toEqual(bearerOf('access-2'));
   });
 
+  it('A11 is unavailable, not refused, after the CRM rejected it while the store was unavailable', async () => {
+    let away = false;
+    const failing = (grants: Grants): Grants => ({
+      ...grants,
+      exclusively: (...given) =>
+        away ? Promise.reject(new EngineError('sql', 'away')) : grants.exclusively(...given),
+    });
+    const { tokens, authorise, clock } = await setUp(failing);
+    await authorise();
+    await ask(tokens);
+    away = true;
+    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-1'))).toEqual({ missing: 'away' });
+    expect(await ask(tokens)).toEqual({ missing: 'away' });
+    away = false;
+    await clock.advance(6000);
+    expect(await ask(tokens)).toEqual(bearerOf('access-1'));
+    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-1'))).toEqual(bearerOf('access-2'));
+  });
+
   it('O7 is kept in memory when it cannot be saved, and saved later', async () => {
     let full = true;
     const failing = (grants: Grants): Grants => ({

@@ -120,14 +120,15 @@ class CachedTokens implements Tokens {
   }
 
   renew(locationId: string, kind: BearerKind, rejected: Bearer): Promise<Bearer | NoBearer> {
-    return this.#shared(this.#renewals, locationId, async () => {
+    const newer = async () => {
       const { oauth, clock } = this.#deps;
       const known = this.#cached.get(locationId);
       if (known !== undefined && isNewer(known.bearer, rejected)) return known.bearer;
       if (oauth === undefined) return this.#rereadPrivate(locationId, kind, rejected);
       if (clock.monotonic() - (known?.renewedAt ?? Number.NEGATIVE_INFINITY) < JUST_RENEWED_MS) return AWAY;
       return this.#refreshed(locationId, undefined, (grant) => bearerOf(grant) === rejected.authorization);
-    });
+    };
+    return this.#shared(this.#renewals, locationId, newer, rejected);
   }
 
   async install(code: string): Promise<InstallOutcome> {
@@ -147,11 +148,12 @@ class CachedTokens implements Tokens {
     flights: Map<string, Promise<Bearer | NoBearer>>,
     locationId: string,
     task: () => Promise<Bearer | NoBearer>,
+    rejected?: Bearer,
   ): Promise<Bearer | NoBearer> {
     const shared = flights.get(locationId);
     if (shared !== undefined) return shared;
     const flight = task()
-      .catch((error: unknown) => this.#storeUnavailable(locationId, error))
+      .catch((error: unknown) => this.#storeUnavailable(locationId, error, rejected))
       .finally(() => flights.delete(locationId));
     flights.set(locationId, flight);
     return flight;
@@ -270,10 +272,11 @@ class CachedTokens implements Tokens {
     return bearer;
   }
 
-  /** Serves from memory until the token expires. */
-  #storeUnavailable(locationId: string, error: unknown): Bearer | NoBearer {
+  /** Serves from memory until the token expires, but not a token that the CRM rejected. */
+  #storeUnavailable(locationId: string, error: unknown, rejected: Bearer | undefined): Bearer | NoBearer {
     const { log } = this.#deps;
-    const known = this.#cached.get(locationId);
+    const cached = this.#cached.get(locationId);
+    const known = rejected === undefined || (cached && isNewer(cached.bearer, rejected)) ? cached : undefined;
     if (error instanceof EngineError)
       log.warn({ event: 'token.store_unavailable', locationId, err: error }, 'token store unavailable');
     else log.error({ event: 'token.unavailable', locationId, err: error }, 'token unavailable');
