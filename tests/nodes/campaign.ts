@@ -8,7 +8,7 @@ import { renderHtml } from './campaign/report-html.ts';
 import { countBy, hasFailed, totalsOf } from './campaign/report.ts';
 import type { CampaignReport } from './campaign/report.ts';
 import { failedRoundOf, runCampaign } from './campaign/run-campaign.ts';
-import { runRound } from './campaign/round.ts';
+import { InterruptedError, runRound } from './campaign/round.ts';
 import { shrinkRound } from './campaign/shrink-round.ts';
 import { readReport, readState, writeFile } from './campaign/state-file.ts';
 
@@ -22,6 +22,7 @@ async function run({ options, out, resume }: Extract<CommandLine, { command: 'ru
     options,
     {
       logsDir: join(out, 'logs'),
+      signal: interruption(),
       onProgress: (progressState) => progress.show(progressState),
       onRound: (soFar) => writeFile(state, JSON.stringify(soFar)),
     },
@@ -32,6 +33,13 @@ async function run({ options, out, resume }: Extract<CommandLine, { command: 'ru
   writeReports(report, out);
   printSummary(report, out);
   return report.rounds.some(hasFailed) ? 1 : 0;
+}
+
+/** The first SIGINT or SIGTERM ends the round under way, with its servers and nodes; the second one ends the program. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+  return controller.signal;
 }
 
 async function shrinkReport({
@@ -104,6 +112,10 @@ try {
   if (commandLine.command === 'help') process.stdout.write(HELP);
   else process.exit(await (commandLine.command === 'run' ? run(commandLine) : shrinkReport(commandLine)));
 } catch (error) {
+  if (error instanceof InterruptedError) {
+    process.stderr.write('Interrupted. The finished rounds are kept: continue with --resume.\n');
+    process.exit(130);
+  }
   if (!(error instanceof OptionsError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exit(2);

@@ -30,7 +30,7 @@ export const HELP = `Sends messages both ways while nodes, servers, the CRM and 
   --budget N       rounds that --shrink may run (default 40)
   --help
 
-The exit code is 0 when every score is 0, 1 when one is not, 2 when the options are wrong.
+The exit code is 0 when every score is 0, 1 when one is not, 2 when the options are wrong, 130 after SIGINT or SIGTERM.
 
 Examples
   node scripts/run.mjs tests/nodes/campaign.ts --messages 40000 --faults 2000 --kills 200 --round-size 5000 --seed 7

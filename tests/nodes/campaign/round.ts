@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import type { Program } from '@footbridge/testkit/program';
+import { until } from '@footbridge/testkit/until';
 
 import { startCluster } from '../cluster.ts';
 import type { Cluster } from '../cluster.ts';
@@ -30,6 +31,12 @@ export interface RoundOptions extends Pick<
   /** Where the logs of the nodes and agents of a failed round go. */
   readonly logsDir?: string;
   readonly onProgress?: (progress: TrafficProgress) => void;
+  /** Ends the round early, with InterruptedError. */
+  readonly signal?: AbortSignal;
+}
+
+export class InterruptedError extends Error {
+  override readonly name = 'InterruptedError';
 }
 
 /** Faults that are injected at the same time. */
@@ -37,6 +44,8 @@ const FAULTS_AT_ONCE = 6;
 /** Less than CRM_SETTLE_SEC and CRM_READ_LAG_SEC of the nodes together. */
 const READ_LAG_MS = 1500;
 const BUCKET_MS = 1000;
+/** A node may not start while its servers are away. */
+const MAX_FAULT_MS = 120_000;
 
 /** Starts servers, nodes, Macs and a CRM, sends messages both ways while the scheduled faults happen, and compares the ledgers. */
 export async function runRound(options: RoundOptions): Promise<RoundReport> {
@@ -50,6 +59,7 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     schedule,
     logsDir,
     onProgress = () => {},
+    signal,
   } = options;
   const cleanup = createCleanup();
   try {
@@ -63,7 +73,14 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     const startedAt = performance.now();
     const injected: InjectedFault[] = [];
     const queue = [...schedule];
-    const score = await traffic(
+    let underWay = 0;
+    // Nothing must be started after the cleanup: neither an agent nor a node that a fault has stopped.
+    const interruption = interrupted(signal, async () => {
+      queue.length = 0;
+      for (const agent of agentMacs) agent.stop();
+      await until(() => underWay === 0, { within: MAX_FAULT_MS });
+    });
+    const finished = traffic(
       cluster,
       { messages, seed, locations, agents: agentMacs, onProgress },
       (macs) => {
@@ -75,7 +92,8 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
             const fault = queue.shift();
             if (fault === undefined) return;
             const from = Math.round(performance.now() - startedAt);
-            await inject(fault);
+            underWay++;
+            await inject(fault).finally(() => underWay--);
             injected.push({ ...fault, from, to: Math.round(performance.now() - startedAt) });
             await sleep(fault.pauseMs);
           },
@@ -85,7 +103,7 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
         };
       },
     );
-    const { sent, ...scored } = score;
+    const { sent, ...scored } = await Promise.race([finished, interruption]);
     // The score compares what was written: it must be everything.
     const unwritten =
       scored.inbound === messages ? [] : [`only ${scored.inbound} of ${messages} messages were written`];
@@ -106,6 +124,16 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   } finally {
     await cleanup.run();
   }
+}
+
+/** Rejects when the signal is aborted and the work has been stopped; never without a signal. */
+async function interrupted(signal: AbortSignal | undefined, stop: () => Promise<void>): Promise<never> {
+  await new Promise<void>((resolve) => {
+    if (signal?.aborted) resolve();
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await stop();
+  throw new InterruptedError('The round was interrupted.');
 }
 
 function saveLogs(dir: string, { nodes }: Cluster, agents: readonly AgentMac[]): void {

@@ -10,6 +10,8 @@ export interface CampaignHooks {
   /** Where the logs of failed rounds go. */
   readonly logsDir?: string;
   readonly onProgress?: (state: ProgressState) => void;
+  /** Ends the round under way, with InterruptedError. */
+  readonly signal?: AbortSignal;
   /** After each round, with all rounds so far. */
   readonly onRound?: (report: CampaignReport) => void;
 }
@@ -20,7 +22,7 @@ const SEEDS_PER_ROUND = 1000;
 /** Runs the rounds that `done` does not contain. */
 export async function runCampaign(
   options: CampaignOptions,
-  { logsDir, onProgress = () => {}, onRound = () => {} }: CampaignHooks = {},
+  { logsDir, signal, onProgress = () => {}, onRound = () => {} }: CampaignHooks = {},
   done: CampaignReport = { options, startedAt: new Date().toISOString(), rounds: [] },
 ): Promise<CampaignReport> {
   let report = done;
@@ -29,7 +31,8 @@ export async function runCampaign(
     const before = report.rounds;
     const round = await runRound({
       ...planned,
-      ...(logsDir === undefined ? {} : { logsDir }),
+      ...(logsDir !== undefined && { logsDir }),
+      ...(signal !== undefined && { signal }),
       onProgress: ({ messages, faults }) =>
         onProgress({
           round: planned.round,
