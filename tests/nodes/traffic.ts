@@ -48,8 +48,8 @@ const CHATS_CHANGE_AFTER = 100;
 const PAUSE_MS = 3;
 const MOST_UNACKNOWLEDGED = 100;
 const MOST_UNDER_WAY = 600;
-/** After the last trouble: former owners may be waited for, and a displaced Mac has to wait for its turn. */
-const QUIET_MS = 150_000;
+/** After the last trouble, so long without progress: former owners may be waited for, and a displaced Mac has to wait for its turn. */
+const QUIET_MS = 75_000;
 const RECALL_MS = 2000;
 const ARRIVAL_MS = 15_000;
 
@@ -72,6 +72,7 @@ export async function traffic(
   const macs = locations.flat();
   const lives = [...macs, ...agents].map((mac) => mac.live());
   const trouble = troubleFor(locations, random);
+  const { crm } = cluster;
   const sent: Promise<Sent>[] = [];
   const places = [
     ...locations.map((here) => ({ locationId: here[0]?.locationId ?? '', macs: here })),
@@ -81,6 +82,7 @@ export async function traffic(
   const freeMac = (place: number) =>
     placeOf(place).macs.find(({ wanted, unacknowledged }) => wanted && unacknowledged < MOST_UNACKNOWLEDGED);
   let [begun, over, lateAt, written] = [0, 0, Infinity, 0];
+  const finished = new AbortController();
   const tell = () => onProgress({ messages: written, faults: over });
 
   /** The next place with a Mac that takes messages, or the next one when there is none. */
@@ -138,6 +140,17 @@ export async function traffic(
     lateAt = performance.now() + QUIET_MS;
   }
 
+  /** The end is put off as long as the CRM gets something. */
+  async function watchProgress(): Promise<void> {
+    let known = 0;
+    while (!finished.signal.aborted) {
+      const now = crm.messages.length + crm.statuses.length;
+      if (now > known && lateAt < Infinity) lateAt = performance.now() + QUIET_MS;
+      known = now;
+      await sleep(500);
+    }
+  }
+
   /** The frames of the last webhooks may still be on their sockets. A lost one never arrives, so the wait is bounded. */
   async function receiveFrames(all: readonly Sent[]): Promise<void> {
     const end = performance.now() + ARRIVAL_MS;
@@ -154,8 +167,7 @@ export async function traffic(
   async function emptyAgents(all: readonly Sent[]): Promise<void> {
     const theirs = new Set(agents.map(({ locationId }) => locationId));
     const awaited = all.filter(({ locationId }) => theirs.has(locationId));
-    const isOpen = ({ messageId }: Sent) =>
-      ['pending', undefined].includes(cluster.crm.accepted(messageId).at(-1));
+    const isOpen = ({ messageId }: Sent) => ['pending', undefined].includes(crm.accepted(messageId).at(-1));
     while (
       (awaited.some(isOpen) || agents.some(({ unacknowledged }) => unacknowledged > 0)) &&
       performance.now() < lateAt
@@ -176,10 +188,13 @@ export async function traffic(
     }
   }
 
+  const watched = watchProgress();
   await Promise.all([peopleWrite(), crmWrites(), makeAllTrouble()]);
   const all = await Promise.all(sent);
   await receiveFrames(all);
   await Promise.all([emptyOutboxes(), emptyAgents(all)]);
+  finished.abort();
+  await watched;
   for (const mac of [...macs, ...agents]) mac.stop();
   await Promise.all(lives);
   const agentLedgers = await Promise.all(
@@ -191,6 +206,6 @@ export async function traffic(
       sentTexts: await agent.sentTexts(),
     })),
   );
-  const score = judge({ crm: cluster.crm, macs, agents: agentLedgers, sent: all, startedAt });
+  const score = judge({ crm, macs, agents: agentLedgers, sent: all, startedAt });
   return { ...score, bugs: await cluster.bugs(), sent: all };
 }

@@ -235,6 +235,15 @@ describe('the score of a campaign', () => {
       (run) => run.forgetAtAgent({ nodeKilledAt: 9000 }),
     ],
     [
+      'a 200 whose node was killed after another one had the frame',
+      { false200: 1 },
+      (run) => {
+        run.hearNothing();
+        Object.assign(run.binding, { droppedAt: 55, nodeKilledAt: 12_000 });
+        run.bind({ ...run.binding, askedAt: 140, boundAt: 145, droppedAt: Infinity, nodeKilledAt: Infinity });
+      },
+    ],
+    [
       'a 200 long before the node was killed',
       { false200: 1 },
       (run) => {
@@ -293,6 +302,15 @@ describe('the score of a campaign', () => {
       (run) => {
         run.hearNothing();
         run.binding.nodeKilledAt = 900;
+      },
+    ],
+    [
+      'a 200 whose frame was handed over to a node that was killed before the Mac had it',
+      (run) => {
+        run.hearNothing();
+        run.binding.droppedAt = 55;
+        run.bind({ ...run.binding, askedAt: 140, boundAt: 145, droppedAt: 160, nodeKilledAt: 400 });
+        run.bind({ ...run.binding, askedAt: 540, boundAt: 545, droppedAt: Infinity });
       },
     ],
     [

@@ -150,8 +150,8 @@ export function judge({ crm, macs, agents, sent, startedAt }: Ledgers): Score {
   };
 }
 
-/** How long a node remembers unconfirmed frames. */
-const MEMORY_MS = 600_000;
+/** How long the next node may take to get the unconfirmed frames of a Mac from the last one. */
+const HAND_OVER_MS = 10_000;
 /** How long a frame may be on its way to a scripted Mac: a slow link adds 700 ms. */
 const ON_THE_WAY_MS = 1000;
 /** How long an agent may leave a frame unconfirmed: while it is frozen or its journal cannot be written. */
@@ -298,16 +298,21 @@ const isForgottenByAgent = ({ attempts }: Sent, { bindings, received }: AgentLed
   );
 
 /**
- * The connection of the Mac broke before it could confirm the frame, which cannot be sent again: the node that remembered it was killed,
- * or another device took the location over (M10).
+ * No connection of the Mac lasted long enough to confirm the frame, and it cannot be sent again: a node that remembered it was killed
+ * before the next one had it, or another device took the location over (M10).
  */
 function isForgotten({ answeredAt }: Attempt, all: readonly Binding[], unconfirmedMs: number): boolean {
   const inTime = all.toSorted((one, other) => one.boundAt - other.boundAt);
-  const index = inTime.findLastIndex(({ boundAt }) => boundAt < answeredAt);
-  const [binding, next] = [inTime[index], inTime[index + 1]];
-  if (binding === undefined) return false;
-  const isGone = binding.nodeKilledAt < answeredAt + MEMORY_MS || (next && next.device !== binding.device);
-  return isGone === true && Math.min(binding.droppedAt, binding.nodeKilledAt) < answeredAt + unconfirmedMs;
+  const first = inTime.findLastIndex(({ boundAt }) => boundAt < answeredAt);
+  if (first < 0) return false;
+  for (const [index, { device, boundAt, droppedAt, nodeKilledAt }] of inTime.entries()) {
+    if (index < first) continue;
+    const next = inTime[index + 1];
+    if (Math.min(droppedAt, nodeKilledAt) >= Math.max(answeredAt, boundAt) + unconfirmedMs) return false;
+    if (next !== undefined && next.device !== device) return true;
+    if (nodeKilledAt < (next?.boundAt ?? Infinity) + HAND_OVER_MS) return true;
+  }
+  return false;
 }
 
 function isWellTold(statuses: readonly string[], attempts: readonly Attempt[]): boolean {
