@@ -3,6 +3,8 @@ import { isObject } from '@footbridge/protocol/schema';
 const MAX_LENGTH = 160;
 /** This many characters in a row of what was sent are a quotation; fewer are common words. */
 const MIN_QUOTATION = 8;
+/** A shorter text or line of a text is not a secret. */
+const MIN_SECRET = 4;
 const NUMBERS = /\+?\d[\d ().-]{5,}\d/g;
 const ADDRESSES = /[^\s@"'<>]+@[^\s@"'<>]+/g;
 /** Terminals and log readers act on these. */
@@ -19,32 +21,59 @@ export function readJson(text: string): unknown {
 
 /**
  * The CRM's message for logs, the journal and the Mac: whatever was sent (texts, tokens, ids of people) is removed from it, whole or in
- * part, and so are numbers and addresses.
+ * part, and so are numbers and addresses. Takes time in proportion to what was sent: a CRM chooses its message, and a Mac its text.
  */
 export function redactMessage(message: string, sent: readonly string[]): string {
-  let redacted = message
+  const shown = message
     .slice(0, 2 * MAX_LENGTH)
     .toWellFormed()
     .replace(CONTROLS, ' ')
     .trim();
-  for (const secret of sent) {
-    if (secret.length > 3) redacted = redacted.replaceAll(secret, '…');
-    if (secret.length > MIN_QUOTATION) redacted = withoutQuotations(redacted, secret);
-  }
-  return redacted.replace(ADDRESSES, '…').replace(NUMBERS, '…').slice(0, MAX_LENGTH);
+  return withoutQuotations(shown, sent).replace(ADDRESSES, '…').replace(NUMBERS, '…').slice(0, MAX_LENGTH);
 }
 
-/** Removes the parts of `secret` that the CRM quotes: `message "Dear Jo, your …" is too long`. */
-function withoutQuotations(message: string, secret: string): string {
-  let rest = message;
-  for (let start = 0; start + MIN_QUOTATION <= rest.length; start++) {
-    let end = start + MIN_QUOTATION;
-    if (!secret.includes(rest.slice(start, end))) continue;
-    while (end < rest.length && secret.includes(rest.slice(start, end + 1))) end++;
-    rest = `${rest.slice(0, start)}…${rest.slice(end)}`;
+/** Removes the parts of what was sent that the CRM quotes: `message "Dear Jo, your …" is too long`. */
+function withoutQuotations(message: string, sent: readonly string[]): string {
+  const quoted = new Set<string>();
+  const starts = startsOf(message);
+  for (const text of sent) {
+    addQuotations(text, starts, quoted);
+    for (const line of text.split('\n'))
+      if (line.length >= MIN_SECRET && line.length < MIN_QUOTATION) quoted.add(line);
   }
+  if (quoted.size === 0) return message;
+  const removed = new Uint8Array(message.length);
+  for (let length = MIN_SECRET; length <= MIN_QUOTATION; length++)
+    for (let start = 0; start + length <= message.length; start++)
+      if (quoted.has(message.slice(start, start + length))) removed.fill(1, start, start + length);
+  let rest = '';
+  for (let index = 0; index < message.length; index++)
+    if (removed[index] === 0) rest += message.charAt(index);
+    else if (removed[index - 1] !== 1) rest += '…';
   return rest;
 }
+
+/** The first two characters of each place where a quotation may start, with the quotations that start so. */
+function startsOf(message: string): Map<number, Set<string>> {
+  const starts = new Map<number, Set<string>>();
+  for (let start = 0; start + MIN_QUOTATION <= message.length; start++) {
+    const pair = pairAt(message, start);
+    const known = starts.get(pair) ?? new Set();
+    starts.set(pair, known.add(message.slice(start, start + MIN_QUOTATION)));
+  }
+  return starts;
+}
+
+function addQuotations(text: string, starts: ReadonlyMap<number, Set<string>>, quoted: Set<string>): void {
+  for (let start = 0; start + MIN_QUOTATION <= text.length; start++) {
+    const candidates = starts.get(pairAt(text, start));
+    if (candidates === undefined) continue;
+    const part = text.slice(start, start + MIN_QUOTATION);
+    if (candidates.has(part)) quoted.add(part);
+  }
+}
+
+const pairAt = (text: string, start: number) => text.charCodeAt(start) * 65_536 + text.charCodeAt(start + 1);
 
 /** The message in an error body. For classification only: it may quote anything that was sent. */
 export function messageOf(body: unknown): string {
@@ -58,7 +87,7 @@ export function messageOf(body: unknown): string {
 
 /** Every string inside a JSON body that was sent. */
 export function stringsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value, ...value.split('\n')];
+  if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap(stringsIn);
 }
