@@ -6,9 +6,10 @@ import { Screen } from './macos/accessibility/screen.ts';
 import { AppleEvents } from './macos/apple-events.ts';
 import { MACOS_VERSIONS } from './macos/chat-db.ts';
 import { MessagesApp } from './macos/messages-app.ts';
-import { writeCommands } from './macos/commands.ts';
+import { callsFolder, writeCommands } from './macos/commands.ts';
 import { operationsOf } from './macos/operations.ts';
 import { OsascriptFaults } from './macos/osascript-faults.ts';
+import { serveSynchronousCalls } from './macos/synchronous-calls.ts';
 import { SystemCommands } from './macos/system-commands.ts';
 
 /** `node macos-main.ts --home FOLDER [--macos 26] [--control-port N]`. Prints one JSON line when it is ready. */
@@ -25,9 +26,15 @@ if (values.home === undefined || macos === undefined) {
   process.exit(2);
 }
 const app = new MessagesApp(values.home, macos);
-const control = createControl(
-  operationsOf(app, new AppleEvents(app), new OsascriptFaults(), new SystemCommands(), new Screen(app)),
+const operations = operationsOf(
+  app,
+  new AppleEvents(app),
+  new OsascriptFaults(),
+  new SystemCommands(),
+  new Screen(app),
 );
+const control = createControl(operations);
+const endCalls = serveSynchronousCalls(callsFolder(values.home), operations);
 const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
 const commands = writeCommands(values.home, macos, controlUrl);
 process.stdout.write(
@@ -37,6 +44,7 @@ process.stdout.write(
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     app.close();
+    endCalls();
     void closeHttp(control);
   });
 }

@@ -34,6 +34,8 @@ export interface SentContent {
   readonly to: { readonly service: string; readonly handle: string } | { readonly chatId: string };
   readonly text?: string;
   readonly file?: { readonly name: string; readonly path: string; readonly base64: string };
+  /** The error with which the send ends. */
+  readonly error?: number;
 }
 
 export type EventResult<T> = { readonly value: T } | { readonly error: number };
@@ -106,9 +108,13 @@ export class AppleEvents {
           ? this.#liveChats().find(({ id }) => id === (content.to as { chatId: string }).chatId)
           : { handles: [content.to.handle] };
       if (chat === undefined) return { error: NOT_FOUND };
-      this.sent.push(content);
       const service = 'service' in content.to ? content.to.service : 'iMessage';
-      this.#write(content, chat.handles, service);
+      const unreachable =
+        service === 'iMessage' && chat.handles.some((handle) => this.#notOnIMessage.has(handle));
+      const error = unreachable ? NOT_ON_IMESSAGE : this.#behaviour.error;
+      const sent = { ...content, ...(error !== undefined && { error }) };
+      this.sent.push(sent);
+      this.#write(sent, chat.handles, service);
       return { value: null };
     });
   }
@@ -136,10 +142,8 @@ export class AppleEvents {
     return rows.map((row) => ({ id: String(row['guid']), handles: String(row['handles']).split('\n') }));
   }
 
-  #write({ text = '', file }: SentContent, members: string[], service: string): void {
-    const { row = 'one', rowAfter = 0, delays, error } = this.#behaviour;
-    const unreachable = service === 'iMessage' && members.some((handle) => this.#notOnIMessage.has(handle));
-    const outcome = unreachable ? NOT_ON_IMESSAGE : error;
+  #write({ text = '', file, error }: SentContent, members: string[], service: string): void {
+    const { row = 'one', rowAfter = 0, delays } = this.#behaviour;
     const write = (to: readonly string[]) =>
       this.#app.write({
         from: 'me',
@@ -147,7 +151,7 @@ export class AppleEvents {
         service,
         text,
         ...(delays !== undefined && { delays }),
-        ...(outcome !== undefined && { error: outcome }),
+        ...(error !== undefined && { error }),
         ...(file !== undefined && {
           // The row refers to the file where it was staged.
           attachments: [

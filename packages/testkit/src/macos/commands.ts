@@ -35,7 +35,10 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
   const system = (name: SystemProgram) =>
     script(join(folder, name), `exec ${node} '${main('system-command')}' '${controlUrl}' ${name} "$@"`);
   return {
-    osascript: script(join(folder, 'osascript'), `exec ${node} '${main('osascript')}' '${controlUrl}' "$@"`),
+    osascript: script(
+      join(folder, 'osascript'),
+      `exec ${node} '${main('osascript')}' '${callsFolder(home)}' "$@"`,
+    ),
     open: script(join(folder, 'open'), `exec ${node} '${main('open')}' '${controlUrl}' "$@"`),
     swVers: script(
       join(folder, 'sw_vers'),
@@ -50,6 +53,11 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
       `if [ "$(head -c 7 "$9")" = damaged ]; then exit 1; fi\nprintf 'caff opus ' > "\${10}" && cat "$9" >> "\${10}"`,
     ),
   };
+}
+
+/** Where the programs make their synchronous calls. */
+export function callsFolder(home: string): string {
+  return join(home, 'bin/calls');
 }
 
 function script(path: string, command: string): string {

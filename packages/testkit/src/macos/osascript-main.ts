@@ -13,8 +13,8 @@ import type { OsascriptFault } from './osascript-faults.ts';
 import { openSynchronousCalls } from './synchronous-calls.ts';
 
 // `osascript -l JavaScript -e PROGRAM`: runs the program in a context of its own, with the objects of JavaScript for Automation and
-// nothing of Node. The first argument is the control port of the simulated Messages.
-const [controlUrl = '', ...args] = process.argv.slice(2);
+// nothing of Node. The first argument is the folder for synchronous calls to the simulated Messages.
+const [folder = '', ...args] = process.argv.slice(2);
 const source = args[3];
 if (
   args.length !== 4 ||
@@ -27,7 +27,7 @@ if (
   process.exit(2);
 }
 
-const calls = openSynchronousCalls(controlUrl);
+const calls = openSynchronousCalls(folder);
 calls.call('recordCall', { program: 'osascript', arguments: args });
 const fault = calls.call('takeOsascriptFault') as OsascriptFault | null;
 
@@ -162,7 +162,6 @@ const context = createContext(
 );
 limitToEs2021(context);
 runInContext(source, context);
-calls.close();
 
 function breakAfterEvent(): void {
   if (fault === 'killed_after') process.kill(process.pid, 'SIGKILL');
