@@ -30,6 +30,14 @@ export class Conversations {
     return this.#app.written.get(guid)?.chat;
   }
 
+  /** Returns the conversation with exactly these people, or with a group's identifier. */
+  find(people: readonly string[]): ChatMembers | undefined {
+    const identifier = people.length === 1 ? people[0] : undefined;
+    const isWanted = (chat: ChatMembers): boolean =>
+      keyOf({ ...chat, members: people }) === keyOf(chat) || this.#identifierOf(chat) === identifier;
+    return [...this.#app.written.values()].map(({ chat }) => chat).find(isWanted);
+  }
+
   bubblesOf(chat: ChatMembers): Bubble[] {
     const key = keyOf(chat);
     return [...this.#app.written].flatMap(([guid, message]) => {
@@ -73,6 +81,13 @@ export class Conversations {
 
   send(message: NewMessage, delayMs: number): void {
     this.#later(delayMs, () => this.#app.write(message));
+  }
+
+  #identifierOf(chat: ChatMembers): string {
+    const row = this.#app.store.db
+      .prepare('SELECT chat_identifier AS id FROM chat WHERE ROWID = ?')
+      .get(this.#app.store.chat(chat));
+    return String(row?.['id']);
   }
 
   #later(delayMs: number, write: () => void): void {

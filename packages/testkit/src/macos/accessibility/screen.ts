@@ -27,6 +27,8 @@ export interface ScreenSettings {
   readonly navigationMs: number;
   /** What a link to a message selects. */
   readonly selects: 'target' | 'all_parts' | 'nothing' | 'wrong' | 'two';
+  /** A link to a conversation without a message leaves the selection as it is. */
+  readonly keepsSelection: boolean;
   readonly opensPicker: boolean;
   readonly opensThread: boolean;
   readonly closesThread: boolean;
@@ -105,6 +107,7 @@ const DEFAULTS: ScreenSettings = {
   acceptsLinks: true,
   navigationMs: 50,
   selects: 'target',
+  keepsSelection: false,
   opensPicker: true,
   opensThread: true,
   closesThread: true,
@@ -227,7 +230,7 @@ export class Screen {
     if (link === null || !this.#settings.acceptsLinks) return false;
     const [, name, value = ''] = link;
     const decoded = decodeURIComponent(value);
-    const place = name === 'message-guid' ? this.#placeOf(decoded) : this.#newConversation(value);
+    const place = name === 'message-guid' ? this.#placeOf(decoded) : this.#conversation(value);
     this.#next = { ...place, at: this.#now() + this.#settings.navigationMs };
     this.configure({ frontApplication: MESSAGES_PID });
     this.#happened('opened');
@@ -294,8 +297,11 @@ export class Screen {
     return { chat, selected: selections[this.#settings.selects] };
   }
 
-  #newConversation(list: string): Place {
+  #conversation(list: string): Place {
     const people = list.split(',').map((person) => decodeURIComponent(person));
+    const chat = this.#conversations.find(people);
+    if (chat !== undefined)
+      return { chat, selected: this.#settings.keepsSelection ? this.#place.selected : [] };
     return {
       chat: undefined,
       selected: [],

@@ -9,6 +9,7 @@ import { ScreenInProcess } from '../../../../../test/screen-in-process.ts';
 import type { PressResult, TapbackPress } from '../../messages.ts';
 
 const ANNA = '+15550100001';
+const BERT = '+15550100002';
 const PHOTO = { name: 'photo.jpg', mime: 'image/jpeg', base64: 'AAAA' };
 const LOVE = { kind: 'classic', type: 'love' } as const;
 
@@ -198,6 +199,25 @@ describe('a Tapback', () => {
     const other = mac.store.newestRows(chatId, 10).find(({ text }) => text === 'See you at nine');
     expect(await mac.press(LOVE, other?.guid)).toEqual(PRESSED);
     expect(mac.screen.actions().presses.map(({ guid }) => guid)).toEqual([mac.guid, other?.guid]);
+  });
+
+  it.each([1, 2])('is pressed again in a conversation of %i equal messages', async (count) => {
+    const mac = await start();
+    const guids = Array.from({ length: count }, () => mac.app.write({ from: BERT, text: 'Hi' }).guid);
+    await mac.app.settled();
+    mac.screen.configure({ navigationMs: 900 });
+    for (const guid of [...guids, ...guids]) expect(await mac.press(LOVE, guid)).toEqual(PRESSED);
+    expect(mac.screen.actions().presses.map(({ guid }) => guid)).toEqual([...guids, ...guids]);
+  });
+
+  it('is not pressed when an equal bubble stays selected', async () => {
+    const mac = await start();
+    const { guid } = mac.app.write({ from: BERT, text: 'Hi' });
+    await mac.app.settled();
+    await mac.press(LOVE, guid);
+    mac.screen.configure({ keepsSelection: true });
+    expect(await mac.press(LOVE, guid)).toMatchObject({ code: 'TARGET_NOT_FOUND' });
+    expect(mac.screen.actions().presses).toHaveLength(1);
   });
 
   it('that Messages puts on another message is reported', async () => {

@@ -1,5 +1,5 @@
 import { LINK_PREVIEW } from '../../messages.ts';
-import type { MessageStore, StoredRow } from '../../messages.ts';
+import type { Chat, MessageStore, StoredRow } from '../../messages.ts';
 import type { ShownMessage } from '../programs/accessibility.ts';
 
 /** What the screen actions read from the store. */
@@ -24,16 +24,12 @@ export function shownPart(store: ScreenStore, row: StoredRow, part = 0): ShownPa
   if (!hasBubble(row)) return undefined;
   const bubbles = bubblesOf(store, row);
   const place = bubbles.findIndex(({ index }) => index === part);
-  if (place < 0) return undefined;
+  const chat = row.chatId === undefined ? undefined : store.chat(row.chatId);
+  if (place < 0 || chat === undefined) return undefined;
   const other = otherMessage(store, row);
-  return {
-    message: {
-      guid: row.guid,
-      parts: bubbles.map(({ shown }) => shown),
-      ...(other !== undefined && { other: other.guid }),
-    },
-    part: place,
-  };
+  const parts = bubbles.map(({ shown }) => shown);
+  const elsewhere = other === undefined ? linkToChat(chat) : `message-guid=${encodeURIComponent(other.guid)}`;
+  return { message: { guid: row.guid, parts, elsewhere }, part: place };
 }
 
 /** Returns the newest message of a chat, whose bubble proves that Messages shows the chat. */
@@ -67,6 +63,12 @@ function bubblesOf(store: MessageStore, row: StoredRow): { index: number; shown:
 }
 
 const shownText = (text: string): Shown => (LINK.test(text) ? { text, isLink: true } : { text });
+
+/** The link to a chat as a whole, which selects no message. */
+function linkToChat({ key, isGroup }: Chat): string {
+  const identifier = encodeURIComponent(key.slice(key.lastIndexOf(';') + 1));
+  return isGroup ? `groupid=${identifier}` : `address=${identifier}`;
+}
 
 /** Returns a message of the same chat that cannot be taken for this one. */
 function otherMessage(store: ScreenStore, row: StoredRow): StoredRow | undefined {

@@ -55,8 +55,8 @@ export interface ShownMessage {
   readonly guid: string;
   /** The bubbles of the message, in order. One without a text shows a file or a link. */
   readonly parts: readonly { readonly text?: string; readonly isLink?: true }[];
-  /** Another message of the chat with other content, to move an earlier selection away from a bubble that looks the same. */
-  readonly other?: string;
+  /** The query of a link to another place of the chat, to move an earlier selection away from a bubble that looks the same. */
+  readonly elsewhere: string;
 }
 
 declare const ObjC: JxaAccessibility['ObjC'];
@@ -316,19 +316,17 @@ export function accessibilityLibrary() {
     if (!$.NSWorkspace.sharedWorkspace.openURL($.NSURL.URLWithString(`imessage:open?${query}`)))
       refuse('link_rejected');
   };
-  const openMessage = (guid: string): void => openLink(`message-guid=${encodeURIComponent(guid)}`);
   /**
    * Shows a message and returns the row of one of its parts. An earlier selection that looks like the message is moved away
    * first: it would be taken for the message until Messages has followed the link.
    */
   const showMessage = (message: ShownMessage, part: number, { showSec }: ScreenLimits): NativeObject => {
     if (locate(message, part).row !== undefined) {
-      const other = message.other ?? refuse('differs');
-      openMessage(other);
+      openLink(message.elsewhere);
       const isMoved = waitFor(showSec, () => (locate(message, part).row === undefined ? true : undefined));
       if (isMoved === undefined) refuse('differs');
     }
-    openMessage(message.guid);
+    openLink(`message-guid=${encodeURIComponent(message.guid)}`);
     const row = waitFor(showSec, () => locate(message, part).row);
     return row ?? refuse(locate(message, part).reason);
   };
