@@ -49,6 +49,7 @@ export async function pressTapback(press: TapbackPress, deps: TapbackDeps): Prom
   deps.unconfirmed.set(targetGuid, { at: deps.clock.monotonic(), since });
   const where = await findRow(press, tapback, since, deps);
   if (where !== 'nowhere') deps.unconfirmed.delete(targetGuid);
+  if (where === 'nowhere' && pressed.failure !== undefined) return pressed.failure;
   if (where !== 'elsewhere') return { result: 'pressed' };
   return {
     result: 'failed',

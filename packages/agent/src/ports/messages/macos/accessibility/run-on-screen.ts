@@ -13,8 +13,9 @@ export interface ScreenDeps {
 }
 
 export type ScreenResult =
-  /** The press was made, or may have been made. */
-  { readonly result: 'dispatched' } | (ScreenFailure & { readonly reason?: RefusalReason });
+  /** The press was made, or may have been made. With `failure` it most likely was not: that is the outcome unless a row appears. */
+  | { readonly result: 'dispatched'; readonly failure?: ScreenFailure }
+  | (ScreenFailure & { readonly reason?: RefusalReason });
 
 export const SCREEN_LIMITS: ScreenLimits = { idleSec: 3, idleWaitSec: 20, showSec: 5 };
 
@@ -61,7 +62,9 @@ async function runProgram(
   }
   if (last?.step === 'refused') return { ...refusedFailure(last.reason, action), reason: last.reason };
   if (last?.step === 'error') return accessibilityFailure(last.number, action);
-  return generalFailure('Messages could not be reached in time.', action);
+  if (end === 'stopped') return generalFailure('Messages could not be reached in time.', action);
+  // The program always reports what it did, so this was not it.
+  return { result: 'dispatched', failure: generalFailure('osascript did not run as expected.', action) };
 }
 
 function accessibilityFailure(number: number, action: ScreenAction): ScreenFailure {

@@ -92,13 +92,16 @@ describe('with the program osascript', () => {
     ]);
   });
 
-  it('takes the outcome from the row when osascript dies after the press', async () => {
-    const { macos, messages, guid, react } = await start();
-    await macos.messages.breakOsascript({ faults: ['killed_after'] });
-    expect(await react()).toEqual({ result: 'pressed' });
-    expect(messages.store.ownReaction(guid)).toEqual(LOVE);
-    expect((await macos.messages.screenActions()).presses).toHaveLength(1);
-  });
+  it.each(['killed_after', 'silent_after', 'garbage_after'] as const)(
+    'takes the outcome from the row when osascript breaks after the press (%s)',
+    async (fault) => {
+      const { macos, messages, guid, react } = await start();
+      await macos.messages.breakOsascript({ faults: [fault] });
+      expect(await react()).toEqual({ result: 'pressed' });
+      expect(messages.store.ownReaction(guid)).toEqual(LOVE);
+      expect((await macos.messages.screenActions()).presses).toHaveLength(1);
+    },
+  );
 
   it.each(['killed_before', 'garbage', 'half_json', 'silent'] as const)(
     'M3 nothing is pressed when osascript is broken (%s)',

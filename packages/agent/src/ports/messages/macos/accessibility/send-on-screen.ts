@@ -19,6 +19,8 @@ export interface ComposeDeps extends ScreenDeps {
 type TextMessage = Extract<OutgoingMessage, { kind: 'text' }>;
 
 const ROW_MS = 30_000;
+/** The row of a text that was most likely not sent. */
+const UNLIKELY_ROW_MS = 5_000;
 
 /** Whether a message can only be sent on the screen: Apple events know no threads, no effects and no new groups. */
 export function needsScreen(message: OutgoingMessage, destination: Destination, store: ScreenStore): boolean {
@@ -50,7 +52,10 @@ export async function sendOnScreen(
   };
   const dispatched = await runOnScreen(composeProgram, input, actionOf(message), deps);
   if (dispatched.result === 'failed') return dispatched;
-  const result = await confirmByRow({ message, destination, since, budgetMs: ROW_MS }, deps);
+  const { failure } = dispatched;
+  const budgetMs = failure === undefined ? ROW_MS : UNLIKELY_ROW_MS;
+  const result = await confirmByRow({ message, destination, since, budgetMs }, deps);
+  if (result.result === 'unknown' && failure !== undefined) return failure;
   if (result.result === 'sent') return checkForm(message, result, deps.store);
   const isRejected =
     destination.to === 'group' && result.result === 'failed' && result.notOnIMessage === true;
