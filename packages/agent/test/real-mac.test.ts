@@ -4,7 +4,7 @@ import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { runAgent } from './running-agent.ts';
+import { runAgent, withFooter } from './running-agent.ts';
 import type { RunningAgent, RunOptions } from './running-agent.ts';
 
 const ANNA = '+15550100001';
@@ -77,6 +77,32 @@ describe('the agent on a Mac', () => {
     const { requestId } = service.send({ phone: ANNA, message: 'Hello' });
     expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered' });
     expect(await macos.messages.sent()).toHaveLength(1);
+  });
+
+  it('F9 reacts, replies in a thread, sends an effect and creates a group on the screen', async () => {
+    const { service } = await start();
+    const { guid } = await macos.messages.write({ from: ANNA, text: 'Where?' });
+    await until(() => service.received.length === 1);
+    const chatId = service.received[0]?.chat.id;
+    const deliver = async (frame: Parameters<typeof service.send>[0]): Promise<void> => {
+      const { requestId } = service.send({ phone: ANNA, ...frame });
+      expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered' });
+    };
+    const reaction = { target_message_guid: guid, kind: 'classic', action: 'add', type: 'love' };
+    await deliver({ message: withFooter('Loved', { chat_id: chatId, reaction }) });
+    await deliver({ message: withFooter('Loved', { chat_id: chatId, reaction }) });
+    await deliver({ message: withFooter('There', { chat_id: chatId, reply_to: { message_guid: guid } }) });
+    await deliver({ message: withFooter('Wow', { chat_id: chatId, animation: { effect: 'confetti' } }) });
+    await deliver({ message: withFooter('All', { is_group: true, recipients: [ANNA, BERT] }) });
+    expect(await macos.messages.screenActions()).toMatchObject({
+      presses: [{ guid, code: 2000 }],
+      sends: [
+        { members: [ANNA], text: 'There', replyTo: guid },
+        { members: [ANNA], text: 'Wow', effect: 'com.apple.messages.effect.CKConfettiEffect' },
+        { members: [ANNA, BERT], text: 'All' },
+      ],
+    });
+    expect(await macos.messages.sent()).toEqual([]);
   });
 
   it('M3 names the permission when macOS does not allow to control Messages', async () => {

@@ -179,7 +179,7 @@ export const SETTINGS = {
   uiAutomation: bool(
     'FOOTBRIDGE_UI_AUTOMATION',
     undefined,
-    'allow reactions, effects and stickers, which use UI automation',
+    'allow reactions, replies, effects, stickers and new groups, which use UI automation',
     true,
   ),
   logLevel: text(
