@@ -22,7 +22,7 @@ const BERT = '+15550100002';
 const STRANGER = '+15550100003';
 
 /** No row will come: the engine gives up soon. */
-const IMPATIENT: Partial<Limits> = { rowAfterReplyMs: 100, certainMs: 20 };
+const IMPATIENT: Partial<Limits> = { rowAfterReplyMs: 100, certainMs: 20, recoveryMs: 0 };
 /** A row will come, however slow the machine is. */
 const PATIENT: Partial<Limits> = { rowAfterReplyMs: 60_000, certainMs: 60_000 };
 

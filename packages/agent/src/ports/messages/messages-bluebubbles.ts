@@ -7,7 +7,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { EngineRefusedError } from '../../errors.ts';
 import type { Limits } from './bluebubbles/await-outcome.ts';
-import { checkServer } from './bluebubbles/check-server.ts';
+import { checkServer, isHelperAlive } from './bluebubbles/check-server.ts';
 import type { ServerCheck } from './bluebubbles/check-server.ts';
 import { Features } from './bluebubbles/features.ts';
 import type { Feature } from './bluebubbles/features.ts';
@@ -48,7 +48,13 @@ export interface BlueBubblesOptions {
   readonly limits?: Partial<Limits>;
 }
 
-const LIMITS: Limits = { replyMs: 210_000, rowAfterReplyMs: 30_000, replyAfterRowMs: 100, certainMs: 250 };
+const LIMITS: Limits = {
+  replyMs: 210_000,
+  rowAfterReplyMs: 30_000,
+  replyAfterRowMs: 100,
+  certainMs: 250,
+  recoveryMs: 30_000,
+};
 const CHECK_INTERVAL_MS = 30_000;
 /** A copy that another helper sends is there within this time. */
 const COPY_MS = 5_000;
@@ -100,7 +106,7 @@ export class BlueBubblesMessages implements Messages {
     this.#reader = new MacReader({ folders, memory, clock });
     this.#rememberVersions();
     if (server.state !== 'ready') this.#logServer(server);
-    this.#stopChecks = every(clock, CHECK_INTERVAL_MS, () => void this.#check());
+    this.#stopChecks = every(clock, CHECK_INTERVAL_MS, () => void this.#watchServer());
   }
 
   get store(): MessageStore {
@@ -157,14 +163,13 @@ export class BlueBubblesMessages implements Messages {
     return result;
   }
 
-  /** The server goes on with a call after the agent was interrupted, so the row may be on its way. */
   async outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
     const find = (form: OutgoingMessage, budgetMs: number): Promise<SendResult> => {
       const confirmation = { message: form, destination, since, budgetMs };
       return confirmByRow(confirmation, { store: this.store, clock: this.#options.clock });
     };
     const [first, second = first] = storedForms(message);
-    const outcome = await find(first, this.#limits.rowAfterReplyMs);
+    const outcome = await find(first, this.#limits.recoveryMs);
     this.#countRows(message, destination, since);
     return outcome.result === 'unknown' ? find(second, 0) : outcome;
   }
@@ -221,6 +226,10 @@ export class BlueBubblesMessages implements Messages {
     this.#server = await checkServer(this.#client);
     if (this.#server.state !== before) this.#logServer(this.#server);
     this.#rememberVersions();
+  }
+
+  async #watchServer(): Promise<void> {
+    if (this.#server.state !== 'ready' || !(await isHelperAlive(this.#client))) await this.#check();
   }
 
   #logServer(server: ServerCheck): void {

@@ -11,11 +11,11 @@ const ANNA = '+15550100001';
 const BERT = '+15550100002';
 
 /** The tests that every engine must pass. The recipients must exist and accept every message. */
-export function messagesContract(open: () => Messages): void {
+export function messagesContract(open: () => Messages | Promise<Messages>): void {
   const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
   let messages: Messages;
-  beforeEach(() => {
-    messages = open();
+  beforeEach(async () => {
+    messages = await open();
   });
   afterEach(() => messages.close());
   afterAll(() => rmSync(folder, { recursive: true }));

@@ -19,6 +19,8 @@ export interface Limits {
   readonly replyAfterRowMs: number;
   /** How long to look for a row after a response that excludes one. Another helper may have carried out the command. */
   readonly certainMs: number;
+  /** How long to wait for the row of a call that was interrupted: the server goes on with it. */
+  readonly recoveryMs: number;
 }
 
 export interface Expected {

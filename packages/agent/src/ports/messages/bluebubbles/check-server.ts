@@ -92,6 +92,12 @@ export async function checkServer(client: ServerClient): Promise<ServerCheck> {
   };
 }
 
+/** Whether the helper responds. Unlike a whole check it starts no other programs, so it can be repeated often. */
+export async function isHelperAlive(client: ServerClient): Promise<boolean> {
+  const account = await client.get('/icloud/account', INFO_TIMEOUT_MS);
+  return account.kind === 'reply' && account.status === 200;
+}
+
 /** The label of features that work on some Macs only, and what this Mac has shown. */
 export function featureFindings(features: Pick<Features, 'state' | 'copies'>): BlueBubblesFinding[] {
   const findings = (['replies', 'reactions'] as const).map((feature): BlueBubblesFinding => {

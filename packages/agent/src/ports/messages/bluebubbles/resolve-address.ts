@@ -14,9 +14,7 @@ export function resolveAddress(destination: Destination, store: MessageStore): A
     const chat = store.chat(destination.chatId);
     if (chat === undefined)
       return failed('IMESSAGE_ERROR', 'The chat does not exist on this Mac. Nothing was sent.');
-    const [person] = chat.recipients;
-    if (chat.isGroup || person === undefined || selects(chat, chat.service)) return byGuid(chat);
-    return ofPeople([person], chat.service);
+    return byGuid(chat);
   }
   if (destination.to === 'person') {
     const chat = store.directChat(destination.handle, destination.service);
@@ -33,12 +31,16 @@ export function resolveAddress(destination: Destination, store: MessageStore): A
   return group === undefined ? ofPeople(destination.recipients, destination.service) : byGuid(group);
 }
 
-/** Whether the GUID of a direct chat makes Messages use this service. For `any` Messages decides itself, and prefers iMessage. */
+/**
+ * Whether the GUID of a direct chat makes Messages use this service. For `any` Messages decides itself: it prefers iMessage, and uses
+ * SMS in a chat that never had anything else.
+ */
 function selects(chat: Chat, service: ServiceName): boolean {
   const [prefix] = chat.key.split(';');
-  return (
-    prefix === service || (prefix === 'any' && service === 'iMessage' && chat.services.includes(service))
-  );
+  if (prefix !== 'any') return prefix === service;
+  return service === 'iMessage'
+    ? chat.services.includes(service)
+    : chat.services.every((known) => known === service);
 }
 
 function byGuid(chat: Chat, service = chat.service): Address {
