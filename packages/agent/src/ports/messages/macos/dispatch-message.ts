@@ -1,13 +1,16 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { SendFailure } from '../messages.ts';
+import type { OutgoingMessage, SendFailure } from '../messages.ts';
+import type { LastDispatch } from './last-dispatch.ts';
 import type { Osascript } from './osascript.ts';
 import { sendProgram } from './programs/send.ts';
 import type { SendInput, SendLine } from './programs/send.ts';
+import type { Target } from './resolve-target.ts';
 import { eventFailure, failed, isNotRunning, isRefusal, unresolvedFailure } from './send-errors.ts';
 
 export interface DispatchDeps {
   readonly osascript: Osascript;
+  readonly lastDispatch: LastDispatch;
   readonly clock: Clock;
   /** Starts Messages. Resolves when the command has ended. */
   readonly startMessages: () => Promise<void>;
@@ -22,14 +25,18 @@ const PROGRAM_TIMEOUT_MS = 150_000;
 const START_WAIT_MS = 20_000;
 
 /** Runs the program once, and again only while Messages is not running and nothing was sent. */
-export async function dispatchMessage(input: SendInput, deps: DispatchDeps): Promise<Dispatched> {
-  const first = await runProgram(input, deps);
+export async function dispatchMessage(
+  message: OutgoingMessage,
+  target: Target,
+  deps: DispatchDeps,
+): Promise<Dispatched> {
+  const first = await runProgram(message, target, deps);
   if (typeof first !== 'number') return first;
   if (!isNotRunning(first)) return eventFailure(first);
   await deps.startMessages();
   const deadline = deps.clock.monotonic() + START_WAIT_MS;
   for (;;) {
-    const next = await runProgram(input, deps);
+    const next = await runProgram(message, target, deps);
     if (typeof next !== 'number') return next;
     if (!isNotRunning(next) || deps.clock.monotonic() >= deadline) return eventFailure(next);
     await deps.clock.sleep(1_000);
@@ -37,9 +44,22 @@ export async function dispatchMessage(input: SendInput, deps: DispatchDeps): Pro
 }
 
 /** Resolves with the number of an Apple event error when nothing was sent because of it. */
-async function runProgram(input: SendInput, { osascript }: DispatchDeps): Promise<Dispatched | number> {
-  const { lines, end } = await osascript.run(sendProgram, input, PROGRAM_TIMEOUT_MS);
-  const steps = lines as readonly SendLine[];
+async function runProgram(
+  message: OutgoingMessage,
+  { to, service }: Target,
+  { osascript, lastDispatch }: DispatchDeps,
+): Promise<Dispatched | number> {
+  const content =
+    message.kind === 'text' ? { text: message.text.toWellFormed() } : { file: message.file.path };
+  const input: SendInput = { service, target: to, content };
+  try {
+    lastDispatch.begin(message);
+  } catch {
+    return failed('IMESSAGE_ERROR', 'The disk of the Mac cannot be written to. Nothing was sent.');
+  }
+  const { lines, end } = await osascript.run(sendProgram, input, PROGRAM_TIMEOUT_MS, lastDispatch);
+  // The record has lines of its own.
+  const steps = (lines as readonly Partial<SendLine>[]).filter((line): line is SendLine => 'step' in line);
   const last = steps.at(-1);
   if (end === 'not_started')
     return failed('IMESSAGE_ERROR', 'osascript cannot be started. Nothing was sent.');

@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import type { MessagesFolders } from '../attachment-files.ts';
-import { confirmByRow } from '../confirm-by-row.ts';
 import { majorOf, MIN_MACOS } from '../feature-versions.ts';
 import { MacReader } from '../messages-macos.ts';
 import { StoreUnavailableError } from '../messages.ts';
@@ -26,17 +25,16 @@ import type { StoreMemory } from '../store-generation.ts';
 import { pressTapback } from './accessibility/press-tapback.ts';
 import type { UnconfirmedPress } from './accessibility/press-tapback.ts';
 import { needsScreen, sendOnScreen } from './accessibility/send-on-screen.ts';
+import { LastDispatch } from './last-dispatch.ts';
 import { readMacosVersion } from './macos-version.ts';
 import { Osascript } from './osascript.ts';
+import { recoverOutcome } from './recover-outcome.ts';
 import { requestPermission } from './request-permission.ts';
 import { failed } from './send-errors.ts';
 import { sendMessage } from './send-message.ts';
-import { stagedName } from './stage-file.ts';
 
 const run = promisify(execFile);
 const COMMAND_TIMEOUT_MS = 30_000;
-/** An `osascript` that outlived the agent ends its send, and the row appears after that. */
-const RECOVERY_BUDGET_MS = 10_000;
 
 /** The programs of macOS that the engine uses, by path. */
 export interface MacPrograms {
@@ -64,6 +62,7 @@ export class MacMessages implements Messages {
   readonly #options: MacMessagesOptions;
   readonly #reader: MacReader;
   readonly #osascript: Osascript;
+  readonly #lastDispatch: LastDispatch;
   readonly #stagingFolders: readonly [string, string];
   readonly #macos: string;
   readonly #build: string;
@@ -89,6 +88,7 @@ export class MacMessages implements Messages {
     this.#build = build;
     this.#reader = new MacReader({ folders, memory, clock });
     this.#osascript = new Osascript({ path: programs.osascript, clock });
+    this.#lastDispatch = new LastDispatch(join(home, 'Library/Caches/Footbridge/last-send.jsonl'));
     // Messages reads both, and no folder outside of its own.
     this.#stagingFolders = [
       join(folders.messages, '.send-staging'),
@@ -133,6 +133,7 @@ export class MacMessages implements Messages {
     if (this.#needsScreen(message, destination)) return this.#sendOnScreen(message, destination);
     const result = await sendMessage(message, destination, {
       ...this.#deps,
+      lastDispatch: this.#lastDispatch,
       stagingFolders: this.#stagingFolders,
     });
     if (result.result === 'sent') this.#automation = 'granted';
@@ -141,15 +142,9 @@ export class MacMessages implements Messages {
   }
 
   outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
-    const staged =
-      message.kind === 'text'
-        ? message
-        : { ...message, file: { ...message.file, name: stagedName(message.file.name) } };
     const { clock } = this.#options;
-    return confirmByRow(
-      { message: staged, destination, since, budgetMs: RECOVERY_BUDGET_MS },
-      { store: this.store, clock },
-    );
+    const deps = { store: this.store, clock, lastDispatch: this.#lastDispatch };
+    return recoverOutcome(message, destination, since, deps);
   }
 
   async react(press: TapbackPress): Promise<PressResult> {

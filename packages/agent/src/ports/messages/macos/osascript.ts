@@ -1,5 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Clock } from '@footbridge/runtime/clock';
@@ -33,6 +37,14 @@ export interface ProgramRunner {
 const MAX_OUTPUT_BYTES = 1_000_000;
 /** How long a killed process may take to end. */
 const KILL_MS = 5_000;
+const SIZE_CHECK_MS = 100;
+
+/** Keeps the output of a program for the time after a crash. */
+export interface ProgramRecord {
+  readonly path: string;
+  /** Called before the program gets its input. */
+  started(pid: number): void;
+}
 
 /** Runs JavaScript for Automation, one program at a time. */
 export class Osascript implements ProgramRunner {
@@ -45,48 +57,74 @@ export class Osascript implements ProgramRunner {
 
   /**
    * Runs a program. Never rejects. The arguments of the process are constant; the input goes
-   * through stdin.
+   * through stdin. With `record` the output is kept, and the program goes on when the agent dies.
    */
-  run(program: JxaProgram, input: object, timeoutMs: number): Promise<ProgramOutput> {
+  run(program: JxaProgram, input: object, timeoutMs: number, record?: ProgramRecord): Promise<ProgramOutput> {
     const run = this.#last
-      .then(() => this.#start(program, input, timeoutMs))
+      .then(() => this.#start(program, input, timeoutMs, record))
       .catch((): ProgramOutput => ({ lines: [], end: 'not_started' }));
     this.#last = run;
     return run;
   }
 
-  async #start(program: JxaProgram, input: object, timeoutMs: number): Promise<ProgramOutput> {
+  async #start(
+    program: JxaProgram,
+    input: object,
+    timeoutMs: number,
+    record: ProgramRecord | undefined,
+  ): Promise<ProgramOutput> {
+    const path = record?.path ?? join(tmpdir(), `footbridge-${randomUUID()}`);
+    // A file instead of a pipe: a pipe without a reader would end the program.
+    const file = openSync(path, 'a', 0o600);
+    try {
+      const begin = fstatSync(file).size;
+      const end = await this.#execute(program, input, timeoutMs, file, record);
+      const isTooLong = fstatSync(file).size - begin > MAX_OUTPUT_BYTES;
+      const lines = isTooLong ? [] : parseLines(readFileSync(path).subarray(begin).toString('utf8'));
+      return { lines: end === 'not_started' ? [] : lines, end: isTooLong ? 'overflowed' : end };
+    } finally {
+      closeSync(file);
+      if (record === undefined) rmSync(path);
+    }
+  }
+
+  async #execute(
+    program: JxaProgram,
+    input: object,
+    timeoutMs: number,
+    file: number,
+    record: ProgramRecord | undefined,
+  ): Promise<ProgramOutput['end']> {
     const args = ['-l', 'JavaScript', '-e', sourceOf(program)];
     // In its own process group, so that its children are stopped with it.
-    const child = spawn(this.#options.path, args, { stdio: ['pipe', 'pipe', 'ignore'], detached: true });
+    const child = spawn(this.#options.path, args, { stdio: ['pipe', file, 'ignore'], detached: true });
     const { promise: ended, resolve: end } = Promise.withResolvers<ProgramOutput['end']>();
-    const chunks: Buffer[] = [];
-    let size = 0;
-    child.stdout.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= MAX_OUTPUT_BYTES) chunks.push(chunk);
-      else end('overflowed');
-    });
+    const { promise: exited, resolve: exit } = Promise.withResolvers<true>();
     child.once('error', () => end('not_started'));
-    // `close` instead of `exit`: all output has been read then.
-    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
-    child.once('close', (code) => {
+    child.once('exit', (code) => {
       end(code === null ? 'stopped' : 'ended');
-      close();
+      exit(true);
     });
+    try {
+      if (child.pid !== undefined) record?.started(child.pid);
+    } catch (error) {
+      stop(child);
+      throw error;
+    }
     // The program may end without reading its input.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(JSON.stringify(input));
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(JSON.stringify(input));
     const cancel = this.#options.clock.after(timeoutMs, () => end('stopped'));
+    const sizes = setInterval(() => {
+      if (fstatSync(file).size > MAX_OUTPUT_BYTES) end('overflowed');
+    }, SIZE_CHECK_MS);
     const how = await ended;
     cancel();
-    if (how === 'not_started') return { lines: [], end: how };
+    clearInterval(sizes);
+    if (how === 'not_started') return how;
     stop(child);
-    // A process that left the group keeps the output open.
-    const isClosed = await Promise.race([closed.then(() => true), sleep(KILL_MS, false, { ref: false })]);
-    if (!isClosed) child.stdout.destroy();
-    const lines = Buffer.concat(chunks).toString('utf8').split('\n').flatMap(parseLine);
-    return { lines, end: isClosed ? how : 'overflowed' };
+    const hasExited = await Promise.race([exited, sleep(KILL_MS, false, { ref: false })]);
+    return hasExited ? how : 'overflowed';
   }
 }
 
@@ -103,6 +141,11 @@ function stop({ pid }: ChildProcess): void {
   } catch {
     // It has ended.
   }
+}
+
+/** Returns the JSON objects in a text, one a line. */
+export function parseLines(text: string): unknown[] {
+  return text.split('\n').flatMap(parseLine);
 }
 
 function parseLine(line: string): unknown[] {

@@ -75,17 +75,15 @@ async function attemptFile(
 async function attempt(
   message: OutgoingMessage,
   destination: Destination,
-  { to, service }: Target,
+  target: Target,
   deps: SendDeps,
 ): Promise<SendResult> {
   const before = fromStore(() => ({ position: deps.store.position() }));
   if ('result' in before) return before;
-  const content =
-    message.kind === 'text' ? { text: message.text.toWellFormed() } : { file: message.file.path };
-  const dispatched = await dispatchMessage({ service, target: to, content }, deps);
+  const dispatched = await dispatchMessage(message, target, deps);
   if (dispatched.result === 'failed') return dispatched;
   const { failure } = dispatched;
-  const budgetMs = failure === undefined ? await rowBudget(message, service) : UNLIKELY_BUDGET_MS;
+  const budgetMs = failure === undefined ? await rowBudget(message, target.service) : UNLIKELY_BUDGET_MS;
   const result = await confirmByRow({ message, destination, since: before.position, budgetMs }, deps);
   return result.result === 'unknown' ? (failure ?? result) : result;
 }

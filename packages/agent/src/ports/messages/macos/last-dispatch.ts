@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+import type { OutgoingMessage } from '../messages.ts';
+import { parseLines } from './osascript.ts';
+import type { SendLine } from './programs/send.ts';
+import { stagedName } from './stage-file.ts';
+
+/**
+ * What the last send program did, on disk: it outlives the agent, and so does the program. The file has the hash of the content, the
+ * process id of the program, and the lines that the program wrote.
+ */
+export class LastDispatch {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Call before the program starts. */
+  begin(message: OutgoingMessage): void {
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+    writeFileSync(this.path, `${JSON.stringify({ content: hashOf(message) })}\n`, { mode: 0o600 });
+  }
+
+  /** Call before the program gets its input: without it, the program does nothing. */
+  started(pid: number): void {
+    appendFileSync(this.path, `${JSON.stringify({ pid })}\n`);
+  }
+
+  /**
+   * Returns how far the program of this message came. `nothing`: certainly no message was sent. `dispatched`: Messages got the message,
+   * or may have got it. `running`: that is not decided yet.
+   */
+  progressOf(message: OutgoingMessage): 'nothing' | 'running' | 'dispatched' {
+    const [header, started, ...steps] = this.#read() as [
+      { content?: string }?,
+      { pid?: number }?,
+      ...SendLine[],
+    ];
+    if (header?.content !== hashOf(message) || started?.pid === undefined) return 'nothing';
+    if (steps.some(({ step }) => step === 'dispatching')) return 'dispatched';
+    return steps.length > 0 || !isRunning(started.pid) ? 'nothing' : 'running';
+  }
+
+  #read(): unknown[] {
+    try {
+      return parseLines(readFileSync(this.path, 'utf8'));
+    } catch {
+      return [];
+    }
+  }
+}
+
+function hashOf(message: OutgoingMessage): string {
+  const content = message.kind === 'text' ? message.text : stagedName(message.file.name);
+  return createHash('sha256').update(content).digest('base64url');
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,114 @@
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { MessagesApp } from '@footbridge/testkit/macos/messages-app';
+import { SkippingClock } from '@footbridge/testkit/skipping-clock';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { MacReader } from '../messages-macos.ts';
+import type { Destination, OutgoingMessage, SendResult } from '../messages.ts';
+import { LastDispatch } from './last-dispatch.ts';
+import { recoverOutcome } from './recover-outcome.ts';
+
+const ANNA = '+15550100001';
+const TO_ANNA = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
+const HELLO = { kind: 'text', text: 'Hello' } as const;
+const NOT_SENT = { result: 'failed', code: 'INTERNAL_ERROR' };
+
+const cleanup = createCleanup();
+let app: MessagesApp;
+let reader: MacReader;
+let record: LastDispatch;
+let clock: SkippingClock;
+beforeEach(async () => {
+  const home = await tempDir(cleanup);
+  app = new MessagesApp(home, 26);
+  cleanup.add(() => app.close());
+  clock = new SkippingClock({ stopped: true });
+  const memory = { load: () => undefined, save: () => undefined };
+  reader = new MacReader({ folders: { home, messages: join(home, 'Library/Messages') }, memory, clock });
+  cleanup.add(() => reader.close());
+  record = new LastDispatch(join(home, 'record/last-send.jsonl'));
+});
+afterEach(() => cleanup.run());
+
+const write = (step: string): void => appendFileSync(record.path, `${JSON.stringify({ step })}\n`);
+const recover = (message: OutgoingMessage = HELLO, destination: Destination = TO_ANNA): Promise<SendResult> =>
+  recoverOutcome(message, destination, reader.store.position(), {
+    store: reader.store,
+    clock,
+    lastDispatch: record,
+  });
+const recovered = (
+  message: OutgoingMessage = HELLO,
+  destination: Destination = TO_ANNA,
+): Promise<SendResult> => clock.skipThrough(recover(message, destination));
+
+/** The id of a process that has ended. */
+const deadPid = (): number => spawnSync(process.execPath, ['--version']).pid;
+
+describe('M4 an interrupted send', () => {
+  it('M4 was not made when no program was ever started', async () => {
+    expect(await recovered()).toMatchObject(NOT_SENT);
+  });
+
+  it('M4 was not made when the last program sent something else', async () => {
+    record.begin({ kind: 'text', text: 'Earlier' });
+    record.started(process.pid);
+    write('dispatching');
+    expect(await recovered()).toMatchObject(NOT_SENT);
+  });
+
+  it('M4 was not made when its program did not get its input', async () => {
+    record.begin(HELLO);
+    expect(await recovered()).toMatchObject(NOT_SENT);
+  });
+
+  it('M4 was not made when its program ended before it', async () => {
+    record.begin(HELLO);
+    record.started(deadPid());
+    expect(await recovered()).toMatchObject(NOT_SENT);
+    record.begin(HELLO);
+    record.started(process.pid);
+    write('unresolved');
+    expect(await recovered()).toMatchObject(NOT_SENT);
+  });
+
+  it('M4 is unknown when its program may have made it and there is no row', async () => {
+    record.begin(HELLO);
+    record.started(deadPid());
+    write('dispatching');
+    expect(await recovered()).toMatchObject({ result: 'unknown' });
+  });
+
+  it('M4 is unknown while its program runs, and found when the program goes on', async () => {
+    record.begin(HELLO);
+    record.started(process.pid);
+    expect(await recovered()).toMatchObject({ result: 'unknown' });
+    const outcome = recover();
+    await clock.skip(5000);
+    write('dispatching');
+    await clock.skip(5000);
+    app.write({ from: 'me', chat: { members: [ANNA], service: 'iMessage' }, text: 'Hello' });
+    await app.settled();
+    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'sent' });
+  });
+
+  it('M4 that was made on the screen, or to a group, is decided by the row alone', async () => {
+    const group: Destination = { to: 'group', recipients: [ANNA, '+15550100002'], service: 'iMessage' };
+    expect(await recovered(HELLO, group)).toMatchObject({ result: 'unknown' });
+    expect(await recovered({ ...HELLO, effect: 'slam' })).toMatchObject({
+      result: 'unknown',
+    });
+    expect(await recovered({ ...HELLO, replyTo: 'GUID' })).toMatchObject({
+      result: 'unknown',
+    });
+  });
+
+  it('M4 leaves no text in the record', () => {
+    record.begin(HELLO);
+    expect(readFileSync(record.path, 'utf8')).not.toContain('Hello');
+  });
+});

@@ -1,0 +1,53 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { confirmByRow } from '../confirm-by-row.ts';
+import type { Destination, MessageStore, OutgoingMessage, SendResult } from '../messages.ts';
+import type { LastDispatch } from './last-dispatch.ts';
+import { failed } from './send-errors.ts';
+import { stagedName } from './stage-file.ts';
+
+const POLL_MS = 100;
+/** How long a program that outlived the agent may still run. */
+const PROGRAM_MS = 10_000;
+/** How long the row of a message may take that Messages got before the agent was interrupted. */
+const ROW_MS = 30_000;
+
+export interface RecoveryDeps {
+  readonly store: MessageStore;
+  readonly clock: Clock;
+  readonly lastDispatch: LastDispatch;
+}
+
+/**
+ * Returns the outcome of a send that was interrupted. The program that sends outlives the agent, so its progress and the row in the
+ * store decide it.
+ */
+export async function recoverOutcome(
+  message: OutgoingMessage,
+  destination: Destination,
+  since: number,
+  { store, clock, lastDispatch }: RecoveryDeps,
+): Promise<SendResult> {
+  if (isSentByEvent(message, destination)) {
+    const deadline = clock.monotonic() + PROGRAM_MS;
+    let progress = lastDispatch.progressOf(message);
+    while (progress === 'running' && clock.monotonic() < deadline) {
+      await clock.sleep(POLL_MS);
+      progress = lastDispatch.progressOf(message);
+    }
+    if (progress === 'nothing') return failed('INTERNAL_ERROR', NOT_SENT);
+  }
+  const staged =
+    message.kind === 'text'
+      ? message
+      : { ...message, file: { ...message.file, name: stagedName(message.file.name) } };
+  return confirmByRow({ message: staged, destination, since, budgetMs: ROW_MS }, { store, clock });
+}
+
+const NOT_SENT = 'The agent was interrupted before the message was sent. Nothing was sent. Send it again.';
+
+/** Other messages are sent on the screen, and a group may be created there. */
+function isSentByEvent(message: OutgoingMessage, destination: Destination): boolean {
+  const isPlain = message.kind !== 'text' || (message.effect === undefined && message.replyTo === undefined);
+  return isPlain && destination.to !== 'group';
+}
