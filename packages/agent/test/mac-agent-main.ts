@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 
 import { createBlockingFailpoints } from '@footbridge/runtime/failpoints';
 import { createLog } from '@footbridge/runtime/log';
+import { createFasterClock } from '@footbridge/testkit/faster-clock';
 
 import { startAgent } from '../src/agent.ts';
 import type { AgentDeps, Mac } from '../src/agent.ts';
@@ -9,15 +10,21 @@ import { readConfig } from '../src/config/config.ts';
 
 /**
  * The agent as a program on a simulated Mac: `--mac` has its home and the paths of its programs, `--limits` those of BlueBubbles.
- * The settings come from the environment, as for `footbridge-agent run`.
+ * With `--speed 10` all pauses and deadlines are ten times shorter. The settings come from the environment, as for
+ * `footbridge-agent run`.
  */
 const { values } = parseArgs({
-  options: { mac: { type: 'string', default: '{}' }, limits: { type: 'string', default: '{}' } },
+  options: {
+    mac: { type: 'string', default: '{}' },
+    limits: { type: 'string', default: '{}' },
+    speed: { type: 'string', default: '1' },
+  },
 });
 const read = readConfig({}, process.env);
 if (!read.ok) throw new Error(read.problems.join('; '));
 const agent = await startAgent(read.value, {
   log: createLog(read.value.logLevel, { sync: true }),
+  clock: createFasterClock(Number(values.speed), { keepAlive: true }),
   failpoint: createBlockingFailpoints(process.env['FAILPOINTS']),
   mac: JSON.parse(values.mac) as Mac,
   bluebubbles: JSON.parse(values.limits) as NonNullable<AgentDeps['bluebubbles']>,

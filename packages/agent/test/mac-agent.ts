@@ -8,6 +8,10 @@ export interface MacAgentOptions {
   readonly url: string;
   readonly env: Readonly<Record<string, string>>;
   readonly limits?: NonNullable<AgentDeps['bluebubbles']>;
+  /** How much faster its clock runs. Default: 1. */
+  readonly speed?: number;
+  /** Default: a temporary directory, which `stop` removes. */
+  readonly dataDir?: string;
 }
 
 /** The agent in a process of its own, on a simulated Mac. It can be killed and started again. */
@@ -15,15 +19,15 @@ export class MacAgent extends Program {
   readonly #options: MacAgentOptions;
 
   constructor(options: MacAgentOptions) {
-    super('packages/agent/test/mac-agent-main.ts', undefined);
+    super('packages/agent/test/mac-agent-main.ts', options.dataDir);
     this.#options = options;
   }
 
   /** Resolves when the agent is registered. After `halt` or `kill9`. */
   async start(): Promise<void> {
-    const { macos, url, env, limits = {} } = this.#options;
+    const { macos, url, env, limits = {}, speed = 1 } = this.#options;
     const mac = JSON.stringify({ home: macos.home, programs: macos.commands });
-    this.launch(['--mac', mac, '--limits', JSON.stringify(limits)], {
+    this.launch(['--mac', mac, '--limits', JSON.stringify(limits), '--speed', String(speed)], {
       FOOTBRIDGE_URL: url,
       FOOTBRIDGE_LOCATION: 'location1',
       FOOTBRIDGE_LICENSE: 'LICENSE-KEY',

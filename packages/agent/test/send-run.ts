@@ -1,0 +1,312 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { writeFooter } from '@footbridge/protocol/footer';
+import type { MessageStatusFrame, SendFrame } from '@footbridge/protocol/frames';
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import { startSimulatedMacos } from '@footbridge/testkit/macos';
+import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import type { SentContent } from '@footbridge/testkit/macos/apple-events';
+import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import { seeded } from '@footbridge/testkit/seeded';
+import { until } from '@footbridge/testkit/until';
+
+import { always, serveFiles } from './file-server.ts';
+import { MacAgent } from './mac-agent.ts';
+import { ScriptedService } from './scripted-service.ts';
+import { SEND_FAULTS } from './send-faults.ts';
+import type { SendFault } from './send-faults.ts';
+
+export interface SendRunOptions {
+  readonly jobs: number;
+  readonly faults: number;
+  readonly kills: number;
+  readonly seed: number;
+  /** How much faster the clock of the agent runs: the row of a text may take 30 s. */
+  readonly speed: number;
+  readonly macos: MacosVersion;
+}
+
+export interface SendReport {
+  readonly jobs: number;
+  /** Jobs of which a person got more than one copy. */
+  readonly doubled: string[];
+  /** Messages that went to another person or chat. */
+  readonly misdirected: string[];
+  /** Jobs with another status than their fault must have, or a status that does not agree with what the person got. */
+  readonly wrong: string[];
+  /** Where a text, a number, a name or a file name appeared. */
+  readonly leaks: string[];
+  /** Jobs during whose send the agent was killed, and those of which the outcome was found in the store. */
+  readonly interrupted: number;
+  readonly resolved: number;
+  /** Milliseconds from the request to the status, for texts without a fault. */
+  readonly durations: number[];
+}
+
+const CANARIES = ['canary', 'Kanarie', '5550777'];
+const PEOPLE = Array.from({ length: 30 }, (_, index) => `+15550777${String(index).padStart(3, '0')}`);
+/** These people are not on iMessage. */
+const SMS_ONLY = PEOPLE.slice(27);
+const GROUPS = Array.from({ length: 5 }, (_, index) => PEOPLE.slice(index * 3, index * 3 + 3));
+
+interface Kill {
+  readonly ms: number;
+  readonly after: 'request' | 'program';
+}
+
+interface Job {
+  readonly name: string;
+  readonly frame: Partial<SendFrame>;
+  /** The text or the file name by which its sends are recognised. */
+  readonly content: string;
+  readonly members: readonly string[];
+  readonly fault: SendFault | undefined;
+  /** When the agent is killed: so many milliseconds after the request, or after its program started. */
+  readonly kill: Kill | undefined;
+}
+
+/**
+ * Sends jobs one after another through the agent, which runs as a process and is killed, while faults happen to its programs and to
+ * Messages. Returns how what people got differs from what was reported.
+ */
+export async function runSends(options: SendRunOptions): Promise<SendReport> {
+  const cleanup = createCleanup();
+  try {
+    const service = await new ScriptedService().start();
+    cleanup.add(() => service.stop());
+    const macos = await startSimulatedMacos({ macos: options.macos });
+    cleanup.add(() => macos.stop());
+    const agent = new MacAgent({
+      url: service.url,
+      macos,
+      speed: options.speed,
+      env: {
+        FOOTBRIDGE_HEARTBEAT_SEC: '3600',
+        FOOTBRIDGE_LOG_LEVEL: 'debug',
+      },
+    });
+    cleanup.add(() => agent.stop());
+    const files = await serveFiles(cleanup, always(Buffer.from('content'), 'text/plain'));
+    return await new SendRun(options, service, macos, agent, files.url).run();
+  } finally {
+    await cleanup.run();
+  }
+}
+
+class SendRun {
+  readonly #options: SendRunOptions;
+  readonly #service: ScriptedService;
+  readonly #macos: SimulatedMacos;
+  readonly #agent: MacAgent;
+  readonly #filesUrl: string;
+  readonly #random: () => number;
+  readonly #chatIds = new Map<string, number>();
+  readonly #report: SendReport;
+  #interrupted = 0;
+  #resolved = 0;
+
+  constructor(
+    options: SendRunOptions,
+    service: ScriptedService,
+    macos: SimulatedMacos,
+    agent: MacAgent,
+    filesUrl: string,
+  ) {
+    this.#options = options;
+    this.#service = service;
+    this.#macos = macos;
+    this.#agent = agent;
+    this.#filesUrl = filesUrl;
+    this.#random = seeded(options.seed);
+    this.#report = {
+      jobs: options.jobs,
+      doubled: [],
+      misdirected: [],
+      wrong: [],
+      leaks: [],
+      interrupted: 0,
+      resolved: 0,
+      durations: [],
+    };
+  }
+
+  async run(): Promise<SendReport> {
+    await this.#prepare();
+    for (const job of this.#plan()) await this.#perform(job);
+    await this.#findLeaks();
+    return { ...this.#report, interrupted: this.#interrupted, resolved: this.#resolved };
+  }
+
+  /** The groups exist, and the CRM knows the chat ids of those who wrote. */
+  async #prepare(): Promise<void> {
+    const { messages } = this.#macos;
+    await this.#start();
+    for (const members of [...GROUPS, ...PEOPLE.slice(0, 10).map((one) => [one])])
+      await messages.write({
+        from: members[0] ?? '',
+        chat: { members, service: 'iMessage' },
+        text: 'Hello from Kanarie',
+      });
+    await until(() => this.#service.received.length === GROUPS.length + 10, { what: 'the first messages' });
+    for (const { chat } of this.#service.received) this.#chatIds.set(keyOf(chat.recipients), chat.id);
+    await this.#reset();
+  }
+
+  /** Makes all jobs, and distributes faults and kills over them. */
+  #plan(): Job[] {
+    const { jobs, faults, kills } = this.#options;
+    const order = Array.from({ length: jobs }, (_, index) => index).sort(() => this.#random() - 0.5);
+    const withFault = new Set(order.slice(0, faults));
+    const withKill = new Set(order.slice(faults, faults + kills));
+    return Array.from({ length: jobs }, (_, index) =>
+      this.#job(index, withFault.has(index), withKill.has(index)),
+    );
+  }
+
+  #job(index: number, hasFault: boolean, hasKill: boolean): Job {
+    const fault = hasFault ? this.#pickFault() : undefined;
+    const kill: Kill | undefined = hasKill
+      ? { ms: this.#random() * 50, after: this.#random() < 0.3 ? 'request' : 'program' }
+      : undefined;
+    const name = `job ${index}${fault === undefined ? '' : ` (${fault.name})`}${hasKill ? ' (killed)' : ''}`;
+    const content = `canary ${index} for Kanarie “${Math.floor(this.#random() * 1e9)}”`;
+    const one = this.#pick(PEOPLE.slice(0, 27));
+    const base = { name, content, fault, kill };
+    const kind = this.#random();
+    if (fault !== undefined || kind < 0.6)
+      return { ...base, members: [one], frame: { phone: one, message: content } };
+    if (kind < 0.7) {
+      const known = this.#pick(PEOPLE.slice(0, 10));
+      const message = writeFooter(content, { chat_id: this.#chatIds.get(known) ?? 0 });
+      return { ...base, members: [known], frame: { phone: known, message } };
+    }
+    if (kind < 0.8) {
+      const sms = this.#pick(SMS_ONLY);
+      return { ...base, members: [sms], frame: { phone: sms, message: content } };
+    }
+    if (kind < 0.9) {
+      const members = this.#pick(GROUPS);
+      const message = writeFooter(content, { is_group: true, recipients: members });
+      return { ...base, members, frame: { phone: members[0] ?? '', message } };
+    }
+    const file = `canary-${index}.txt`;
+    const attachments = [`${this.#filesUrl}/${file}`];
+    return { ...base, content: file, members: [one], frame: { phone: one, message: null, attachments } };
+  }
+
+  async #perform(job: Job): Promise<void> {
+    const { messages } = this.#macos;
+    if (job.fault !== undefined) await this.#cause(job.fault, job);
+    const before = { sent: (await messages.sent()).length, calls: (await messages.calls()).length };
+    const started = performance.now();
+    const frame = this.#service.send({ ...job.frame, messageId: job.name });
+    const isInterrupted =
+      job.kill !== undefined && (await this.#kill(job.kill, frame.requestId, before.calls));
+    const status = await this.#service.statusOf(frame.requestId);
+    if (job.fault === undefined && job.kill === undefined && job.frame.attachments === undefined)
+      this.#report.durations.push(performance.now() - started);
+    if (isInterrupted) {
+      this.#interrupted += 1;
+      if (!isUnknown(status)) this.#resolved += 1;
+    }
+    await this.#judge(job, status, (await messages.sent()).slice(before.sent));
+    if (job.fault !== undefined) await this.#reset();
+  }
+
+  /** Returns whether the agent was killed while it sent. */
+  async #kill({ ms, after }: Kill, requestId: string, callsBefore: number): Promise<boolean> {
+    const hasBegun = async (): Promise<boolean> => (await this.#macos.messages.calls()).length > callsBefore;
+    if (after === 'program') await until(hasBegun, { every: 2 });
+    await sleep(ms);
+    await this.#agent.kill9();
+    const isReported = this.#service.statuses.some((status) => status.requestId === requestId);
+    const isSending = await hasBegun();
+    await this.#start();
+    return isSending && !isReported;
+  }
+
+  async #start(): Promise<void> {
+    const before = this.#service.registrations.length;
+    await this.#agent.start();
+    await this.#service.registered(before + 1);
+  }
+
+  async #cause(fault: SendFault, job: Job): Promise<void> {
+    const { messages } = this.#macos;
+    if (fault.osascript !== undefined) await messages.breakOsascript({ faults: [fault.osascript] });
+    await messages.configure({
+      ...(fault.events !== undefined && { faults: fault.events }),
+      ...(fault.sends !== undefined && { sends: fault.sends }),
+      ...(fault.accounts !== undefined && { accounts: fault.accounts }),
+      ...(fault.running !== undefined && { running: fault.running }),
+    });
+    if (fault.phone === true)
+      await messages.write({
+        from: 'me',
+        chat: { members: job.members, service: 'iMessage' },
+        text: job.content,
+        delays: { join: 50, body: 50, sent: 50 },
+      });
+  }
+
+  async #reset(): Promise<void> {
+    await this.#macos.messages.configure({
+      faults: [],
+      sends: {},
+      accounts: ['iMessage', 'SMS'].map((service) => ({ service, enabled: true, connection: 'connected' })),
+      notOnIMessage: SMS_ONLY,
+      running: true,
+    });
+    await this.#macos.messages.settled();
+  }
+
+  /** Compares what was reported with what Messages was asked to send. */
+  async #judge(job: Job, status: MessageStatusFrame, sent: readonly SentContent[]): Promise<void> {
+    const { doubled, misdirected, wrong } = this.#report;
+    const own = sent.filter(({ text, file }) => (text ?? file?.name) === job.content);
+    const isGhost = job.fault?.sends?.row === 'ghost';
+    const copies = isGhost ? 0 : own.filter(({ error }) => error === undefined).length;
+    const outcome = status.error?.code ?? status.status;
+    const described = `${job.name}: ${outcome}, ${copies} copies, ${status.error?.message ?? ''}`;
+    if (copies > 1) doubled.push(described);
+    for (const { to } of sent) {
+      const members = 'handle' in to ? [to.handle] : await this.#membersOf(to.chatId);
+      if (own.length !== sent.length || keyOf(members) !== keyOf(job.members)) misdirected.push(described);
+    }
+    const expected = job.fault?.expected ?? (job.kill === undefined ? 'delivered' : undefined);
+    const agrees = isUnknown(status) || (status.status === 'delivered' ? 1 : 0) === copies;
+    if (!agrees || (expected !== undefined && outcome !== expected)) wrong.push(described);
+  }
+
+  async #membersOf(chatId: string): Promise<readonly string[]> {
+    const chats = await this.#macos.messages.chats();
+    return 'value' in chats ? (chats.value.find(({ id }) => id === chatId)?.handles ?? []) : [];
+  }
+
+  async #findLeaks(): Promise<void> {
+    const places = {
+      'process arguments': JSON.stringify(await this.#macos.messages.calls()),
+      log: JSON.stringify(this.#agent.logs),
+      state: JSON.stringify(this.#service.states),
+      'error texts': JSON.stringify(this.#service.statuses.map(({ error }) => error)),
+    };
+    for (const [place, content] of Object.entries(places))
+      for (const canary of CANARIES)
+        if (content.includes(canary)) this.#report.leaks.push(`${canary} in ${place}`);
+  }
+
+  #pick<T>(items: readonly [T, ...T[]] | readonly T[]): T {
+    return items[Math.floor(this.#random() * items.length)] as T;
+  }
+
+  #pickFault(): SendFault | undefined {
+    const total = SEND_FAULTS.reduce((sum, { weight }) => sum + weight, 0);
+    let left = this.#random() * total;
+    return SEND_FAULTS.find(({ weight }) => (left -= weight) < 0);
+  }
+}
+
+const keyOf = (members: readonly string[]): string => [...members].sort().join(' ');
+
+const isUnknown = (status: MessageStatusFrame): boolean =>
+  status.error?.message.includes('outcome unknown') === true;
