@@ -6,16 +6,16 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { SimulationView } from '../src/ports/messages/simulation.ts';
+import type { MessageView } from '../src/ports/messages/simulation.ts';
 import { always, serveFiles } from './file-server.ts';
-import { ANNA, BERT, person, PNG, runAgent } from './running-agent.ts';
+import { ANNA, BERT, ENGINES, person, PNG, runAgent } from './running-agent.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-describe('an outbound text', () => {
+describe.each(ENGINES)('an outbound text on %s Messages', (engine) => {
   it('M3 is sent and reported as delivered with its guid', async () => {
-    const { service, messages } = await runAgent(cleanup);
+    const { service, messages } = await runAgent(cleanup, { engine });
     const { requestId, messageId } = service.send({ message: 'Good morning' });
     const status = await service.statusOf(requestId);
     const [message] = await messages();
@@ -30,7 +30,7 @@ describe('an outbound text', () => {
   });
 
   it('F2 is sent without its footer', async () => {
-    const { service, messages } = await runAgent(cleanup);
+    const { service, messages } = await runAgent(cleanup, { engine });
     const message = writeFooter('Only this', { service_name: 'iMessage', something: 'else' });
     await service.statusOf(service.send({ message }).requestId);
     expect((await messages()).map((sent) => sent.text)).toEqual(['Only this']);
@@ -41,7 +41,7 @@ describe('an outbound text', () => {
     ['no phone', { phone: '' }],
     ['an attachment that is not an http URL', { attachments: ['file:///etc/passwd'] }],
   ])('M3 with %s is reported as failed', async (_, fault) => {
-    const { service, messages } = await runAgent(cleanup);
+    const { service, messages } = await runAgent(cleanup, { engine });
     const { requestId, messageId } = service.send(fault as Partial<SendFrame>);
     expect(await service.statusOf(requestId)).toMatchObject({
       messageId,
@@ -52,7 +52,7 @@ describe('an outbound text', () => {
   });
 
   it('F4 with a malformed footer is not sent', async () => {
-    const { service, messages } = await runAgent(cleanup);
+    const { service, messages } = await runAgent(cleanup, { engine });
     const broken = [
       'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1,\n-- end svc-metadata --',
       'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1}',
@@ -67,7 +67,7 @@ describe('an outbound text', () => {
   });
 
   it('F4 that consists of a footer only is not sent', async () => {
-    const { service, messages } = await runAgent(cleanup);
+    const { service, messages } = await runAgent(cleanup, { engine });
     const message = writeFooter('  ', { is_group: false });
     const status = await service.statusOf(service.send({ message }).requestId);
     expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_FRAME' } });
@@ -75,7 +75,7 @@ describe('an outbound text', () => {
   });
 
   it('can be a reply, and is not sent when its target does not exist', async () => {
-    const { service, play, messages } = await runAgent(cleanup);
+    const { service, play, messages } = await runAgent(cleanup, { engine });
     const { guid } = await play(person(ANNA, 'say'), { text: 'Really?' });
     const reply = (target: string): string => writeFooter('Yes', { reply_to: { message_guid: target } });
     await service.statusOf(service.send({ message: reply(guid) }).requestId);
@@ -88,9 +88,9 @@ describe('an outbound text', () => {
   });
 });
 
-describe('the destination', () => {
+describe.each(ENGINES)('the destination on %s Messages', (engine) => {
   it('F3 is the group with the chat_id', async () => {
-    const { service, play, world } = await runAgent(cleanup);
+    const { service, play, world } = await runAgent(cleanup, { engine });
     const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
     const message = writeFooter('All of you', { chat_id: chatId, is_group: true });
     await service.statusOf(service.send({ message }).requestId);
@@ -99,7 +99,7 @@ describe('the destination', () => {
   });
 
   it('F3 is the group with the recipients, in any order and notation, which is created once', async () => {
-    const { service, world } = await runAgent(cleanup);
+    const { service, world } = await runAgent(cleanup, { engine });
     const lists = [
       [ANNA, BERT],
       ['+1 (555) 010-0002', '+1 555 010 0001'],
@@ -117,9 +117,9 @@ describe('the destination', () => {
   });
 });
 
-describe('outbound attachments', () => {
+describe.each(ENGINES)('outbound attachments on %s Messages', (engine) => {
   it('are sent unchanged after their text', async () => {
-    const { service, messages } = await runAgent(cleanup);
+    const { service, messages } = await runAgent(cleanup, { engine });
     const files = await serveFiles(cleanup, always(PNG, 'image/png'));
     const { requestId } = service.send({
       message: 'Look',
@@ -137,14 +137,14 @@ describe('outbound attachments', () => {
   });
 
   it('are sent without a text', async () => {
-    const { service, messages } = await runAgent(cleanup);
+    const { service, messages } = await runAgent(cleanup, { engine });
     const files = await serveFiles(cleanup, always(PNG, 'image/png'));
     await service.statusOf(service.send({ message: null, attachments: [`${files.url}/a.png`] }).requestId);
     expect(await messages()).toMatchObject([{ text: '', attachments: [{ name: 'a.png' }] }]);
   });
 
   it('are all downloaded before anything is sent', async () => {
-    const { service, messages } = await runAgent(cleanup);
+    const { service, messages } = await runAgent(cleanup, { engine });
     const files = await serveFiles(cleanup, (request, response) => {
       response.writeHead(request.url === '/good.png' ? 200 : 404).end(PNG);
     });
@@ -154,7 +154,9 @@ describe('outbound attachments', () => {
     expect(status.error?.message).toContain('404');
     expect(await messages()).toEqual([]);
   });
+});
 
+describe('outbound attachments', () => {
   it('M4 that failed are sent by a second attempt, without the text that was sent before', async () => {
     const { service, play, messages } = await runAgent(cleanup);
     const files = await serveFiles(cleanup, always(PNG, 'image/png'));
@@ -226,54 +228,68 @@ describe('an outbound effect', () => {
   });
 });
 
-describe('the service of a message', () => {
-  const animation = writeFooter('Hi', { animation: { effect: 'slam', kind: 'bubble' } });
-  const byPath = { env: { FOOTBRIDGE_CHANNEL: 'path' } };
-  const sent = (chats: SimulationView['chats']) =>
-    chats.map((chat) => [chat.service, chat.messages.map(({ text, state }) => [text, state])]);
+const animation = writeFooter('Hi', { animation: { effect: 'slam', kind: 'bubble' } });
+
+describe.each(ENGINES)('the service of a message on %s Messages', (engine) => {
+  /** What was sent by a service. Both services can be in one chat. */
+  const sentBy = (name: string, messages: readonly MessageView[]) =>
+    messages
+      .filter(({ service, from }) => service === name && from === 'me')
+      .map(({ text, state }) => [text, state]);
 
   it.each(['imessage', 'sms'] as const)('W1 is iMessage on the path %s', async (channel) => {
-    const { service, world } = await runAgent(cleanup);
+    const { service, messages } = await runAgent(cleanup, { engine });
     for (const message of ['Hello', animation])
       expect(await service.statusOf(service.send({ channel, message }).requestId)).toMatchObject({
         status: 'delivered',
       });
-    expect(sent((await world()).chats)).toEqual([
-      [
-        'iMessage',
-        [
-          ['Hello', 'delivered'],
-          ['Hi', 'delivered'],
-        ],
-      ],
+    expect(sentBy('SMS', await messages())).toEqual([]);
+    expect(sentBy('iMessage', await messages())).toEqual([
+      ['Hello', 'delivered'],
+      ['Hi', 'delivered'],
     ]);
   });
 
   it.each(['imessage', 'sms'] as const)(
     'W1 is SMS for a number that is not on iMessage, on the path %s',
     async (channel) => {
-      const { service, play, world } = await runAgent(cleanup);
+      const { service, play, messages } = await runAgent(cleanup, { engine });
       const { chatId } = await play(person(ANNA, 'say'), { text: 'Hi' });
       await play(person(ANNA), { imessage: false });
       for (const message of ['one', writeFooter('two', { chat_id: chatId })])
-        expect(await service.statusOf(service.send({ channel, message }).requestId)).toMatchObject({
-          status: 'delivered',
-        });
-      const failed = [
+        expect(
+          await service.statusOf(service.send({ channel, phone: ANNA, message }).requestId),
+        ).toMatchObject({ status: 'delivered' });
+      expect(sentBy('iMessage', await messages())).toEqual([
         ['one', 'failed'],
         ['two', 'failed'],
-      ];
-      const delivered = [
+      ]);
+      expect(sentBy('SMS', await messages())).toEqual([
         ['one', 'sent'],
         ['two', 'sent'],
-      ];
-      expect(sent((await world()).chats)).toEqual([
-        ['iMessage', [['Hi', 'delivered'], ...failed]],
-        ['SMS', delivered],
       ]);
     },
   );
 
+  it('W1 FOOTBRIDGE_CHANNEL=path: is the one that the path names', async () => {
+    const { service, play, messages } = await runAgent(cleanup, {
+      engine,
+      env: { FOOTBRIDGE_CHANNEL: 'path' },
+    });
+    const outcome = async (frame: Partial<SendFrame>) => {
+      const { status, error } = await service.statusOf(service.send({ phone: ANNA, ...frame }).requestId);
+      return error?.code ?? status;
+    };
+    expect(await outcome({ channel: 'sms', message: 'Hello' })).toBe('delivered');
+    expect(await outcome({ channel: 'sms', message: animation })).toBe('IMESSAGE_ERROR');
+    await play(person(ANNA), { imessage: false });
+    expect(await outcome({ channel: 'imessage', message: 'Hello' })).toBe('IMESSAGE_ERROR');
+    expect(sentBy('SMS', await messages())).toEqual([['Hello', 'sent']]);
+    expect(sentBy('iMessage', await messages())).toEqual([['Hello', 'failed']]);
+  });
+});
+
+describe('the service of a message', () => {
   it('W1 is not changed for what SMS cannot carry, nor after a failure with another cause', async () => {
     const { service, play, world } = await runAgent(cleanup);
     await play('/world', { faults: [{ job: 'text', code: 'IMESSAGE_ERROR', times: 1 }] });
@@ -282,21 +298,5 @@ describe('the service of a message', () => {
     const status = await service.statusOf(service.send({ message: animation }).requestId);
     expect(status.error).toMatchObject({ code: 'IMESSAGE_ERROR', message: expect.stringContaining('22') });
     expect((await world()).chats.map(({ service: name }) => name)).toEqual(['iMessage']);
-  });
-
-  it('W1 FOOTBRIDGE_CHANNEL=path: is the one that the path names', async () => {
-    const { service, play, world } = await runAgent(cleanup, byPath);
-    const outcome = async (frame: Partial<SendFrame>) => {
-      const { status, error } = await service.statusOf(service.send(frame).requestId);
-      return error?.code ?? status;
-    };
-    expect(await outcome({ channel: 'sms', message: 'Hello' })).toBe('delivered');
-    expect(await outcome({ channel: 'sms', message: animation })).toBe('IMESSAGE_ERROR');
-    await play(person(ANNA), { imessage: false });
-    expect(await outcome({ channel: 'imessage', message: 'Hello' })).toBe('IMESSAGE_ERROR');
-    expect(sent((await world()).chats)).toEqual([
-      ['SMS', [['Hello', 'sent']]],
-      ['iMessage', [['Hello', 'failed']]],
-    ]);
   });
 });

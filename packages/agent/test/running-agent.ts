@@ -1,12 +1,14 @@
 import { createLog } from '@footbridge/runtime/log';
 import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
+import { startSimulatedMacos } from '@footbridge/testkit/macos';
 
 import { startAgent } from '../src/agent.ts';
 import type { Agent, AgentDeps, Mac } from '../src/agent.ts';
 import { readConfig } from '../src/config/config.ts';
 import type { AgentConfig } from '../src/config/config.ts';
 import type { MessageView, SimulationView } from '../src/ports/messages/simulation.ts';
+import { MacPeople } from './mac-people.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 export type World = SimulationView & { readonly queue: number };
@@ -31,11 +33,18 @@ export interface RunOptions {
   readonly service?: ScriptedService;
   /** Runs the agent on this Mac instead of the simulation. There is no control port then. */
   readonly mac?: Mac;
+  /** `macos`: on a simulated macOS, which also carries out `play`, `world` and `messages`. Default: `simulated`. */
+  readonly engine?: Engine;
   /** False when the test does not wait for the registration. */
   readonly wait?: boolean;
 }
 
+/** The engines of the Messages port. The tests of what both can do run on each. */
+export const ENGINES = ['simulated', 'macos'] as const;
+export type Engine = (typeof ENGINES)[number];
+
 export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Promise<RunningAgent> {
+  if (options.engine === 'macos') return await runOnMacos(cleanup, options);
   const service = options.service ?? (await new ScriptedService().start());
   if (options.service === undefined) cleanup.add(() => service.stop());
   const dataDir = options.dataDir ?? (await tempDir(cleanup));
@@ -89,6 +98,23 @@ export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Prom
   };
   if (options.wait !== false) await service.registered(before + 1);
   return running;
+}
+
+async function runOnMacos(cleanup: Cleanup, options: RunOptions): Promise<RunningAgent> {
+  const macos = await startSimulatedMacos();
+  cleanup.add(() => macos.stop());
+  const people = new MacPeople(macos);
+  const { engine: _, ...others } = options;
+  const running = await runAgent(cleanup, {
+    mac: { home: macos.home, programs: macos.commands },
+    ...others,
+  });
+  return {
+    ...running,
+    play: async <T>(path: string, body: object) => (await people.play(path, body)) as T,
+    world: async () => ({ ...(await people.view()), queue: 0 }),
+    messages: async () => (await people.view()).chats.flatMap((chat) => chat.messages),
+  };
 }
 
 function controlUrlOf(logs: readonly string[]): string {

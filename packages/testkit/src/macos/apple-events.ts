@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Delays, MessagesApp } from './messages-app.ts';
@@ -40,6 +41,13 @@ export interface SentContent {
 
 export type EventResult<T> = { readonly value: T } | { readonly error: number };
 
+/** Messages knows the types of the common files. */
+const MIME_TYPES: Readonly<Record<string, string>> = {
+  '.txt': 'text/plain',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.m4a': 'audio/mp4',
+};
 const NOT_FOUND = -1728;
 const NOT_RUNNING = -600;
 const NOT_ON_IMESSAGE = 22;
@@ -157,7 +165,7 @@ export class AppleEvents {
           attachments: [
             {
               name: file.name,
-              mime: 'application/octet-stream',
+              mime: MIME_TYPES[extname(file.name)] ?? 'application/octet-stream',
               base64: file.base64,
               columns: { filename: file.path },
             },

@@ -318,10 +318,12 @@ export class MessagesApp {
     write();
   }
 
-  async #writeReceipts({ error = 0 }: NewMessage, rowid: number, delays: Delays): Promise<void> {
+  async #writeReceipts(message: NewMessage, rowid: number, delays: Delays): Promise<void> {
+    const { error = 0, service = 'iMessage', chat } = message;
     await this.#wait(delays.sent);
     this.store.update('message', rowid, { is_finished: 1, is_sent: error === 0 ? 1 : 0, error });
-    if (error !== 0) return;
+    // Only direct iMessage chats have delivery receipts.
+    if (error !== 0 || service !== 'iMessage' || (chat?.members.length ?? 1) > 1) return;
     await this.#wait(delays.delivered);
     this.store.update('message', rowid, { is_delivered: 1, date_delivered: storeDate(Date.now()) });
   }

@@ -9,6 +9,8 @@ import { encodeBody } from './typed-stream.ts';
 import type { BodyRun } from './typed-stream.ts';
 
 const MACOS_EPOCH_MS = Date.UTC(2001, 0, 1);
+/** The number of the Mac's owner. */
+const OWN_HANDLE = '+15550100000';
 const GROUP_STYLE = 43;
 const DIRECT_STYLE = 45;
 const TRANSFER_WAITING = 0;
@@ -99,6 +101,8 @@ export class MessagesStore {
       service_name: service,
       room_name: isGroup ? identifier : null,
       group_id: randomUUID().toUpperCase(),
+      account_login: `P:${OWN_HANDLE}`,
+      last_addressed_handle: OWN_HANDLE,
     });
     for (const member of members)
       this.insert('chat_handle_join', { chat_id: chat, handle_id: this.handle(member, service) });

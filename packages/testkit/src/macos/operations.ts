@@ -2,6 +2,7 @@ import type { ScreenCalls } from './accessibility/bridge.ts';
 import type { Screen } from './accessibility/screen.ts';
 import type { AppleEvents } from './apple-events.ts';
 import type { MessagesApp } from './messages-app.ts';
+import type { ChatMembers } from './messages-store.ts';
 import type { OsascriptFaults } from './osascript-faults.ts';
 import type { SystemCommands } from './system-commands.ts';
 
@@ -22,6 +23,8 @@ export function operationsOf(
   return {
     write: app.write.bind(app),
     react: app.react.bind(app),
+    /** Creates a group without messages and returns its row id. */
+    group: (members: ChatMembers) => app.store.chat(members),
     ghost: ({ chatIdentifier }: { chatIdentifier: string }) => app.ghost(chatIdentifier),
     change: app.change.bind(app),
     hold: () => app.hold(),

@@ -11,7 +11,7 @@ import { afterAll, describe } from 'vitest';
 
 import { findOutcome } from './find-outcome.ts';
 import { MacReader } from './messages-macos.ts';
-import { messagesContract } from './messages.contract.ts';
+import { messagesContract, reactionContract } from './messages.contract.ts';
 import type {
   Destination,
   Environment,
@@ -160,4 +160,5 @@ class PlayedMac implements Messages {
 let made = 0;
 describe.each(MACOS_VERSIONS)('the reader over a store of macOS %s', (macos) => {
   messagesContract(() => new PlayedMac(join(folder, String((made += 1))), macos));
+  reactionContract(() => new PlayedMac(join(folder, String((made += 1))), macos));
 });

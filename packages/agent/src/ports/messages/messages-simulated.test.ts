@@ -6,7 +6,7 @@ import { systemClock } from '@footbridge/runtime/clock';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { SimulatedMessages } from './messages-simulated.ts';
-import { messagesContract } from './messages.contract.ts';
+import { messagesContract, reactionContract } from './messages.contract.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -20,6 +20,7 @@ function open(macos: string, dir = join(folder, String((made += 1)))): Simulated
 
 describe.each(['12.7', '14.8', '15.6', '26.1'])('the simulated Messages of macOS %s', (macos) => {
   messagesContract(() => open(macos));
+  reactionContract(() => open(macos));
 });
 
 describe('the simulation', () => {

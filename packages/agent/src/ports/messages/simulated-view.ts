@@ -3,12 +3,19 @@ import { readFileSync } from 'node:fs';
 
 import { EFFECTS } from './effects.ts';
 import type { StoredAttachment, StoredRow } from './messages.ts';
-import type { SimulatedStore } from './simulated-store.ts';
+import type { ChatDb } from './chat-db.ts';
 import type { ChatView, FileView, MessageView, ReactionView } from './simulation.ts';
 import { readTapbackCode } from './tapbacks.ts';
 
+/** A store, and what only the owner of the store knows about its messages. */
+export interface ViewedStore {
+  readonly chats: Pick<ChatDb, 'chats' | 'rowsOf'>;
+  durationOf(attachmentGuid: string): number | undefined;
+  deliveryState(guid: string): MessageView['state'];
+}
+
 /** Returns every chat with its messages as they appear on screen. */
-export function viewChats(store: SimulatedStore): ChatView[] {
+export function viewChats(store: ViewedStore): ChatView[] {
   return store.chats.chats().map(({ id, isGroup, recipients, service }) => {
     const rows = store.chats.rowsOf(id).filter((row) => row.isMessage);
     const reactions = reactionsByTarget(rows);
@@ -24,7 +31,7 @@ export function viewChats(store: SimulatedStore): ChatView[] {
   });
 }
 
-function viewMessage(store: SimulatedStore, row: StoredRow, reactions: readonly ReactionView[]): MessageView {
+function viewMessage(store: ViewedStore, row: StoredRow, reactions: readonly ReactionView[]): MessageView {
   const effect = EFFECTS.find((candidate) => candidate.id === row.effect)?.name;
   const [first] = row.attachments;
   const duration = first === undefined ? undefined : store.durationOf(first.guid);

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 
 import { systemClock } from '@footbridge/runtime/clock';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { createFasterClock } from '@footbridge/testkit/faster-clock';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Messages, OutgoingMessage, SendResult } from '../messages.ts';
+import { messagesContract } from '../messages.contract.ts';
 import { MacMessages } from './mac-messages.ts';
 
 const ANNA = '+15550100001';
@@ -24,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-async function open(): Promise<Messages> {
+async function open(clock = systemClock): Promise<Messages> {
   let saved: string | undefined;
   const opened = await MacMessages.open({
     home: macos.home,
@@ -35,7 +37,7 @@ async function open(): Promise<Messages> {
         saved = value;
       },
     },
-    clock: systemClock,
+    clock,
     uiAutomation: true,
   });
   cleanup.add(() => opened.close());
@@ -128,4 +130,9 @@ describe('the engine for macOS', () => {
     expect(result).toMatchObject({ result: 'failed', code });
     expect(await sends()).toBe(0);
   });
+});
+
+describe('the engine for macOS, as every engine', () => {
+  // An interrupted send is looked for up to 30 s.
+  messagesContract(() => open(createFasterClock(20, { keepAlive: false })));
 });
