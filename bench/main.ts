@@ -18,7 +18,7 @@ import { emptyResults, pathCosts } from './results.ts';
 import type { FlatRow, Results } from './results.ts';
 import { measureCosts, warmUp } from './scenarios/costs.ts';
 import { measureFlatness } from './scenarios/flatness.ts';
-import type { FlatCandidate } from './scenarios/flatness.ts';
+import type { FlatCandidate, Flatness } from './scenarios/flatness.ts';
 import { measureLatencies } from './scenarios/latencies.ts';
 import { measureMemory } from './scenarios/memory.ts';
 import { measureNodes } from './scenarios/nodes.ts';
@@ -68,6 +68,7 @@ async function bench(run: Options): Promise<void> {
     for (const candidate of candidates) await harness.stop(candidate);
     if (wants('macs')) await flatOverMacs(harness, run, results);
     if (wants('keys')) await flatOverKeys(harness, run, results);
+    if (wants('confirmations')) await withConfirmations(harness, run, results);
     if (wants('nodes')) await twoNodes(harness, run, results);
   } finally {
     await harness.close();
@@ -185,6 +186,16 @@ async function flatOverKeys(harness: Harness, run: Options, results: Results): P
   );
 }
 
+async function withConfirmations(harness: Harness, run: Options, results: Results): Promise<void> {
+  say('Footbridge with Macs that confirm every message, and with Macs that do not');
+  const without = await harness.start(footbridge({ name: 'unconfirmed', confirms: false }), run.macs);
+  const confirmed = await harness.start(footbridge({ name: 'confirmed' }), run.macs);
+  const candidates = [without, confirmed];
+  await warmUp(harness, candidates, outbound, 10 * run.messages);
+  const micros = await measureCosts(harness, candidates, outbound, run);
+  results.flatness['confirmations'] = await rowsOf(harness, candidates, { micros, backgroundPerSecond: {} });
+}
+
 async function twoNodes(harness: Harness, run: Options, results: Results): Promise<void> {
   say('two nodes on one Redis and one PostgreSQL');
   const found = await measureNodes(harness, run);
@@ -207,14 +218,24 @@ async function flatRows(
 ): Promise<FlatRow[]> {
   say(`${candidates.map(({ candidate }) => candidate.name).join(', ')}: ${rounds} rounds of ten seconds`);
   const found = await measureFlatness(harness, candidates, rounds);
-  const first = found.micros[candidates[0]?.candidate.name ?? ''] ?? [];
-  const rows = candidates.map(({ candidate: { name, pid } }) => ({
+  const running = candidates.map(({ candidate }) => candidate);
+  return rowsOf(harness, running, found);
+}
+
+/** Compares the candidates with the first one, and stops them. */
+async function rowsOf(
+  harness: Harness,
+  candidates: readonly RunningCandidate[],
+  { micros, backgroundPerSecond }: Pick<Flatness, 'micros' | 'backgroundPerSecond'>,
+): Promise<FlatRow[]> {
+  const first = micros[candidates[0]?.name ?? ''] ?? [];
+  const rows = candidates.map(({ name, pid }) => ({
     name,
-    micros: spread(found.micros[name] ?? []),
-    toFirst: spread(ratios(found.micros[name] ?? [], first)),
-    backgroundPerSecond: found.backgroundPerSecond[name] ?? Number.NaN,
+    micros: spread(micros[name] ?? []),
+    toFirst: spread(ratios(micros[name] ?? [], first)),
+    backgroundPerSecond: backgroundPerSecond[name],
     residentMegabytes: residentBytes(pid) / 1024 / 1024,
   }));
-  for (const { candidate } of candidates) await harness.stop(candidate);
+  for (const candidate of candidates) await harness.stop(candidate);
   return rows;
 }

@@ -9,6 +9,7 @@ export const SECTIONS = [
   'slow-crm',
   'macs',
   'keys',
+  'confirmations',
   'nodes',
   'memory',
 ] as const;

@@ -65,7 +65,7 @@ function flatnessTable({ flatness }: Results): string {
       row.name,
       row.micros.median.toFixed(0),
       ratio(row.toFirst),
-      (row.backgroundPerSecond / 1000).toFixed(2),
+      row.backgroundPerSecond === undefined ? '' : (row.backgroundPerSecond / 1000).toFixed(2),
       row.residentMegabytes.toFixed(0),
     ]),
   );

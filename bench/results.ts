@@ -19,7 +19,8 @@ export interface FlatRow {
   readonly micros: Spread;
   /** Per-round ratio to the first row. */
   readonly toFirst: Spread;
-  readonly backgroundPerSecond: number;
+  /** Undefined when it was not measured. */
+  readonly backgroundPerSecond: number | undefined;
   readonly residentMegabytes: number;
 }
 

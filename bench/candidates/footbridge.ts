@@ -14,6 +14,8 @@ export interface FootbridgeOptions {
   /** Additional trusted public keys, PEM. */
   readonly moreKeys?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether the Macs confirm every `send` (M10). Default true. */
+  readonly confirms?: boolean;
 }
 
 const root = new URL('../../', import.meta.url);
@@ -21,7 +23,7 @@ const UNLIMITED = '1000000';
 
 /** Footbridge as shipped, with its own start command, journal, logs and metrics. Only its limits are raised, by settings. */
 export function footbridge(options: FootbridgeOptions = {}): Candidate {
-  const { name = 'footbridge', moreKeys = [], env = {} } = options;
+  const { name = 'footbridge', moreKeys = [], env = {}, confirms = true } = options;
   return {
     name,
     async start(start) {
@@ -68,7 +70,10 @@ export function footbridge(options: FootbridgeOptions = {}): Candidate {
         ...service,
         name,
         url,
-        enrol: (locations) => enrol({ url, operatorUrl, operatorToken }, locations),
+        async enrol(locations) {
+          const all = await enrol({ url, operatorUrl, operatorToken }, locations);
+          return all.map((credentials) => ({ ...credentials, confirms }));
+        },
       };
     },
   };
@@ -123,7 +128,7 @@ async function enrol(at: Addresses, locations: readonly string[]): Promise<Crede
       osVersion: '26.1',
       appVersion: '0.1.0',
     });
-    return { locationId, token: deviceToken, confirms: true };
+    return { locationId, token: deviceToken };
   };
 
   const credentials: Credentials[] = [];
