@@ -24,12 +24,13 @@ export class AgentMac {
   readonly wanted = true;
   /** The texts of each chat, in order. */
   readonly said = new Map<string, string[]>();
-  /** Whether a fault stops and starts it at the moment. */
-  isHeldByFault = false;
   readonly #crm: Crm;
   readonly #balancer: Balancer;
   readonly #kills: { readonly node: number; readonly at: number }[] = [];
   readonly #unsaid: Utterance[] = [];
+  /** Whether a fault stops and starts it at the moment. */
+  #isHeldByFault = false;
+  #starting: Promise<unknown> | undefined;
   #saidCount = 0;
   #stopped = false;
 
@@ -72,6 +73,15 @@ export class AgentMac {
   /** That node was killed. */
   noteKill(node: number): void {
     this.#kills.push({ node, at: performance.now() });
+  }
+
+  async killAndStart(pauseMs: number): Promise<void> {
+    this.#isHeldByFault = true;
+    await this.#starting;
+    await this.agent.kill9();
+    await sleep(pauseMs);
+    await this.#start();
+    this.#isHeldByFault = false;
   }
 
   /** The registrations in its log, each with the connection that it was made on. */
@@ -122,9 +132,17 @@ export class AgentMac {
   }
 
   async #supervise(): Promise<void> {
-    if (this.isHeldByFault) return;
     const end = await Promise.race([this.agent.exited, sleep(0)]);
-    if (end !== undefined) await this.agent.start().catch(() => undefined);
+    if (end !== undefined && !this.#isHeldByFault) await this.#start();
+  }
+
+  /** The supervisor and a fault never start it at the same time. A start that fails is repeated by the supervisor. */
+  #start(): Promise<unknown> {
+    this.#starting ??= this.agent
+      .start()
+      .catch(() => undefined)
+      .finally(() => (this.#starting = undefined));
+    return this.#starting;
   }
 
   /** The control port may fail after it has stored the message: a message that is there is not written again. */

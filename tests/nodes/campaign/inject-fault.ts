@@ -170,14 +170,7 @@ export function createInjector({ cluster, locations, agents, disk }: FaultTarget
       }),
     'Mac links slow': (fault) =>
       node(fault, (one) => disturb(one.macs, { type: 'latency', ms: 200, jitterMs: 500 }, fault)),
-    'agent killed': (fault) =>
-      agent(fault, async (mac) => {
-        mac.isHeldByFault = true;
-        await mac.agent.kill9();
-        await sleep(fault.durationMs);
-        await mac.agent.start();
-        mac.isHeldByFault = false;
-      }),
+    'agent killed': (fault) => agent(fault, (mac) => mac.killAndStart(fault.durationMs)),
     'agent frozen': (fault) =>
       agent(fault, async (mac) => {
         mac.agent.pause();
