@@ -177,15 +177,16 @@ describe('a lost response', () => {
   });
 
   it('I9 a contact whose creation lost its response is searched for, not created again', async () => {
-    for (const [how, times] of [
-      ['dropAnswer', 1],
-      ['reset', 2],
+    for (const [how, times, calls] of [
+      ['dropAnswer', 1, 1],
+      [{ status: 500, stored: true }, 1, 1],
+      ['reset', 2, 3],
     ] as const) {
       const { bridge, crm, mac, texts } = await start({ settings: { allowDuplicates: true } });
       crm.injectFault({ match: 'upsert', how, times });
       expect(await mac.ack(mac.received({ sender: '+14155550177', text: 'Hi' }))).toMatchObject(DELIVERED);
       expect(crm.contacts.filter(({ phone }) => phone === '+14155550177')).toHaveLength(1);
-      expect(crm.callsTo('upsert')).toHaveLength(how === 'dropAnswer' ? 1 : 3);
+      expect(crm.callsTo('upsert')).toHaveLength(calls);
       expect(texts()).toEqual(['Hi']);
       await bridge.stop();
     }
