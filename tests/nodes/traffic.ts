@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Cluster } from './cluster.ts';
 import type { AgentMac } from './campaign/agent-mac.ts';
-import { judge } from './campaign/score.ts';
+import { isForgottenByAgent, judge } from './campaign/score.ts';
 import type { Score } from './campaign/score.ts';
 import { sendUntilTaken } from './send-until-taken.ts';
 import type { Sent } from './send-until-taken.ts';
@@ -165,14 +165,15 @@ export async function traffic(
 
   /** The agents send what is in their queues and report it. */
   async function emptyAgents(all: readonly Sent[]): Promise<void> {
-    const theirs = new Set(agents.map(({ locationId }) => locationId));
-    const awaited = all.filter(({ locationId }) => theirs.has(locationId));
     const isOpen = ({ messageId }: Sent) => ['pending', undefined].includes(crm.accepted(messageId).at(-1));
-    while (
-      (awaited.some(isOpen) || agents.some(({ unacknowledged }) => unacknowledged > 0)) &&
-      performance.now() < lateAt
-    )
-      await sleep(200);
+    const isBusy = (agent: AgentMac) => {
+      if (agent.unacknowledged > 0) return true;
+      const open = all.filter((message) => message.locationId === agent.locationId && isOpen(message));
+      if (open.length === 0) return false;
+      const ledger = { bindings: agent.bindings(), received: agent.received() };
+      return !open.every((message) => isForgottenByAgent(message, ledger));
+    };
+    while (agents.some(isBusy) && performance.now() < lateAt) await sleep(1000);
   }
 
   /** A displaced Mac that still has something to tell comes back once the other one has nothing left. */

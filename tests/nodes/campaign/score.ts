@@ -289,7 +289,11 @@ const isCertainlyOlder = (one: Binding, other: Binding) =>
 const isForFormerOwner = ({ binding }: Heard, { askedAt }: Attempt, all: readonly Binding[]) =>
   all.some((other) => other.boundAt < askedAt && binding.boundAt < other.askedAt);
 
-const isForgottenByAgent = ({ attempts }: Sent, { bindings, received }: AgentLedger) =>
+/** Answered 200 and never saved by the agent, which cannot get it any more. */
+export const isForgottenByAgent = (
+  { attempts }: Sent,
+  { bindings, received }: Pick<AgentLedger, 'bindings' | 'received'>,
+): boolean =>
   attempts.some(
     (attempt) =>
       attempt.status === 200 &&
