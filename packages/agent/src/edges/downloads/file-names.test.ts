@@ -29,9 +29,23 @@ describe('the name of a downloaded file', () => {
         expect(name).not.toMatch(/[/\\\0\n]/);
         expect(name).not.toMatch(/^\./);
         expect(name.length).toBeGreaterThan(0);
-        expect(name.length).toBeLessThan(140);
+        expect(Buffer.byteLength(name)).toBeLessThan(220);
       }),
     );
+  });
+
+  it('T13 fits into a file system in bytes, and is not hidden after it was shortened', () => {
+    const long = fileNameOf(at('/x'), `attachment; filename="${'😀'.repeat(100)}.png"`, undefined);
+    expect(Buffer.byteLength(long)).toBeLessThanOrEqual(200);
+    expect(long).toMatch(/^😀+\.png$/u);
+    for (let dots = 100; dots < 220; dots++) {
+      const name = fileNameOf(
+        at('/x'),
+        `attachment; filename="a${'.'.repeat(dots)}sh${'b'.repeat(50)}"`,
+        undefined,
+      );
+      expect(name).toMatch(/^[^.]/);
+    }
   });
 
   it('the MIME type comes from the server, else from the extension', () => {

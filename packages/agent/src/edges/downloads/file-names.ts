@@ -26,7 +26,8 @@ const TYPES: Readonly<Record<string, string>> = {
   zip: 'application/zip',
 };
 
-const MAX_NAME = 120;
+/** File systems limit names to 255 bytes; the agent adds to them. */
+const MAX_NAME_BYTES = 200;
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 /** Returns a safe file name from the `Content-Disposition` header, else from the URL. Never a path, never a hidden file. */
@@ -54,8 +55,18 @@ function fromDisposition(header: unknown): string | undefined {
 
 function sanitize(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
-  const printable = last.replaceAll(/[\p{Cc}\p{Cf}:]/gu, '').replace(/^[.\s]+/, '');
-  return printable.length <= MAX_NAME ? printable.trim() : printable.slice(-MAX_NAME).trim();
+  const printable = last.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}:]/gu, '');
+  // Cut from the front, which keeps the extension, and only then made visible: a cut can end before a dot.
+  return withinBytes(printable.trim()).replace(/^[.\s]+/, '');
+}
+
+/** The end of the name that fits. */
+function withinBytes(name: string): string {
+  const characters = Array.from(name);
+  let bytes = Buffer.byteLength(name);
+  let start = 0;
+  while (bytes > MAX_NAME_BYTES) bytes -= Buffer.byteLength(characters[start++] ?? '');
+  return characters.slice(start).join('');
 }
 
 function decode(text: string): string {
