@@ -1,3 +1,5 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Dispatcher } from 'undici';
 
@@ -122,7 +124,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     const [first, ...more] = this.#chunks ?? [];
     const body = first !== undefined && more.length > 0 ? Buffer.concat([first, ...more]) : first;
-    const response = this.#response(body === undefined ? '' : body.toString());
+    const { 'content-encoding': encoding } = this.#headers;
+    const text = body === undefined ? '' : decoded(body, encoding, this.#maxBodyBytes);
+    // The request was sent: without a readable response the CRM may have acted on it.
+    if (text === undefined) return this.fail('network', 'UNREADABLE_ENCODING');
+    const response = this.#response(text);
     // undici frees the connection in an immediate that it schedules after this callback. Settling behind that one lets the next call
     // of the same caller reuse the connection instead of opening another.
     this.#isSettled = true;
@@ -154,6 +160,28 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#isSettled = true;
     this.#settle(result);
     return true;
+  }
+}
+
+const DECODERS = new Map([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+]);
+
+/** Compression was not requested, but a CRM or a proxy may use it anyway. Returns undefined for what cannot be decoded within the limit. */
+function decoded(
+  body: Buffer,
+  encoding: string | string[] | undefined,
+  maxBytes: number,
+): string | undefined {
+  const name = String(encoding ?? 'identity').toLowerCase();
+  if (name === 'identity' || name === '') return body.toString();
+  try {
+    return DECODERS.get(name)?.(body, { maxOutputLength: maxBytes }).toString();
+  } catch {
+    return undefined;
   }
 }
 

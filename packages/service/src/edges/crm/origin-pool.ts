@@ -49,7 +49,7 @@ export class OriginPool {
 
   #send(request: HttpRequest, exchange: Exchange): void {
     const { method, path, body = null } = request;
-    const headers = ['user-agent', 'footbridge', ...request.headers];
+    const headers = ['user-agent', 'footbridge', 'accept-encoding', 'identity', ...request.headers];
     const reset = body !== null && body.length > MAX_REUSED_BODY_BYTES;
     const options = { origin: this.#origin, method, path, headers, body, reset };
     exchange.start((handler) => void this.#dispatcher.dispatch(options, handler));
