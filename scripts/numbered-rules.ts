@@ -1,11 +1,11 @@
-// Clauses (docs/contract.md) and threats (docs/threats.md) have numbers that code, tests and documents refer to.
+// Clauses (docs/contract.md) and threats (SECURITY.md) have numbers that code, tests and documents refer to.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { filesWithText, lineAt, piecesOf } from './written-text.ts';
 
 export const CONTRACT = 'docs/contract.md';
-export const THREATS = 'docs/threats.md';
+export const THREATS = 'SECURITY.md';
 
 const HEADING = /^### ([A-Z]\d{1,2}) (.+)$/gm;
 /** Names that look like the number of a rule. */

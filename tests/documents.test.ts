@@ -20,7 +20,7 @@ const PAGES = [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
-  '.github/SECURITY.md',
+  'SECURITY.md',
   '.github/pull_request_template.md',
   'packages/kit/README.md',
   ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`),
