@@ -29,7 +29,7 @@ function secretFile(dataDir: string, name: string, setting: string): { token: st
   if (known !== undefined && known.length >= 16) return { token: known, made: false };
   const token = randomBytes(32).toString('base64url');
   try {
-    mkdirSync(dataDir, { recursive: true });
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     writeFileSync(file, `${token}\n`, { mode: 0o600 });
   } catch (error) {
     throw new StartError(

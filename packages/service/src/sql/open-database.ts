@@ -1,6 +1,3 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
-
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import { Migrator } from 'kysely/migration';
@@ -8,6 +5,7 @@ import type { Pool as PgPool, PoolClient as PgClient } from 'pg';
 
 import { EngineError, StartError } from '../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { makePrivate } from './private-file.ts';
 import type { Schema } from './schema.ts';
 import { openSqlite, sqliteDialect } from './sqlite-dialect.ts';
 
@@ -59,7 +57,7 @@ export async function openDatabase(
 
 function openFile(file: string, onError: OnDatabaseError): Database {
   try {
-    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+    if (file !== ':memory:') makePrivate(file);
     return new Kysely<Schema>({
       dialect: sqliteDialect(openSqlite(file), (error) => onError('checkpoint', error)),
     });

@@ -1,0 +1,33 @@
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+import { openDatabase } from './open-database.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const mode = (path: string) => statSync(path).mode & 0o777;
+
+it('T56 the folder and the files of the database are for one user only', async () => {
+  const file = join(folder, 'data', 'footbridge.sqlite');
+  const database = await openDatabase({ engine: 'sqlite', file }, () => {});
+  expect(mode(join(folder, 'data'))).toBe(0o700);
+  expect(readdirSync(join(folder, 'data')).length).toBeGreaterThan(1);
+  for (const name of readdirSync(join(folder, 'data'))) expect(mode(join(folder, 'data', name))).toBe(0o600);
+  await database.close();
+});
+
+it('T56 files that others may read lose these rights', async () => {
+  const file = join(folder, 'footbridge.sqlite');
+  writeFileSync(file, '');
+  chmodSync(file, 0o644);
+  const database = await openDatabase({ engine: 'sqlite', file }, () => {});
+  expect(mode(file)).toBe(0o600);
+  await database.close();
+});
