@@ -78,6 +78,17 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     keys.length === 0
       ? undefined
       : createSqlGrants({ database: await grantDatabase(context, deps), clock, vault: createVault(keys) });
+  const rotation = await grants?.rotate();
+  if (rotation !== undefined && rotation.encrypted > 0)
+    log.info(
+      { event: 'token.keys_rotated', tokens: rotation.encrypted },
+      'tokens encrypted with the newest key; older keys can be removed',
+    );
+  if (rotation !== undefined && rotation.unreadable > 0)
+    log.warn(
+      { event: 'token.unreadable', tokens: rotation.unreadable },
+      'no key of CRM_OAUTH_ENCRYPTION_KEY decrypts these tokens; add the former key again, or authorise and set them again',
+    );
   const tokens = createTokens({
     oauth:
       config.oauth.state === 'ready' && grants !== undefined

@@ -42,8 +42,9 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.get('/operator/grants', async () => ({
       grants: ((await grants?.list()) ?? []).map(view),
-      privateTokens: ((await grants?.privateTokens()) ?? []).map(({ locationId, updatedAt }) => ({
+      privateTokens: ((await grants?.privateTokens()) ?? []).map(({ locationId, updatedAt, isReadable }) => ({
         locationId,
+        state: isReadable ? 'active' : 'unreadable',
         updatedAt: isoTime(updatedAt),
       })),
     }));

@@ -165,14 +165,76 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       }),
     privateTokens: () =>
       guarded(async () => {
-        const rows = await db
-          .selectFrom('private_tokens')
-          .select(['location_id', 'updated_at'])
-          .orderBy('location_id')
-          .execute();
-        return rows.map((row) => ({ locationId: row.location_id, updatedAt: row.updated_at }));
+        const rows = await db.selectFrom('private_tokens').selectAll().orderBy('location_id').execute();
+        return rows.map((row) => ({
+          locationId: row.location_id,
+          updatedAt: row.updated_at,
+          isReadable: vault.open(row.token, privatePlace(row.location_id)) !== undefined,
+        }));
+      }),
+    rotate: () =>
+      guarded(async () => {
+        const privateTokens = await rotatePrivateTokens();
+        const granted = await rotateGrants();
+        return {
+          encrypted: privateTokens.encrypted + granted.encrypted,
+          unreadable: privateTokens.unreadable + granted.unreadable,
+        };
       }),
   };
+
+  async function rotatePrivateTokens() {
+    const count = { encrypted: 0, unreadable: 0 };
+    for (const row of await db.selectFrom('private_tokens').selectAll().execute()) {
+      if (vault.isCurrent(row.token)) continue;
+      const place = privatePlace(row.location_id);
+      const token = vault.open(row.token, place);
+      if (token === undefined) {
+        count.unreadable++;
+        continue;
+      }
+      // Unless it was replaced in between.
+      await write((queries) =>
+        queries
+          .updateTable('private_tokens')
+          .set({ token: vault.seal(token, place) })
+          .where('location_id', '=', row.location_id)
+          .where('token', '=', row.token)
+          .execute(),
+      );
+      count.encrypted++;
+    }
+    return count;
+  }
+
+  async function rotateGrants() {
+    const count = { encrypted: 0, unreadable: 0 };
+    for (const row of await db.selectFrom('oauth_grants').selectAll().execute()) {
+      if (vault.isCurrent(row.access_token) && vault.isCurrent(row.refresh_token ?? row.access_token))
+        continue;
+      const { kind, owner_id: owner } = row;
+      const accessToken = vault.open(row.access_token, { kind, owner, field: 'access_token' });
+      const refreshToken =
+        row.refresh_token === null
+          ? null
+          : vault.open(row.refresh_token, { kind, owner, field: 'refresh_token' });
+      if (accessToken === undefined || refreshToken === undefined) {
+        count.unreadable++;
+        continue;
+      }
+      await write((queries) =>
+        queries
+          .updateTable('oauth_grants')
+          .set(sealed(kind, owner, { accessToken, refreshToken, expiresAt: row.expires_at }))
+          .where('kind', '=', kind)
+          .where('owner_id', '=', owner)
+          .where('access_token', '=', row.access_token)
+          .execute(),
+      );
+      count.encrypted++;
+    }
+    return count;
+  }
 
   async function store(queries: Queries, grant: NewGrant): Promise<Grant> {
     const before = await read(queries, grant.kind, grant.ownerId).executeTakeFirst();

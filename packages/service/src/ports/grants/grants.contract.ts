@@ -175,9 +175,33 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       await grants.setPrivateToken('loc1', 'pit-2');
       expect(await grants.privateToken('loc1')).toBe('pit-2');
       expect(await grants.privateToken('loc2')).toBeUndefined();
-      expect(await grants.privateTokens()).toEqual([{ locationId: 'loc1', updatedAt: clock.now() }]);
+      expect(await grants.privateTokens()).toEqual([
+        { locationId: 'loc1', updatedAt: clock.now(), isReadable: true },
+      ]);
       expect(await grants.removePrivateToken('loc1')).toBe(true);
       expect(await grants.privateToken('loc1')).toBeUndefined();
+    });
+
+    it('O6 encrypts all tokens with the newest key, so that the older one can be removed', async () => {
+      const [older, newer] = [randomBytes(32), randomBytes(32)];
+      const withKeys = (...configured: Buffer[]) =>
+        createSqlGrants({ database: database(), clock, vault: createVault(configured) });
+      await withKeys(older).setPrivateToken('loc1', 'pit-1');
+      await withKeys(older).store(GRANT);
+      expect(await withKeys(newer).privateTokens()).toMatchObject([
+        { locationId: 'loc1', isReadable: false },
+      ]);
+      expect(await withKeys(newer).rotate()).toEqual({ encrypted: 0, unreadable: 2 });
+      expect(await withKeys(newer, older).rotate()).toEqual({ encrypted: 2, unreadable: 0 });
+      expect(await withKeys(newer, older).rotate()).toEqual({ encrypted: 0, unreadable: 0 });
+      const rotated = withKeys(newer);
+      expect(await rotated.privateToken('loc1')).toBe('pit-1');
+      expect(await rotated.find(GRANT_KIND, OWNER)).toMatchObject({
+        accessToken: GRANT.accessToken,
+        refreshToken: GRANT.refreshToken,
+        state: 'active',
+      });
+      expect(await rotated.privateTokens()).toMatchObject([{ isReadable: true }]);
     });
 
     const database = (): OpenDatabase => {

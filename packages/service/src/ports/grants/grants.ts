@@ -58,6 +58,8 @@ export interface Grants {
   privateToken(locationId: string): Promise<string | undefined>;
   setPrivateToken(locationId: string, token: string): Promise<void>;
   removePrivateToken(locationId: string): Promise<boolean>;
-  /** Lists the locations that have a private token. */
-  privateTokens(): Promise<{ locationId: string; updatedAt: number }[]>;
+  /** Lists the locations that have a private token. `isReadable`: a configured key decrypts it. */
+  privateTokens(): Promise<{ locationId: string; updatedAt: number; isReadable: boolean }[]>;
+  /** Encrypts with the newest key what older keys have encrypted, so that those can be removed. */
+  rotate(): Promise<{ encrypted: number; unreadable: number }>;
 }

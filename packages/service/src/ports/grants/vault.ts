@@ -18,6 +18,8 @@ export interface Place {
 export interface Vault {
   /** Returns `keyId.nonce.tag.data`. */
   seal(secret: string, place: Place): string;
+  /** Whether the newest key has encrypted it. */
+  isCurrent(sealed: string): boolean;
   /** Returns undefined when no key decrypts it, or when it was sealed for another place. */
   open(sealed: string, place: Place): string | undefined;
 }
@@ -41,6 +43,7 @@ export function createVault(keys: readonly Uint8Array[]): Vault {
         ...[nonce, cipher.getAuthTag(), data].map((part) => part.toString('base64url')),
       ].join('.');
     },
+    isCurrent: (sealed) => newest !== undefined && sealed.startsWith(`${newest.id}.`),
     open(sealed, place) {
       const [keyId, ...parts] = sealed.split('.');
       const [nonce, tag, data] = parts.map((part) => Buffer.from(part, 'base64url'));
