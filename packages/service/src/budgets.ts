@@ -77,3 +77,11 @@ export const BUDGETS = {
     dropsIncomplete: true,
   },
 } as const satisfies Record<string, Budget>;
+
+/** What the connections of Macs may occupy. */
+export const MAC_BUDGET = {
+  /** A Mac has one connection, and another while the service has not noticed that the first one broke. */
+  socketsPerDevice: 4,
+  /** Bytes of frames that are not acknowledged. A Mac whose frame finds no room sends it again after a reconnect. */
+  unacknowledgedBytes: { perSession: 4 * MIB, total: 384 * MIB },
+} as const;

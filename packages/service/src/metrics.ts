@@ -8,6 +8,7 @@ export interface Metrics {
   readonly macBound: (change: 1 | -1) => void;
   readonly displaced: () => void;
   readonly contended: () => void;
+  readonly takenOver: () => void;
   readonly frameIgnored: (reason: string) => void;
   readonly sendRepeated: () => void;
   readonly sendNotConfirmed: (reason: string) => void;
@@ -48,6 +49,10 @@ export function createMetrics(): Metrics {
   const deprecated = counter('deprecated_requests_total', 'Requests to paths that were removed.', 'path');
   const displacements = counter('displacements_total', 'Macs displaced by another Mac.');
   const contentions = counter('contentions_total', 'Binds delayed because several Macs claim one location.');
+  const takeOvers = counter(
+    'device_take_overs_total',
+    'Connections of a device from another address than before.',
+  );
   const ignored = counter('mac_frames_ignored_total', 'Frames from Macs that were ignored.', 'reason');
   const repeated = counter(
     'mac_sends_repeated_total',
@@ -78,6 +83,7 @@ export function createMetrics(): Metrics {
     macBound: (change) => macs.inc(change),
     displaced: () => displacements.inc(),
     contended: () => contentions.inc(),
+    takenOver: () => takeOvers.inc(),
     frameIgnored: (reason) => ignored.inc({ reason }),
     sendRepeated: () => repeated.inc(),
     sendNotConfirmed: (reason) => notConfirmed.inc({ reason }),

@@ -17,6 +17,7 @@ import { LocationClaims } from '../flows/enrol/claim-location.ts';
 import { LastSeen } from '../flows/enrol/last-seen.ts';
 import { LicenseAdmin } from '../flows/enrol/manage-licenses.ts';
 import { Overview } from '../flows/enrol/overview.ts';
+import { TokenUse } from '../flows/enrol/token-use.ts';
 import type { OverviewDeps } from '../flows/enrol/overview.ts';
 import { DeviceAuth } from '../flows/enrol/authenticate-device.ts';
 import type { Audit } from '../ports/audit/audit.ts';
@@ -58,7 +59,14 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
   const lastSeen = new LastSeen({ licenses, clock, log });
   life.add('last seen', () => lastSeen.close());
   const licenseAdmin = new LicenseAdmin({ licenses, changes, audit, switchboard, clock });
-  const overview = new Overview({ licenses, switchboard, clock, grantStates: crm.grantStates });
+  const tokenUse = new TokenUse({ clock, log, takenOver: metrics.takenOver });
+  const overview = new Overview({
+    licenses,
+    switchboard,
+    clock,
+    grantStates: crm.grantStates,
+    takeOvers: (deviceRow) => tokenUse.of(deviceRow),
+  });
   const enrolment = new Enrolment({ licenses, changes, audit });
 
   const gateway = createMacGateway({
@@ -66,6 +74,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
     deviceAuth,
     claims,
     lastSeen,
+    tokenUse,
     changes,
     limits,
     ledger,

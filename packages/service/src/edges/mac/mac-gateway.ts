@@ -9,13 +9,17 @@ import { SUBPROTOCOL } from '@footbridge/protocol/frames';
 import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 
+import { MAC_BUDGET } from '../../budgets.ts';
 import { RequestError } from '../../errors.ts';
 import type { RequestErrorOptions } from '../../errors.ts';
 import type { LocationClaims } from '../../flows/enrol/claim-location.ts';
 import type { LastSeen } from '../../flows/enrol/last-seen.ts';
+import type { TokenUse } from '../../flows/enrol/token-use.ts';
 import type { DeviceIdentity, DeviceAuth } from '../../flows/enrol/authenticate-device.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Limit, Limits } from '../../ports/limits/limits.ts';
+import { Slots } from '../../slots.ts';
+import { FrameMemory } from './frame-memory.ts';
 import { HeartbeatWheel } from './heartbeat-wheel.ts';
 import { MacSession } from './mac-session.ts';
 import type { SessionDeps, SessionHost } from './mac-session.ts';
@@ -25,10 +29,11 @@ import { PacedClosing } from './paced-closing.ts';
 import { SilentMacs } from './silent-macs.ts';
 import { SlowReaders } from './slow-readers.ts';
 
-export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host'> {
+export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host' | 'frameMemory'> {
   readonly deviceAuth: Pick<DeviceAuth, 'authenticate' | 'confirm' | 'retain' | 'release' | 'onStatusChange'>;
   readonly claims: Pick<LocationClaims, 'claim' | 'owns'>;
   readonly lastSeen: Pick<LastSeen, 'note' | 'versions'>;
+  readonly tokenUse: Pick<TokenUse, 'connected'>;
   readonly changes: Pick<Changes, 'listen'>;
   readonly limits: Pick<Limits, 'take'>;
   readonly clock: Clock;
@@ -70,6 +75,8 @@ class Gateway implements MacGateway, SessionHost {
   readonly #sessionDeps: SessionDeps;
   readonly #attempts: Limit;
   readonly #server = createSocketServer();
+  readonly #sockets: Slots;
+  readonly #slotOf = new WeakMap<MacSession, () => void>();
   readonly #wheel: HeartbeatWheel<MacSession>;
   readonly #slow = new SlowReaders();
   readonly #silent = new SilentMacs<MacSession>();
@@ -89,6 +96,7 @@ class Gateway implements MacGateway, SessionHost {
       inbound: deps.inbound,
       statuses: deps.statuses,
       ledger: deps.ledger,
+      frameMemory: new FrameMemory(MAC_BUDGET.unacknowledgedBytes),
       journal: deps.journal,
       events: deps.events,
       clock,
@@ -100,6 +108,7 @@ class Gateway implements MacGateway, SessionHost {
         introduced: (device, versions) => void lastSeen.versions(device, versions),
       },
     };
+    this.#sockets = new Slots({ total: deps.maxSessions, perDevice: MAC_BUDGET.socketsPerDevice });
     this.#attempts = { name: 'mac-socket', max: deps.attemptsPerMinute, windowSec: 60 };
     this.#wheel = new HeartbeatWheel(deps.heartbeatSec * 1000);
     this.#closing = new PacedClosing(clock);
@@ -159,7 +168,26 @@ class Gateway implements MacGateway, SessionHost {
     if (device?.status !== 'active') return await this.#rejectToken(socket, address);
     if (this.#draining)
       return this.#deps.rejectUpgrade(socket, unavailable('This node is shutting down; connect again.'));
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, socket, device));
+    const release = this.#sockets.enter({ device: device.deviceRow });
+    if (typeof release === 'string')
+      return this.#deps.rejectUpgrade(
+        socket,
+        release === 'device'
+          ? rejection('TOO_MANY_REQUESTS', 'This Mac has too many connections open.', {
+              retryAfterSec: TOO_MANY_SOCKETS_SEC,
+            })
+          : unavailable('This node holds as many Macs as it can; connect again.'),
+      );
+    let isOpen = false;
+    // The handshake may fail without a callback.
+    socket.once('close', () => {
+      if (!isOpen) release();
+    });
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      isOpen = true;
+      this.#deps.tokenUse.connected(device, addressKey(address));
+      this.#open(webSocket, socket, device, release);
+    });
   }
 
   async #rejectToken(socket: Duplex, address: string): Promise<void> {
@@ -177,8 +205,9 @@ class Gateway implements MacGateway, SessionHost {
     );
   }
 
-  #open(webSocket: MacSocket, stream: Duplex, device: DeviceIdentity): void {
+  #open(webSocket: MacSocket, stream: Duplex, device: DeviceIdentity, release: () => void): void {
     const session = new MacSession(webSocket, device, this.#sessionDeps);
+    this.#slotOf.set(session, release);
     webSocket.belongTo(session, stream);
     this.#wheel.add(session);
     this.#unregistered.set(session, this.#deps.clock.monotonic() + REGISTER_MS);
@@ -199,6 +228,7 @@ class Gateway implements MacGateway, SessionHost {
   }
 
   left(session: MacSession): void {
+    this.#slotOf.get(session)?.();
     this.#wheel.delete(session);
     this.#slow.forget(session);
     this.#silent.forget(session);
@@ -279,6 +309,7 @@ class Gateway implements MacGateway, SessionHost {
   }
 }
 
+const TOO_MANY_SOCKETS_SEC = 10;
 /** Another node, or this one, can take the Mac a moment later. */
 const RECONNECT_SEC = 1;
 

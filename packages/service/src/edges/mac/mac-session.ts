@@ -29,6 +29,7 @@ import type {
   StateReport,
   Switchboard,
 } from '../../ports/switchboard/switchboard.ts';
+import type { FrameMemory } from './frame-memory.ts';
 import type { Beating } from './heartbeat-wheel.ts';
 import type { MacSocket, SocketOwner } from './mac-socket.ts';
 import type { Confirming } from './silent-macs.ts';
@@ -88,6 +89,7 @@ export interface SessionDeps {
   readonly inbound: Inbound;
   readonly statuses: Statuses;
   readonly ledger: SendLedger;
+  readonly frameMemory: FrameMemory;
   readonly journal: Pick<Journal, 'step'>;
   readonly events: MacEvents;
   readonly clock: Pick<Clock, 'now'>;
@@ -148,12 +150,13 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #lease: Lease | undefined;
   #stateReport: StateReport | undefined;
   /** Frames that arrived after `register` and before the session was bound. */
-  #early: Acknowledged[] | undefined;
+  #early: { frame: Acknowledged; bytes: number }[] | undefined;
   /** The frames that this device has not confirmed. Undefined for a Mac that does not confirm. */
   #ledger: MacLedger | undefined;
   /** Present until the frames that the device has not confirmed are all written again. */
   #backlog: Backlog | undefined;
   #unacknowledged = 0;
+  #unacknowledgedBytes = 0;
   #unanswered = 0;
   #uncountedFrames = 0;
   #owesRetry = false;
@@ -219,7 +222,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
       return this.#confirm(frame.requestId) ? this.#leaveIfDone() : this.#limitUncounted();
     }
     if (frame.type === 'message_status') this.#confirm(frame.requestId);
-    this.#take(frame);
+    this.#take(frame, data.length);
   }
 
   #confirm(requestId: string): boolean {
@@ -349,20 +352,28 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#put({ type: 'registered', locationId, sessionId, window: WINDOW });
     const early = this.#early ?? [];
     this.#early = undefined;
-    for (const frame of early) this.#take(frame);
+    for (const { frame, bytes } of early) this.#take(frame, bytes);
   }
 
-  #take(frame: Acknowledged): void {
+  #take(frame: Acknowledged, bytes: number): void {
     // An undelivered frame will be resent; later ones must not overtake it (I5).
     if (this.#state === 'ended' || this.#owesRetry || this.#leaving !== undefined) return;
     if (this.#lease === undefined) {
       this.#early ??= [];
-      if (this.#early.push(frame) > WINDOW) this.end(CLOSE.window, 'too many frames unacknowledged');
+      if (this.#early.push({ frame, bytes }) > WINDOW)
+        this.end(CLOSE.window, 'too many frames unacknowledged');
       return;
     }
     if (this.#unacknowledged >= WINDOW) return this.end(CLOSE.window, 'too many frames unacknowledged');
+    // The Mac keeps the frame and sends it again.
+    if (!this.#deps.frameMemory.take(this.device.licenseId, this.#unacknowledgedBytes, bytes))
+      return void (this.#owesRetry = true);
     this.#unacknowledged++;
-    void this.#deliver(this.#lease, frame);
+    this.#unacknowledgedBytes += bytes;
+    void this.#deliver(this.#lease, frame).finally(() => {
+      this.#unacknowledgedBytes -= bytes;
+      this.#deps.frameMemory.release(this.device.licenseId, bytes);
+    });
   }
 
   async #deliver(lease: Lease, frame: Acknowledged): Promise<void> {

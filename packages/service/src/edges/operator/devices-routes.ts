@@ -54,6 +54,8 @@ function view(device: DeviceOverview) {
     status,
     connected: connectedTo.length > 0,
     locations: connectedTo,
+    takeOvers: device.takeOvers.count,
+    alternating: device.takeOvers.isAlternating,
     activatedAt: isoTime(device.activatedAt),
     lastSeenAt: isoTime(device.lastSeenAt),
   };

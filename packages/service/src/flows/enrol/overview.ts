@@ -3,6 +3,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Device, License, Licenses, Location } from '../../ports/licenses/licenses.ts';
 import type { LocationState } from '../../ports/licenses/transitions.ts';
 import type { BoundMac, StateReport, Switchboard } from '../../ports/switchboard/switchboard.ts';
+import type { TakeOvers } from './token-use.ts';
 
 /** The grant of a location. */
 export interface GrantState {
@@ -16,12 +17,15 @@ export interface OverviewDeps {
   readonly switchboard: Pick<Switchboard, 'boundMacs'>;
   readonly grantStates: () => Promise<ReadonlyMap<string, GrantState>>;
   readonly clock: Clock;
+  /** Take-overs of a device that this node has seen. */
+  readonly takeOvers: (deviceRow: string) => TakeOvers;
 }
 
 export interface DeviceOverview extends Device {
   readonly license: string;
   /** The locations that the device holds now, on any node. */
   readonly connectedTo: readonly string[];
+  readonly takeOvers: TakeOvers;
 }
 
 export interface LocationOverview {
@@ -68,7 +72,8 @@ export class Overview {
     return devices.map((device) => {
       const connectedTo = held.get(nameOf(device.licenseId, device.deviceId)) ?? [];
       const lastSeenAt = connectedTo.length > 0 ? this.#deps.clock.now() : device.lastSeenAt;
-      return { ...device, lastSeenAt, connectedTo, license: labels.get(device.licenseId) ?? '' };
+      const takeOvers = this.#deps.takeOvers(device.id);
+      return { ...device, lastSeenAt, connectedTo, takeOvers, license: labels.get(device.licenseId) ?? '' };
     });
   }
 
