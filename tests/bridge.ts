@@ -30,6 +30,10 @@ export async function startBridge(
     HOST: '127.0.0.1',
     DATA_DIR: dataDir,
     DRAIN_GRACE_SEC: '0',
+    // Tests have several licenses and assign no locations.
+    LOCATION_CLAIM: 'first',
+    // Tests repeat webhooks without a messageId.
+    REPLAY_MEMORY: 'off',
     ...env,
   });
   const log = createLog('debug', { destination: { write: (line) => void logs.push(line) } });

@@ -43,6 +43,9 @@ export class Service extends Program {
       DATABASE_URL: `sqlite:${join(this.dataDir, 'footbridge.sqlite')}`,
       OPERATOR_TOKEN: this.operatorToken,
       DRAIN_GRACE_SEC: '0',
+      // Tests have several licenses, assign no locations and repeat webhooks.
+      LOCATION_CLAIM: 'first',
+      REPLAY_MEMORY: 'off',
       ...this.#options.env,
       ...env,
     });

@@ -23,7 +23,7 @@ const OAUTH = {
   CRM_OAUTH_CLIENT_ID: 'app',
   CRM_OAUTH_CLIENT_SECRET: 'secret',
   CRM_OAUTH_TOKEN_URL: 'https://crm.example/oauth/token',
-  CRM_OAUTH_ENCRYPTION_KEY: 'a'.repeat(64),
+  CRM_OAUTH_ENCRYPTION_KEY: '0123456789abcdef'.repeat(4),
   CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
   CRM_OAUTH_DATABASE_URL: 'sqlite:tokens.sqlite',
 };
@@ -41,8 +41,27 @@ describe('settings', () => {
     expect(problemsOf({ PORT: 'four', LOCATION_CLAIM: 'maybe', MAC_HEARTBEAT_SEC: '0' })).toEqual([
       'PORT must be a whole number from 0 to 65535',
       'MAC_HEARTBEAT_SEC must be a whole number from 1 to 300',
-      'LOCATION_CLAIM must be one of first, operator',
+      'LOCATION_CLAIM must be one of auto, first, operator',
     ]);
+  });
+
+  it.each([
+    [{ CRM_HOSTNAME: 'http://crm.example' }, /^CRM_HOSTNAME must be an https: address/],
+    [{ CRM_OAUTH_TOKEN_URL: 'http://crm.example/token' }, /^CRM_OAUTH_TOKEN_URL must be an https: address/],
+    [{ OPERATOR_TOKEN: 'a'.repeat(40) }, /^OPERATOR_TOKEN is easily guessed/],
+    [{ OPERATOR_TOKEN: 'change-me-password-1234' }, /^OPERATOR_TOKEN is easily guessed/],
+    [{ NODE_SECRET: '0'.repeat(32) }, /^NODE_SECRET is easily guessed/],
+    [{ CRM_OAUTH_ENCRYPTION_KEY: '0'.repeat(64) }, /^CRM_OAUTH_ENCRYPTION_KEY is easily guessed/],
+  ])('T55 %j is refused unless it is allowed', (env, problem) => {
+    expect(problemsOf(env)).toEqual([expect.stringMatching(problem)]);
+    expect(problemsOf({ ...env, ALLOW_INSECURE: 'true' })).toEqual([]);
+  });
+
+  it('T55 http: addresses and simple secrets are accepted on the machine itself', () => {
+    const OPERATOR_TOKEN = 'a'.repeat(16);
+    expect(problemsOf({ HOST: '127.0.0.1', OPERATOR_TOKEN, CRM_HOSTNAME: 'http://127.0.0.1:4000' })).toEqual(
+      [],
+    );
   });
 
   it('Redis with SQLite requires NODE_SECRET, which only the nodes know', () => {
@@ -64,7 +83,7 @@ describe('settings', () => {
     ['32 characters', 'k'.repeat(32)],
     ['two keys, newest first', `${'ab'.repeat(32)},${'k'.repeat(32)}`],
   ])('an encryption key may be %s', (_form, key) => {
-    const { config } = loadConfig({ ...OAUTH, CRM_OAUTH_ENCRYPTION_KEY: key });
+    const { config } = loadConfig({ ...OAUTH, CRM_OAUTH_ENCRYPTION_KEY: key, ALLOW_INSECURE: 'true' });
     expect(
       config.oauth.state === 'ready' && config.oauth.encryptionKeys.every((one) => one.length === 32),
     ).toBe(true);

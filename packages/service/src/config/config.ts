@@ -5,6 +5,7 @@ import { readSettings } from '@footbridge/runtime/settings';
 import type { Environment, Settings as SettingsOf } from '@footbridge/runtime/settings';
 
 import { StartError } from '../errors.ts';
+import { insecure } from './insecure-settings.ts';
 import { SETTINGS } from './settings.ts';
 import { unknownSettings } from './unknown-settings.ts';
 
@@ -78,6 +79,7 @@ export interface Config {
   readonly limits: {
     readonly messageMaxLength: number;
     readonly phoneDefaultCountry: string;
+    readonly replayMemory: boolean;
     readonly webhookPerMinute: number;
     readonly validateLocationId: boolean;
     readonly crmCallsPer10Sec: number;
@@ -91,7 +93,7 @@ export interface Config {
   readonly macs: {
     readonly heartbeatSec: number;
     readonly maxSessions: number;
-    readonly locationClaim: 'first' | 'operator';
+    readonly locationClaim: 'auto' | 'first' | 'operator';
   };
   readonly assets: AssetsConfig & {
     readonly retentionDays: number;
@@ -150,7 +152,7 @@ function contradictions(settings: Settings): string[] {
     for (const key of ['s3Endpoint', 's3AccessKeyId', 's3SecretAccessKey'] as const)
       if (settings[key] === undefined) problems.push(`${needed[key]} is required with ASSET_STORE=s3`);
   }
-  return problems;
+  return settings.allowInsecure === true ? problems : [...problems, ...insecure(settings)];
 }
 
 const isPostgres = (url: string | undefined) => url !== undefined && url.startsWith('postgres');
@@ -205,6 +207,7 @@ function build(settings: Settings): Config {
     limits: {
       messageMaxLength: value(settings.messageMaxLength),
       phoneDefaultCountry: value(settings.phoneDefaultCountry),
+      replayMemory: value(settings.replayMemory) === 'on',
       webhookPerMinute: value(settings.webhookPerMinute),
       validateLocationId: value(settings.validateLocationId),
       crmCallsPer10Sec: value(settings.crmCallsPer10Sec),

@@ -454,6 +454,13 @@ export const SETTINGS = {
     (value) => value !== 'false',
     'Exactly false accepts any locationId as a limiter key; otherwise malformed ones are counted by address.',
   ),
+  replayMemory: define(
+    'Limits',
+    'REPLAY_MEMORY',
+    'on',
+    choice('on', 'off'),
+    'Recognise a webhook without messageId that repeats an earlier one byte for byte within 24 hours: it gets 200 and no second text. off: every webhook is sent.',
+  ),
   crmCallsPer10Sec: define(
     'Limits',
     'RATE_LIMIT_CRM_CALLS',
@@ -521,9 +528,9 @@ export const SETTINGS = {
   locationClaim: define(
     'Macs',
     'LOCATION_CLAIM',
-    'first',
-    choice('first', 'operator'),
-    'Which license owns an unassigned location: the first one that binds it, or only the one the operator assigns.',
+    'auto',
+    choice('auto', 'first', 'operator'),
+    'Which license may take a location without an owner. auto: any while there is a single license; from the second license on the operator assigns it (footbridge location assign, footbridge device pair). first: the first one whose Mac registers for it, which can then read the texts of a later tenant. operator: only the one the operator assigns.',
   ),
 
   assetStore: define(
@@ -572,6 +579,13 @@ export const SETTINGS = {
     SECRET,
   ),
 
+  allowInsecure: define(
+    'Process',
+    'ALLOW_INSECURE',
+    'false',
+    flag,
+    'true accepts http: addresses of the CRM and trivial secrets, for tests on a private network. Calls to this machine itself may always use http:.',
+  ),
   logLevel: define(
     'Process',
     'LOG_LEVEL',

@@ -3,7 +3,7 @@ import type { Environment } from '@footbridge/runtime/settings';
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './settings.ts';
 
-const OURS = /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|LOCATION|OPERATOR)_/;
+const OURS = /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|LOCATION|OPERATOR|REPLAY|ALLOW)_/;
 
 /** Returns a warning for each unknown name that looks like a setting: a typo would otherwise be ignored silently. */
 export function unknownSettings(env: Environment): string[] {

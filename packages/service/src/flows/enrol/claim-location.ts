@@ -2,7 +2,12 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Changes } from '../../ports/changes/changes.ts';
-import type { ClaimOutcome, Licenses, LocationOwner } from '../../ports/licenses/licenses.ts';
+import type {
+  ClaimOutcome,
+  Licenses,
+  LocationClaimMode,
+  LocationOwner,
+} from '../../ports/licenses/licenses.ts';
 import { Batcher } from '../../batcher.ts';
 
 export interface Claimant {
@@ -13,7 +18,7 @@ export interface Claimant {
 export interface LocationClaimsDeps {
   readonly licenses: Pick<Licenses, 'claim' | 'owners'>;
   readonly changes: Pick<Changes, 'listen'>;
-  readonly mode: 'first' | 'operator';
+  readonly mode: LocationClaimMode;
 }
 
 const MAX_CACHED = 50_000;
@@ -21,7 +26,7 @@ const MAX_CACHED = 50_000;
 /** Decides which license owns a location (M8). Known owners are cached; only the store assigns a free location. */
 export class LocationClaims {
   readonly #licenses: LocationClaimsDeps['licenses'];
-  readonly #mode: 'first' | 'operator';
+  readonly #mode: LocationClaimMode;
   readonly #owners = new Map<LocationId, LocationOwner>();
   readonly #lookups: Batcher<LocationId, LocationOwner>;
   readonly #unlisten: () => void;

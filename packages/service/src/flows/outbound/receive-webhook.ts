@@ -2,6 +2,7 @@ import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Journal } from '../../ports/journal/journal.ts';
+import type { Limits, Verdict } from '../../ports/limits/limits.ts';
 import { checkAttachments } from './check-attachments.ts';
 import { checkContentType } from './check-content-type.ts';
 import { checkLength } from './check-length.ts';
@@ -18,6 +19,7 @@ import { rateLimit } from './limit-rate.ts';
 import type { RateDeps } from './limit-rate.ts';
 import type { Contacts, LookUpDeps } from './look-up-phone.ts';
 import { pickFields } from './pick-fields.ts';
+import { ReplayMemory } from './recognise-replay.ts';
 import { Rejection } from './rejection.ts';
 import { requireFields } from './require-fields.ts';
 import { reportFailure, reportRejection } from './report-rejection.ts';
@@ -37,7 +39,9 @@ export interface OutboundDeps
     readonly acceptedTypes: readonly string[];
     readonly messageMaxLength: number;
     readonly phoneDefaultCountry: string;
+    readonly replayMemory: boolean;
   };
+  readonly limits: Pick<Limits, 'take' | 'peek'>;
 }
 
 export type ReceiveWebhook = (request: WebhookRequest) => Promise<WebhookOutcome>;
@@ -51,6 +55,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
   const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
   const limitRate = rateLimit(deps);
   const checkPhone = phoneCheck(settings.phoneDefaultCountry);
+  const replays = settings.replayMemory ? new ReplayMemory(deps.limits) : undefined;
 
   async function receive(request: WebhookRequest): Promise<WebhookOutcome> {
     const { requestId, channel, body, address } = request;
@@ -79,6 +84,36 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     }
 
     const { locationId, frame } = checked;
+    const sent = {
+      kind: 'sent',
+      requestId,
+      channel,
+      messageId: fields.givenMessageId,
+      locationId,
+      rate,
+    } as const;
+    if (replays === undefined || frame.messageId !== null)
+      return (await pass(received, checked, rate)) ?? sent;
+    let rejected: WebhookOutcome | undefined;
+    const isReplay = await replays.once(request, signature.key.id, async () => {
+      rejected = await pass(received, checked, rate);
+      return rejected === undefined;
+    });
+    if (isReplay)
+      log.warn(
+        { event: 'webhook.replayed', requestId, locationId },
+        'repeated webhook without a messageId, not sent again',
+      );
+    return rejected ?? sent;
+  }
+
+  /** Forwards a checked message to the Mac. Resolves with undefined when it was sent. */
+  async function pass(
+    received: Received,
+    { locationId, frame }: { locationId: LocationId; frame: SendFrame },
+    rate: Verdict,
+  ): Promise<WebhookOutcome | undefined> {
+    const { requestId } = received.request;
     // Recorded before the send: the Mac's status may arrive before the send resolves.
     recordAccepted(journal, received, locationId, frame.phone);
     const unsent = await forward(locationId, frame, deps);
@@ -86,12 +121,12 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
       const { rejection, isCertain } = unsent;
       recordUnsent(journal, received, rejection);
       logRequest(log, received, rejection);
-      if (isCertain) reportRejection(reports, requestId, fields, rejection);
+      if (isCertain) reportRejection(reports, requestId, received.fields, rejection);
       return { kind: 'rejected', rejection, rate };
     }
     logRequest(log, received);
     contacts.prefer(locationId, frame.phone, frame.contactId);
-    return { kind: 'sent', requestId, channel, messageId: fields.givenMessageId, locationId, rate };
+    return undefined;
   }
 
   return (request) =>

@@ -124,6 +124,12 @@ export type AssignOutcome =
   | { readonly kind: 'no_such_license' }
   | InvalidChange;
 
+/**
+ * Who may take a location that has no owner: `first` any license; `operator` none, the operator assigns it; `auto` any license while
+ * there is only one, so that no tenant takes a location that another is about to use.
+ */
+export type LocationClaimMode = 'auto' | 'first' | 'operator';
+
 /** `owned`: the license owns the location. `foreign`: another license owns it. `unassigned`: the operator must assign it first. */
 export type ClaimOutcome = 'owned' | 'foreign' | 'unassigned';
 
@@ -169,10 +175,10 @@ export interface Licenses {
   /** Records the versions that the Mac runs now. */
   updateVersions(deviceRow: string, versions: { osVersion: string; appVersion: string }): Promise<void>;
 
-  /** Takes a free location when `mode` is `first`, and records the device that bound it last. */
+  /** Takes a free location if the mode allows it and the license may own one more, and records the device that bound it last. */
   claim(
     claim: { locationId: LocationId; licenseId: string; deviceRow: string },
-    mode: 'first' | 'operator',
+    mode: LocationClaimMode,
   ): Promise<ClaimOutcome>;
   /** Resolves with the owners of these locations, without those that have none. */
   owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, LocationOwner>>;

@@ -3,12 +3,15 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Selectable } from 'kysely';
 
 import type { Schema } from '../../sql/schema.ts';
-import type { AssignOutcome, ClaimOutcome, Location, LocationOwner } from './licenses.ts';
+import type { AssignOutcome, ClaimOutcome, Location, LocationClaimMode, LocationOwner } from './licenses.ts';
 import { inChunks } from './sql-store.ts';
 import type { Queries, SqlStore } from './sql-store.ts';
 import { LOCATION_TRANSITIONS, mayBecome } from './transitions.ts';
 
 type LocationRow = Selectable<Schema['locations']>;
+
+/** Locations that a license may take without the operator, besides one per seat. */
+export const SPARE_LOCATIONS = 10;
 
 interface LocationClaim {
   readonly locationId: LocationId;
@@ -24,11 +27,34 @@ export class SqlLocations {
     this.#store = store;
   }
 
-  async claim(request: LocationClaim, mode: 'first' | 'operator'): Promise<ClaimOutcome> {
-    // Most claims are for a new location, or from a Mac of the owning license. Each of these takes one statement.
-    if (mode === 'first' && (await this.#claimNew(request))) return 'owned';
+  async claim(request: LocationClaim, mode: LocationClaimMode): Promise<ClaimOutcome> {
+    // Most claims are from a Mac of the owning license, or for a new location.
     if (await this.#recordDevice(request)) return 'owned';
-    return await this.#claimLocked(request, mode);
+    const mayTake = await this.#mayTake(request.licenseId, mode);
+    if (mayTake && (await this.#claimNew(request))) return 'owned';
+    return await this.#claimLocked(request, mayTake ? 'first' : 'operator');
+  }
+
+  /** Whether the license may take a location that has no owner. A seat serves one location, and Macs move now and then. */
+  async #mayTake(licenseId: string, mode: LocationClaimMode): Promise<boolean> {
+    if (mode === 'operator') return false;
+    return await this.#store.read('a location cannot be claimed', async (db) => {
+      const licenses = await db
+        .selectFrom('licenses')
+        .select(['id', 'max_seats'])
+        .where((eb) => eb.or([eb('status', '<>', 'revoked'), eb('id', '=', licenseId)]))
+        .orderBy((eb) => eb.case().when('id', '=', licenseId).then(0).else(1).end())
+        .limit(2)
+        .execute();
+      const [own] = licenses;
+      if (own === undefined || (mode === 'auto' && licenses.length > 1)) return false;
+      const { count } = await db
+        .selectFrom('locations')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .where('license_id', '=', licenseId)
+        .executeTakeFirstOrThrow();
+      return count < own.max_seats + SPARE_LOCATIONS;
+    });
   }
 
   async #claimNew({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {

@@ -73,16 +73,21 @@ export const LOCATION_TRANSITIONS: readonly Transition<LocationState>[] = [
     from: 'none',
     to: 'unassigned',
     by: 'Mac',
-    rule: 'With LOCATION_CLAIM=operator: a Mac requested the location, was rejected with 4504, and the operator can see it.',
+    rule: 'When no license may take it (LOCATION_CLAIM): a Mac requested the location, was rejected with 4504, and the operator can see it.',
   },
   {
     from: 'none',
     to: 'bound',
     by: 'Mac',
-    rule: 'With LOCATION_CLAIM=first: the first license that requests the location owns it.',
+    rule: 'With LOCATION_CLAIM=first, or auto and a single license: the first license that requests the location owns it.',
   },
   { from: 'none', to: 'bound', by: 'operator', rule: 'Assigned before the first Mac connected.' },
-  { from: 'unassigned', to: 'bound', by: 'Mac', rule: 'With LOCATION_CLAIM=first.' },
+  {
+    from: 'unassigned',
+    to: 'bound',
+    by: 'Mac',
+    rule: 'With LOCATION_CLAIM=first, or auto and a single license.',
+  },
   { from: 'unassigned', to: 'bound', by: 'operator', rule: 'Assigned.' },
   {
     from: 'bound',
@@ -96,7 +101,12 @@ export const LOCATION_TRANSITIONS: readonly Transition<LocationState>[] = [
     by: 'operator',
     rule: 'No license owns the location. Its Mac is disconnected with 4504.',
   },
-  { from: 'released', to: 'bound', by: 'Mac', rule: 'With LOCATION_CLAIM=first.' },
+  {
+    from: 'released',
+    to: 'bound',
+    by: 'Mac',
+    rule: 'With LOCATION_CLAIM=first, or auto and a single license.',
+  },
   { from: 'released', to: 'bound', by: 'operator', rule: 'Assigned.' },
 ];
 

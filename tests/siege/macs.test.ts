@@ -1,0 +1,88 @@
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import { UpgradeError } from '@footbridge/testkit/mac';
+import { until } from '@footbridge/testkit/until';
+import { MAC_BUDGET } from '@footbridge/service/budgets';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { LOCATION, OTHER_LOCATION, TestBridge } from '../contract/test-bridge.ts';
+import { honestTraffic } from './honest-traffic.ts';
+
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
+
+async function start(env: Record<string, string> = {}): Promise<TestBridge> {
+  const bridge = await TestBridge.start({ env });
+  cleanup.add(() => bridge.stop());
+  return bridge;
+}
+
+const ALL_SENT = { statuses: { 200: 20 } };
+
+describe('one device', () => {
+  it('T53 has a bounded number of sockets, and gets them back when it closes them', async () => {
+    const bridge = await start();
+    await bridge.mac(OTHER_LOCATION);
+    const token = await bridge.token();
+    const macs = [];
+    for (let number = 0; number < MAC_BUDGET.socketsPerDevice; number++)
+      macs.push(await bridge.connect({ token }));
+    const rejected = await bridge.connect({ token }).catch((error: unknown) => error);
+    expect(rejected).toBeInstanceOf(UpgradeError);
+    expect(String(rejected)).toContain('429');
+    expect(await honestTraffic(bridge)).toMatchObject(ALL_SENT);
+    await macs[0]?.close();
+    await until(() => bridge.connect({ token }).catch(() => undefined));
+  });
+
+  it('T53 has a bounded amount of unacknowledged frames in memory, and loses none', async () => {
+    const bridge = await start({ MAC_HEARTBEAT_SEC: '1' });
+    await bridge.mac(OTHER_LOCATION);
+    const mac = await bridge.mac(LOCATION);
+    bridge.crm.injectFault({ match: '*', locationId: LOCATION, times: 1000, how: 'hang' });
+    const text = 'x'.repeat(90_000);
+    for (let message = 0; message < 60; message++)
+      mac.received({ sender: `+1415555${1000 + message}`, text });
+    expect(await honestTraffic(bridge)).toMatchObject(ALL_SENT);
+    // The service asks for the frames that it did not keep: the Mac comes back and sends them again.
+    expect(await mac.closed).toMatchObject({ code: 1001, reason: expect.stringContaining('not delivered') });
+  });
+});
+
+describe('a license', () => {
+  it('T53 M8 takes ten locations more than it has seats, and others only from the operator', async () => {
+    const bridge = await start();
+    const { id, key } = await bridge.createLicense(1);
+    const token = await bridge.token('mac-greedy-1', key);
+    const register = async (locationId: string) => {
+      const mac = await bridge.connect({ token });
+      const outcome = await Promise.race([mac.register(locationId).then(() => 'bound'), mac.closed]).catch(
+        () => mac.closed,
+      );
+      await mac.close();
+      return outcome;
+    };
+    for (let number = 0; number < 11; number++) expect(await register(`locGreedy${number}`)).toBe('bound');
+    expect(await register('locGreedy11')).toMatchObject({ code: 4504 });
+    const assigned = await bridge.operator('PUT', '/operator/locations/locGreedy11', { licenseId: id });
+    expect(assigned.status).toBe(200);
+    expect(await register('locGreedy11')).toBe('bound');
+  });
+
+  it('M8 takes a free location by default only while it is the only one', async () => {
+    const bridge = await start({ LOCATION_CLAIM: 'auto' });
+    const first = await bridge.mac('locOfTheFirst');
+    expect(first.isOpen).toBe(true);
+    const { id, key } = await bridge.createLicense(5);
+    const squatter = await bridge.connect({ token: await bridge.token('mac-second-1', key) });
+    await squatter.register('locOfANewTenant').catch(() => undefined);
+    expect(await squatter.closed).toMatchObject({ code: 4504 });
+    // The first license does not take it either, and keeps its own.
+    const greedy = await bridge.connect();
+    await greedy.register('locOfANewTenant').catch(() => undefined);
+    expect(await greedy.closed).toMatchObject({ code: 4504 });
+    await bridge.mac('locOfTheFirst');
+    await bridge.operator('PUT', '/operator/locations/locOfANewTenant', { licenseId: id });
+    const owner = await bridge.connect({ token: await bridge.token('mac-second-1', key) });
+    await owner.register('locOfANewTenant');
+  });
+});
