@@ -6,6 +6,7 @@ export const GROUPS = {
   heavy: [
     'tests/nodes/**/*.test.ts',
     'tests/crashes/*.test.ts',
+    'tests/siege/fuzz.test.ts',
     'packages/demo/src/headless.test.ts',
     'packages/demo/src/page*.test.ts',
   ],
@@ -22,7 +23,10 @@ export const GROUPS = {
   /** Compare the memory or the CPU time of their own process: they must have it to themselves. */
   measuring: [
     'packages/media/src/converter.test.ts',
+    'packages/service/src/edges/crm/error-body.test.ts',
     'packages/service/src/flows/status/report-statuses.test.ts',
+    'packages/service/src/ports/assets/assets-s3.test.ts',
+    'tests/siege/memory.test.ts',
     'tests/contract/macs-liveness.test.ts',
   ],
 } as const;

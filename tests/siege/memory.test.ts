@@ -1,7 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { collectGarbage } from '@footbridge/testkit/collect-garbage';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, expect, it } from 'vitest';
 
@@ -13,8 +11,7 @@ afterEach(() => cleanup.run());
 
 /** Bytes in buffers that are in use, of the service and of the CRM and the Macs of this test. */
 function usedBuffers(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
+  collectGarbage();
   return process.memoryUsage().arrayBuffers;
 }
 

@@ -31,6 +31,9 @@ const NO_PROXIES: ProxyConfig = { http: undefined, https: undefined, bypass: '' 
 const VALID_PATH = /^\/[\x21-\x7e]*$/;
 const INVALID_HEADER = /[^\t\x20-\x7e]/;
 
+/** What calls to the CRM may occupy. docs/security.md shows it. */
+export const CRM_CALLS = { connections: 256, timeoutMs: 10_000 } as const;
+
 export function createTransport(deps: TransportDeps): Transport {
   return new UndiciTransport(deps);
 }
@@ -45,7 +48,7 @@ class UndiciTransport implements Transport {
   #cancelSweep: (() => void) | undefined;
   #isClosed = false;
 
-  constructor({ clock, timeoutMs = 10_000, maxConnections = 256, proxies = NO_PROXIES }: TransportDeps) {
+  constructor({ clock, timeoutMs = CRM_CALLS.timeoutMs, maxConnections = CRM_CALLS.connections, proxies = NO_PROXIES }: TransportDeps) {
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#maxConnections = maxConnections;

@@ -4,8 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbage } from '@footbridge/testkit/collect-garbage';
 import S3rver from '@20minutes/s3rver';
 // As in the service: it replaces the dispatcher of the built-in fetch.
 import 'undici';
@@ -116,8 +115,7 @@ describe('the S3 asset store', () => {
 
 /** Bytes in buffers that are in use. */
 function usedBuffers(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
+  collectGarbage();
   return process.memoryUsage().arrayBuffers;
 }
 

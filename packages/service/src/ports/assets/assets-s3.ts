@@ -11,10 +11,9 @@ import { asAssetId, newAssetId } from './assets.ts';
 import type { AssetId, Assets, StoredAsset, StoreOutcome } from './assets.ts';
 import { DiskSpool } from './disk-spool.ts';
 
-/** S3 requires at least 5 MiB for all parts but the last. */
-const PART_BYTES = 5 * 1024 * 1024;
-/** Parts in memory at a time. */
-const MAX_PARTS = 4;
+/** Parts of files in memory. S3 requires at least 5 MiB for all parts but the last. docs/security.md shows it. */
+export const S3_PARTS = { slots: 4, bytes: 5 * 1024 * 1024 } as const;
+const PART_BYTES = S3_PARTS.bytes;
 const RESPONSE_TIMEOUT_MS = 60_000;
 const PREFIX = 'assets/';
 
@@ -40,7 +39,7 @@ export async function openS3Assets({ spoolFolder, ...options }: S3AssetsOptions)
 class S3Assets implements Assets {
   readonly #bucket: S3mini;
   readonly #spool: DiskSpool;
-  readonly #parts = new FairSlots(MAX_PARTS, systemClock);
+  readonly #parts = new FairSlots(S3_PARTS.slots, systemClock);
 
   constructor(bucket: S3mini, spool: DiskSpool) {
     this.#bucket = bucket;

@@ -1,0 +1,113 @@
+import { connect } from 'node:net';
+
+import type { Cleanup } from '@footbridge/testkit/cleanup';
+import { connectMac } from '@footbridge/testkit/mac';
+import { seeded } from '@footbridge/testkit/seeded';
+
+import { FuzzInputs } from './fuzz-inputs.ts';
+import { startStage } from './stage.ts';
+import type { Stage } from './stage.ts';
+
+export interface FuzzReport {
+  readonly seed: number;
+  readonly inputs: Readonly<Record<'webhooks' | 'uploads' | 'http' | 'frames', number>>;
+  /** Status → number of responses. */
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly serverErrors: number;
+  /** Whether the service has not exited. */
+  readonly isRunning: boolean;
+  readonly eventLoopLagP99Ms: number;
+  readonly memoryMiB: number;
+  readonly seconds: number;
+}
+
+const PIPELINED = 16;
+const CONNECTIONS = 8;
+const MIB = 1_048_576;
+
+/** Of a hundred inputs 72 are webhooks, 16 uploads and other calls, 10 bytes that are hardly HTTP, and 2 frames. */
+export async function fuzz(
+  cleanup: Cleanup,
+  { inputs, seed, maxSeconds }: { inputs: number; seed: number; maxSeconds: number },
+): Promise<FuzzReport> {
+  const stage = await startStage(cleanup);
+  const make = new FuzzInputs(seeded(seed), stage.crm.key);
+  const counts = { webhooks: 0, uploads: 0, http: 0, frames: 0 };
+  const statuses: Record<string, number> = {};
+  const note = (bytes: string) => {
+    for (const [, status = ''] of bytes.matchAll(/HTTP\/1\.1 (\d{3}) /g))
+      statuses[status] = (statuses[status] ?? 0) + 1;
+  };
+  const since = performance.now();
+  let rest = inputs;
+  let device = 0;
+
+  async function next(): Promise<void> {
+    const kind = make.number(100);
+    if (kind < 10) {
+      rest--;
+      counts.http++;
+      return note(await exchange(stage, make.http()));
+    }
+    if (kind < 12) {
+      rest -= PIPELINED;
+      counts.frames += PIPELINED;
+      return sendFrames(
+        stage,
+        `mac-fuzz-${device++ % 50}`,
+        Array.from({ length: PIPELINED }, () => make.frame()),
+      );
+    }
+    rest -= PIPELINED;
+    const isUpload = kind < 28;
+    counts[isUpload ? 'uploads' : 'webhooks'] += PIPELINED;
+    const requests = Array.from({ length: PIPELINED }, () => (isUpload ? make.upload() : make.webhook()));
+    note(await exchange(stage, Buffer.concat([...requests, LAST])));
+  }
+
+  const work = async () => {
+    while (rest > 0 && performance.now() - since < maxSeconds * 1000) await next();
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  const isRunning = await fetch(`${stage.service.url}/health?pm2=1`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  return {
+    seed,
+    inputs: counts,
+    statuses,
+    serverErrors: Object.entries(statuses).reduce(
+      (sum, [status, count]) => sum + (status >= '500' ? count : 0),
+      0,
+    ),
+    isRunning,
+    eventLoopLagP99Ms: 1000 * (await stage.metric('nodejs_eventloop_lag_p99_seconds')),
+    memoryMiB: (await stage.metric('process_resident_memory_bytes')) / MIB,
+    seconds: (performance.now() - since) / 1000,
+  };
+}
+
+/** Makes the service close the connection after its responses. */
+const LAST = Buffer.from('GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+
+/** Writes bytes to a new connection. Resolves with what comes back until the connection closes. */
+function exchange(stage: Stage, bytes: Buffer): Promise<string> {
+  const { hostname, port } = new URL(stage.service.url);
+  return new Promise((resolve) => {
+    let text = '';
+    // Half a request keeps the connection open until its deadline; the end of the input closes it.
+    const socket = connect(Number(port), hostname, () => socket.end(bytes));
+    const done = () => resolve(text);
+    socket.setEncoding('latin1').on('data', (part: string) => (text += part));
+    socket.on('close', done).on('error', done);
+  });
+}
+
+async function sendFrames(stage: Stage, deviceId: string, frames: readonly string[]): Promise<void> {
+  const token = await stage.token(deviceId);
+  const mac = await connectMac(stage.service.url, { token }).catch(() => undefined);
+  if (mac === undefined) return;
+  for (const frame of frames) if (mac.isOpen) mac.sendRaw(frame);
+  await mac.close();
+}
