@@ -18,11 +18,11 @@ export function securityPage(root: string): string {
 }
 
 /** Replaces the text between the two markers. */
-function replaced(page: string, name: string, table: string): string {
+function replaced(page: string, name: string, text: string): string {
   const start = page.indexOf('-->\n', page.indexOf(`<!-- ${name}: `));
   const end = page.indexOf(`<!-- end of ${name} -->`);
   if (start === -1 || end < start) throw new Error(`${PAGE} has no markers for ${name}`);
-  return `${page.slice(0, start)}-->\n\n${table}\n\n${page.slice(end)}`;
+  return `${page.slice(0, start)}-->\n\n${text}\n\n${page.slice(end)}`;
 }
 
 function requests(): string {
@@ -63,7 +63,13 @@ function work(): string {
   return table(
     ['work', 'at a time', 'per location', 'waiting', 'time'],
     [
-      ['connections to the CRM', String(CRM_CALLS.connections), QUARTER, 'within the deadline of the call', aCall],
+      [
+        'connections to the CRM',
+        String(CRM_CALLS.connections),
+        QUARTER,
+        'within the deadline of the call',
+        aCall,
+      ],
       [
         'conversions',
         String(slots),

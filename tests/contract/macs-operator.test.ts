@@ -128,7 +128,15 @@ describe('operator: devices', () => {
       name: 'Back office',
     });
     const { status, body } = await bridge.operator('GET', '/operator/devices');
-    const common = { takeOvers: 0, alternating: false, licenseId, license: 'Test', osVersion: '26.1', appVersion: '0.1.0', status: 'active' };
+    const common = {
+      takeOvers: 0,
+      alternating: false,
+      licenseId,
+      license: 'Test',
+      osVersion: '26.1',
+      appVersion: '0.1.0',
+      status: 'active',
+    };
     const times = { id: expect.stringMatching(/^dev_/), activatedAt: ISO, lastSeenAt: ISO };
     expect([status, body['devices']]).toEqual([
       200,

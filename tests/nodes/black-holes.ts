@@ -174,7 +174,7 @@ class Link {
     const code = encodeURIComponent(crm.install({ locationId: location }));
     const response = await fetch(`${urls[0]}/oauth/callback/crm?code=${code}`);
     if (!response.ok) throw new Error(`no token: ${response.status} ${await response.text()}`);
-    const proxy = await startFaultProxy({ to: await startBalancer(cleanup, urls, random) });
+    const proxy = await startFaultProxy({ to: (await startBalancer(cleanup, urls, random)).url });
     cleanup.add(() => proxy.stop());
     const url = proxy.url(urls[0] ?? '');
     const agent = await startAgent({ url, license: licenseKey, location, env: AGENT_ENV });

@@ -26,13 +26,13 @@ describe('M4 kill -9 of the agent on a Mac during an outbound text', () => {
       cleanup.add(() => service.stop());
       const macos = await startSimulatedMacos();
       cleanup.add(() => macos.stop());
-        const dying = new MacAgent({
+      const dying = new MacAgent({
         url: service.url,
         macos,
         env: { FAILPOINTS: `${failpoint}:kill` },
       });
       cleanup.add(() => dying.stop());
-      dying.start();
+      await dying.start();
       await service.registered();
       service.autoAck = false;
       const frame = service.send({ messageId: 'precious', message: 'Precious' });
@@ -40,7 +40,7 @@ describe('M4 kill -9 of the agent on a Mac during an outbound text', () => {
       service.autoAck = true;
       const agent = new MacAgent({ url: service.url, macos, env: {}, dataDir: dying.dataDir });
       cleanup.add(() => agent.stop());
-      agent.start();
+      await agent.start();
       await service.registered(2);
       const first = await service.statusOf(frame.requestId);
       expect(first.status).toBe(status);

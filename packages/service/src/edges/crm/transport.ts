@@ -48,7 +48,12 @@ class UndiciTransport implements Transport {
   #cancelSweep: (() => void) | undefined;
   #isClosed = false;
 
-  constructor({ clock, timeoutMs = CRM_CALLS.timeoutMs, maxConnections = CRM_CALLS.connections, proxies = NO_PROXIES }: TransportDeps) {
+  constructor({
+    clock,
+    timeoutMs = CRM_CALLS.timeoutMs,
+    maxConnections = CRM_CALLS.connections,
+    proxies = NO_PROXIES,
+  }: TransportDeps) {
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#maxConnections = maxConnections;
