@@ -32,7 +32,9 @@ function listed(faults: readonly string[]): Verdict {
 
 async function types(): Promise<Verdict> {
   const all = await tool('tsc', ['--noEmit', '-p', '.']);
-  return all.passed ? tool('tsc', ['--noEmit', '-p', 'packages/demo/src/page']) : all;
+  if (!all.passed) return all;
+  const demo = await tool('tsc', ['--noEmit', '-p', 'packages/demo/src/page']);
+  return demo.passed ? tool('tsc', ['--noEmit', '-p', 'packages/console/src/page']) : demo;
 }
 
 const CHECKS: Record<string, () => Verdict | Promise<Verdict>> = {

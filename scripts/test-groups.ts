@@ -9,6 +9,7 @@ export const GROUPS = {
     'tests/siege/fuzz.test.ts',
     'packages/demo/src/headless.test.ts',
     'packages/demo/src/page*.test.ts',
+    'tests/console/*.test.ts',
   ],
   /** Kill processes, open a browser or fuzz the decoders: left out of a quick run. */
   disruptive: [

@@ -26,8 +26,11 @@ const RUNTIME: Record<string, readonly string[]> = {
     'ws',
     'zod',
   ],
+  // Its pages are built with development dependencies; at run time it is files.
+  console: [],
   // Run only from a checkout with development dependencies: `npm ci`, not `npm ci --omit=dev`.
   demo: [],
+  ui: [],
   'mac-launcher': [],
   testkit: [],
 };

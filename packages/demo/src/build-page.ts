@@ -2,16 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export interface BuiltPage {
-  readonly files: ReadonlyMap<string, { readonly type: string; readonly body: string }>;
-}
-
-const TYPES: Record<string, string> = {
-  html: 'text/html; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  svg: 'image/svg+xml',
-};
+import { buildPage } from '@footbridge/ui/build-page';
+import type { BuiltPage } from '@footbridge/ui/build-page';
 
 const PAGE = join(import.meta.dirname, 'page');
 const ROOT = join(import.meta.dirname, '../../..');
@@ -19,6 +11,7 @@ const CACHE = join(ROOT, 'node_modules/.cache/footbridge/page');
 /** The sources of the page and of its build. */
 const SOURCES = [
   PAGE,
+  join(ROOT, 'packages/ui/src'),
   join(ROOT, 'packages/kit/src'),
   join(ROOT, 'packages/protocol/src'),
   join(ROOT, 'package-lock.json'),
@@ -31,7 +24,7 @@ export async function preparePage(): Promise<BuiltPage> {
   try {
     return { files: new Map(JSON.parse(await readFile(join(CACHE, file), 'utf8'))) };
   } catch {
-    const built = await buildPage();
+    const built = await buildDemoPage();
     await writeCache(file, JSON.stringify([...built.files])).catch(() => {
       // If the cache is not writable, the page is built at every start, which takes a second.
     });
@@ -39,27 +32,7 @@ export async function preparePage(): Promise<BuiltPage> {
   }
 }
 
-export async function buildPage(): Promise<BuiltPage> {
-  const { build } = await import('vite');
-  const output = await build({
-    root: PAGE,
-    configFile: false,
-    logLevel: 'error',
-    base: './',
-    build: { write: false, modulePreload: false, cssCodeSplit: false, assetsInlineLimit: 0 },
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  });
-  const bundle = Array.isArray(output) ? output[0] : output;
-  if (bundle === undefined || !('output' in bundle)) throw new Error('the page could not be built');
-  const files = new Map<string, { type: string; body: string }>();
-  for (const file of bundle.output) {
-    const type = TYPES[file.fileName.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
-    const body = file.type === 'chunk' ? file.code : Buffer.from(file.source).toString('utf8');
-    files.set(`/${file.fileName}`, { type, body });
-    if (file.fileName === 'index.html') files.set('/', { type, body });
-  }
-  return { files };
-}
+export const buildDemoPage = (): Promise<BuiltPage> => buildPage(PAGE);
 
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');

@@ -7,7 +7,7 @@ import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { actions } from './actions.ts';
 import { ScenarioRunner } from './scenario-runner.ts';
 import { SCENARIOS } from './scenarios.ts';
-import type { BuiltPage } from './build-page.ts';
+import type { BuiltPage } from '@footbridge/ui/build-page';
 import { MediaStore } from './media-store.ts';
 import { Snapshots } from './snapshots.ts';
 import { CONTACT, CUSTOMER, FRIEND, LOCATION, listen } from './demo.ts';

@@ -7,8 +7,8 @@ import { chromium } from 'playwright-core';
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-import { buildPage } from './build-page.ts';
-import type { BuiltPage } from './build-page.ts';
+import { buildDemoPage } from './build-page.ts';
+import type { BuiltPage } from '@footbridge/ui/build-page';
 import { startDemo } from './demo.ts';
 import type { Demo } from './demo.ts';
 import { runFirstConversation } from './first-conversation.ts';
@@ -47,7 +47,7 @@ export interface TestPage {
 export async function startTestPage(cleanup: Cleanup): Promise<TestPage> {
   const ignoreStep = () => undefined;
   const [built, demo, browser] = await Promise.all([
-    buildPage(),
+    buildDemoPage(),
     startDemo({ service: 0, operator: 0, crm: 0 }, ignoreStep, cleanup),
     findChromium().then((found) => chromium.launch(found)),
   ]);

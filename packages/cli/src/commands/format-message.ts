@@ -1,3 +1,4 @@
+import { STEP_WORDS, stepFacts } from '@footbridge/protocol/step-words';
 import { printable } from '../output.ts';
 
 /** A journal entry as returned by the operator API. */
@@ -42,31 +43,7 @@ export function clock(iso: string, exact = false): string {
   return exact ? `${time}.${pad(at.getMilliseconds(), 3)}` : time;
 }
 
-const STEPS: Readonly<Record<string, string>> = {
-  accepted: 'accepted',
-  rejected: 'rejected',
-  written: "written to the Mac's socket",
-  not_connected: 'no Mac connected',
-  crm_told: 'status sent to the CRM',
-  no_token: 'not sent to the CRM: the location has no token',
-  crm_refused: 'not accepted by the CRM',
-  mac_says: 'status received from the Mac',
-  received: 'received from the Mac',
-  contact_found: 'contact found',
-  not_confirmed: 'not confirmed by the Mac',
-  crm_took_it: 'accepted by the CRM',
-  acknowledged: 'acknowledged to the Mac',
-  looked_up: 'response lost, conversation read',
-  uncertain: 'uncertain, response lost and conversation not readable',
-  parked: 'parked on the Mac',
-};
-
 /** Describes a step and its details. */
 export function describeStep({ step, detail }: Step): string {
-  const facts = Object.entries(detail ?? {})
-    .filter(([, value]) => value !== null && value !== '')
-    .map(([name, value]) =>
-      name === 'status' || name === 'code' ? String(value) : `${name} ${String(value)}`,
-    );
-  return printable([STEPS[step] ?? step, ...facts].join('  '));
+  return printable([STEP_WORDS[step] ?? step, ...stepFacts(detail)].join('  '));
 }

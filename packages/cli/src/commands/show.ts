@@ -1,4 +1,5 @@
 import { codeEntry } from '@footbridge/protocol/codes';
+import { messageOutcome } from '@footbridge/protocol/message-outcome';
 import type { Command } from 'commander';
 
 import { printable } from '../output.ts';
@@ -6,7 +7,6 @@ import { contextOf } from '../command-context.ts';
 import { describeCode } from './explain.ts';
 import { arrow, clock, describeStep, lengthOf, localDate } from './format-message.ts';
 import type { Message, Step } from './format-message.ts';
-import { messageOutcome } from './message-outcome.ts';
 
 interface Request extends Message {
   readonly steps: readonly Step[];
@@ -53,9 +53,11 @@ export function formatHistory(history: MessageHistory, sentence: string): string
     const entry = codeEntry(code, 'status') ?? codeEntry(code);
     return entry === undefined ? [] : [describeCode(entry)];
   });
-  return [`${head.filter((part) => part !== '').join('  ')}\n${sentence}`, ...blocks, ...explanations].join(
-    '\n\n',
-  );
+  return [
+    `${head.filter((part) => part !== '').join('  ')}\n${printable(sentence)}`,
+    ...blocks,
+    ...explanations,
+  ].join('\n\n');
 }
 
 function formatRequest(

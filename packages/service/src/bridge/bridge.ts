@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 
+import { readConsole } from '@footbridge/console/console-files';
 import { systemClock } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
@@ -17,6 +18,7 @@ import type { Listener } from '../edges/http/listener.ts';
 import { webhookRoute } from '../edges/http/webhook-route.ts';
 import { keyRoutes } from '../edges/operator/keys-routes.ts';
 import { requireOperator } from '../edges/operator/operator-auth.ts';
+import { consoleRoutes } from '../edges/operator/console-routes.ts';
 import { sessionRoutes, signInRoute } from '../edges/operator/session-routes.ts';
 import { tokensRoutes } from '../edges/operator/tokens-routes.ts';
 import { tenantsRoutes } from '../edges/operator/tenants-routes.ts';
@@ -257,6 +259,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
             '/asyncapi.json': asyncApiDocument({ version, url: address.url }),
           },
         }),
+        consoleRoutes(readConsole()),
         signInRoute({ auth: operatorAuth, limits }),
         (app) => {
           requireOperator({ auth: operatorAuth, limits })(app);

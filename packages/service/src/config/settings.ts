@@ -168,7 +168,7 @@ export const SETTINGS = {
     'ADMIN_PORT',
     '4610',
     wholeNumber(0, 65_535),
-    'Port of the operator listener: API, metrics, probes, documents.',
+    'Port of the operator listener: console, API, metrics, probes, documents.',
   ),
   adminHost: define(
     'Listeners',

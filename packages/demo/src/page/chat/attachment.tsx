@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import type { ShownFile } from './chat-item.ts';
 
 /** Shows an image, or the name of any other file. */

@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks';
 
-import { Icon, TapbackIcon, TAPBACK_NAMES } from '../icons.tsx';
+import { Icon, TapbackIcon, TAPBACK_NAMES } from '@footbridge/ui/icons';
 import { Attachment } from './attachment.tsx';
 import type { ChatItem, DrawnReaction, Tapback } from './chat-item.ts';
 import { OPENED } from '../time.ts';

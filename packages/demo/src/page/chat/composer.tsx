@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks';
 
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import { readFile, pictureFile, STICKERS, stickerFile, voiceFile } from '../generated-files.ts';
 import type { StickerName } from '../generated-files.ts';
 import type { UploadedFile } from '../types.ts';

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 
 const NEAR = 60;
 

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import { Icon } from '../icons.tsx';
-import type { IconName } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
+import type { IconName } from '@footbridge/ui/icons';
 import { moveInside } from './move-inside.ts';
 
 export interface Choice {

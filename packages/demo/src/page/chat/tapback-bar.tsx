@@ -1,7 +1,7 @@
 import type { ClassicType } from '@footbridge/kit';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import { Icon, TAPBACK_NAMES, TapbackIcon } from '../icons.tsx';
+import { Icon, TAPBACK_NAMES, TapbackIcon } from '@footbridge/ui/icons';
 import { STICKERS, stickerFile } from '../generated-files.ts';
 import { isSet } from './chat-item.ts';
 import type { ChatItem, Tapback } from './chat-item.ts';

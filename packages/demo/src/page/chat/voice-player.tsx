@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 
 interface Props {
   readonly url: string | undefined;

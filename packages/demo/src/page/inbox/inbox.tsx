@@ -6,7 +6,7 @@ import { isSet } from '../chat/chat-item.ts';
 import type { ChatItem, Tapback } from '../chat/chat-item.ts';
 import { Feed } from '../chat/feed.tsx';
 import { about, inbox } from '../events.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import { stickerFile, VOICE_MS } from '../generated-files.ts';
 import { initialsOf, nameOf } from '../people.ts';
 import type { UploadedFile } from '../types.ts';

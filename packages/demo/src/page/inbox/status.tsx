@@ -1,4 +1,4 @@
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import type { Outcome } from './threads.ts';
 
 const LABELS = {

@@ -9,7 +9,7 @@ import { effectNamed } from '../chat/effects.ts';
 import { Feed } from '../chat/feed.tsx';
 import { about, phone } from '../events.ts';
 import { clock, now, OPENED } from '../time.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import { stickerFile, VOICE_MS } from '../generated-files.ts';
 import { BUSINESS, initialsOf, nameOf } from '../people.ts';
 import { phoneItems } from './phone-items.ts';

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 import { moveInside } from '../chat/move-inside.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import { chosen, resultOf, runAll, runScenario, running, scenarios, summary } from './running.ts';
 
 /** The failure scenarios, each with its guarantee and its result. */

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import { STEPS } from './steps.ts';
 
 const KEY = 'footbridge-tour';

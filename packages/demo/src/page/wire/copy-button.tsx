@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 
 import { notice } from '../post-action.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 
 export function CopyButton({ label, text }: { label: string; text: string }) {
   const [isCopied, setCopied] = useState(false);

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { RawText } from '../chat/raw-text.tsx';
 import { about } from '../events.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import type { CallOrFrame, HttpExchange } from '../types.ts';
 import { CopyButton } from './copy-button.tsx';
 import { asCurl } from './curl.ts';

@@ -3,7 +3,7 @@ import type { TrustedKey, VerifyResult } from '@footbridge/kit';
 import { useEffect, useState } from 'preact/hooks';
 
 import { about } from '../events.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import type { HttpExchange } from '../types.ts';
 
 /** Verifies the signature in the page with the kit, over the recorded bytes. */

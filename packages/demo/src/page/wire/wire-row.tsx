@@ -1,4 +1,4 @@
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import type { CallOrFrame, Leg, ProcessEvent } from '../types.ts';
 import { OPENED } from '../time.ts';
 import { describe } from './describe.ts';

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 
 import { NewItems, useFollow } from '../chat/follow.tsx';
 import { wire } from '../events.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '@footbridge/ui/icons';
 import type { CallOrFrame } from '../types.ts';
 import { Detail } from './detail.tsx';
 import { groupByMessage, joinEqual } from './groups.ts';

@@ -5,9 +5,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
  * Without the key a hash cannot be reversed by trying all phone numbers.
  */
 export function hashHandle(keys: readonly Uint8Array[]): (handle: string) => string[] {
-  const derived = keys.map((key) =>
-    Buffer.from(hkdfSync('sha256', key, '', 'footbridge journal handle', 32)),
-  );
+  const derived = keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'journal handle', 32)));
   return (handle) => {
     const text = normalised(handle);
     return derived.map((key) => createHmac('sha256', key).update(text).digest('base64url'));

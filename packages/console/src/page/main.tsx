@@ -1,0 +1,13 @@
+import { render } from 'preact';
+
+import { App } from './app.tsx';
+import { startSession } from './session.ts';
+import '@footbridge/ui/styles/tokens.css';
+import '@footbridge/ui/styles/controls.css';
+import './styles/console.css';
+import './styles/tenants.css';
+import './styles/messages.css';
+
+const root = document.querySelector('#app');
+if (root !== null) render(<App />, root);
+void startSession();

@@ -1,0 +1,183 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+
+import { follow, goTo, hrefOf, route } from '../route.ts';
+import { call } from '../session.ts';
+import { TEXTS } from '../texts.ts';
+import { timeText } from '../times.ts';
+import { useData } from '../use-data.ts';
+import { StatusChip } from './status-chip.tsx';
+import type { Message } from './types.ts';
+
+interface Page {
+  readonly messages: readonly Message[];
+  readonly cursor: string | null;
+}
+
+const FILTERS = ['locationId', 'phone', 'contactId', 'direction', 'status', 'code', 'kind'] as const;
+const STATUSES = [
+  'accepted',
+  'written',
+  'pending',
+  'delivered',
+  'failed',
+  'rejected',
+  'received',
+  'undeliverable',
+];
+
+/** The newest messages, with filters in the address. */
+export function MessagesPage() {
+  const { query } = route.value;
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]));
+  const path = `/operator/messages?${new URLSearchParams(
+    Object.entries(filters).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+  ).toString()}`;
+  const { value, problem } = useData<Page>(path, { refresh: true });
+  const older = useSignal<readonly Page[]>([]);
+  useEffect(() => {
+    older.value = [];
+  }, [path]);
+
+  const pages = [...(value.value === undefined ? [] : [value.value]), ...older.value];
+  const messages = [...new Map(pages.flatMap((page) => page.messages).map((one) => [one.id, one])).values()];
+  const cursor = pages.at(-1)?.cursor ?? null;
+  const loadOlder = async () => {
+    older.value = [
+      ...older.value,
+      await call<Page>('GET', `${path}&cursor=${encodeURIComponent(cursor ?? '')}`),
+    ];
+  };
+  return (
+    <>
+      <div class="page-head">
+        <h1>{TEXTS.messages}</h1>
+      </div>
+      <Filters filters={filters} />
+      {problem.value !== undefined && (
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+      {value.value !== undefined && messages.length === 0 && <p class="hint">{TEXTS.noMessages}</p>}
+      {messages.length > 0 && <MessageTable messages={messages} />}
+      {cursor !== null && (
+        <p>
+          <button type="button" class="text-button" onClick={() => void loadOlder()}>
+            {TEXTS.older}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Filters({ filters }: { readonly filters: Readonly<Record<string, string | undefined>> }) {
+  const set = (changed: Record<string, string | undefined>) =>
+    goTo(hrefOf('/messages', { ...filters, ...changed }));
+
+  async function search(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const entered = new FormData(event.currentTarget as HTMLFormElement).get('search');
+    const text = typeof entered === 'string' ? entered.trim() : '';
+    if (text === '') return set({ phone: undefined, contactId: undefined });
+    if (isHandle(text)) return set({ phone: text, contactId: undefined });
+    try {
+      await call('GET', `/operator/messages/${encodeURIComponent(text)}`);
+      goTo(hrefOf(`/messages/${encodeURIComponent(text)}`));
+    } catch {
+      set({ contactId: text, phone: undefined });
+    }
+  }
+
+  return (
+    <div class="filters">
+      <form role="search" onSubmit={(event) => void search(event)}>
+        <input
+          key={filters['phone'] ?? filters['contactId']}
+          type="search"
+          name="search"
+          aria-label={TEXTS.search}
+          placeholder={TEXTS.search}
+          defaultValue={filters['phone'] ?? filters['contactId'] ?? ''}
+        />
+        <button type="submit" class="main-button">
+          {TEXTS.searchButton}
+        </button>
+      </form>
+      <label>
+        {TEXTS.direction}
+        <select
+          value={filters['direction'] ?? ''}
+          onChange={(e) => set({ direction: e.currentTarget.value })}
+        >
+          <option value="">{TEXTS.any}</option>
+          <option value="outbound">{TEXTS.outbound}</option>
+          <option value="inbound">{TEXTS.inbound}</option>
+        </select>
+      </label>
+      <label>
+        {TEXTS.status}
+        <select value={filters['status'] ?? ''} onChange={(e) => set({ status: e.currentTarget.value })}>
+          <option value="">{TEXTS.any}</option>
+          {STATUSES.map((status) => (
+            <option key={status}>{status}</option>
+          ))}
+        </select>
+      </label>
+      {filters['locationId'] !== undefined && (
+        <span class="chip">
+          <bdi>{filters['locationId']}</bdi>
+        </span>
+      )}
+      {Object.values(filters).some(Boolean) && (
+        <a href={hrefOf('/messages')} onClick={follow}>
+          {TEXTS.clear}
+        </a>
+      )}
+    </div>
+  );
+}
+
+/** A phone number, or an email address. Anything else is an id. */
+const isHandle = (text: string) => /^\+?[\d\s().-]{5,}$/.test(text) || text.includes('@');
+
+function MessageTable({ messages }: { readonly messages: readonly Message[] }) {
+  return (
+    <table class="messages">
+      <thead>
+        <tr>
+          {[TEXTS.time, TEXTS.direction, TEXTS.location, TEXTS.phone, TEXTS.kind, TEXTS.status].map(
+            (name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ),
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {messages.map((message) => (
+          <tr key={message.id}>
+            <td>
+              <a href={hrefOf(`/messages/${encodeURIComponent(message.id)}`)} onClick={follow}>
+                {timeText(message.createdAt)}
+              </a>
+            </td>
+            <td>{message.direction === 'outbound' ? TEXTS.outbound : TEXTS.inbound}</td>
+            <td>
+              <bdi>{message.locationId}</bdi>
+            </td>
+            <td>
+              <bdi>{message.phone}</bdi>
+            </td>
+            <td>{message.kind}</td>
+            <td>
+              <StatusChip status={message.status} code={message.code} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

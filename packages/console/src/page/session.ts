@@ -1,0 +1,84 @@
+import { signal } from '@preact/signals';
+
+import { TEXTS } from './texts.ts';
+
+export interface Session {
+  readonly label: string;
+  readonly readOnly: boolean;
+  readonly locations: readonly string[] | null;
+  readonly csrf: string;
+}
+
+/** Undefined: not known yet. Null: not signed in. */
+export const session = signal<Session | null | undefined>(undefined);
+/** Why the page shows the sign-in form, or no data. */
+export const notice = signal<string | undefined>(undefined);
+export const isReachable = signal(true);
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Calls the operator API. Throws an ApiError; a 401 also ends the session of this page. */
+export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: {
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(method !== 'GET' && { 'X-CSRF-Token': session.value?.csrf ?? '' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  } catch {
+    isReachable.value = false;
+    throw new ApiError(0, TEXTS.unreachable);
+  }
+  isReachable.value = response.status < 500;
+  const text = await response.text();
+  const json = readJson(text);
+  if (response.ok) return json as T;
+  if (response.status === 401 && session.value) {
+    session.value = null;
+    notice.value = TEXTS.sessionEnded;
+  }
+  const { message, error } = (json ?? {}) as { message?: string; error?: string };
+  throw new ApiError(response.status, message ?? error ?? TEXTS.unreachable);
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const RETRY_MS = 3000;
+
+/** Finds out who is signed in. Tries again while the service does not respond. */
+export async function startSession(): Promise<void> {
+  try {
+    session.value = await call<Session>('GET', '/operator/session');
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) session.value = null;
+    else setTimeout(() => void startSession(), RETRY_MS);
+  }
+}
+
+export async function signIn(token: string): Promise<void> {
+  session.value = await call<Session>('POST', '/operator/session', { token });
+  notice.value = undefined;
+}
+
+export async function signOut(): Promise<void> {
+  await call('DELETE', '/operator/session');
+  session.value = null;
+}

@@ -1,0 +1,45 @@
+import { useSignal } from '@preact/signals';
+
+import { notice, signIn } from './session.ts';
+import { TEXTS } from './texts.ts';
+
+export function SignIn() {
+  const problem = useSignal<string | undefined>(undefined);
+
+  async function submit(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const token = new FormData(event.currentTarget as HTMLFormElement).get('token');
+    try {
+      await signIn(typeof token === 'string' ? token.trim() : '');
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  return (
+    <form class="sign-in card" onSubmit={(event) => void submit(event)}>
+      <h1>{TEXTS.signInTitle}</h1>
+      {notice.value !== undefined && <p role="status">{notice.value}</p>}
+      <label for="token">{TEXTS.token}</label>
+      <input
+        id="token"
+        name="token"
+        type="password"
+        autocomplete="current-password"
+        required
+        aria-describedby="token-hint"
+      />
+      <p id="token-hint" class="hint">
+        {TEXTS.tokenHint}
+      </p>
+      {problem.value !== undefined && (
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+      <button type="submit" class="main-button">
+        {TEXTS.signIn}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,44 @@
+import { useSignal } from '@preact/signals';
+import type { ReadonlySignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+
+import { changes } from './live.ts';
+import { call } from './session.ts';
+
+const POLL_MS = 5000;
+
+export interface Data<T> {
+  readonly value: ReadonlySignal<T | undefined>;
+  readonly problem: ReadonlySignal<string | undefined>;
+}
+
+/** Reads a resource of the operator API again whenever messages change, and every few seconds. Keeps the old data meanwhile. */
+export function useData<T>(path: string, options: { readonly refresh: boolean }): Data<T> {
+  const value = useSignal<T | undefined>(undefined);
+  const problem = useSignal<string | undefined>(undefined);
+
+  useEffect(() => {
+    let isCurrent = true;
+    async function read(): Promise<void> {
+      try {
+        const data = await call<T>('GET', path);
+        if (!isCurrent) return;
+        value.value = data;
+        problem.value = undefined;
+      } catch (error) {
+        if (isCurrent) problem.value = error instanceof Error ? error.message : String(error);
+      }
+    }
+    void read();
+    if (!options.refresh) return () => (isCurrent = false);
+    const timer = setInterval(() => void read(), POLL_MS);
+    const stop = changes.subscribe(() => void read());
+    return () => {
+      isCurrent = false;
+      clearInterval(timer);
+      stop();
+    };
+  }, [path, options.refresh]);
+
+  return { value, problem };
+}

@@ -1,0 +1,169 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import { findChromium } from '@footbridge/testkit/servers/chromium';
+import { chromium } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { LOCATION, PHONE, TestBridge } from '../contract/test-bridge.ts';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const WITHIN = { timeout: 60_000 };
+const cleanup = createCleanup();
+
+let bridge: TestBridge;
+let browser: Browser;
+const problems: string[] = [];
+
+beforeAll(async () => {
+  await import('@footbridge/console/build-console');
+  bridge = await TestBridge.start();
+  cleanup.add(() => bridge.stop());
+  browser = await chromium.launch(await findChromium());
+  cleanup.add(() => browser.close());
+  const mac = await bridge.mac();
+  mac.send({
+    type: 'state',
+    capabilities: [],
+    messages: { running: true, signedIn: true },
+    permissions: { fullDisk: 'denied', automation: 'granted' },
+    queue: { pending: 0 },
+    lastSentAt: null,
+    lastReceivedAt: null,
+  });
+  await bridge.webhook({ message: 'CANARY-TEXT' });
+  await bridge.webhook({ phone: '+15555550188', message: 'Hi' });
+  await bridge.webhook({ locationId: '"><img src=x onerror=alert(1)>', message: 'Hi' });
+}, 120_000);
+afterAll(() => cleanup.run());
+
+interface View {
+  readonly width?: number;
+  readonly theme?: 'light' | 'dark';
+}
+
+/** Opens a page of the console in a new browser. What the browser complains about fails the last test. */
+async function open(path = '', { width = 1280, theme = 'light' }: View = {}): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+  });
+  cleanup.add(() => context.close());
+  const page = await context.newPage();
+  page.on('console', (message) => {
+    const isExpected = message.text().includes('401');
+    if (message.type() === 'error' && !isExpected) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  await page.goto(`${bridge.bridge.operatorUrl}/console${path}`);
+  return page;
+}
+
+async function signIn(page: Page, token = bridge.bridge.operatorToken): Promise<void> {
+  await page.getByLabel('Operator token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+async function violations(page: Page): Promise<unknown[]> {
+  await page.evaluate(await readFile(AXE, 'utf8'));
+  const found = await page.evaluate(
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))',
+  );
+  return found as unknown[];
+}
+
+describe('the console', () => {
+  it('S6 names the broken link of a tenant and what to do', async () => {
+    const page = await open();
+    await signIn(page);
+    const tenant = page.getByRole('listitem').filter({ hasText: LOCATION }).first();
+    await tenant.getByText('does not have the permission Full Disk Access').first().waitFor(WITHIN);
+    await tenant.getByText('Privacy & Security > Full Disk Access').waitFor(WITHIN);
+  });
+
+  it('S6 finds the messages of a phone number, and shows what became of one', async () => {
+    const page = await open('/messages');
+    await signIn(page);
+    await page.getByRole('searchbox').fill('+1 (555) 555-0188');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByText('+1•••0188').waitFor(WITHIN);
+    await expect.poll(() => page.getByRole('row').count(), WITHIN).toBe(2);
+    await page.getByRole('row').nth(1).getByRole('link').click();
+    await page.getByRole('heading', { name: 'Not known yet' }).waitFor(WITHIN);
+    await page.getByText("written to the Mac's socket").waitFor(WITHIN);
+  });
+
+  it('S6 shows no text of a message and runs no text from outside as code', async () => {
+    const page = await open('/messages');
+    await signIn(page);
+    await page.getByText('onerror=alert(1)').first().waitFor(WITHIN);
+    expect(await page.content()).not.toContain('CANARY-TEXT');
+    expect(await page.content()).not.toContain(PHONE);
+  });
+
+  it('S6 rejects a wrong token in words, and says why a session ended', async () => {
+    const page = await open();
+    await signIn(page, 'wrong');
+    await page.getByRole('alert').waitFor(WITHIN);
+    const { body } = await bridge.operator('POST', '/operator/tokens', { label: 'Agency', readOnly: true });
+    await signIn(page, String(body['token']));
+    await page.getByRole('heading', { name: 'Tenants' }).waitFor(WITHIN);
+    await bridge.operator('DELETE', `/operator/tokens/${String(body['id'])}`);
+    await page.getByRole('link', { name: 'Messages' }).first().click();
+    await page.getByText('You were signed out').waitFor(WITHIN);
+  });
+
+  it('S6 can be used with the keyboard alone', async () => {
+    const page = await open();
+    await page.getByLabel('Operator token').waitFor(WITHIN);
+    const tabTo = async (name: string) => {
+      for (let step = 0; step < 40; step++) {
+        await page.keyboard.press('Tab');
+        const now = await page.evaluate(
+          "document.activeElement?.id || document.activeElement?.innerText || ''",
+        );
+        if (String(now).trim() === name) return;
+      }
+      throw new Error(`${name} cannot be reached with the Tab key`);
+    };
+    await tabTo('token');
+    await page.keyboard.type(bridge.bridge.operatorToken);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Tenants' }).waitFor(WITHIN);
+    await tabTo('Messages');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Messages' }).waitFor(WITHIN);
+  });
+
+  describe('S6 has no accessibility violations', () => {
+    const views = [360, 768, 1440].flatMap((width) =>
+      (['light', 'dark'] as const).map((theme) => ({ width, theme })),
+    );
+    it.each(views)('at $width px, $theme', async (view) => {
+      const page = await open('', view);
+      await page.getByLabel('Operator token').waitFor(WITHIN);
+      expect(await violations(page)).toEqual([]);
+      await signIn(page);
+      await page.getByRole('heading', { name: LOCATION }).waitFor(WITHIN);
+      expect(await violations(page)).toEqual([]);
+      await page.goto(`${bridge.bridge.operatorUrl}/console/messages`);
+      await page.getByRole('table').waitFor(WITHIN);
+      expect(await violations(page)).toEqual([]);
+      await page
+        .getByRole('link', { name: /:\d\d:\d\d/ })
+        .first()
+        .click();
+      await page.getByRole('article').waitFor(WITHIN);
+      expect(await violations(page)).toEqual([]);
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect(overflow).toBe(0);
+    });
+  });
+
+  it('S6 violates no content security policy and logs no error', () => {
+    expect(problems).toEqual([]);
+  });
+});
