@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -82,7 +83,7 @@ describe('README.md', () => {
   });
 
   it('has OAuth settings that are complete', () => {
-    const settings = { ...envFile(1), CRM_OAUTH_ENCRYPTION_KEY: 'ab'.repeat(32) };
+    const settings = { ...envFile(1), CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex') };
     expect(settings).toMatchObject({ DATABASE_URL: 'sqlite:./data/footbridge.sqlite' });
     const { config, warnings } = loadConfig(settings);
     expect(config.oauth.state).toBe('ready');
