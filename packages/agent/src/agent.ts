@@ -366,6 +366,8 @@ function passwordFileOf({
   return bluebubblesPasswordFile ?? blueBubblesPasswordPath(dataDir);
 }
 
+export { findBlueBubbles } from './ports/messages/bluebubbles/check-server.ts';
+
 /** Checks the BlueBubbles server of a data folder for `doctor`, also while the agent runs. Nothing is sent. */
 export async function examineBlueBubblesOf(
   config: Pick<AgentConfig, 'dataDir' | 'bluebubblesUrl' | 'bluebubblesPasswordFile'>,

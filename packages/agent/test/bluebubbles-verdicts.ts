@@ -105,9 +105,7 @@ function isWrong(job: PlannedJob, verdict: Verdict, sent: boolean): boolean {
   if (verdict === 'delivered') return !sent;
   if (verdict === 'failed') return sent;
   if (job.killAfterMs !== undefined) return false;
-  const isCertain =
-    job.fault?.name.startsWith('refused: n') === true && !job.fault.name.includes('new error');
-  return job.fault === undefined || isCertain;
+  return job.fault === undefined || job.fault.name === 'refused: not connected';
 }
 
 function verdictOf({ kind }: PlannedJob, { status, error }: MessageStatusFrame): Verdict {

@@ -281,9 +281,13 @@ describe('M4 after a fault with nothing sent, the engine does not know, and does
     expect(await calls('text')).toHaveLength(1);
   });
 
-  it('for a text that starts a conversation', async () => {
+  it.each<[string, BlueBubblesFault]>([
+    ['no row within 30 seconds', {}],
+    // The server looks for the chat after the send.
+    ['an error about the chat', { reply: { refuse: 'Chat does not exist!' } }],
+  ])('for a text that starts a conversation: %s', async (_, fault) => {
     const messages = await open(IMPATIENT);
-    await fail({ effect: false });
+    await fail({ effect: false, ...fault });
     const sent = messages.send(text('Hello'), { to: 'person', handle: STRANGER, service: 'iMessage' });
     expect(await sent).toMatchObject({ result: 'unknown' });
     expect(await calls('new_chat')).toHaveLength(1);
@@ -358,6 +362,16 @@ describe('M3 the engine fails for certain, and nothing was sent', () => {
     await macos.messages.settled();
     expect(await toAnna(messages, message)).toMatchObject({ result: 'failed', code });
     expect(await performed()).toEqual([]);
+  });
+
+  it('for a file that is gone', async () => {
+    const messages = await open();
+    const gone = { path: '/does/not/exist', name: 'a.txt', mime: 'text/plain' };
+    expect(await toAnna(messages, { kind: 'file', file: gone })).toMatchObject({
+      result: 'failed',
+      message: expect.stringContaining('cannot be read'),
+    });
+    expect(await calls('attachment')).toEqual([]);
   });
 
   it('for a file that would start a conversation, and for a recording that cannot be converted', async () => {

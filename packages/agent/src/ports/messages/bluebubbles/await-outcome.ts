@@ -28,6 +28,8 @@ export interface Expected {
   readonly destination: Destination;
   /** The position of the store before the call. */
   readonly since: number;
+  /** The call starts a conversation. */
+  readonly startsChat: boolean;
 }
 
 export interface Attempt {
@@ -62,7 +64,7 @@ export async function awaitOutcome(
       if (arrived !== undefined || now - decidedAt >= limits.replyAfterRowMs) return attempt;
     } else if (arrived !== undefined) {
       const waited = now - arrived.at;
-      const certain = certainFailure(arrived.reply);
+      const certain = certainFailure(arrived.reply, expected.startsChat);
       if (certain !== undefined && attempt.guids.length === 0 && waited >= limits.certainMs)
         return { result: certain, guids: [] };
       if (waited >= limits.rowAfterReplyMs) return attempt;

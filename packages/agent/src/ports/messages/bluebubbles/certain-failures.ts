@@ -1,30 +1,37 @@
 import type { SendFailure } from '../messages.ts';
 import type { Reply } from './server-client.ts';
 
-/** `error.message` of responses that the server gives before Messages gets anything. All others can follow a send. */
-const BEFORE_SENDING: readonly (readonly [pattern: RegExp, message: string])[] = [
+/** `error.message` of responses that the server gives before it gives Messages anything. All others can follow a send. */
+const BEFORE_ANY_SEND: readonly (readonly [pattern: RegExp, message: string])[] = [
   [/Private API is not enabled/, 'The Private API of BlueBubbles is turned off. Turn it on in its settings.'],
   [
     /Helper is not connected/,
     'The helper of BlueBubbles is not connected to Messages. Restart BlueBubbles, then run footbridge-agent doctor.',
   ],
-  [/^Chat does not exist/, 'Messages does not have this chat open. Open it once in Messages.'],
   [/Failed to find all handles/, 'Messages does not know a recipient for this service.'],
+];
+
+/** The same for messages to a chat. A call that starts a conversation looks for its chat after the send. */
+const BEFORE_SEND_TO_CHAT: typeof BEFORE_ANY_SEND = [
+  ...BEFORE_ANY_SEND,
+  [/^Chat does not exist/, 'Messages does not have this chat open. Open it once in Messages.'],
   [/^Failed to send message!$/, 'BlueBubbles has no connection to Messages. Restart BlueBubbles.'],
 ];
 
 /** Returns a failure when the reply proves that nothing was sent. Otherwise only the message store can tell. */
-export function certainFailure(reply: Reply): SendFailure | undefined {
+export function certainFailure(reply: Reply, startsChat = false): SendFailure | undefined {
   if (reply.kind === 'unreachable') return failed('BlueBubbles is not running. Start it on this Mac.');
-  // A path that the server does not have.
-  if (reply.status === 404) return failed('BlueBubbles does not offer this call. Update it to 1.9 or newer.');
+  // A path that the server does not have. The other kind of 404 is about a row, which may come later.
+  const error = reply.kind === 'reply' ? reply.error : '';
+  if (reply.status === 404 && !/database/i.test(error))
+    return failed('BlueBubbles does not offer this call. Update it to 1.9 or newer.');
   if (reply.kind === 'lost') return undefined;
-  const { status, error } = reply;
+  const { status } = reply;
   if (status === 401 || status === 403)
     return failed('BlueBubbles rejected the password. Save the right one in the password file.');
   if (status === 400)
     return /already queued/.test(error) ? undefined : failed('BlueBubbles rejected the request as invalid.');
-  const known = BEFORE_SENDING.find(([pattern]) => pattern.test(error));
+  const known = (startsChat ? BEFORE_ANY_SEND : BEFORE_SEND_TO_CHAT).find(([pattern]) => pattern.test(error));
   return status === 500 && known !== undefined ? failed(known[1]) : undefined;
 }
 

@@ -46,6 +46,7 @@ export async function sendMessage(
   return attempted ?? { result: NOT_CONVERTED, guids: [] };
 }
 
+const NO_FILE = failed('IMESSAGE_ERROR', 'The file cannot be read. Nothing was sent.');
 const NOT_CONVERTED = failed(
   'IMESSAGE_ERROR',
   'macOS cannot convert the recording to a voice message. Send it as a file, or in another format. Nothing was sent.',
@@ -66,12 +67,23 @@ async function attempt(
     content.kind === 'text'
       ? content
       : { ...content, file: { ...content.file, name: safeName(content.file) } };
+  const blob = sent.kind === 'file' ? await openFile(sent.file.path) : undefined;
+  if (sent.kind === 'file' && blob === undefined) return { result: NO_FILE, guids: [] };
   return awaitOutcome(
-    call(sent, address, deps),
-    { message: sent, destination, since: before.position },
+    call(sent, blob, address, deps),
+    { message: sent, destination, since: before.position, startsChat: 'addresses' in address },
     deps.limits,
     deps,
   );
+}
+
+/** Resolves with undefined when the file cannot be read. */
+async function openFile(path: string): Promise<Blob | undefined> {
+  try {
+    return await openAsBlob(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns a failure for what no call of the server can send. Nothing is sent in another form. */
@@ -92,13 +104,18 @@ function refuse(content: Content, address: Address, store: MessageStore): SendFa
   return undefined;
 }
 
-async function call(content: Content, address: Address, { client, limits }: SendDeps): Promise<Reply> {
+function call(
+  content: Content,
+  blob: Blob | undefined,
+  address: Address,
+  { client, limits }: SendDeps,
+): Promise<Reply> {
   // A lock of the server for calls under way, not an idempotency key: the journal prevents repeats.
   const tempGuid = randomUUID();
   if (content.kind === 'file') {
-    if (!('chatGuid' in address)) throw new Error('A file needs an existing chat');
-    const { name, mime, path } = content.file;
-    const file = new File([await openAsBlob(path)], name, { type: mime });
+    if (!('chatGuid' in address) || blob === undefined) throw new Error('A file needs an existing chat');
+    const { name, mime } = content.file;
+    const file = new File([blob], name, { type: mime });
     const fields = { chatGuid: address.chatGuid, tempGuid, name, method: METHOD, attachment: file };
     // The server knows only this string.
     return client.upload(

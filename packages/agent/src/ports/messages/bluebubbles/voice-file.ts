@@ -31,15 +31,13 @@ export async function withVoiceFile<T>(
     const extension = extname(file.name);
     const input = join(folder, `input${/^\.[a-z0-9]{1,5}$/i.test(extension) ? extension : ''}`);
     const path = join(folder, 'output.caf');
-    await copyFile(file.path, input);
-    const isConverted = await run(afconvert, [...FORMAT, input, path], {
-      timeout: TIMEOUT_MS,
-      killSignal: 'SIGKILL',
-      maxBuffer: MAX_OUTPUT_BYTES,
-    }).then(
-      () => isCaf(path),
-      () => false,
-    );
+    const limits = { timeout: TIMEOUT_MS, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES } as const;
+    const isConverted = await copyFile(file.path, input)
+      .then(() => run(afconvert, [...FORMAT, input, path], limits))
+      .then(
+        () => isCaf(path),
+        () => false,
+      );
     return isConverted ? await use({ path, name: VOICE_NAME, mime: 'audio/x-caf' }) : undefined;
   } finally {
     await rm(folder, { recursive: true, force: true });
