@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 
+import type { SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 
 import type { ChatDb } from '../src/ports/messages/chat-db.ts';
@@ -23,10 +24,12 @@ const ACTION = /^\/people\/([^/]+)(\/say)?$/;
 /** The people and chats of a simulated macOS, with the calls of the simulator's control port that a Mac can carry out. */
 export class MacPeople {
   readonly #macos: SimulatedMacos;
+  readonly #server: SimulatedBlueBubbles | undefined;
   readonly #notOnIMessage = new Set<string>();
 
-  constructor(macos: SimulatedMacos) {
+  constructor(macos: SimulatedMacos, server?: SimulatedBlueBubbles) {
     this.#macos = macos;
+    this.#server = server;
   }
 
   async play(path: string, body: object): Promise<object> {
@@ -38,6 +41,7 @@ export class MacPeople {
   }
 
   async view(): Promise<SimulationView> {
+    await this.#server?.control.settled();
     await this.#macos.messages.settled();
     const permissions = { accessibility: true, automation: true };
     return this.#read((chats, db) => ({
@@ -77,7 +81,9 @@ export class MacPeople {
   async #change(person: string, { imessage }: { imessage: boolean }): Promise<object> {
     if (imessage) this.#notOnIMessage.delete(person);
     else this.#notOnIMessage.add(person);
-    await this.#macos.messages.configure({ notOnIMessage: [...this.#notOnIMessage] });
+    const settings = { notOnIMessage: [...this.#notOnIMessage] };
+    await this.#macos.messages.configure(settings);
+    await this.#server?.control.configure(settings);
     return {};
   }
 

@@ -1,4 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { createLog } from '@footbridge/runtime/log';
+import { DEFAULT_SETTINGS, startBlueBubbles } from '@footbridge/testkit/bluebubbles';
+import type { SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
@@ -33,18 +38,19 @@ export interface RunOptions {
   readonly service?: ScriptedService;
   /** Runs the agent on this Mac instead of the simulation. There is no control port then. */
   readonly mac?: Mac;
-  /** `macos`: on a simulated macOS, which also carries out `play`, `world` and `messages`. Default: `simulated`. */
+  /** Others than `simulated`, the default: on a simulated macOS, which also carries out `play`, `world` and `messages`. */
   readonly engine?: Engine;
   /** False when the test does not wait for the registration. */
   readonly wait?: boolean;
 }
 
-/** The engines of the Messages port. The tests of what both can do run on each. */
-export const ENGINES = ['simulated', 'macos'] as const;
+/** The engines of the Messages port. The tests of what all can do run on each. */
+export const ENGINES = ['simulated', 'macos', 'bluebubbles'] as const;
 export type Engine = (typeof ENGINES)[number];
 
 export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Promise<RunningAgent> {
-  if (options.engine === 'macos') return await runOnMacos(cleanup, options);
+  const { engine = 'simulated', ...others } = options;
+  if (engine !== 'simulated') return await runOnMacos(cleanup, engine, others);
   const service = options.service ?? (await new ScriptedService().start());
   if (options.service === undefined) cleanup.add(() => service.stop());
   const dataDir = options.dataDir ?? (await tempDir(cleanup));
@@ -100,14 +106,20 @@ export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Prom
   return running;
 }
 
-async function runOnMacos(cleanup: Cleanup, options: RunOptions): Promise<RunningAgent> {
+async function runOnMacos(
+  cleanup: Cleanup,
+  engine: 'macos' | 'bluebubbles',
+  options: RunOptions,
+): Promise<RunningAgent> {
   const macos = await startSimulatedMacos();
   cleanup.add(() => macos.stop());
-  const people = new MacPeople(macos);
-  const { engine: _, ...others } = options;
+  const server = engine === 'bluebubbles' ? await startBlueBubbles(macos) : undefined;
+  if (server !== undefined) cleanup.add(() => server.stop());
+  const people = new MacPeople(macos, server);
   const running = await runAgent(cleanup, {
     mac: { home: macos.home, programs: macos.commands },
-    ...others,
+    ...options,
+    ...(server !== undefined && (await withBlueBubbles(cleanup, server, options))),
   });
   return {
     ...running,
@@ -115,6 +127,17 @@ async function runOnMacos(cleanup: Cleanup, options: RunOptions): Promise<Runnin
     world: async () => ({ ...(await people.view()), queue: 0 }),
     messages: async () => (await people.view()).chats.flatMap((chat) => chat.messages),
   };
+}
+
+async function withBlueBubbles(
+  cleanup: Cleanup,
+  server: SimulatedBlueBubbles,
+  { env, dataDir }: RunOptions,
+): Promise<Pick<RunOptions, 'env' | 'dataDir'>> {
+  const folder = dataDir ?? (await tempDir(cleanup));
+  writeFileSync(join(folder, 'bluebubbles-password'), DEFAULT_SETTINGS.password, { mode: 0o600 });
+  const settings = { FOOTBRIDGE_ENGINE: 'bluebubbles', FOOTBRIDGE_BLUEBUBBLES_URL: server.url };
+  return { dataDir: folder, env: { ...settings, ...env } };
 }
 
 function controlUrlOf(logs: readonly string[]): string {
