@@ -22,6 +22,7 @@ describe('the score of a link', () => {
     ['lost: a', [webhook('a', 0)], [], delivered],
     ['sent 2 times: a', [webhook('a', 0)], ['a', 'a'], delivered],
     ['404, but sent: a', [webhook('a', 0, 404)], ['a'], delivered],
+    ['503, but sent: a', [webhook('a', 0, 503)], ['a'], delivered],
     ['answered 500: a', [webhook('a', 0, 500)], [], delivered],
     ['statuses of a: pending', [webhook('a', 0)], ['a'], () => ['pending']],
     ['out of order: a', [webhook('a', 0), webhook('b', 20)], ['b', 'a'], delivered],

@@ -16,6 +16,9 @@ export interface LinkScore {
 
 const REPORTED = 'pending delivered';
 
+/** No Mac is connected, or the service has more requests than it can take: nothing was sent. */
+const isRejection = (status: number | undefined) => status === 404 || status === 503;
+
 /** Compares the responses with the texts that the Mac sent, in their order, and with the statuses that the CRM accepted. */
 export function judgeLink(
   webhooks: readonly Webhook[],
@@ -29,10 +32,10 @@ export function judgeLink(
     const sent = times.get(messageId)?.length ?? 0;
     const statuses = statusesOf(messageId).join(' ');
     if (status === 200 && sent === 0) violations.push(`lost: ${messageId}`);
-    if (status === 404 && sent > 0) violations.push(`404, but sent: ${messageId}`);
+    if (isRejection(status) && sent > 0) violations.push(`${status}, but sent: ${messageId}`);
     if (sent > 1) violations.push(`sent ${sent} times: ${messageId}`);
     if (status === 200 && statuses !== REPORTED) violations.push(`statuses of ${messageId}: ${statuses}`);
-    if (status !== 200 && status !== 404) violations.push(`answered ${status}: ${messageId}`);
+    if (status !== 200 && !isRejection(status)) violations.push(`answered ${status}: ${messageId}`);
   }
   return {
     webhooks: webhooks.length,
