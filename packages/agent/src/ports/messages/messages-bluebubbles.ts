@@ -19,7 +19,8 @@ import { confirmByRow } from './confirm-by-row.ts';
 import { readMacosVersion } from './macos/macos-version.ts';
 import type { MacosVersion } from './macos/macos-version.ts';
 import { MacReader } from './messages-macos.ts';
-import { StoreUnavailableError } from './messages.ts';
+import { StoreUnavailableError   StoredAttachment,
+} from './messages.ts';
 import type {
   Destination,
   Environment,
@@ -192,8 +193,8 @@ export class BlueBubblesMessages implements Messages {
     return result;
   }
 
-  audioDuration(): undefined {
-    return this.#reader.audioDuration();
+  audioDuration(attachment: StoredAttachment): number | undefined {
+    return this.#reader.audioDuration(attachment);
   }
 
   watch(listener: () => void): () => void {

@@ -1,8 +1,10 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 import type { MessagesFolders } from './attachment-files.ts';
+import { readAudioDuration } from './audio-duration.ts';
 import { MacStore } from './macos/mac-store.ts';
 import { watchStore } from './macos/watch-store.ts';
+import type { StoredAttachment } from './messages.ts';
 import type { StoreMemory } from './store-generation.ts';
 
 export interface MacReaderOptions {
@@ -36,9 +38,9 @@ export class MacReader {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Messages does not store the duration. */
-  audioDuration(): undefined {
-    return undefined;
+  /** Messages does not store the duration: it is read from the file. */
+  audioDuration({ path, state }: StoredAttachment): number | undefined {
+    return state === 'ready' && path !== undefined ? readAudioDuration(path) : undefined;
   }
 
   close(): void {

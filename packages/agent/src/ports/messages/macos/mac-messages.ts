@@ -19,6 +19,7 @@ import type {
   PressResult,
   SendResult,
   ServiceName,
+  StoredAttachment,
   TapbackPress,
 } from '../messages.ts';
 import type { StoreMemory } from '../store-generation.ts';
@@ -162,8 +163,8 @@ export class MacMessages implements Messages {
     return state;
   }
 
-  audioDuration(): undefined {
-    return this.#reader.audioDuration();
+  audioDuration(attachment: StoredAttachment): number | undefined {
+    return this.#reader.audioDuration(attachment);
   }
 
   watch(listener: () => void): () => void {
