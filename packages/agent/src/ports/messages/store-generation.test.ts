@@ -15,7 +15,8 @@ afterEach(() => db.close());
 
 function newStore(...guids: string[]): DatabaseSync {
   const store = new DatabaseSync(':memory:');
-  store.exec('CREATE TABLE message (ROWID INTEGER PRIMARY KEY AUTOINCREMENT, guid TEXT UNIQUE NOT NULL)');
+  for (const table of ['message', 'chat'])
+    store.exec(`CREATE TABLE ${table} (ROWID INTEGER PRIMARY KEY AUTOINCREMENT, guid TEXT UNIQUE NOT NULL)`);
   insert(guids, store);
   return store;
 }
@@ -59,6 +60,16 @@ it('M11 grows when another store has the same path', () => {
   expect(generation(other).current()).toBe(2);
   expect(generation(other).current()).toBe(2);
   other.close();
+});
+
+it('M11 grows when a rebuilt store has the same messages and other chats, also in a file with the same number', () => {
+  insert(['A', 'B']);
+  db.exec("INSERT INTO chat (guid) VALUES ('Anna'), ('Bert')");
+  generation().current();
+  const rebuilt = newStore('A', 'B');
+  rebuilt.exec("INSERT INTO chat (guid) VALUES ('Bert'), ('Anna')");
+  expect(generation(rebuilt).current()).toBe(2);
+  rebuilt.close();
 });
 
 it('M11 grows when the file was replaced, even by a copy', () => {

@@ -6,7 +6,10 @@ export interface StoreMemory {
   save(value: string): void;
 }
 
+const TABLES = ['message', 'chat'] as const;
+
 interface Anchor {
+  readonly table: (typeof TABLES)[number];
   readonly rowid: number;
   readonly guid: string;
 }
@@ -14,7 +17,7 @@ interface Anchor {
 interface Remembered {
   readonly generation: number;
   readonly file: string;
-  /** The oldest and the newest message that was there. */
+  /** The oldest and the newest message and chat that were there. */
   readonly anchors: readonly Anchor[];
 }
 
@@ -22,8 +25,8 @@ interface Remembered {
  * Numbers the stores that this Mac has had: the number grows when Messages rebuilt its store, or when a store was restored
  * or replaced. A chat id contains it, so an id of another store is unknown and never another conversation (M11).
  *
- * The store is the same while its file is the same and no remembered row id belongs to another message. A deleted message is
- * not a sign of another store: Messages deletes old ones by itself.
+ * The store is the same while its file is the same and no remembered row id belongs to another message or chat. A deleted message
+ * is not a sign of another store: Messages deletes old ones by itself.
  */
 export class StoreGeneration {
   readonly #sql: Statements;
@@ -43,7 +46,9 @@ export class StoreGeneration {
   current(): number {
     const known = this.#known;
     const file = this.#file();
-    const anchors = [this.#row('min'), this.#row('max')].filter((anchor) => anchor !== undefined);
+    const anchors = TABLES.flatMap((table) =>
+      [this.#row(table, 'min') ?? [], this.#row(table, 'max') ?? []].flat(),
+    );
     const isSame = known !== undefined && known.file === file && known.anchors.every((row) => this.#has(row));
     const generation = isSame ? known.generation : (known?.generation ?? 0) + 1;
     const now = format({ generation, file, anchors });
@@ -52,19 +57,19 @@ export class StoreGeneration {
     return generation;
   }
 
-  /** Whether a remembered message is still in its place, or was deleted. Row ids are never reused within one store. */
-  #has({ rowid, guid }: Anchor): boolean {
-    const found = this.#sql.of('SELECT guid FROM message WHERE ROWID = ?').get(rowid);
+  /** Whether a remembered row is still in its place, or was deleted. Row ids are never reused within one store. */
+  #has({ table, rowid, guid }: Anchor): boolean {
+    const found = this.#sql.of(`SELECT guid FROM ${table} WHERE ROWID = ?`).get(rowid);
     if (found !== undefined) return found['guid'] === guid;
-    const last = this.#sql.of("SELECT seq FROM sqlite_sequence WHERE name = 'message'").get();
+    const last = this.#sql.of('SELECT seq FROM sqlite_sequence WHERE name = ?').get(table);
     return Number(last?.['seq'] ?? 0) >= rowid;
   }
 
-  #row(which: 'min' | 'max'): Anchor | undefined {
+  #row(table: Anchor['table'], which: 'min' | 'max'): Anchor | undefined {
     const row = this.#sql
-      .of(`SELECT ROWID AS rowid, guid FROM message WHERE ROWID = (SELECT ${which}(ROWID) FROM message)`)
+      .of(`SELECT ROWID AS rowid, guid FROM ${table} WHERE ROWID = (SELECT ${which}(ROWID) FROM ${table})`)
       .get();
-    return row === undefined ? undefined : { rowid: Number(row['rowid']), guid: String(row['guid']) };
+    return row === undefined ? undefined : { table, rowid: Number(row['rowid']), guid: String(row['guid']) };
   }
 }
 
@@ -76,15 +81,18 @@ export function rememberedGeneration(memory: StoreMemory): number | undefined {
 const SEPARATOR = '\n';
 
 function format({ generation, file, anchors }: Remembered): string {
-  return [generation, file, ...anchors.flatMap(({ rowid, guid }) => [rowid, guid])].join(SEPARATOR);
+  const lines = anchors.flatMap(({ table, rowid, guid }) => [table, rowid, guid]);
+  return [generation, file, ...lines].join(SEPARATOR);
 }
 
 function parse(text: string | undefined): Remembered | undefined {
   if (text === undefined) return undefined;
   const [generation, file = '', ...rest] = text.split(SEPARATOR);
   const anchors: Anchor[] = [];
-  for (let index = 0; index + 1 < rest.length; index += 2) {
-    anchors.push({ rowid: Number(rest[index]), guid: rest[index + 1] ?? '' });
+  for (let index = 0; index + 2 < rest.length; index += 3) {
+    const table = TABLES.find((name) => name === rest[index]);
+    if (table !== undefined)
+      anchors.push({ table, rowid: Number(rest[index + 1]), guid: rest[index + 2] ?? '' });
   }
   return { generation: Number(generation), file, anchors };
 }
