@@ -157,14 +157,7 @@ export class ChatDb implements MessageStore {
   }
 
   sendState(guid: string): SendState | undefined {
-    const row = this.#sql.of('SELECT is_finished, is_sent, error FROM message WHERE guid = ?').get(guid);
-    if (row === undefined) return undefined;
-    return {
-      guid,
-      finished: row['is_finished'] === 1,
-      sent: row['is_sent'] === 1,
-      error: Number(row['error']),
-    };
+    return this.#rows.sendState(guid);
   }
 
   #stored(rows: readonly MessageRow[]): StoredRow[] {

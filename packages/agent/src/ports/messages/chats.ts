@@ -10,7 +10,8 @@ type Row = Record<string, SQLOutputValue>;
 export type ChatRow = Omit<Chat, 'id'> & { readonly rowid: number };
 
 const GROUP_STYLE = 43;
-const DIRECT_STYLE = 45;
+/** In the guid of a group: `iMessage;+;chat123`. */
+const GROUP_MARK = ';+;';
 
 const CHAT = {
   guid: { column: 'guid' },
@@ -48,9 +49,11 @@ export class Chats {
    */
   group(recipients: readonly string[], service: ServiceName): ChatRow | 'ambiguous' | undefined {
     const wanted = new Set(recipients);
-    const groups = this.#withMembers([...wanted], GROUP_STYLE).filter(
+    const groups = this.#withMembers([...wanted]).filter(
       (chat) =>
-        chat.recipients.length === wanted.size && chat.recipients.every((handle) => wanted.has(handle)),
+        chat.isGroup &&
+        chat.recipients.length === wanted.size &&
+        chat.recipients.every((handle) => wanted.has(handle)),
     );
     const sameService = groups.filter((chat) => chat.services.includes(service));
     const [newest, second] = this.#byActivity(sameService.length > 0 ? sameService : groups);
@@ -60,22 +63,23 @@ export class Chats {
 
   /** Returns the chats with this person alone: those of the service first, then those with the newest message. */
   direct(handle: string, service: ServiceName): ChatRow[] {
-    const chats = this.#byActivity(this.#withMembers([handle], DIRECT_STYLE)).map(({ chat }) => chat);
+    const withPerson = this.#withMembers([handle]).filter((chat) => !chat.isGroup);
+    const chats = this.#byActivity(withPerson).map(({ chat }) => chat);
     const ofService = chats.filter((chat) => chat.services.includes(service));
     return [...ofService, ...chats.filter((chat) => !ofService.includes(chat))];
   }
 
-  /** Returns the chats of a style that all of these people are members of. Uses the indexes on handles, not a scan. */
-  #withMembers(handles: readonly string[], style: number): ChatRow[] {
+  /** Returns the chats that all of these people are members of. Uses the indexes on handles, not a scan. */
+  #withMembers(handles: readonly string[]): ChatRow[] {
     if (handles.length === 0) return [];
-    const sql = `${this.#select()} WHERE c.style = ? AND c.ROWID IN (
+    const sql = `${this.#select()} WHERE c.ROWID IN (
         SELECT j.chat_id FROM handle h CROSS JOIN chat_handle_join j ON j.handle_id = h.ROWID
         WHERE h.id IN (${handles.map(() => '?').join(', ')})
         GROUP BY j.chat_id HAVING count(DISTINCT h.id) = ?)
       ORDER BY c.ROWID`;
     return this.#sql
       .of(sql)
-      .all(style, ...handles, handles.length)
+      .all(...handles, handles.length)
       .map((row) => this.#read(row));
   }
 
@@ -88,7 +92,8 @@ export class Chats {
 
   #read(row: Row): ChatRow {
     const rowid = Number(row['rowid']);
-    const isGroup = row['style'] === GROUP_STYLE;
+    const key = textOf(row['guid']) ?? '';
+    const isGroup = row['style'] === null ? key.includes(GROUP_MARK) : row['style'] === GROUP_STYLE;
     const members = this.#sql
       .of(
         `SELECT h.* FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id WHERE j.chat_id = ? ORDER BY j.ROWID`,
@@ -99,7 +104,7 @@ export class Chats {
     const service = serviceName(row['service_name']);
     return {
       rowid,
-      key: textOf(row['guid']) ?? '',
+      key,
       isGroup,
       // One person can be joined by several handles, one per service.
       recipients:

@@ -8,7 +8,7 @@ import { Columns } from './columns.ts';
 import { decodeBody, withoutPlaceholders } from './message-body.ts';
 import type { MessageBody } from './message-body.ts';
 import { LINK_PREVIEW } from './messages.ts';
-import type { BodyState, StoredAttachment, StoredRow, StoredTapback } from './messages.ts';
+import type { BodyState, SendState, StoredAttachment, StoredRow, StoredTapback } from './messages.ts';
 import type { Statements } from './statements.ts';
 import { readSummaryInfo } from './summary-info.ts';
 import { stripTargetPrefix } from './tapbacks.ts';
@@ -22,6 +22,8 @@ const MACOS_EPOCH_MS = Date.UTC(2001, 0, 1);
 /** Later times are not dates: Messages stores 2^63 − 1 in some rows. */
 const LAST_DATE_MS = Date.UTC(2100, 0, 1);
 const TRANSFER_FINISHED = 5;
+/** In a text, where an attachment is. */
+const ATTACHMENT_PLACEHOLDER = '\uFFFC';
 /** How far apart a text and its link preview can be, in messages of their chat. */
 const PREVIEW_ROWS = 20;
 const PREVIEW_MS = 10_000;
@@ -62,6 +64,12 @@ const RECEIVED = {
   item_type: MESSAGE.item_type,
 } as const;
 
+const SEND_STATE = {
+  is_finished: { column: 'is_finished' },
+  is_sent: { column: 'is_sent' },
+  error: { column: 'error' },
+} as const;
+
 const ATTACHMENT = {
   filename: { column: 'filename' },
   transfer_name: { column: 'transfer_name' },
@@ -74,6 +82,11 @@ const ATTACHMENT = {
 } as const;
 
 const HANDLE = { sender: { column: 'id' }, sender_as_typed: { column: 'uncanonicalized_id' } } as const;
+
+/** A row can be joined to two chats. Its chat is the one that its sender is a member of, else the older one. */
+const CHAT_OF_MESSAGE = `(SELECT j.chat_id FROM chat_message_join j WHERE j.message_id = m.ROWID
+          ORDER BY EXISTS (SELECT 1 FROM chat_handle_join member JOIN handle person ON person.ROWID = member.handle_id
+            WHERE member.chat_id = j.chat_id AND person.id = h.id) DESC, j.chat_id LIMIT 1)`;
 
 /** MIME types of files that Messages stores with a uniform type identifier only. */
 const MIME_BY_UTI: Readonly<Record<string, string>> = {
@@ -103,7 +116,7 @@ export class Rows {
   where(condition: string, ...values: SQLInputValue[]): MessageRow[] {
     const sql = `SELECT m.ROWID AS rowid, m.guid, ${this.#columns.list('message', 'm', MESSAGE)},
         ${this.#columns.list('handle', 'h', HANDLE)},
-        (SELECT min(chat_id) FROM chat_message_join WHERE message_id = m.ROWID) AS chat_id
+        ${CHAT_OF_MESSAGE} AS chat_id
       FROM message m LEFT JOIN handle h ON h.ROWID = ${this.#columns.has('message', 'handle_id') ? 'm.handle_id' : 'NULL'}
       WHERE ${condition}`;
     return this.#sql
@@ -130,6 +143,14 @@ export class Rows {
     if (!this.#columns.has('message', 'attributedbody')) return undefined;
     const row = this.#sql.of('SELECT attributedBody AS body FROM message WHERE guid = ?').get(guid);
     return row?.['body'] instanceof Uint8Array ? decodeBody(row['body']) : undefined;
+  }
+
+  sendState(guid: string): SendState | undefined {
+    const sql = `SELECT ${this.#columns.list('message', 'm', SEND_STATE)} FROM message m WHERE m.guid = ?`;
+    const row = this.#sql.of(sql).get(guid);
+    if (row === undefined) return undefined;
+    const { is_finished: finished, is_sent: sent, error } = row;
+    return { guid, finished: finished === 1, sent: sent === 1, error: Number(error ?? 0) };
   }
 
   #read(row: Row): MessageRow {
@@ -258,29 +279,32 @@ interface Content {
 /** Since macOS 13 most bodies are in `attributedBody` only, and `text` is NULL. */
 function readContent(row: Row, joined: readonly JoinedAttachment[]): Content {
   const { summary, body: blob } = row;
-  const stored = withoutPlaceholders(textOf(row['text']) ?? '');
+  const raw = textOf(row['text']) ?? '';
+  const stored = withoutPlaceholders(raw);
   const isEmpty = stored.trim() === '';
   const retracted =
     summary instanceof Uint8Array && (isEmpty || row['is_edited'] === 1)
       ? readSummaryInfo(summary).retracted
       : [];
-  const visible = joined.filter(({ isHidden }) => !isHidden).map(({ file }) => file);
-  const needsBody = isEmpty || row['is_audio'] === 1 || retracted.length > 0 || visible.length > 1;
+  const hasFiles = row['has_attachments'] === 1 || joined.length > 0;
+  const needsBody = isEmpty || row['is_audio'] === 1 || retracted.length > 0 || hasFiles;
   const body = needsBody && blob instanceof Uint8Array ? decodeBody(blob) : undefined;
   const guids = (body?.parts ?? []).flatMap((part) => part.attachmentGuid ?? []);
+  const visible = joined.filter(({ isHidden }) => !isHidden).map(({ file }) => file);
   // The file of an unsent part stays joined to its message.
   const kept = retracted.length > 0 ? visible.filter((file) => guids.includes(file.guid)) : visible;
+  const isApp = textOf(row['balloon']) !== undefined;
   const expectsAttachments =
-    textOf(row['balloon']) === undefined &&
-    (joined.length < guids.length || (row['has_attachments'] === 1 && joined.length === 0));
+    !isApp &&
+    (joined.length < Math.max(guids.length, raw.split(ATTACHMENT_PLACEHOLDER).length - 1) ||
+      (row['has_attachments'] === 1 && joined.length === 0));
+  // Also of a message with files only: its body names them.
   const isPending =
-    isEmpty &&
+    raw === '' &&
     !(blob instanceof Uint8Array) &&
-    joined.length === 0 &&
-    !expectsAttachments &&
     retracted.length === 0 &&
     row['part_count'] !== 0 &&
-    textOf(row['balloon']) === undefined &&
+    !isApp &&
     (row['tapback_type'] ?? 0) === 0;
   const isUnreadable = isEmpty && blob instanceof Uint8Array && body === undefined;
   return {
