@@ -16,6 +16,7 @@ export const GROUPS = {
     'packages/media/src/convert/hostile.test.ts',
     'packages/agent/test/bluebubbles-run.test.ts',
     'packages/agent/test/crash-*.test.ts',
+    'packages/agent/test/inbound-run.test.ts',
     'packages/service/src/edges/http/assets-in-browser.test.ts',
     'packages/testkit/src/servers/chromium.test.ts',
     'packages/testkit/src/servers/browser-check.test.ts',

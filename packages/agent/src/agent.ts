@@ -183,10 +183,10 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       failpoint,
       settings: {
         pollMs: 2_000,
-        chatJoinTimeoutMs: 5_000,
+        chatJoinTimeoutMs: 10_000,
         orphanMs: 600_000,
         attachmentWaitMs: config.attachmentWaitMs,
-        bodyWaitMs: 30_000,
+        bodyWaitMs: 10_000,
         previewWaitMs: 2_000,
         forwardFiltered: config.forwardFiltered,
         maxAgeMs: 72 * 3600_000,

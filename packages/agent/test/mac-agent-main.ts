@@ -11,8 +11,9 @@ import { readConfig } from '../src/config/config.ts';
 /**
  * The agent as a program on a simulated Mac: `--mac` has its home and the paths of its programs, `--limits` those of BlueBubbles.
  * With `--speed 10` all pauses and deadlines are ten times shorter. The settings come from the environment, as for
- * `footbridge-agent run`.
+ * `footbridge-agent run`. SIGUSR2 moves the wall clock an hour ahead, as after a sleep.
  */
+const SLEEP_MS = 3600_000;
 const { values } = parseArgs({
   options: {
     mac: { type: 'string', default: '{}' },
@@ -22,9 +23,14 @@ const { values } = parseArgs({
 });
 const read = readConfig({}, process.env);
 if (!read.ok) throw new Error(read.problems.join('; '));
+const clock = createFasterClock(Number(values.speed), { keepAlive: true });
+let sleptMs = 0;
+process.on('SIGUSR2', () => {
+  sleptMs += SLEEP_MS;
+});
 const agent = await startAgent(read.value, {
   log: createLog(read.value.logLevel, { sync: true }),
-  clock: createFasterClock(Number(values.speed), { keepAlive: true }),
+  clock: { ...clock, now: () => clock.now() + sleptMs },
   failpoint: createBlockingFailpoints(process.env['FAILPOINTS']),
   mac: JSON.parse(values.mac) as Mac,
   bluebubbles: JSON.parse(values.limits) as NonNullable<AgentDeps['bluebubbles']>,

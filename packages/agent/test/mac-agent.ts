@@ -38,4 +38,9 @@ export class MacAgent extends Program {
     });
     await this.logged('registered');
   }
+
+  /** Moves its wall clock an hour ahead. A suspended process notices it when it is resumed. */
+  moveClock(): void {
+    process.kill(this.pid, 'SIGUSR2');
+  }
 }

@@ -312,6 +312,44 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     expect(inbox.textsIn(1)).toEqual(['Look: https://example.com/a']);
   });
 
+  it('M11 that are joined to two chats belong to the chat of their sender', async () => {
+    const bert = inbox.person('+15550100002');
+    const rowid = inbox.say({ text: 'From Bert', handle_id: bert.handle });
+    inbox.join(rowid, bert.chat);
+    await inbox.pass(3_000);
+    expect(inbox.frames()).toMatchObject([{ chat: { recipients: ['+15550100002'] } }]);
+    expect(inbox.textsIn(bert.chat)).toEqual(['From Bert']);
+  });
+
+  it('I8 wait for their body and for each of their files, whichever comes first', async () => {
+    const attach = (rowid: number, name: string): void => {
+      writeFileSync(join(inbox.folder, `Attachments/${name}`), name);
+      inbox.attach(rowid, { filename: `~/Library/Messages/Attachments/${name}`, transfer_name: name });
+    };
+    const bodiless = inbox.say({ cache_has_attachments: 1 });
+    attach(bodiless, 'early.jpg');
+    const pair = inbox.say({ text: '\uFFFC\uFFFCTwo', cache_has_attachments: 1 });
+    attach(pair, 'one.jpg');
+    await inbox.noticed();
+    expect(inbox.frames()).toEqual([]);
+    inbox.run(`UPDATE message SET text = '\uFFFCLook' WHERE ROWID = ${bodiless}`);
+    await inbox.pass(1_000);
+    expect(inbox.texts()).toEqual(['Look']);
+    attach(pair, 'two.jpg');
+    await inbox.pass(1_000);
+    expect(inbox.frames().map(({ attachments }) => attachments.length)).toEqual([1, 2]);
+  });
+
+  it('I6 from before the agent first ran are history, also when a rebuilt store gets them one by one', async () => {
+    inbox.removeStore();
+    inbox.createStore();
+    await inbox.pass(3_000);
+    inbox.say({ text: 'History', date: storeDate(inbox.clock.now() - 3600_000) });
+    inbox.say({ text: 'New' });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['New']);
+  });
+
   it('are not those that the owner sent, from any of the own addresses', async () => {
     inbox.insert('handle', { id: 'me@example.com', service: 'iMessage' });
     inbox.say({ text: 'To myself', is_from_me: 1 });
@@ -402,6 +440,7 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     await inbox.pass(3_000);
     inbox.say({ text: 'New store' });
     await inbox.pass(10_000);
+    // They waited together, not one after another.
     expect(inbox.texts()).toEqual(['Look', 'Behind it', 'New store']);
   });
 

@@ -48,6 +48,8 @@ export class ScriptedService {
   readonly registrations: RegisterFrame[] = [];
   readonly statuses: MessageStatusFrame[] = [];
   readonly received: MessageReceivedFrame[] = [];
+  /** When each of them arrived. */
+  readonly receivedAt: number[] = [];
   /** The `requestId` of every `received` frame. */
   readonly confirmed: string[] = [];
   readonly states: StateFrame[] = [];
@@ -223,7 +225,10 @@ export class ScriptedService {
     this.unacked.add(frame.seq);
     this.maxUnacked = Math.max(this.maxUnacked, this.unacked.size);
     if (frame.type === 'message_status') this.statuses.push(frame);
-    else this.received.push(frame);
+    else {
+      this.received.push(frame);
+      this.receivedAt.push(Date.now());
+    }
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

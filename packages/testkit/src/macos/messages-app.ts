@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { MacosVersion } from './chat-db.ts';
+import { copyRows, readRows } from './copy-rows.ts';
 import { MessagesStore, bodyRuns, storeDate } from './messages-store.ts';
 import type { ChatMembers, Columns, NewAttachment } from './messages-store.ts';
 import type { BodyRun } from './typed-stream.ts';
@@ -68,6 +69,12 @@ export interface WrittenMessage {
   readonly chatRowid: number;
 }
 
+/** A message whose join, body and files have all been written, and when. */
+export interface CompletedMessage {
+  readonly guid: string;
+  readonly at: number;
+}
+
 /**
  * Writes a `chat.db` the way Messages does: the row first; its join, body, attachments, files and receipts later, while other
  * messages arrive. Readers of the file see every intermediate state.
@@ -79,6 +86,7 @@ export class MessagesApp {
   readonly #delays: Delays;
   readonly #pending = new Set<Promise<void>>();
   #held: PromiseWithResolvers<void> | undefined;
+  #completed: CompletedMessage[] = [];
 
   constructor(home: string, macos: MacosVersion, delays: Partial<Delays> = {}) {
     this.store = new MessagesStore(home, macos);
@@ -109,7 +117,7 @@ export class MessagesApp {
       message.guid,
     );
     this.written.set(row.guid, { ...message, chat: members });
-    this.#track(this.#complete(message, row, chat));
+    this.#track(this.#complete(message, row.guid, this.store.guidOf('chat', chat)));
     return { ...row, chatRowid: chat };
   }
 
@@ -131,6 +139,11 @@ export class MessagesApp {
   /** Resolves when every scheduled write has been made. */
   async settled(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
+  }
+
+  /** Returns the messages that were completed since the last call. */
+  takeCompleted(): CompletedMessage[] {
+    return this.#completed.splice(0);
   }
 
   /** A reaction to a message, as a row of its own. */
@@ -163,9 +176,9 @@ export class MessagesApp {
 
   /** Changes columns of an existing message. */
   change({ guid, columns }: { guid: string; columns: Columns }): void {
-    const row = this.store.db.prepare('SELECT ROWID AS id FROM message WHERE guid = ?').get(guid);
-    if (row === undefined) throw new Error(`No message ${guid}`);
-    this.store.update('message', Number(row['id']), columns);
+    const rowid = this.store.rowidOf('message', guid);
+    if (rowid === undefined) throw new Error(`No message ${guid}`);
+    this.store.update('message', rowid, columns);
   }
 
   /** Moves the WAL into the database and empties it, as Messages does now and then. */
@@ -204,6 +217,16 @@ export class MessagesApp {
   /** Replaces the store by an empty one, as on a new Mac or after iCloud was reset. */
   rebuild(): void {
     this.#replace(() => undefined);
+  }
+
+  /**
+   * Replaces the store by a new one with the newest messages, as after iCloud synced them again. All row ids differ, and a reader
+   * sees the rows come back one by one.
+   */
+  resync({ newest }: { newest: number }): void {
+    const rows = readRows(this.store.db, newest);
+    this.rebuild();
+    copyRows(rows, this.store);
   }
 
   /** Overwrites the file with bytes that are not a database. */
@@ -245,49 +268,57 @@ export class MessagesApp {
     this.#pending.add(tracked);
   }
 
-  async #complete(
-    message: NewMessage,
-    { rowid, guid }: { rowid: number; guid: string },
-    chat: number,
-  ): Promise<void> {
+  /** By guid: the rows can get other ids in the meantime. In a store that lacks the message nothing is written. */
+  async #complete(message: NewMessage, guid: string, chatGuid: string): Promise<void> {
     const delays = { ...this.#delays, ...message.delays };
-    const joins = message.joins ?? 1;
+    const content = Promise.all([
+      this.#after(delays.join, () => this.#writeJoins(message, guid, chatGuid)),
+      this.#after(delays.body, () => this.#writeBody(message, guid)),
+      this.#writeAttachments(message, guid, delays),
+    ]).then(() => void this.#completed.push({ guid, at: Date.now() }));
     await Promise.all([
-      this.#after(delays.join, () => {
-        if (joins > 0) this.store.join(chat, rowid);
-        if (joins === 2)
-          this.store.join(this.store.chat({ members: ['+15550009999'], service: 'SMS' }), rowid);
-      }),
-      this.#after(delays.body, () => this.#writeBody(message, rowid, guid)),
-      this.#writeAttachments(message, rowid, guid, delays),
+      content,
       message.linkPreview === true &&
-        this.#after(delays.preview, () => this.#writePreview(message, guid, chat)),
-      message.from === 'me' && this.#writeReceipts(message, rowid, delays),
+        this.#after(delays.preview, () => this.#writePreview(message, guid, chatGuid)),
+      message.from === 'me' && this.#writeReceipts(message, guid, delays),
     ]);
   }
 
-  #writeBody(message: NewMessage, rowid: number, guid: string): void {
+  #writeJoins({ joins = 1 }: NewMessage, guid: string, chatGuid: string): void {
+    const [rowid, chat] = [this.store.rowidOf('message', guid), this.store.rowidOf('chat', chatGuid)];
+    if (rowid === undefined || chat === undefined) return;
+    if (joins > 0) this.store.join(chat, rowid);
+    if (joins === 2) this.store.join(this.store.chat({ members: ['+15550009999'], service: 'SMS' }), rowid);
+  }
+
+  #writeBody(message: NewMessage, guid: string): void {
     const { text = '', attachments = [], bodyForm = 'attributed' } = message;
-    if (bodyForm === 'none') return;
+    const rowid = this.store.rowidOf('message', guid);
+    if (bodyForm === 'none' || rowid === undefined) return;
     const files = attachments.map((_, index) => ({ guid: attachmentGuid(guid, index) }));
     this.store.body(rowid, message.runs ?? bodyRuns(text, files), bodyForm);
   }
 
-  async #writeAttachments(message: NewMessage, rowid: number, guid: string, delays: Delays): Promise<void> {
+  async #writeAttachments(message: NewMessage, guid: string, delays: Delays): Promise<void> {
     const { attachments = [] } = message;
     if (attachments.length === 0) return;
     await this.#wait(delays.attachments);
     for (const [index, attachment] of attachments.entries()) {
+      const rowid = this.store.rowidOf('message', guid);
+      if (rowid === undefined) return;
       const row = this.store.attachment(rowid, guid, index, attachment);
       await this.#wait(delays.file);
       this.store.writeFile(row.file, attachment.base64);
       await this.#wait(delays.transfer);
-      this.store.finishTransfer(row.rowid);
+      const present = this.store.rowidOf('attachment', row.guid);
+      if (present !== undefined) this.store.finishTransfer(present);
     }
   }
 
   /** The preview has a body with the link, a payload, and an attachment that is not for people. */
-  #writePreview({ from, text = '', service = 'iMessage' }: NewMessage, guid: string, chat: number): void {
+  #writePreview({ from, text = '', service = 'iMessage' }: NewMessage, guid: string, chatGuid: string): void {
+    const chat = this.store.rowidOf('chat', chatGuid);
+    if (chat === undefined) return;
     const preview = this.store.message({
       service,
       is_from_me: from === 'me' ? 1 : 0,
@@ -318,14 +349,18 @@ export class MessagesApp {
     write();
   }
 
-  async #writeReceipts(message: NewMessage, rowid: number, delays: Delays): Promise<void> {
+  async #writeReceipts(message: NewMessage, guid: string, delays: Delays): Promise<void> {
     const { error = 0, service = 'iMessage', chat } = message;
+    const update = (columns: Columns): void => {
+      const rowid = this.store.rowidOf('message', guid);
+      if (rowid !== undefined) this.store.update('message', rowid, columns);
+    };
     await this.#wait(delays.sent);
-    this.store.update('message', rowid, { is_finished: 1, is_sent: error === 0 ? 1 : 0, error });
+    update({ is_finished: 1, is_sent: error === 0 ? 1 : 0, error });
     // Only direct iMessage chats have delivery receipts.
     if (error !== 0 || service !== 'iMessage' || (chat?.members.length ?? 1) > 1) return;
     await this.#wait(delays.delivered);
-    this.store.update('message', rowid, { is_delivered: 1, date_delivered: storeDate(Date.now()) });
+    update({ is_delivered: 1, date_delivered: storeDate(Date.now()) });
   }
 }
 

@@ -169,6 +169,16 @@ export class MessagesStore {
     this.update('attachment', attachment, { transfer_state: TRANSFER_FINISHED });
   }
 
+  /** Returns the row of a guid, which can change when the store is rebuilt. */
+  rowidOf(table: 'message' | 'chat' | 'attachment', guid: string): number | undefined {
+    const row = this.#db.prepare(`SELECT ROWID AS id FROM ${table} WHERE guid = ?`).get(guid);
+    return row === undefined ? undefined : Number(row['id']);
+  }
+
+  guidOf(table: 'message' | 'chat' | 'attachment', rowid: number): string {
+    return String(this.#db.prepare(`SELECT guid FROM ${table} WHERE ROWID = ?`).get(rowid)?.['guid']);
+  }
+
   /** Inserts a row. Columns that this macOS version lacks are left out. */
   insert(table: string, values: Columns): number {
     const names = this.#present(table, values);

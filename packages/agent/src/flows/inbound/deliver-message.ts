@@ -11,15 +11,18 @@ export interface KnownRow {
   readonly generation: number;
 }
 
-export const RECHECK_MS = 250;
-/** How long a message waits for a rebuilt store to contain it again. */
-const REBUILD_WAIT_MS = 5_000;
+/** How often a row that is not complete is read again. */
+export const RECHECK_MS = 100;
+/** How long messages wait for a rebuilt store to contain them again. */
+const REBUILD_WAIT_MS = 10_000;
 const MAX_RETRIES = 20;
 
 /** Turns a pending row into a frame in the outbox, once the row is complete and its files are uploaded. */
 export class Delivery {
   readonly #deps: ReceiverDeps;
   readonly #signal: AbortSignal;
+  /** The current store, and since when it is there. */
+  #current: { readonly generation: number; readonly since: number } | undefined;
 
   constructor(deps: ReceiverDeps, signal: AbortSignal) {
     this.#deps = deps;
@@ -33,6 +36,14 @@ export class Delivery {
       journal.inbox.removePending(guid);
       journal.inbox.unmarkSeen(guid);
     });
+  }
+
+  /** Returns how long a message that is not in the store may still come back: Messages fills a rebuilt store bit by bit. */
+  rebuildWaitMs(): number {
+    const { messages, clock } = this.#deps;
+    const generation = messages.store.generation();
+    if (this.#current?.generation !== generation) this.#current = { generation, since: clock.monotonic() };
+    return this.#current.since + REBUILD_WAIT_MS - clock.monotonic();
   }
 
   /**
@@ -104,23 +115,18 @@ export class Delivery {
     const { store } = messages;
     const started = clock.monotonic();
     let known = first;
-    let missingSince: number | undefined;
     while (!this.#signal.aborted) {
-      const now = clock.monotonic();
       const row = store.rowByGuid(pending.guid);
-      if (row === undefined) {
-        if (known.generation === store.generation()) return 'gone';
-        missingSince ??= now;
-      } else {
-        if (!isReportable(row, store.ownHandles())) return 'gone';
-        missingSince = undefined;
+      if (
+        row === undefined ? known.generation === store.generation() : !isReportable(row, store.ownHandles())
+      )
+        return 'gone';
+      if (row !== undefined) {
         const chat = row.chatId === undefined ? undefined : store.chat(row.chatId);
         known = { row, chat: chat ?? known.chat, generation: store.generation() };
       }
       const left =
-        missingSince === undefined
-          ? this.#waitFor(known.row) - (now - started)
-          : REBUILD_WAIT_MS - (now - missingSince);
+        row === undefined ? this.rebuildWaitMs() : this.#waitFor(row) - (clock.monotonic() - started);
       if (left <= 0) {
         if (isIncomplete(known.row))
           log.warn(

@@ -16,8 +16,6 @@ interface UnplacedRow {
   readonly pending: PendingRow;
   /** By the monotonic clock. */
   readonly since: number;
-  /** As first read. Undefined when only its guid is known. */
-  readonly row: StoredRow | undefined;
 }
 
 const BATCH = 100;
@@ -105,7 +103,7 @@ export class Receiver {
       const { generation, rowid } = this.#cursor();
       const rows = store.rowsAfter(rowid, BATCH);
       this.#read(rows, generation);
-      this.#place();
+      this.#place(rows);
       if (rows.length < BATCH) return;
       // A long history must not block the connection to the service.
       await setImmediate();
@@ -125,10 +123,10 @@ export class Receiver {
     if (known !== undefined) return { generation, rowid: known };
     const now = clock.now();
     const rowid = store.newestRowid();
-    const beganAt = inbox.beganAt();
-    const recent = beganAt === undefined ? [] : store.guidsSince(Math.max(beganAt, now - settings.maxAgeMs));
+    const began = inbox.began();
+    const recent = began === undefined ? [] : store.guidsSince(Math.max(began.at, now - settings.maxAgeMs));
     const missed = journal.transaction(() => {
-      if (beganAt === undefined) inbox.begin(now);
+      if (began === undefined) inbox.begin({ at: now, generation });
       inbox.moveCursor(generation, rowid);
       return recent.filter((guid) => this.#addPending({ guid, since: now }));
     });
@@ -146,7 +144,7 @@ export class Receiver {
       return rows.filter((row) => isCandidate(row) && this.#addPending({ guid: row.guid, since }));
     });
     failpoint('inbound.held');
-    for (const row of added) this.#addUnplaced({ guid: row.guid, since }, row);
+    for (const { guid } of added) this.#addUnplaced({ guid, since });
   }
 
   /** Returns false for a known guid: it can reappear with a new row id after Messages rebuilt or synced its store. */
@@ -157,20 +155,28 @@ export class Receiver {
     return true;
   }
 
-  #addUnplaced(pending: PendingRow, row?: StoredRow): void {
-    this.#unplaced.add({ pending, since: this.#deps.clock.monotonic(), row });
+  #addUnplaced(pending: PendingRow): void {
+    this.#unplaced.add({ pending, since: this.#deps.clock.monotonic() });
   }
 
-  /** Moves rows into the queues of their chats, oldest first. */
-  #place(): void {
-    const order = new ChatOrder();
-    for (const unplaced of this.#unplaced)
-      if (this.#isPlaced(unplaced, order)) this.#unplaced.delete(unplaced);
-  }
-
-  #isPlaced({ pending, since, row: first }: UnplacedRow, order: ChatOrder): boolean {
+  /** Moves rows into the queues of their chats, oldest first. `fresh` are rows that were just read. */
+  #place(fresh: readonly StoredRow[]): void {
     const { store } = this.#deps.messages;
-    const row = first?.chatId === undefined ? store.rowByGuid(pending.guid) : first;
+    const rows = new Map(fresh.map((row) => [row.guid, row]));
+    const order = new ChatOrder();
+    for (const unplaced of this.#unplaced) {
+      const { guid } = unplaced.pending;
+      if (this.#isPlaced(unplaced, rows.get(guid) ?? store.rowByGuid(guid), order))
+        this.#unplaced.delete(unplaced);
+    }
+  }
+
+  #isPlaced({ pending, since }: UnplacedRow, row: StoredRow | undefined, order: ChatOrder): boolean {
+    const { store } = this.#deps.messages;
+    if (row === undefined && this.#delivery.rebuildWaitMs() > 0) {
+      order.holdSender(undefined);
+      return false;
+    }
     if (row === undefined || !isCandidate(row)) {
       this.#delivery.discard(pending);
       return true;
@@ -198,7 +204,7 @@ export class Receiver {
   }
 
   #isWanted(row: StoredRow): boolean {
-    const { log, settings, clock, messages } = this.#deps;
+    const { log, settings, messages } = this.#deps;
     if (row.sender === undefined) {
       log.warn(
         { event: 'inbound.skipped_without_sender', guid: row.guid },
@@ -210,11 +216,20 @@ export class Receiver {
       log.info({ event: 'inbound.skipped_filtered', guid: row.guid }, 'filtered message skipped');
       return false;
     }
-    if (row.sentAt !== undefined && clock.now() - row.sentAt > settings.maxAgeMs) {
+    if (this.#isHistory(row)) {
       log.warn({ event: 'inbound.skipped_too_old', guid: row.guid }, 'old message skipped');
       return false;
     }
     return true;
+  }
+
+  /** Whether a sync added the message. A store that replaced another one gets all its messages from before again. */
+  #isHistory({ sentAt }: StoredRow): boolean {
+    const { clock, settings, messages, journal } = this.#deps;
+    if (sentAt === undefined) return false;
+    if (clock.now() - sentAt > settings.maxAgeMs) return true;
+    const began = journal.inbox.began();
+    return began !== undefined && began.generation !== messages.store.generation() && sentAt < began.at;
   }
 
   /** The key of a chat is the same in a rebuilt store, so the order is kept across generations. */

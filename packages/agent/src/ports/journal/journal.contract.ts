@@ -161,11 +161,11 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
 
   describe('the inbox', () => {
     it('remembers when reading began, until it is emptied', () => {
-      expect(journal.inbox.beganAt()).toBeUndefined();
-      journal.inbox.begin(1_000);
-      expect(journal.inbox.beganAt()).toBe(1_000);
+      expect(journal.inbox.began()).toBeUndefined();
+      journal.inbox.begin({ at: 1_000, generation: 3 });
+      expect(journal.inbox.began()).toEqual({ at: 1_000, generation: 3 });
       journal.empty();
-      expect(journal.inbox.beganAt()).toBeUndefined();
+      expect(journal.inbox.began()).toBeUndefined();
     });
 
     it('returns a cursor only for the generation of the store it was saved for', () => {

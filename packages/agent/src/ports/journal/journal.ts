@@ -145,14 +145,19 @@ export interface PendingRow {
   readonly since: number;
 }
 
+export interface ReadingStart {
+  readonly at: number;
+  readonly generation: number;
+}
+
 /** The read position in the message store. */
 export interface Inbox {
   /** Returns the newest row that was read from the store of this generation, or undefined if none was. */
   cursor(generation: number): number | undefined;
   moveCursor(generation: number, rowid: number): void;
-  /** When reading began, or undefined if it did not yet. Older messages are history in every store. */
-  beganAt(): number | undefined;
-  begin(now: number): void;
+  /** Returns when reading began and with which store, or undefined if it did not yet. Older messages are history in other stores. */
+  began(): ReadingStart | undefined;
+  begin(start: ReadingStart): void;
   addPending(row: PendingRow): void;
   /** Returns the pending rows in the order in which they were added. */
   pending(): PendingRow[];

@@ -26,8 +26,11 @@ export function sqliteInbox(
       return of === String(generation) ? Number(rowid) : undefined;
     },
     moveCursor: (generation, rowid) => notes.setNote(CURSOR, `${rowid} ${generation}`),
-    beganAt: () => Number(notes.note(BEGAN) ?? '') || undefined,
-    begin: (now) => notes.setNote(BEGAN, String(now)),
+    began: () => {
+      const [at, generation] = (notes.note(BEGAN) ?? '').split(' ');
+      return generation === undefined ? undefined : { at: Number(at), generation: Number(generation) };
+    },
+    begin: ({ at, generation }) => notes.setNote(BEGAN, `${at} ${generation}`),
     addPending: (row) => void addPending.run(row.guid, row.since),
     pending: () => pending.all().map((row) => ({ guid: String(row['guid']), since: Number(row['since']) })),
     removePending: (guid) => void removePending.run(guid),

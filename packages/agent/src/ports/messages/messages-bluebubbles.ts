@@ -19,8 +19,7 @@ import { confirmByRow } from './confirm-by-row.ts';
 import { readMacosVersion } from './macos/macos-version.ts';
 import type { MacosVersion } from './macos/macos-version.ts';
 import { MacReader } from './messages-macos.ts';
-import { StoreUnavailableError   StoredAttachment,
-} from './messages.ts';
+import { StoreUnavailableError } from './messages.ts';
 import type {
   Destination,
   Environment,
@@ -30,6 +29,7 @@ import type {
   PressResult,
   SendFailure,
   SendResult,
+  StoredAttachment,
   TapbackPress,
 } from './messages.ts';
 import { findSentRows } from './own-rows.ts';
