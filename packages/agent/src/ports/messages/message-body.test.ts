@@ -122,6 +122,19 @@ describe('a decoder', () => {
     expect(runBounded(() => 'still works')).toBe('still works');
   });
 
+  it('that a busy machine stalls is not ended', () => {
+    const stalls = new Int32Array(new SharedArrayBuffer(4));
+    let calls = 0;
+    const stalled = (): string => {
+      calls += 1;
+      // Waits without using the CPU, longer than the first attempt may take.
+      Atomics.wait(stalls, 0, 0, 300);
+      return 'read';
+    };
+    expect(runBounded(stalled)).toBe('read');
+    expect(calls).toBeGreaterThan(1);
+  });
+
   it('prints nothing, and the console works again afterwards', () => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => {});
     const noisy = propertyList(Buffer.from([0x32, 0, 0, 0, 0, 0, 0, 0, 0]));

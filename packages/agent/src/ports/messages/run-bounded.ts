@@ -1,7 +1,10 @@
 import { createContext, Script } from 'node:vm';
 
-/** Ends a decoder that has not returned by then. A body has at most two: the second one recovers the text. */
-const MAX_DECODE_MS = 200;
+/** The time of the first attempt. Each further one has twice as much. */
+const FIRST_ATTEMPT_MS = 200;
+const MAX_ATTEMPT_MS = 10_000;
+/** A decoder that used this much CPU time is ended for good. One that waited for a busy machine gets another attempt. */
+const MAX_CPU_MS = 150;
 
 const CALL = new Script('decode()');
 const context = createContext({ decode: undefined });
@@ -9,10 +12,21 @@ const context = createContext({ decode: undefined });
 const CONSOLE_METHODS = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
 
 /**
- * Runs a decoder of bytes that other people can influence. Returns undefined when the decoder throws or takes too long. What it
- * prints is discarded: it would contain message text.
+ * Runs a decoder of bytes that other people can influence. Returns undefined when the decoder throws or takes too much CPU time. What
+ * it prints is discarded: it would contain message text.
  */
 export function runBounded<T>(decode: () => T): T | undefined {
+  for (let limitMs = FIRST_ATTEMPT_MS; limitMs < MAX_ATTEMPT_MS; limitMs *= 2) {
+    const before = process.cpuUsage();
+    const attempt = runOnce(decode, limitMs);
+    if (attempt !== 'timeout') return attempt.result;
+    const { user, system } = process.cpuUsage(before);
+    if ((user + system) / 1000 >= MAX_CPU_MS) return undefined;
+  }
+  return undefined;
+}
+
+function runOnce<T>(decode: () => T, limitMs: number): { result: T | undefined } | 'timeout' {
   let result: T | undefined;
   const printers = CONSOLE_METHODS.map((name) => [name, console[name]] as const);
   for (const name of CONSOLE_METHODS) console[name] = () => {};
@@ -21,12 +35,22 @@ export function runBounded<T>(decode: () => T): T | undefined {
       result = decode();
     };
     // The time limit of a script also applies to the functions that it calls.
-    CALL.runInContext(context, { timeout: MAX_DECODE_MS });
-    return result;
-  } catch {
-    return undefined;
+    CALL.runInContext(context, { timeout: limitMs });
+    return { result };
+  } catch (error) {
+    return isTimeout(error) ? 'timeout' : { result: undefined };
   } finally {
     context['decode'] = undefined;
     for (const [name, print] of printers) console[name] = print;
   }
+}
+
+/** The error belongs to the context of the script, so it is not an instance of `Error` here. */
+function isTimeout(error: unknown): boolean {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+  );
 }
