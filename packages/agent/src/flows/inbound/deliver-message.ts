@@ -203,5 +203,6 @@ function isIncomplete(row: StoredRow): boolean {
 /** Whether the message store or the disk of the journal caused the error: it can last for hours, and then it ends. */
 function isStorageError(error: unknown): boolean {
   if (error instanceof StoreUnavailableError) return true;
-  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR';
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && error.code === 'ERR_SQLITE_ERROR') || isStorageError(error.cause);
 }

@@ -135,14 +135,18 @@ export class Receiver {
   }
 
   #read(rows: readonly StoredRow[], generation: number): void {
-    const { journal, clock, failpoint } = this.#deps;
+    const { journal, clock, failpoint, log } = this.#deps;
     const newest = rows.at(-1);
     if (newest === undefined) return;
     const since = clock.now();
+    const candidates = rows.filter((row) => isCandidate(row));
+    const recent = candidates.filter((row) => !this.#isHistory(row, generation));
     const added = journal.transaction(() => {
       journal.inbox.moveCursor(generation, newest.rowid);
-      return rows.filter((row) => isCandidate(row) && this.#addPending({ guid: row.guid, since }));
+      return recent.filter(({ guid }) => this.#addPending({ guid, since }));
     });
+    const count = candidates.length - recent.length;
+    if (count > 0) log.warn({ event: 'inbound.skipped_too_old', count }, 'old messages skipped');
     failpoint('inbound.held');
     for (const { guid } of added) this.#addUnplaced({ guid, since });
   }
@@ -216,20 +220,16 @@ export class Receiver {
       log.info({ event: 'inbound.skipped_filtered', guid: row.guid }, 'filtered message skipped');
       return false;
     }
-    if (this.#isHistory(row)) {
-      log.warn({ event: 'inbound.skipped_too_old', guid: row.guid }, 'old message skipped');
-      return false;
-    }
     return true;
   }
 
   /** Whether a sync added the message. A store that replaced another one gets all its messages from before again. */
-  #isHistory({ sentAt }: StoredRow): boolean {
-    const { clock, settings, messages, journal } = this.#deps;
+  #isHistory({ sentAt }: StoredRow, generation: number): boolean {
+    const { clock, settings, journal } = this.#deps;
     if (sentAt === undefined) return false;
     if (clock.now() - sentAt > settings.maxAgeMs) return true;
     const began = journal.inbox.began();
-    return began !== undefined && began.generation !== messages.store.generation() && sentAt < began.at;
+    return began !== undefined && began.generation !== generation && sentAt < began.at;
   }
 
   /** The key of a chat is the same in a rebuilt store, so the order is kept across generations. */

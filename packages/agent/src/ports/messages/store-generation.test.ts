@@ -9,6 +9,7 @@ let db: DatabaseSync;
 let saved: string | undefined;
 beforeEach(() => {
   saved = undefined;
+  isFull = false;
   db = newStore();
 });
 afterEach(() => db.close());
@@ -25,10 +26,13 @@ function insert(guids: readonly string[], store = db): void {
   for (const guid of guids) store.prepare('INSERT INTO message (guid) VALUES (?)').run(guid);
 }
 
+let isFull = false;
+
 function generation(store = db, file = 'file 1'): StoreGeneration {
   const memory = {
     load: () => saved,
     save: (value: string) => {
+      if (isFull) throw new Error('database or disk is full');
       saved = value;
     },
   };
@@ -109,4 +113,27 @@ it('M11 never returns to an earlier generation when an old store comes back', ()
   generation(other, 'file 2').current();
   other.close();
   expect(generation().current()).toBe(3);
+});
+
+it('M11 is not given out before it is saved, while the disk is full', () => {
+  insert(['A']);
+  generation().current();
+  isFull = true;
+  const replaced = generation(db, 'file 2');
+  expect(() => replaced.current()).toThrow('not saved');
+  isFull = false;
+  expect(replaced.current()).toBe(2);
+});
+
+it('stays while the disk is full, and remembers newer rows when there is space again', () => {
+  insert(['A']);
+  const current = generation();
+  current.current();
+  isFull = true;
+  insert(['B']);
+  expect(current.current()).toBe(1);
+  isFull = false;
+  insert(['C']);
+  expect(current.current()).toBe(1);
+  expect(saved).toContain('C');
 });

@@ -33,28 +33,55 @@ export class StoreGeneration {
   readonly #file: () => string;
   readonly #memory: StoreMemory;
   #known: Remembered | undefined;
+  #saved: string | undefined;
+  /** What the store was like when it was compared last. */
+  #compared: string | undefined;
 
   /** `file` returns an id of the store's file that differs after it was replaced. */
   constructor(sql: Statements, file: () => string, memory: StoreMemory) {
     this.#sql = sql;
     this.#file = file;
     this.#memory = memory;
-    this.#known = parse(memory.load());
+    this.#saved = memory.load();
+    this.#known = parse(this.#saved);
   }
 
   /** Compares the store with the remembered one and returns its number. */
   current(): number {
     const known = this.#known;
     const file = this.#file();
+    const version = `${file} ${this.#version()}`;
+    if (known !== undefined && version === this.#compared) return known.generation;
     const anchors = TABLES.flatMap((table) =>
       [this.#row(table, 'min') ?? [], this.#row(table, 'max') ?? []].flat(),
     );
     const isSame = known !== undefined && known.file === file && known.anchors.every((row) => this.#has(row));
     const generation = isSame ? known.generation : (known?.generation ?? 0) + 1;
-    const now = format({ generation, file, anchors });
-    if (known === undefined || now !== format(known)) this.#memory.save(now);
+    this.#save(format({ generation, file, anchors }), isSame);
     this.#known = { generation, file, anchors };
+    this.#compared = version;
     return generation;
+  }
+
+  /**
+   * A new generation must be saved before its chat ids are given out, else another store could get the same number. Newer anchors of
+   * the same store can wait for the next time.
+   */
+  #save(text: string, canWait: boolean): void {
+    if (text === this.#saved) return;
+    try {
+      this.#memory.save(text);
+      this.#saved = text;
+    } catch (error) {
+      if (!canWait) throw new Error('The generation of the message store was not saved', { cause: error });
+    }
+  }
+
+  /** Differs after every commit, by this connection or another one. */
+  #version(): string {
+    const { data_version: others } = this.#sql.of('PRAGMA data_version').get() ?? {};
+    const { own } = this.#sql.of('SELECT total_changes() AS own').get() ?? {};
+    return `${Number(others)} ${Number(own)}`;
   }
 
   /** Whether a remembered row is still in its place, or was deleted. Row ids are never reused within one store. */

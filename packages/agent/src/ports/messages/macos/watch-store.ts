@@ -33,8 +33,17 @@ export function watchStore({ folder, clock, refresh, onChange }: WatchOptions): 
     await clock.sleep(DEBOUNCE_MS, signal);
     isAnnounced = false;
     if (signal.aborted) return;
-    refresh();
+    hasChanged();
     onChange();
+  }
+
+  /** A failure counts as a change: the reader of the store fails in the same way, and reports it. */
+  function hasChanged(): boolean {
+    try {
+      return refresh();
+    } catch {
+      return true;
+    }
   }
 
   function arm(): void {
@@ -60,7 +69,7 @@ export function watchStore({ folder, clock, refresh, onChange }: WatchOptions): 
       if (signal.aborted) return;
       const hasSlept = clock.now() - before > WAKE_MS;
       if (hasSlept) disarm();
-      if (refresh() || hasSlept) onChange();
+      if (hasChanged() || hasSlept) onChange();
     }
   }
 
