@@ -93,7 +93,13 @@ async function filesOf(names: readonly string[], pattern: string): Promise<strin
 
 function compile(files: readonly string[], folder: string): void {
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', '--types', 'node'];
-  const modules = ['--module', 'nodenext', '--resolveJsonModule', '--rewriteRelativeImportExtensions'];
+  const modules = [
+    '--module',
+    'nodenext',
+    '--resolveJsonModule',
+    '--allowJs',
+    '--rewriteRelativeImportExtensions',
+  ];
   const output = ['--target', 'es2024', '--lib', 'esnext', '--rootDir', PACKAGES, '--outDir', folder];
   const { status, stdout } = spawnSync(
     process.execPath,

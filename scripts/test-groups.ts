@@ -7,6 +7,7 @@ export const GROUPS = {
     'tests/nodes/**/*.test.ts',
     'tests/crashes/*.test.ts',
     'tests/siege/fuzz.test.ts',
+    'tests/mac/*.test.ts',
     'packages/demo/src/headless.test.ts',
     'packages/demo/src/page*.test.ts',
     'tests/console/*.test.ts',

@@ -60,8 +60,9 @@ const AGENT: readonly Part[] = [
   {
     name: 'commands',
     files: /^commands\//,
-    mayImport: ['agent', 'config', 'edges', 'flows', 'ports', 'errors'],
+    mayImport: ['agent', 'config', 'edges', 'flows', 'install', 'ports', 'errors'],
   },
+  { name: 'install', files: /^install\//, mayImport: ['config', 'errors'] },
   {
     name: 'agent',
     files: /^agent\.ts$/,

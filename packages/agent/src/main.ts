@@ -8,8 +8,12 @@ import { createOutput } from './commands/output.ts';
 import type { Output } from './commands/output.ts';
 import { move } from './commands/move.ts';
 import { pair } from './commands/pair.ts';
+import { logs } from './commands/logs.ts';
 import { run } from './commands/run.ts';
+import { setup } from './commands/setup.ts';
 import { status } from './commands/status.ts';
+import { uninstall } from './commands/uninstall.ts';
+import { update } from './commands/update.ts';
 import { readConfig, readSettings } from './config/config.ts';
 import type { ReadResult, Settings } from './config/config.ts';
 import { SETTINGS } from './config/settings.ts';
@@ -51,6 +55,57 @@ command({
     const read = readConfig(flags, process.env);
     return read.ok ? await run(read.value, process.env['FAILPOINTS']) : misconfigured(read, output);
   },
+});
+
+command({
+  name: 'setup',
+  about: 'Installs the agent on this Mac, asks for the permissions it needs and sends a test text.',
+  examples: ['footbridge-agent setup', 'footbridge-agent setup --code K7QF-3M9X@bridge.example.com'],
+  settings: ['url', 'license', 'location'],
+  options: [
+    ['--code <code>', 'pairing code from the operator of the service'],
+    ['--to <number>', 'own mobile number, which gets a test text'],
+  ],
+  action: (flags, output) =>
+    withSettings((settings) => setup({ code: textOf(flags['code']), to: textOf(flags['to']) }, settings))(
+      flags,
+      output,
+      [],
+    ),
+});
+
+command({
+  name: 'update',
+  about: 'Replaces the installed agent by this version and restarts it. Permissions stay.',
+  examples: ['npx footbridge-agent@latest update'],
+  settings: [],
+  action: withSettings(update),
+});
+
+command({
+  name: 'uninstall',
+  about: 'Stops the agent, frees its seat and removes all its files, after a confirmation.',
+  examples: ['footbridge-agent uninstall', 'footbridge-agent uninstall --yes'],
+  settings: [],
+  confirmed: 'do not ask for a confirmation',
+  action: (flags, output) =>
+    withSettings((settings) => uninstall({ yes: flags['yes'] === true }, settings, output))(
+      flags,
+      output,
+      [],
+    ),
+});
+
+command({
+  name: 'logs',
+  about: 'Prints the last lines of the log of an installed agent.',
+  examples: ['footbridge-agent logs', 'footbridge-agent logs --lines 500 --json'],
+  settings: ['dataDir'],
+  options: [['--lines <count>', 'number of lines (default 100)']],
+  action: (flags, output) =>
+    withSettings((settings) =>
+      logs({ lines: Number(flags['lines'] ?? 100), json: flags['json'] === true }, settings, output),
+    )(flags, output, []),
 });
 
 command({
@@ -120,6 +175,8 @@ function command(definition: {
   about: string;
   examples: readonly string[];
   settings: readonly SettingName[];
+  /** Options that are not settings. */
+  options?: readonly (readonly [flag: string, about: string])[];
   /** The text of `--yes`, for a command that asks. */
   confirmed?: string;
   action: Action;
@@ -130,6 +187,7 @@ function command(definition: {
     const preset = fallback === undefined || fallback === 'false' ? '' : `, default ${fallback}`;
     if (flag !== undefined) built.option(flag, `${about} (${variable}${preset})`);
   }
+  for (const [flag, about] of definition.options ?? []) built.option(flag, about);
   if (definition.confirmed !== undefined) built.option('--yes', definition.confirmed);
   built.addHelpText(
     'after',
@@ -141,6 +199,8 @@ function command(definition: {
     process.exitCode = await definition.action(flags, output, built.args);
   });
 }
+
+const textOf = (flag: unknown): string | undefined => (typeof flag === 'string' ? flag : undefined);
 
 function withSettings(action: (settings: Settings, output: Output) => number | Promise<number>): Action {
   return async (flags, output) => {

@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { createControl } from './control.ts';
@@ -5,10 +7,13 @@ import { closeHttp, listen } from './loopback.ts';
 import { Screen } from './macos/accessibility/screen.ts';
 import { AppleEvents } from './macos/apple-events.ts';
 import { MACOS_VERSIONS } from './macos/chat-db.ts';
+import { LaunchedApp } from './macos/launched-app.ts';
+import { Launchd } from './macos/launchd.ts';
 import { MessagesApp } from './macos/messages-app.ts';
 import { callsFolder, writeCommands } from './macos/commands.ts';
 import { operationsOf } from './macos/operations.ts';
 import { OsascriptFaults } from './macos/osascript-faults.ts';
+import { Privacy } from './macos/privacy.ts';
 import { serveSynchronousCalls } from './macos/synchronous-calls.ts';
 import { SystemCommands } from './macos/system-commands.ts';
 
@@ -26,13 +31,27 @@ if (values.home === undefined || macos === undefined) {
   process.exit(2);
 }
 const app = new MessagesApp(values.home, macos);
-const operations = operationsOf(
-  app,
-  new AppleEvents(app),
-  new OsascriptFaults(),
-  new SystemCommands(),
-  new Screen(app),
-);
+const screen = new Screen(app);
+const privacy = new Privacy(values.home, screen);
+const agentApp = new LaunchedApp(values.home);
+const launchd = new Launchd(values.home);
+const system = new SystemCommands(launchd);
+const launchAgents = join(values.home, 'Library/LaunchAgents');
+const endProcesses = () => {
+  launchd.stopAll();
+  agentApp.kill();
+};
+const restart = () => {
+  endProcesses();
+  system.launchctl.reset();
+  for (const name of existsSync(launchAgents) ? readdirSync(launchAgents) : [])
+    system.launchctl.run(['bootstrap', 'gui/501', join(launchAgents, name)]);
+};
+const operations = operationsOf(app, new AppleEvents(app, privacy), new OsascriptFaults(), system, screen, {
+  privacy,
+  app: agentApp,
+  restart,
+});
 const control = createControl(operations);
 const endCalls = serveSynchronousCalls(callsFolder(values.home), operations);
 const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
@@ -43,6 +62,7 @@ process.stdout.write(
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
+    endProcesses();
     app.close();
     endCalls();
     void closeHttp(control);

@@ -2,14 +2,14 @@ import { createLog } from '@footbridge/runtime/log';
 
 import { createEnrolment } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
+import type { Activation } from '../edges/enrolment/enrolment.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
 
 /** Takes a seat of the license for this Mac and saves the token. */
 export async function activate(settings: Settings, output: Output): Promise<number> {
-  const enrolment = await enrolmentOf(settings, output);
-  if (enrolment === undefined) return EXIT.configuration;
-  const activated = await enrolment.activate();
+  const activated = await activateMac(settings);
+  if (activated === undefined) return missingUrl(output);
   if (activated.ok) {
     const { seats } = activated;
     const used = seats === undefined ? '' : ` ${seats.used} of ${seats.max} seats are in use.`;
@@ -23,10 +23,15 @@ export async function activate(settings: Settings, output: Output): Promise<numb
   return activated.final ? EXIT.unauthorised : EXIT.unreachable;
 }
 
+/** Resolves with undefined when the address of the service is missing. */
+export async function activateMac(settings: Settings): Promise<Activation | undefined> {
+  return await (await enrolmentOf(settings))?.activate();
+}
+
 /** Releases the seat, so that another Mac can take it. */
 export async function deactivate(settings: Settings, output: Output): Promise<number> {
-  const enrolment = await enrolmentOf(settings, output);
-  if (enrolment === undefined) return EXIT.configuration;
+  const enrolment = await enrolmentOf(settings);
+  if (enrolment === undefined) return missingUrl(output);
   if ((await enrolment.savedToken()) === undefined) {
     output.problem('This Mac is not activated with that service. Check --url and --data-dir.');
     return EXIT.failed;
@@ -41,14 +46,15 @@ export async function deactivate(settings: Settings, output: Output): Promise<nu
   return EXIT.unreachable;
 }
 
+function missingUrl(output: Output): number {
+  output.problem('--url (FOOTBRIDGE_URL) is missing');
+  return EXIT.configuration;
+}
+
 async function enrolmentOf(
   settings: Settings,
-  output: Output,
 ): Promise<Awaited<ReturnType<typeof createEnrolment>> | undefined> {
   const { url, dataDir, license, deviceId, macos } = settings;
-  if (url === undefined || dataDir === undefined || macos === undefined) {
-    output.problem('--url (FOOTBRIDGE_URL) is missing');
-    return undefined;
-  }
+  if (url === undefined || dataDir === undefined || macos === undefined) return undefined;
   return await createEnrolment({ url, dataDir, license, deviceId }, macos, createLog('silent'));
 }

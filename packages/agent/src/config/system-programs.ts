@@ -10,6 +10,7 @@ export interface SystemPrograms {
   readonly osascript: string;
   readonly pmset: string;
   readonly swVers: string;
+  readonly tccutil: string;
 }
 
 /** `folder` replaces those of the system, under the same names. */
@@ -24,5 +25,6 @@ export function systemPrograms(folder?: string): SystemPrograms {
     osascript: path('/usr/bin', 'osascript'),
     pmset: path('/usr/bin', 'pmset'),
     swVers: path('/usr/bin', 'sw_vers'),
+    tccutil: path('/usr/bin', 'tccutil'),
   };
 }

@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Delays, MessagesApp } from './messages-app.ts';
+import type { Privacy } from './privacy.ts';
 
 export interface SimulatedAccount {
   readonly service: string;
@@ -50,11 +51,13 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
 };
 const NOT_FOUND = -1728;
 const NOT_RUNNING = -600;
+const NOT_PERMITTED = -1743;
 const NOT_ON_IMESSAGE = 22;
 
 /** The Messages app as Apple events see it: its accounts and live chats, and sending. */
 export class AppleEvents {
   readonly #app: MessagesApp;
+  readonly #privacy: Pick<Privacy, 'mayControlMessages'>;
   #accounts: readonly SimulatedAccount[] = [
     { service: 'iMessage', enabled: true, connection: 'connected' },
     { service: 'SMS', enabled: true, connection: 'connected' },
@@ -67,8 +70,9 @@ export class AppleEvents {
   /** Every message that was handed to Messages, in order. */
   readonly sent: SentContent[] = [];
 
-  constructor(app: MessagesApp) {
+  constructor(app: MessagesApp, privacy: Pick<Privacy, 'mayControlMessages'>) {
     this.#app = app;
+    this.#privacy = privacy;
   }
 
   configure(settings: {
@@ -129,6 +133,7 @@ export class AppleEvents {
 
   async #perform<T>(event: EventFault['event'], work: () => EventResult<T>): Promise<EventResult<T>> {
     if (!this.#isRunning) return { error: NOT_RUNNING };
+    if (!(await this.#privacy.mayControlMessages())) return { error: NOT_PERMITTED };
     const index = this.#faults.findIndex((fault) => fault.event === event);
     const [fault] = index < 0 ? [] : this.#faults.splice(index, 1);
     if (fault === undefined) return work();

@@ -19,9 +19,11 @@ export interface Commands {
   readonly open: string;
   readonly swVers: string;
   readonly defaults: string;
+  readonly fdesetup: string;
   readonly launchctl: string;
   readonly pmset: string;
   readonly afconvert: string;
+  readonly tccutil: string;
 }
 
 /** Writes programs with the names of macOS's own into the home directory. They talk to the simulated Messages. */
@@ -45,6 +47,7 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
       `case "$1" in -productVersion) echo ${version};; -buildVersion) echo ${build};; esac`,
     ),
     defaults: system('defaults'),
+    fdesetup: system('fdesetup'),
     launchctl: system('launchctl'),
     pmset: system('pmset'),
     // `afconvert -f caff -d opus@24000 -c 1 -b 32000 INPUT OUTPUT`. It fails for a recording that begins with "damaged".
@@ -52,6 +55,7 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
       join(folder, 'afconvert'),
       `if [ "$(head -c 7 "$9")" = damaged ]; then exit 1; fi\nprintf 'caff opus ' > "\${10}" && cat "$9" >> "\${10}"`,
     ),
+    tccutil: system('tccutil'),
   };
 }
 

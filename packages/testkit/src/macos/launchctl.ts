@@ -15,11 +15,28 @@ const INPUT_OUTPUT_ERROR = 5;
 const USAGE = 64;
 const NO_SUCH_SERVICE = 113;
 
-/** `launchctl`: launch agents of one user. A started job has a process id, and no process. */
+/** What starts and ends the programs of jobs. */
+export interface JobRunner {
+  /** Returns the process id. */
+  start(label: string, path: string): number | undefined;
+  stop(label: string): void;
+}
+
+/** `launchctl`: launch agents of one user. Without a runner a started job has a process id, and no process. */
 export class Launchctl {
+  readonly #runner: JobRunner | undefined;
   readonly #jobs = new Map<string, Job>();
   readonly #disabled = new Set<string>();
   #nextPid = 500;
+
+  constructor(runner?: JobRunner) {
+    this.#runner = runner;
+  }
+
+  /** The owner restarted the Mac: nothing is loaded any more. */
+  reset(): void {
+    this.#jobs.clear();
+  }
 
   /** `disabled`: labels that the owner switched off in System Settings. */
   configure({ disabled }: { disabled: readonly string[] }): void {
@@ -67,6 +84,7 @@ export class Launchctl {
     if (job === undefined)
       return { stderr: `Boot-out failed: ${NO_SUCH_PROCESS}: No such process\n`, exitCode: NO_SUCH_PROCESS };
     this.#jobs.delete(job.label);
+    this.#runner?.stop(job.label);
     return {};
   }
 
@@ -109,7 +127,7 @@ export class Launchctl {
 
   #start(job: Job): void {
     this.#nextPid += 1;
-    job.pid = this.#nextPid;
+    job.pid = this.#runner === undefined ? this.#nextPid : this.#runner.start(job.label, job.path);
     job.runs += 1;
   }
 }

@@ -4,6 +4,8 @@ import type { AppleEvents } from './apple-events.ts';
 import type { MessagesApp } from './messages-app.ts';
 import type { ChatMembers } from './messages-store.ts';
 import type { OsascriptFaults } from './osascript-faults.ts';
+import type { LaunchedApp } from './launched-app.ts';
+import type { Privacy } from './privacy.ts';
 import type { SystemCommands } from './system-commands.ts';
 
 export interface ProgramCall {
@@ -18,7 +20,9 @@ export function operationsOf(
   faults: OsascriptFaults,
   system: SystemCommands,
   screen: Screen,
+  machine: { privacy: Privacy; app: LaunchedApp; restart: () => void },
 ) {
+  const { privacy, app: agentApp } = machine;
   const calls: ProgramCall[] = [];
   return {
     write: app.write.bind(app),
@@ -60,6 +64,15 @@ export function operationsOf(
     /** Preferences by domain, as `defaults` reads them. */
     configureDefaults: system.defaults.configure.bind(system.defaults),
     configureLaunchctl: system.launchctl.configure.bind(system.launchctl),
+    configureFileVault: system.fdesetup.configure.bind(system.fdesetup),
+    /** Privacy & Security: what the owner allows the agent to do. */
+    configurePrivacy: privacy.configure.bind(privacy),
+    /** Starts Footbridge Agent.app and resolves when it ends. */
+    openApp: ({ app: path }: { app: string }) => agentApp.open(path),
+    appStarts: () => agentApp.starts,
+    killApp: () => agentApp.kill(),
+    /** Every process of the owner is killed, and the launch agents in the home folder start. */
+    restartMac: () => machine.restart(),
     configurePmset: system.pmset.configure.bind(system.pmset),
     breakCommands: system.break.bind(system),
     runCommand: system.run.bind(system),

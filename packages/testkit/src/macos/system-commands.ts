@@ -1,6 +1,8 @@
 import type { CommandResult } from './command-result.ts';
 import { Defaults } from './defaults.ts';
+import { Fdesetup } from './fdesetup.ts';
 import { Launchctl } from './launchctl.ts';
+import type { JobRunner } from './launchctl.ts';
 import { Pmset } from './pmset.ts';
 
 /** How the next calls of a program end instead of doing their work. */
@@ -14,16 +16,23 @@ export interface CommandFault extends CommandResult {
   readonly end?: 'hang' | 'killed';
 }
 
-export type SystemProgram = 'defaults' | 'launchctl' | 'pmset';
+export type SystemProgram = 'defaults' | 'fdesetup' | 'launchctl' | 'pmset' | 'tccutil';
 
 export type CommandEnd = CommandResult & Pick<CommandFault, 'end'>;
 
 /** The programs of macOS that read and change settings. */
 export class SystemCommands {
   readonly defaults = new Defaults();
-  readonly launchctl = new Launchctl();
+  readonly fdesetup = new Fdesetup();
+  readonly launchctl: Launchctl;
   readonly pmset = new Pmset();
+  /** Only its calls are recorded. */
+  readonly tccutil = { run: (): CommandResult => ({}) };
   #faults: CommandFault[] = [];
+
+  constructor(runner?: JobRunner) {
+    this.launchctl = new Launchctl(runner);
+  }
 
   break({ faults }: { faults: readonly CommandFault[] }): void {
     this.#faults = [...faults];

@@ -1,0 +1,126 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { callAgent } from '../edges/local-socket/local-client.ts';
+import { runProgram } from '../install/run-program.ts';
+import { agentStarted, reportOf, stopAgent } from './restart-agent.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface PermissionDeps {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly dataDir: string;
+  /** The path of `open`. */
+  readonly open: string;
+  readonly app: string;
+}
+
+type PermissionName = 'fullDisk' | 'automation' | 'accessibility';
+
+interface Step {
+  readonly name: PermissionName;
+  readonly title: string;
+  readonly why: string;
+  readonly how: string;
+  /** Shown when macOS asked and the owner denied. */
+  readonly afterDenial: string;
+  readonly pane: string;
+}
+
+const PANES = 'x-apple.systempreferences:com.apple.preference.security?';
+
+const STEPS: readonly Step[] = [
+  {
+    name: 'fullDisk',
+    title: 'Full Disk Access',
+    why: 'Footbridge reads new texts from the file in which Messages keeps them.',
+    how: 'In the window that opens, press +, choose Footbridge Agent in the Applications folder of your home folder, and switch it on.',
+    afterDenial: '',
+    pane: `${PANES}Privacy_AllFiles`,
+  },
+  {
+    name: 'automation',
+    title: 'Automation',
+    why: 'Footbridge sends your texts through Messages.',
+    how: 'macOS asks whether Footbridge Agent may control Messages. Press Allow.',
+    afterDenial:
+      'It was denied. In the window that opens, find Footbridge Agent and switch on Messages below it. If it is not in the list, run: tccutil reset AppleEvents com.footbridge.agent',
+    pane: `${PANES}Privacy_Automation`,
+  },
+  {
+    name: 'accessibility',
+    title: 'Accessibility',
+    why: 'Footbridge presses the buttons of Messages for reactions, replies and effects.',
+    how: 'In the window that opens, press +, choose Footbridge Agent in the Applications folder of your home folder, and switch it on.',
+    afterDenial: '',
+    pane: `${PANES}Privacy_Accessibility`,
+  },
+];
+
+const POLL_MS = 1_000;
+/** A running program gets Full Disk Access only at its next start. */
+const RESTART_MS = 15_000;
+const REMIND_MS = 120_000;
+
+/** Guides through the permissions, one at a time. Resolves with the titles of those that are missing. */
+export async function askPermissions(deps: PermissionDeps): Promise<string[]> {
+  const missing: string[] = [];
+  const report = await reportOf(deps.dataDir);
+  const steps = STEPS.filter(({ name }) => name !== 'accessibility' || report?.uiAutomation === true);
+  for (const [index, step] of steps.entries()) {
+    deps.terminal.say(`\n${index + 1} of ${steps.length}  ${step.title}\n${step.why}`);
+    if (await askPermission(step, deps)) deps.terminal.say(`✔ ${step.title} is on.`);
+    else {
+      deps.terminal.say(`✖ ${step.title} is off.`);
+      missing.push(step.title);
+    }
+  }
+  return missing;
+}
+
+async function askPermission(step: Step, deps: PermissionDeps): Promise<boolean> {
+  const { terminal, open, app } = deps;
+  if ((await current(step.name, deps)) === 'granted') return true;
+  terminal.say(step.how);
+  if (step.name !== 'automation') {
+    // Shows the app in the Finder, from where it can be dragged into the list.
+    await runProgram(open, ['-R', app]);
+    await runProgram(open, [step.pane]);
+  }
+  if (step.name !== 'fullDisk' && (await request(step.name, deps)) === 'granted') return true;
+  if (!terminal.interactive) return false;
+  if (step.name === 'automation') {
+    terminal.say(step.afterDenial);
+    await runProgram(open, [step.pane]);
+  }
+  terminal.say('Waiting for it … (Control-C ends the setup; run it again at any time)');
+  return await waitFor(step, deps);
+}
+
+/** Waits until the running agent has the permission. The owner ends it with Control-C. */
+async function waitFor(step: Step, deps: PermissionDeps): Promise<boolean> {
+  const { clock, terminal } = deps;
+  for (let waited = POLL_MS; ; waited += POLL_MS) {
+    await clock.sleep(POLL_MS);
+    const state = step.name === 'fullDisk' ? await current(step.name, deps) : await request(step.name, deps);
+    if (state === 'granted') return true;
+    if (step.name === 'fullDisk' && waited % RESTART_MS === 0) await restart(deps);
+    if (waited % REMIND_MS === 0) terminal.say(`Still waiting. ${step.how}`);
+  }
+}
+
+/** Stops the agent; launchd starts it again. */
+async function restart({ dataDir, clock }: PermissionDeps): Promise<void> {
+  await stopAgent(dataDir, clock);
+  await agentStarted(dataDir, clock);
+}
+
+async function current(name: PermissionName, { dataDir }: PermissionDeps): Promise<string | undefined> {
+  return (await reportOf(dataDir))?.state.permissions?.[name];
+}
+
+async function request(
+  permission: 'automation' | 'accessibility',
+  { dataDir }: PermissionDeps,
+): Promise<string> {
+  return await callAgent(dataDir, { call: 'requestPermission', permission }).catch(() => 'unknown');
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { isLocked } from '../edges/data-dir.ts';
+import { callAgent } from '../edges/local-socket/local-client.ts';
+import type { AgentReport } from '../edges/local-socket/local-calls.ts';
+
+const POLL_MS = 250;
+const START_MS = 60_000;
+const STOP_MS = 20_000;
+
+/** Returns the report of the running agent, or undefined when there is none. */
+export async function reportOf(dataDir: string): Promise<AgentReport | undefined> {
+  return await callAgent(dataDir, { call: 'report' }).catch(() => undefined);
+}
+
+/** Resolves with the report of the agent as soon as it runs, or with undefined when it does not start in time. */
+export async function agentStarted(dataDir: string, clock: Clock): Promise<AgentReport | undefined> {
+  return await poll(clock, START_MS, () => reportOf(dataDir));
+}
+
+/** Stops the running agent. Resolves with false when it does not stop in time. */
+export async function stopAgent(dataDir: string, clock: Clock): Promise<boolean> {
+  await callAgent(dataDir, { call: 'stop' }).catch(() => undefined);
+  const stopped = async () => (isLocked(dataDir) ? undefined : true);
+  return (await poll(clock, STOP_MS, stopped)) ?? false;
+}
+
+async function poll<T>(
+  clock: Clock,
+  withinMs: number,
+  check: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (let waited = 0; ; waited += POLL_MS) {
+    const result = await check();
+    if (result !== undefined || waited >= withinMs) return result;
+    await clock.sleep(POLL_MS);
+  }
+}

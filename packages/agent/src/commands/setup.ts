@@ -1,0 +1,155 @@
+import { createSystemClock } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { Settings } from '../config/config.ts';
+import { SETTINGS } from '../config/settings.ts';
+import { AGENT_VERSION } from '../config/version.ts';
+import { makeDataDir } from '../edges/data-dir.ts';
+import { callAgent } from '../edges/local-socket/local-client.ts';
+import { readToken } from '../edges/enrolment/token-file.ts';
+import { saveSettings } from '../edges/enrolment/save-settings.ts';
+import { comeBack } from '../edges/stay-away.ts';
+import { installApp } from '../install/app-bundle.ts';
+import { thisInstallation } from '../install/installation.ts';
+import type { Installation } from '../install/installation.ts';
+import { packageRoot } from '../install/package-root.ts';
+import { installVersion } from '../install/versions.ts';
+import { activateMac } from './activate.ts';
+import { askPermissions } from './ask-permissions.ts';
+import { EXIT } from './exit-codes.ts';
+import { pairMac } from './pair.ts';
+import { agentStarted, stopAgent } from './restart-agent.ts';
+import { createTerminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface SetupOptions {
+  readonly code: string | undefined;
+  /** The number that gets the test text. */
+  readonly to: string | undefined;
+}
+
+interface SetupDeps {
+  readonly installation: Installation;
+  readonly settings: Settings;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+}
+
+/** Installs the agent on this Mac, step by step, and ends with a text to the owner. Can be repeated at any time. */
+export async function setup(options: SetupOptions, given: Settings): Promise<number> {
+  const terminal = createTerminal();
+  const installation = thisInstallation(given.programs);
+  const root = packageRoot();
+  if (installation === undefined || root === undefined) {
+    terminal.complain(whyNot(installation));
+    return EXIT.configuration;
+  }
+  const { layout } = installation;
+  const settings = { ...given, dataDir: layout.support };
+  const deps: SetupDeps = { installation, settings, terminal, clock: createSystemClock({ keepAlive: true }) };
+  makeDataDir(layout.support);
+  const notPaired = await pairing(options, deps);
+  if (notPaired !== undefined) return notPaired;
+
+  const notStarted = await install(root, deps);
+  if (notStarted !== undefined) {
+    terminal.complain(notStarted);
+    return EXIT.failed;
+  }
+  const { open } = installation.programs;
+  const missing = await askPermissions({ ...deps, dataDir: layout.support, open, app: layout.app });
+  if (missing.length > 0) {
+    terminal.say(`\nNot ready yet: ${missing.join(', ')}. Run footbridge-agent setup again.`);
+    return EXIT.doctor;
+  }
+  return await testText(options.to, deps);
+}
+
+function whyNot(installation: Installation | undefined): string {
+  return installation === undefined
+    ? 'This machine is not a Mac, so there is no Messages. Run the setup on the Mac that sends the texts.'
+    : 'This is a checkout, which has no compiled program to install. Make an archive with npm run pack -- agent and npm pack, and install that.';
+}
+
+/** Returns an exit code when this Mac could not be paired. */
+async function pairing(
+  options: SetupOptions,
+  { settings, terminal }: SetupDeps,
+): Promise<number | undefined> {
+  const { dataDir = '', url, location, license } = settings;
+  const token = await readToken(dataDir);
+  if (options.code === undefined && token !== undefined && token.url === url && location !== undefined) {
+    terminal.say(`✔ This Mac is paired with ${url}.`);
+    return undefined;
+  }
+  if (options.code === undefined && url !== undefined && location !== undefined && license !== undefined)
+    return await activating(settings, terminal);
+  let code = options.code;
+  for (;;) {
+    code ??= await terminal.ask('Pairing code (from the operator of the service):');
+    if (code === undefined || code === '') {
+      terminal.complain(
+        'A pairing code is needed: footbridge-agent setup --code CODE, or --url, --license and --location.',
+      );
+      return EXIT.usage;
+    }
+    const paired = await pairMac(code, settings);
+    if (paired.ok) {
+      terminal.say(`✔ This Mac is paired with ${paired.url}.`);
+      return undefined;
+    }
+    terminal.complain(`✖ ${paired.message}.`);
+    if (!terminal.interactive) return paired.exitCode;
+    code = undefined;
+  }
+}
+
+async function activating(settings: Settings, terminal: Terminal): Promise<number | undefined> {
+  const { dataDir = '', url = '', location = '' } = settings;
+  const activated = await activateMac(settings);
+  if (activated?.ok !== true) {
+    terminal.complain(`✖ ${activated?.message ?? 'The service address is missing'}.`);
+    return EXIT.unauthorised;
+  }
+  await saveSettings(dataDir, { [SETTINGS.url.name]: url, [SETTINGS.location.name]: location });
+  terminal.say(`✔ This Mac is paired with ${url}.`);
+  return undefined;
+}
+
+/** Returns the reason when the agent does not start. */
+async function install(
+  root: string,
+  { installation, terminal, clock }: SetupDeps,
+): Promise<string | undefined> {
+  const { layout, launchAgent } = installation;
+  const app = await installApp(layout.app, root);
+  if (app === 'replaced')
+    terminal.say('The app was replaced by a newer one, so macOS asks for its permissions again.');
+  await installVersion(layout, root, AGENT_VERSION);
+  await saveSettings(layout.support, { [SETTINGS.logFile.name]: layout.logFile });
+  comeBack(layout.support);
+  await stopAgent(layout.support, clock);
+  const refused = await launchAgent.install();
+  if (refused !== undefined) return `launchd does not start the agent: ${refused}`;
+  if ((await agentStarted(layout.support, clock)) === undefined)
+    return `The agent does not start. Its log: ${layout.logFile}`;
+  terminal.say(`✔ Footbridge Agent ${AGENT_VERSION} is installed and running.`);
+  return undefined;
+}
+
+async function testText(given: string | undefined, { installation, terminal }: SetupDeps): Promise<number> {
+  const to = given ?? (await terminal.ask('\nYour own mobile number, for a test text (Return skips it):'));
+  if (to === undefined || to === '') {
+    terminal.say('\nYour Mac is ready.');
+    return EXIT.done;
+  }
+  const { support } = installation.layout;
+  const text = 'Your Mac is ready. This text was sent by Footbridge.';
+  const result = await callAgent(support, { call: 'sendText', to: to.replaceAll(/[\s().-]/g, ''), text });
+  if (result.result === 'sent') {
+    terminal.say('✔ The test text was sent.\n\nYour Mac is ready.');
+    return EXIT.done;
+  }
+  terminal.say(`✖ The test text was not sent: ${result.message} Next: footbridge-agent doctor`);
+  return EXIT.failed;
+}

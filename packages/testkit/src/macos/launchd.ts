@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Launchd waits ten seconds before it starts a job again. A test should not. */
+const THROTTLE_MS = 100;
+
+/** Runs the programs of launch agents, and starts them again as their property lists say. */
+export class Launchd {
+  readonly #processes = new Map<string, ChildProcess>();
+  readonly #home: string;
+
+  constructor(home: string) {
+    this.#home = home;
+  }
+
+  /** Returns the process id. */
+  start(label: string, path: string): number | undefined {
+    this.stop(label);
+    const plist = readFileSync(path, 'utf8');
+    const [program = '', ...args] = stringsOf(
+      /<key>ProgramArguments<\/key>\s*<array>([^]*?)<\/array>/.exec(plist)?.[1],
+    );
+    const stayAway = /<key>PathState<\/key>\s*<dict>\s*<key>([^<]*)<\/key>\s*<false\/>/.exec(plist)?.[1];
+    const child = spawn(program, args, {
+      stdio: 'ignore',
+      env: { PATH: process.env['PATH'], HOME: this.#home },
+    });
+    child.on('error', () => undefined);
+    this.#processes.set(label, child);
+    child.once('exit', () => {
+      setTimeout(() => {
+        const isLoaded = this.#processes.get(label) === child;
+        if (isLoaded && stayAway !== undefined && !existsSync(stayAway)) this.start(label, path);
+      }, THROTTLE_MS);
+    });
+    return child.pid;
+  }
+
+  /** Ends the program of the job, but not an app that the program opened. */
+  stop(label: string): void {
+    const child = this.#processes.get(label);
+    this.#processes.delete(label);
+    child?.kill('SIGKILL');
+  }
+
+  stopAll(): void {
+    for (const label of this.#processes.keys()) this.stop(label);
+  }
+}
+
+function stringsOf(array = ''): string[] {
+  return Array.from(array.matchAll(/<string>([^<]*)<\/string>/g), ([, text = '']) =>
+    text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'),
+  );
+}

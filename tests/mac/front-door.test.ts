@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { startSimulatedMacos } from '@footbridge/testkit/macos';
+import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import { until } from '@footbridge/testkit/until';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { packProgram } from '../../scripts/pack-program.ts';
+import { TestBridge } from '../contract/test-bridge.ts';
+import { TerminalSession } from './terminal-session.ts';
+
+const OWNER = '+15550100009';
+const LOCATION = 'loc1';
+
+let bridge: TestBridge;
+let macos: SimulatedMacos;
+/** The installed npm package, and a newer one. */
+let program: string;
+let newer: string;
+const cleanup = createCleanup();
+
+beforeAll(async () => {
+  const scratch = await tempDir(cleanup);
+  program = join(scratch, 'package');
+  newer = join(scratch, 'newer');
+  await packProgram('agent', program);
+  await cp(program, newer, { recursive: true });
+  const manifest = join(newer, 'agent/package.json');
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"0.1.0"', '"0.2.0"'));
+  bridge = await TestBridge.start({ oauth: 'off', env: { MAC_HEARTBEAT_SEC: '15' } });
+  cleanup.add(() => bridge.stop());
+  const { id: licenseId } = await bridge.createLicense(1);
+  await bridge.operator('PUT', `/operator/locations/${LOCATION}`, { licenseId });
+  macos = await startSimulatedMacos();
+  cleanup.add(() => macos.stop());
+  for (const name of ['Application Support', 'LaunchAgents', 'Logs'])
+    await mkdir(join(macos.home, 'Library', name));
+  await macos.messages.configurePrivacy({
+    fullDisk: false,
+    automation: 'undetermined',
+    accessibility: false,
+  });
+});
+
+afterAll(() => cleanup.run());
+
+const support = () => join(macos.home, 'Library/Application Support/Footbridge');
+
+const env = () => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: macos.home,
+  FOOTBRIDGE_PROGRAMS: join(macos.home, 'bin'),
+  FOOTBRIDGE_AGENT_DIR: support(),
+});
+
+const bin = (root: string) => join(root, 'agent/bin/footbridge-agent.mjs');
+
+function inTerminal(...args: string[]): TerminalSession {
+  const session = new TerminalSession(process.execPath, [bin(program), ...args], env());
+  cleanup.add(() => session.end());
+  return session;
+}
+
+function command(root: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [bin(root), ...args], { env: env() }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
+  });
+}
+
+async function newCode(): Promise<string> {
+  const path = `/operator/locations/${LOCATION}/pairing-codes`;
+  return String((await bridge.operator('POST', path)).body['code']);
+}
+
+const devices = async () => (await bridge.operator('GET', '/operator/devices')).body['devices'];
+
+async function connectedSince(): Promise<string | undefined> {
+  const { body } = await bridge.operator('GET', '/operator/locations');
+  const [location] = body['locations'] as { connected: { since: string } | null }[];
+  return location?.connected?.since;
+}
+
+const homeFiles = async () =>
+  (await readdir(macos.home, { recursive: true })).filter(
+    (path) => !/^(bin|Library\/Messages( \(hidden\))?\/chat\.db)/.test(path) && !path.endsWith(' (hidden)'),
+  );
+
+/** What macOS would see change: the permissions are tied to these bytes. */
+async function appState() {
+  const path = join(macos.home, 'Applications/Footbridge Agent.app/Contents/MacOS/footbridge-agent');
+  const { ino, mtimeMs } = await stat(path);
+  return { ino, mtimeMs, bytes: (await readFile(path)).toString('base64') };
+}
+
+describe('a Mac, from nothing to ready and back', () => {
+  let before: string[];
+  let app: Awaited<ReturnType<typeof appState>>;
+
+  it('M12 setup pairs the Mac, waits for each permission and ends with a text to the owner', async () => {
+    before = await homeFiles();
+    const terminal = inTerminal('setup');
+    await terminal.reads('Pairing code');
+    terminal.types(`0000-0000@${bridge.url}`);
+    await terminal.reads('✖ The pairing code is wrong');
+    await terminal.reads('Pairing code');
+    terminal.types(await newCode());
+    await terminal.reads('✔ This Mac is paired');
+    await terminal.reads('is installed and running');
+
+    await terminal.reads('1 of 3  Full Disk Access');
+    await terminal.reads('Waiting for it');
+    await macos.messages.configurePrivacy({ fullDisk: true });
+    await terminal.reads('✔ Full Disk Access is on');
+
+    await terminal.reads('2 of 3  Automation');
+    await terminal.reads('Press Allow');
+    await macos.messages.configurePrivacy({ automation: 'denied' });
+    await terminal.reads('It was denied');
+    await terminal.reads('Waiting for it');
+    await macos.messages.configurePrivacy({ automation: 'granted' });
+    await terminal.reads('✔ Automation is on');
+
+    await terminal.reads('3 of 3  Accessibility');
+    await terminal.reads('Waiting for it');
+    await macos.messages.configurePrivacy({ accessibility: true });
+    await terminal.reads('✔ Accessibility is on');
+
+    await terminal.reads('Your own mobile number');
+    terminal.types('+1 (555) 010-0009');
+    await terminal.reads('Your Mac is ready.');
+    expect(await terminal.exited).toBe(0);
+    expect(await macos.messages.sent()).toMatchObject([
+      { to: { service: 'iMessage', handle: OWNER }, text: expect.stringContaining('ready') },
+    ]);
+    const opened = (await macos.messages.calls()).filter((call) => call.program === 'open');
+    const panes = opened.flatMap(({ arguments: args }) => /\?Privacy_(\w+)/.exec(args.join(' '))?.[1] ?? []);
+    expect(panes).toEqual(['AllFiles', 'Automation', 'Accessibility']);
+    expect(await connectedSince()).toBeDefined();
+    app = await appState();
+  });
+
+  it('setup again changes nothing and asks for nothing', async () => {
+    const again = await command(program, 'setup');
+    expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Your Mac is ready.') });
+    expect(again.out).not.toContain('Waiting');
+    expect(await appState()).toEqual(app);
+  });
+
+  it('starts again after a restart of the Mac', async () => {
+    const since = await connectedSince();
+    await macos.messages.restartMac();
+    await until(async () => ![undefined, since].includes(await connectedSince()), {
+      what: 'a new connection',
+    });
+  });
+
+  it('update replaces the version and not the app', async () => {
+    const updated = await command(newer, 'update');
+    expect([updated.code, updated.err]).toEqual([0, '']);
+    expect(JSON.parse(updated.out)).toEqual({ version: '0.2.0', before: '0.1.0' });
+    expect(await readdir(join(support(), 'versions'))).toEqual(['0.1.0', '0.2.0']);
+    expect(await appState()).toEqual(app);
+    await until(async () => (await connectedSince()) !== undefined);
+    expect(await devices()).toMatchObject([{ appVersion: '0.2.0', status: 'active' }]);
+  });
+
+  it('uninstall asks, frees the seat and leaves nothing behind', async () => {
+    expect(await command(newer, 'uninstall')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('pass --yes'),
+    });
+    const terminal = inTerminal('uninstall');
+    await terminal.reads('Remove Footbridge from this Mac');
+    terminal.types('y');
+    await terminal.reads('Footbridge is removed from this Mac.');
+    expect(await terminal.exited).toBe(0);
+    expect(await homeFiles()).toEqual(before);
+    expect(await connectedSince()).toBeUndefined();
+    expect(await devices()).toMatchObject([{ status: 'deactivated' }]);
+    expect(await macos.messages.calls()).toContainEqual({
+      program: 'tccutil',
+      arguments: ['reset', 'All', 'com.footbridge.agent'],
+    });
+    const starts = await macos.messages.appStarts();
+    await macos.messages.restartMac();
+    expect(await macos.messages.appStarts()).toBe(starts);
+  });
+});
