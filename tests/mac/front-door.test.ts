@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
@@ -11,6 +11,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packProgram } from '../../scripts/pack-program.ts';
 import { TestBridge } from '../contract/test-bridge.ts';
 import { TerminalSession } from './terminal-session.ts';
+
+interface Finding {
+  readonly check: string;
+  readonly verdict: string;
+  readonly next?: string;
+}
 
 const OWNER = '+15550100009';
 const LOCATION = 'loc1';
@@ -85,9 +91,10 @@ async function connectedSince(): Promise<string | undefined> {
   return location?.connected?.since;
 }
 
+/** Without the files of the simulated macOS and those of Messages itself. */
 const homeFiles = async () =>
   (await readdir(macos.home, { recursive: true })).filter(
-    (path) => !/^(bin|Library\/Messages( \(hidden\))?\/chat\.db)/.test(path) && !path.endsWith(' (hidden)'),
+    (path) => !/^(bin|Library\/Messages( \(hidden\))?(\/(chat\.db|Attachments)|$))/.test(path),
   );
 
 /** What macOS would see change: the permissions are tied to these bytes. */
@@ -142,6 +149,88 @@ describe('a Mac, from nothing to ready and back', () => {
     expect(panes).toEqual(['AllFiles', 'Automation', 'Accessibility']);
     expect(await connectedSince()).toBeDefined();
     app = await appState();
+  });
+
+  it('status says in words that the Mac can text', async () => {
+    const terminal = inTerminal('status');
+    await terminal.reads('agent     running, version 0.1.0');
+    await terminal.reads('texts     can be sent and received');
+    await terminal.reads('link      registered');
+    await terminal.reads('received not in 30 days');
+    expect(await terminal.exited).toBe(0);
+    await macos.messages.configurePrivacy({ fullDisk: false });
+    const isAble = async () => JSON.parse((await command(program, 'status')).out).ableToText as boolean;
+    await until(async () => !(await isAble()));
+    expect((await command(program, 'status')).out).toContain('Full Disk Access is off');
+    await macos.messages.configurePrivacy({ fullDisk: true });
+    await until(isAble);
+    const logs = inTerminal('logs', '--lines', '1000');
+    await logs.reads('registered');
+    expect(await logs.exited).toBe(0);
+  });
+
+  it('doctor asks the running agent and the Mac, and has a remedy for every finding', async () => {
+    const doctor = async () => {
+      const { out } = await command(program, 'doctor', '--json');
+      const { findings } = JSON.parse(out) as { findings: Finding[] };
+      for (const { check, verdict, next } of findings)
+        expect([check, next !== undefined]).toEqual([check, verdict !== 'ok']);
+      return new Map(findings.map(({ check, verdict }) => [check, verdict]));
+    };
+    const atFirst = await doctor();
+    expect(Object.fromEntries(atFirst)).toMatchObject({
+      Agent: 'ok',
+      Link: 'ok',
+      'Full Disk': 'ok',
+      Automation: 'ok',
+      Messages: 'ok',
+      SMS: 'ok',
+      Newest: 'ok',
+      Verified: 'warning',
+      App: 'ok',
+      'Login item': 'ok',
+      Sleep: 'warning',
+      FileVault: 'ok',
+      Service: 'ok',
+      License: 'ok',
+    });
+    await macos.messages.configurePmset({ sleep: 0, displaysleep: 0 });
+    await macos.messages.configureFileVault({ isOn: true });
+    await macos.messages.configureLaunchctl({ disabled: ['com.footbridge.agent'] });
+    await macos.messages.configurePrivacy({ fullDisk: false });
+    const after = await until(async () => {
+      const found = await doctor();
+      return found.get('Full Disk') === 'failure' ? found : undefined;
+    });
+    expect(Object.fromEntries(after)).toMatchObject({
+      'Login item': 'failure',
+      Sleep: 'ok',
+      Screen: 'ok',
+      FileVault: 'warning',
+    });
+    await macos.messages.configureLaunchctl({ disabled: [] });
+    await macos.messages.configurePrivacy({ fullDisk: true });
+    await until(async () => (await doctor()).get('Full Disk') === 'ok');
+  });
+
+  it('doctor --selftest tries each capability within a minute and writes an anonymous record', async () => {
+    const started = performance.now();
+    const terminal = inTerminal('doctor', '--selftest', '--to', OWNER);
+    await terminal.reads('✔ message store');
+    await terminal.reads('✔ text');
+    await terminal.reads('✔ attachments');
+    await terminal.reads('The record is in ');
+    await terminal.exited;
+    expect(performance.now() - started).toBeLessThan(60_000);
+    const record = await readFile(join(macos.home, 'selftest-26.1-25B78.json'), 'utf8');
+    await rm(join(macos.home, 'selftest-26.1-25B78.json'));
+    expect(JSON.parse(record)).toMatchObject({
+      format: 1,
+      onMac: false,
+      macos: { version: '26.1', build: '25B78' },
+    });
+    for (const secret of [OWNER, OWNER.slice(1), 'Footbridge test message', macos.home])
+      expect(record).not.toContain(secret);
   });
 
   it('setup again changes nothing and asks for nothing', async () => {

@@ -12,7 +12,7 @@ export class TerminalSession {
   #read = 0;
 
   constructor(program: string, args: readonly string[], env: Record<string, string>) {
-    this.#terminal = spawn(program, [...args], { cols: 200, rows: 50, env });
+    this.#terminal = spawn(program, [...args], { cols: 200, rows: 50, cwd: env['HOME'] ?? '/', env });
     this.#terminal.onData((data) => {
       this.#output += data;
     });

@@ -64,6 +64,8 @@ const DEFAULT_GAP = { minMs: 1_000, maxMs: 3_000 };
 const RETENTION_MS = 30 * 24 * 3600_000;
 const PRUNE_INTERVAL_MS = 3600_000;
 
+const AUTOMATION_NOTE = 'automation';
+
 export interface AgentDeps {
   readonly log: Log;
   readonly clock?: Clock;
@@ -219,6 +221,9 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     });
     if (closeLocalSocket !== undefined) life.add('local socket', closeLocalSocket);
 
+    // Once it was decided, macOS does not ask again: this only finds out whether the permission is still there.
+    if (journal.note(AUTOMATION_NOTE) === 'granted') void calls.requestPermission('automation');
+
     queue.start();
     receiver.start();
     const ended = link.run();
@@ -276,7 +281,11 @@ function localCalls(
   return {
     report: () => agentReport(config, messages, journal, clock.now()),
     requestPermission: (permission) =>
-      oneAtATime.run(async () => (await messages.requestPermission?.(permission)) ?? 'granted'),
+      oneAtATime.run(async () => {
+        const state = (await messages.requestPermission?.(permission)) ?? 'granted';
+        if (permission === 'automation') journal.setNote(AUTOMATION_NOTE, state);
+        return state;
+      }),
     sendText: (handle, text) =>
       oneAtATime.run(() =>
         messages.send({ kind: 'text', text }, { to: 'person', handle, service: 'iMessage' }),

@@ -39,3 +39,8 @@ export class DataDirLockedError extends ConfigurationError {
     );
   }
 }
+
+/** The running agent could not be asked. */
+export class AgentCallError extends Error {
+  override readonly name = 'AgentCallError';
+}

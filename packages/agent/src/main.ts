@@ -10,6 +10,7 @@ import { move } from './commands/move.ts';
 import { pair } from './commands/pair.ts';
 import { logs } from './commands/logs.ts';
 import { run } from './commands/run.ts';
+import { selftest } from './commands/selftest.ts';
 import { setup } from './commands/setup.ts';
 import { status } from './commands/status.ts';
 import { uninstall } from './commands/uninstall.ts';
@@ -19,7 +20,7 @@ import type { ReadResult, Settings } from './config/config.ts';
 import { SETTINGS } from './config/settings.ts';
 import type { SettingName } from './config/settings.ts';
 import { AGENT_VERSION } from './config/version.ts';
-import { ConfigurationError } from './errors.ts';
+import { AgentCallError, ConfigurationError } from './errors.ts';
 
 const program = new Command('footbridge-agent')
   .description('Connects Messages on this Mac to a Footbridge service.')
@@ -164,9 +165,18 @@ command({
 command({
   name: 'doctor',
   about: 'Finds problems and shows how to fix them. Exit code 9 means there are some.',
-  examples: ['footbridge-agent doctor --url https://bridge.example.com --location LOC'],
+  examples: ['footbridge-agent doctor', 'footbridge-agent doctor --selftest --to +15550100000'],
   settings: ['url', 'license', 'location', 'dataDir', 'simulate', 'macos'],
-  action: withSettings(doctor),
+  options: [
+    ['--selftest', 'let the running agent try every capability, which takes some minutes'],
+    ['--to <number>', 'own mobile number, which gets the messages of the selftest'],
+  ],
+  action: (flags, output) =>
+    withSettings((settings) =>
+      flags['selftest'] === true
+        ? selftest({ dataDir: settings.dataDir ?? '', to: textOf(flags['to']) }, output)
+        : doctor(settings, output),
+    )(flags, output, []),
 });
 
 /** Adds a command whose options come from the table of settings. */
@@ -218,7 +228,10 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  else if (error instanceof ConfigurationError) {
+  else if (error instanceof AgentCallError) {
+    console.error(`${error.message}. Next: footbridge-agent setup on a Mac, or footbridge-agent run`);
+    process.exitCode = EXIT.failed;
+  } else if (error instanceof ConfigurationError) {
     console.error(error.message);
     process.exitCode = EXIT.configuration;
   } else {

@@ -7,22 +7,23 @@ import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { tokenPath } from '../edges/enrolment/token-file.ts';
 import { servedLocation } from '../flows/link/served-location.ts';
+import { thisInstallation } from '../install/installation.ts';
+import { checkAgent } from './check-agent.ts';
+import { checkMac } from './check-mac.ts';
 import { EXIT } from './exit-codes.ts';
+import { failure } from './finding.ts';
+import type { Finding } from './finding.ts';
 import type { Output } from './output.ts';
-
-export interface Finding {
-  readonly check: string;
-  readonly verdict: 'ok' | 'warning' | 'failure';
-  readonly detail: string;
-  /** What to do next. */
-  readonly next?: string;
-}
+import { reportOf } from './restart-agent.ts';
 
 const MIN_FREE_MB = 500;
 const MAX_SKEW_S = 30;
 
 /** Checks everything the agent needs and prints what to do about each problem. */
 export async function doctor(settings: Settings, output: Output): Promise<number> {
+  const { simulate, programs } = settings;
+  const report = await reportOf(settings.dataDir ?? '');
+  const installation = thisInstallation(programs);
   const findings = [
     checkNode(),
     checkSettings(settings),
@@ -30,13 +31,17 @@ export async function doctor(settings: Settings, output: Output): Promise<number
     checkJournal(settings),
     checkToken(settings.dataDir ?? ''),
     ...(settings.url === undefined ? [] : await checkService(settings.url)),
-    checkMessages(settings),
+    ...checkAgent(report, simulate === true),
+    ...(installation === undefined || simulate === true
+      ? []
+      : await checkMac(installation, report?.uiAutomation ?? true)),
+    ...(installation === undefined && simulate !== true ? [NOT_A_MAC] : []),
   ];
   const failures = findings.filter((finding) => finding.verdict === 'failure').length;
   const warnings = findings.filter((finding) => finding.verdict === 'warning').length;
   const lines = findings.map(
     ({ check, verdict, detail, next }) =>
-      `  ${MARKS[verdict]} ${check.padEnd(10)} ${detail}${next === undefined ? '' : `\n    → ${next}`}`,
+      `  ${MARKS[verdict]} ${check.padEnd(11)} ${detail}${next === undefined ? '' : `\n    → ${next}`}`,
   );
   lines.push(`${failures} failures, ${warnings} warnings.`);
   output.result({ findings, failures, warnings }, lines.join('\n'));
@@ -113,7 +118,7 @@ function checkJournal({ dataDir = '', location }: Settings): Finding {
 function checkToken(dataDir: string): Finding {
   const path = tokenPath(dataDir);
   if (!existsSync(path)) {
-    const next = 'Run footbridge-agent activate --url … --license …';
+    const next = 'Run footbridge-agent pair CODE with a code from the operator of the service';
     return { check: 'License', verdict: 'warning', detail: 'this Mac is not activated', next };
   }
   if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
@@ -158,19 +163,8 @@ function checkClock(date: unknown): Finding {
   return { check: 'Clock', verdict: 'warning', detail, next };
 }
 
-function checkMessages({ simulate, macos }: Settings): Finding {
-  if (simulate === true) return { check: 'Messages', verdict: 'ok', detail: `simulated, macOS ${macos}` };
-  if (process.platform !== 'darwin')
-    return {
-      check: 'Messages',
-      verdict: 'failure',
-      detail: 'this machine is not a Mac',
-      next: 'Add --simulate, or run the agent on a Mac',
-    };
-  return {
-    check: 'Messages',
-    verdict: 'warning',
-    detail: 'sending and receiving are not yet verified on a Mac',
-    next: 'Send a text to your own number first',
-  };
-}
+const NOT_A_MAC = failure(
+  'Messages',
+  'this machine is not a Mac',
+  'Add --simulate, or run the agent on a Mac',
+);

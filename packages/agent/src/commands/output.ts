@@ -1,6 +1,8 @@
 /** Prints the result of a command, as text for people or as JSON for programs. */
 export interface Output {
   result(data: object, text: string): void;
+  /** A line about what happens before the result, for people only. */
+  progress(text: string): void;
   problem(text: string, code?: string): void;
 }
 
@@ -11,6 +13,7 @@ export function createOutput(
 ): Output {
   return {
     result: (data, text) => out.write(`${json ? JSON.stringify(data) : text}\n`),
+    progress: (text) => void (json || out.write(`${text}\n`)),
     problem: (text, code) =>
       err.write(
         `${json ? JSON.stringify({ error: text, ...(code === undefined ? {} : { code }) }) : text}\n`,

@@ -2,20 +2,26 @@ import { existsSync } from 'node:fs';
 
 import { openAgentJournal } from '../agent.ts';
 import { isLocked, journalPath } from '../edges/data-dir.ts';
-import { readLinkState } from '../flows/link/link-state.ts';
+import type { AgentReport } from '../edges/local-socket/local-calls.ts';
 import { readStoreState } from '../flows/inbound/store-state.ts';
+import { readLinkState } from '../flows/link/link-state.ts';
 import type { SavedLinkState } from '../flows/link/link-state.ts';
 import type { Journal } from '../ports/journal/journal.ts';
+import { describeAge } from './check-agent.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
+import { reportOf } from './restart-agent.ts';
 
 /** Prints the state of the agent in a data folder, running or not. */
-export function status(dataDir: string, output: Output): number {
+export async function status(dataDir: string, output: Output): Promise<number> {
   if (!existsSync(journalPath(dataDir))) {
-    output.problem(`There is no agent in ${dataDir}. Start one with: footbridge-agent run --simulate`);
+    output.problem(
+      `There is no agent in ${dataDir}. Next: footbridge-agent setup on a Mac, or footbridge-agent run`,
+    );
     return EXIT.failed;
   }
   const running = isLocked(dataDir);
+  const report = running ? await reportOf(dataDir) : undefined;
   const journal = openAgentJournal(dataDir);
   try {
     const link: SavedLinkState = readLinkState(journal) ?? { state: 'never connected' };
@@ -24,8 +30,11 @@ export function status(dataDir: string, output: Output): number {
     const { unacknowledged, rejected, setAside } = journal.outbox.counts();
     const store = readStoreState(journal);
     const isWritable = canWrite(journal);
+    const missing = whatIsMissing(running, link, report);
     const data = {
       running,
+      ableToText: missing.length === 0,
+      missing,
       link,
       store: store?.state ?? 'unknown',
       journal: isWritable ? 'writable' : 'not writable',
@@ -34,17 +43,21 @@ export function status(dataDir: string, output: Output): number {
       rejected,
       setAside,
       inboundWaiting,
+      ...(report !== undefined && { version: report.version, state: report.state }),
     };
     output.result(
       data,
       [
-        `agent     ${running ? 'running' : 'not running'}`,
+        `agent     ${running ? `running${report === undefined ? '' : `, version ${report.version}`}` : 'not running'}`,
+        `texts     ${missing.length === 0 ? 'can be sent and received' : `cannot be sent and received: ${missing.join(', ')}`}`,
         `link      ${describeLink(link, running)}`,
         `store     ${store?.meaning ?? 'not read yet'}`,
         `journal   ${isWritable ? 'writable' : 'not writable: free disk space on this Mac; nothing is lost until then'}`,
         `queue     ${queue} waiting to be sent`,
+        `last      ${describeLast(report)}`,
         `outbox    ${unacknowledged} not acknowledged by the service, ${inboundWaiting} waiting for attachments`,
         `rejected  ${rejected} by the CRM, ${setAside} that cannot be delivered`,
+        ...(missing.length === 0 ? [] : ['Next: footbridge-agent doctor']),
       ].join('\n'),
     );
     return running && link.state === 'registered' ? EXIT.done : EXIT.failed;
@@ -61,6 +74,26 @@ function canWrite(journal: Journal): boolean {
   } catch {
     return false;
   }
+}
+
+/** What keeps this Mac from sending and receiving texts. */
+function whatIsMissing(running: boolean, link: SavedLinkState, report: AgentReport | undefined): string[] {
+  if (!running) return ['the agent is not running'];
+  const { permissions, messages } = report?.state ?? {};
+  return [
+    ...(link.state === 'registered' ? [] : ['no connection to the service']),
+    ...(permissions?.fullDisk === 'denied' ? ['Full Disk Access is off'] : []),
+    ...(permissions?.automation === 'denied' ? ['Automation is off'] : []),
+    ...(messages?.signedIn === false ? ['Messages is not signed in'] : []),
+  ];
+}
+
+function describeLast(report: AgentReport | undefined): string {
+  if (report === undefined) return 'known only while the agent runs';
+  const { lastSentAt, lastReceivedAt } = report.state;
+  const ago = (at: string | null | undefined) =>
+    typeof at === 'string' ? `${describeAge((Date.now() - Date.parse(at)) / 1000)} ago` : 'not in 30 days';
+  return `sent ${ago(lastSentAt)}, received ${ago(lastReceivedAt)}`;
 }
 
 function describeLink({ state, because }: SavedLinkState, running: boolean): string {

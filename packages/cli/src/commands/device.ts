@@ -70,7 +70,9 @@ export function deviceCommand(program: Command): void {
       const path = `/operator/locations/${encodeURIComponent(locationId)}/pairing-codes`;
       const created = await operator().call<PairingCode>('POST', path);
       output.result(created.code, { ...created });
-      output.hint('Valid for 15 minutes, for one Mac. Its owner enters the code when the agent is set up.');
+      output.hint(
+        'Valid for 15 minutes, for one Mac. Its owner runs npx footbridge-agent@latest setup and enters the code.',
+      );
     });
 
   device

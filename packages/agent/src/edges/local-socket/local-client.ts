@@ -1,14 +1,10 @@
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 
+import { AgentCallError } from '../../errors.ts';
 import type { LocalCalls } from './local-calls.ts';
 import { localSocketPath } from './local-calls.ts';
 import type { LocalCall } from './read-call.ts';
-
-/** Why the running agent did not answer. */
-export class AgentCallError extends Error {
-  override readonly name = 'AgentCallError';
-}
 
 type Result<C extends LocalCall['call']> = Awaited<ReturnType<LocalCalls[C]>>;
 type Step = Parameters<Parameters<LocalCalls['selftest']>[1]>[0];

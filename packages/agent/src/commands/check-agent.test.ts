@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+
+import type { AgentReport } from '../edges/local-socket/local-calls.ts';
+import { checkAgent, describeAge } from './check-agent.ts';
+
+const HEALTHY: AgentReport = {
+  version: '1.0.0',
+  location: 'loc1',
+  link: { state: 'registered' },
+  store: 'readable',
+  newestMessageAgeSec: 60,
+  uiAutomation: true,
+  state: {
+    capabilities: ['text'],
+    permissions: { fullDisk: 'granted', automation: 'granted', accessibility: 'granted' },
+    messages: { running: true, signedIn: true, services: ['iMessage', 'SMS'] },
+    session: 'active',
+    lastSentAt: null,
+    lastReceivedAt: null,
+  },
+};
+
+const withState = (state: Partial<AgentReport['state']>): AgentReport => ({
+  ...HEALTHY,
+  state: { ...HEALTHY.state, ...state },
+});
+
+describe('doctor and the running agent', () => {
+  it('finds nothing but unverified capabilities on a healthy Mac', () => {
+    const findings = checkAgent(HEALTHY, false);
+    expect(findings.filter(({ verdict }) => verdict !== 'ok').map(({ check }) => check)).toEqual([
+      'Verified',
+    ]);
+    expect(checkAgent(HEALTHY, true).every(({ verdict }) => verdict === 'ok')).toBe(true);
+  });
+
+  it.each<[string, AgentReport | undefined, string, string, RegExp]>([
+    ['no agent', undefined, 'Agent', 'warning', /setup/],
+    [
+      'no connection',
+      { ...HEALTHY, link: { state: 'waiting', because: 'refused' } },
+      'Link',
+      'failure',
+      /network/,
+    ],
+    ['no Full Disk Access', withPermission('fullDisk', 'denied'), 'Full Disk', 'failure', /Full Disk Access/],
+    ['no Automation', withPermission('automation', 'denied'), 'Automation', 'failure', /Automation/],
+    ['an undecided Automation', withPermission('automation', 'unknown'), 'Automation', 'warning', /setup/],
+    ['no Accessibility', withPermission('accessibility', 'denied'), 'Access', 'failure', /Accessibility/],
+    ['no store', { ...HEALTHY, store: 'absent' }, 'Messages', 'failure', /Open Messages/],
+    ['an empty store', { ...HEALTHY, store: 'empty' }, 'Messages', 'failure', /sign in/],
+    ['a damaged store', { ...HEALTHY, store: 'corrupt' }, 'Messages', 'failure', /restart/],
+    ['Messages signed out', withState({ messages: { signedIn: false } }), 'Messages', 'failure', /sign in/],
+    ['a locked screen', withState({ session: 'locked' }), 'Messages', 'warning', /Unlock/],
+    [
+      'no SMS',
+      withState({ messages: { services: ['iMessage'] } }),
+      'SMS',
+      'warning',
+      /Text Message Forwarding/,
+    ],
+    ['unknown services', withState({ messages: {} }), 'SMS', 'warning', /setup/],
+    ['a week of silence', { ...HEALTHY, newestMessageAgeSec: 9 * 86_400 }, 'Newest', 'warning', /sign out/],
+  ])('reports %s with one remedy', (_case, report, check, verdict, next) => {
+    const finding = checkAgent(report, false).find((candidate) => candidate.check === check);
+    expect(finding).toMatchObject({ verdict, next: expect.stringMatching(next) });
+  });
+
+  it('needs no Accessibility when the owner switched UI automation off', () => {
+    const denied = { ...withPermission('accessibility', 'denied'), uiAutomation: false };
+    expect(checkAgent(denied, false).find(({ check }) => check === 'Access')).toMatchObject({
+      verdict: 'ok',
+    });
+  });
+});
+
+it.each([
+  [5, '5 seconds'],
+  [600, '10 minutes'],
+  [7200, '2 hours'],
+  [3 * 86_400, '3 days'],
+])('describes %i seconds as %s', (seconds, words) => {
+  expect(describeAge(seconds)).toBe(words);
+});
+
+function withPermission(
+  name: 'fullDisk' | 'automation' | 'accessibility',
+  value: 'denied' | 'unknown',
+): AgentReport {
+  const granted = { fullDisk: 'granted', automation: 'granted', accessibility: 'granted' } as const;
+  return withState({ permissions: { ...granted, [name]: value } });
+}

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+
+import type { Installation } from '../install/installation.ts';
+import { runProgram } from '../install/run-program.ts';
+import { failure, ok, warning } from './finding.ts';
+import type { Finding } from './finding.ts';
+
+/** The settings of the Mac that decide whether the agent can work day and night. */
+export async function checkMac(
+  { layout, programs, launchAgent }: Installation,
+  uiAutomation: boolean,
+): Promise<Finding[]> {
+  const power = await runProgram(programs.pmset, ['-g']);
+  const fileVault = await runProgram(programs.fdesetup, ['status']);
+  return [
+    existsSync(layout.app)
+      ? ok('App', layout.app)
+      : warning('App', 'not installed', 'Run footbridge-agent setup, so that permissions can be granted'),
+    checkLoginItem(await launchAgent.state()),
+    checkSleep(power.stdout),
+    ...(uiAutomation ? [checkScreen(power.stdout)] : []),
+    checkFileVault(fileVault.stdout),
+  ];
+}
+
+function checkLoginItem(state: Awaited<ReturnType<Installation['launchAgent']['state']>>): Finding {
+  if (state === 'loaded') return ok('Login item', 'the agent starts when you log in');
+  return state === 'disabled'
+    ? failure(
+        'Login item',
+        'switched off',
+        'Switch on Footbridge Agent in System Settings, General, Login Items, Allow in the Background',
+      )
+    : warning('Login item', 'not installed', 'Run footbridge-agent setup');
+}
+
+function checkSleep(settings: string): Finding {
+  const minutes = settingOf(settings, 'sleep');
+  if (minutes === undefined)
+    return warning('Sleep', 'could not be read', 'Check System Settings, Energy: the Mac must not sleep');
+  if (minutes === 0) return ok('Sleep', 'the Mac does not sleep');
+  return warning(
+    'Sleep',
+    `the Mac sleeps after ${minutes} minutes without use, and texts wait until it wakes up`,
+    'Switch on System Settings, Energy, Prevent automatic sleeping when the display is off (Battery, Options on a MacBook)',
+  );
+}
+
+function checkScreen(settings: string): Finding {
+  const minutes = settingOf(settings, 'displaysleep');
+  if (minutes === undefined || minutes === 0) return ok('Screen', 'stays on');
+  return warning(
+    'Screen',
+    `turns off after ${minutes} minutes; when it locks, reactions, replies and effects fail`,
+    'Choose Never in System Settings, Lock Screen, Require password after display is turned off',
+  );
+}
+
+function checkFileVault(status: string): Finding {
+  if (/FileVault is Off/.test(status)) return ok('FileVault', 'off');
+  if (!/FileVault is On/.test(status))
+    return warning('FileVault', 'could not be read', 'Check System Settings, Privacy & Security, FileVault');
+  return warning(
+    'FileVault',
+    'on, so the agent starts only after you typed your password',
+    'Log in after every restart of the Mac',
+  );
+}
+
+function settingOf(settings: string, name: string): number | undefined {
+  const value = new RegExp(`^ *${name} +(\\d+)`, 'm').exec(settings)?.[1];
+  return value === undefined ? undefined : Number(value);
+}
