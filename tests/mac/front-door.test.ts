@@ -42,7 +42,7 @@ beforeAll(async () => {
   await bridge.operator('PUT', `/operator/locations/${LOCATION}`, { licenseId });
   macos = await startSimulatedMacos();
   cleanup.add(() => macos.stop());
-  for (const name of ['Application Support', 'LaunchAgents', 'Logs'])
+  for (const name of ['Application Support', 'Caches', 'LaunchAgents', 'Logs'])
     await mkdir(join(macos.home, 'Library', name));
   await macos.messages.configurePrivacy({
     fullDisk: false,

@@ -35,6 +35,7 @@ export function layoutOf(home: string): Layout {
     logs,
     logFile: join(logs, 'agent.log'),
     temporary: [
+      join(library, 'Caches', 'Footbridge'),
       join(library, 'Messages', '.send-staging'),
       join(library, 'Containers/com.apple.MobileSMS/Data/tmp/footbridge'),
     ],
