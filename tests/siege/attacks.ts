@@ -50,7 +50,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   'nothing (reference)': async () => undefined,
 
   'downloads that are not read': async (stage, cleanup) => {
-    const { token } = await stage.device('mac-downloads', ATTACKER);
+    const { token } = await stage.device('mac-downloads', 'locDownloads');
     const { pathname } = new URL(await upload(stage, token, new Uint8Array(5_000_000)));
     const get = `GET ${pathname} HTTP/1.1\r\nHost: a\r\n\r\n`;
     for (let socket = 0; socket < 40; socket++) hold(stage, cleanup, get.repeat(31));
@@ -64,7 +64,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 
   'recordings to convert': async (stage, cleanup) => {
-    const { token } = await stage.device('mac-converter', ATTACKER);
+    const { token } = await stage.device('mac-converter', 'locConverter');
     repeat(cleanup, 20, () => upload(stage, token, SILENCE));
   },
 
@@ -78,7 +78,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 
   'one device at many locations': async (stage, cleanup) => {
-    const { token } = await stage.device('mac-locations', ATTACKER);
+    const { token } = await stage.device('mac-locations', 'locTaken');
     let number = 0;
     repeat(cleanup, 50, async () => {
       const mac = await connectMac(stage.service.url, { token });
@@ -145,7 +145,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 
   'garbage frames': async (stage, cleanup) => {
-    const { token } = await stage.device('mac-garbage', ATTACKER);
+    const { token } = await stage.device('mac-garbage', 'locGarbage');
     repeat(cleanup, 50, async () => {
       const mac = await connectMac(stage.service.url, { token });
       mac.sendRaw(Buffer.alloc(200_000, '{"a":['));
