@@ -25,7 +25,7 @@ const PIPELINED = 16;
 const CONNECTIONS = 8;
 const MIB = 1_048_576;
 
-/** Of a hundred inputs 72 are webhooks, 16 uploads and other calls, 10 bytes that are hardly HTTP, and 2 frames. */
+/** Of a hundred connections 72 send webhooks, 16 uploads and other calls and 2 frames, 16 each, and 10 send bytes that are hardly HTTP. */
 export async function fuzz(
   cleanup: Cleanup,
   { inputs, seed, maxSeconds }: { inputs: number; seed: number; maxSeconds: number },
