@@ -33,12 +33,12 @@ beforeEach(async () => {
 });
 
 /** What `footbridge-agent status` prints. */
-function statusNow(): { data: Record<string, unknown>; text: string } {
+async function statusNow(): Promise<{ data: Record<string, unknown>; text: string }> {
   let shown: { data: Record<string, unknown>; text: string } | undefined;
   const result = (data: object, text: string): void => {
     shown = { data: { ...data }, text };
   };
-  status(running.config.dataDir, { result, problem: () => {} });
+  await status(running.config.dataDir, { result, progress: () => {}, problem: () => {} });
   if (shown === undefined) throw new Error('status printed nothing');
   return shown;
 }
@@ -47,9 +47,9 @@ function statusNow(): { data: Record<string, unknown>; text: string } {
 async function shows(field: string, state: string): Promise<void> {
   const isShown = async (): Promise<boolean> => {
     await clock.advance(500);
-    return statusNow().data[field] === state;
+    return (await statusNow()).data[field] === state;
   };
-  await until(isShown, { what: `${field} ${state}, not ${String(statusNow().data[field])}` });
+  await until(isShown, { what: `${field} ${state}, not ${String((await statusNow()).data[field])}` });
 }
 
 /** A message of Anna arrives. */
@@ -86,7 +86,7 @@ describe('footbridge-agent status names the state of the store', () => {
     await arrives('Before');
     await replaceBy(put);
     await shows('store', state);
-    expect(statusNow().text).toContain(text);
+    expect((await statusNow()).text).toContain(text);
     if (state === 'denied') rmdirSync(macos.storePath);
     await macos.messages.rebuild();
     await shows('store', 'replaced');
@@ -119,7 +119,7 @@ describe('footbridge-agent status names the state of the store', () => {
     await arrives('Between');
     await macos.messages.alter({ sql: 'ALTER TABLE message DROP COLUMN date_recovered' });
     await arrives('After');
-    expect(statusNow().data['store']).toBe('readable');
+    expect((await statusNow()).data['store']).toBe('readable');
   });
 });
 
@@ -171,7 +171,7 @@ describe('a message with unusual content arrives', () => {
     await arrives('Before');
     clock.advanceWallClock(-24 * 3600_000);
     await arrives('After');
-    expect(statusNow().data['store']).toBe('readable');
+    expect((await statusNow()).data['store']).toBe('readable');
   });
 });
 
@@ -188,7 +188,7 @@ it('a full disk is named in the status, and messages arrive once when there is s
     );
   const { guid } = await macos.messages.write({ from: ANNA, text: 'During' });
   await clock.advance(60_000);
-  expect(statusNow()).toMatchObject({
+  expect(await statusNow()).toMatchObject({
     data: { journal: 'not writable' },
     text: expect.stringContaining('free disk space'),
   });
@@ -196,6 +196,6 @@ it('a full disk is named in the status, and messages arrive once when there is s
   for (const { table, event } of triggers) journal.exec(`DROP TRIGGER full_${table}_${event}`);
   await arrived(guid);
   await arrives('After');
-  expect(statusNow().data['journal']).toBe('writable');
+  expect((await statusNow()).data['journal']).toBe('writable');
   expect(running.service.received.map(({ text }) => text)).toEqual(['During', 'After']);
 });

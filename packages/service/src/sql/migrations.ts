@@ -185,7 +185,7 @@ const operatorTokens: Migration = {
 
 const searchByCustomer: Migration = {
   async up(db: Kysely<unknown>) {
-    for (const column of ['phone_hash', 'contact_id']) {
+    for (const column of ['phone_hash', 'contact_hash']) {
       await db.schema.alterTable('messages').addColumn(column, 'text').execute();
       await db.schema
         .createIndex(`messages_${column}`)

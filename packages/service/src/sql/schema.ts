@@ -97,9 +97,9 @@ export interface Schema {
     status: string;
     code: string | null;
     phone_masked: string | null;
-    /** A keyed hash of the phone number or email address. */
+    /** Keyed hashes of the phone number or email address, and of the CRM's contact id. */
     phone_hash: string | null;
-    contact_id: string | null;
+    contact_hash: string | null;
     length: number;
     created_at: number;
     updated_at: number;

@@ -17,7 +17,8 @@ import type {
   Recorded,
   StepName,
 } from './journal.ts';
-import { hashHandle } from './hash-handle.ts';
+import { keyedHash } from './keyed-hash.ts';
+import type { KeyedHash } from './keyed-hash.ts';
 import { createReader } from './sql-reader.ts';
 import type { LastStatuses } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
@@ -64,7 +65,7 @@ class WriteBehindJournal implements SqlJournal {
   readonly #reader: ReturnType<typeof createReader>;
   readonly #lastStatuses: Batcher<string, LastStatuses>;
   readonly #recent: RecentEvents;
-  readonly #hashHandle: (handle: string) => string[];
+  readonly #hash: KeyedHash;
   readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
   #batch: Batch = new Map();
   #unwritten = 0;
@@ -77,12 +78,12 @@ class WriteBehindJournal implements SqlJournal {
   #closed = false;
 
   constructor({ database, clock, log, handleKeys, flushMs = 200 }: SqlJournalDeps) {
-    this.#hashHandle = hashHandle(handleKeys);
+    this.#hash = keyedHash(handleKeys);
     this.#clock = clock;
     this.#log = log;
     this.#flushMs = flushMs;
     this.#write = createWriteBatch(database.db);
-    this.#reader = createReader(database.db, this.#hashHandle);
+    this.#reader = createReader(database.db, this.#hash);
     this.#lastStatuses = new Batcher((messageIds) => this.#reader.lastStatuses(messageIds), COLLECT_MS);
     this.#recent = new RecentEvents(clock.now().toString(36));
   }
@@ -92,8 +93,8 @@ class WriteBehindJournal implements SqlJournal {
     const entry = { ...rest, phoneMasked: handle === null ? null : maskHandle(handle) };
     const unwritten = this.#unwrittenOf(entry.id);
     unwritten.entry = entry;
-    unwritten.handleHash = handle === null ? null : (this.#hashHandle(handle)[0] ?? null);
-    unwritten.contactId = contactId;
+    unwritten.handleHash = handle === null ? null : (this.#hash.handle(handle)[0] ?? null);
+    unwritten.contactHash = this.#contactHash(contactId);
     unwritten.createdAt = now;
     const state = recorded.state ?? (entry.direction === 'inbound' ? 'received' : 'accepted');
     setState(unwritten, now, state, recorded.code);
@@ -105,8 +106,12 @@ class WriteBehindJournal implements SqlJournal {
     const now = this.#clock.now();
     const unwritten = this.#unwrittenOf(id);
     if (recorded.state !== undefined) setState(unwritten, now, recorded.state, recorded.code);
-    if (recorded.contactId !== undefined) unwritten.contactId = recorded.contactId;
+    if (recorded.contactId !== undefined) unwritten.contactHash = this.#contactHash(recorded.contactId);
     this.#step(now, unwritten, step, recorded);
+  }
+
+  #contactHash(contactId: string | null): string | null {
+    return contactId === null ? null : (this.#hash.contact(contactId)[0] ?? null);
   }
 
   #unwrittenOf(id: string): Unwritten {
@@ -117,7 +122,7 @@ class WriteBehindJournal implements SqlJournal {
       seq: this.#nextSeq(),
       entry: undefined,
       handleHash: null,
-      contactId: null,
+      contactHash: null,
       createdAt: 0,
       state: undefined,
       code: null,
@@ -284,13 +289,13 @@ function merge(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): vo
   if (earlier === later) return void batch.set(later.id, later);
   const { state, code, updatedAt } = later.state === undefined ? earlier : later;
   const { entry, handleHash, createdAt } = later.entry === undefined ? earlier : later;
-  const contactId = later.contactId ?? earlier.contactId;
+  const contactHash = later.contactHash ?? earlier.contactHash;
   const steps = [...earlier.steps, ...later.steps];
   batch.set(later.id, {
     ...earlier,
     entry,
     handleHash,
-    contactId,
+    contactHash,
     createdAt,
     state,
     code,

@@ -13,6 +13,7 @@ import type {
   SentStatus,
   SentStatuses,
 } from './journal.ts';
+import type { KeyedHash } from './keyed-hash.ts';
 import type { WrittenStep } from './sql-write-behind.ts';
 
 type Row = Selectable<Schema['messages']>;
@@ -24,7 +25,7 @@ const PRUNE_BATCH = 1000;
 const MAX_REQUESTS = 100;
 
 /** Reads the journal's tables. */
-export function createReader(db: Database, hashes: (handle: string) => string[]) {
+export function createReader(db: Database, hash: KeyedHash) {
   const byMessageId = queriesBySize((size) =>
     db
       .selectFrom('messages')
@@ -49,8 +50,8 @@ export function createReader(db: Database, hashes: (handle: string) => string[])
       if (direction !== undefined) rows = rows.where('direction', '=', direction);
       if (kind !== undefined) rows = rows.where('kind', '=', kind);
       if (code !== undefined) rows = rows.where('code', '=', code);
-      if (handle !== undefined) rows = rows.where('phone_hash', 'in', hashes(handle));
-      if (contactId !== undefined) rows = rows.where('contact_id', '=', contactId);
+      if (handle !== undefined) rows = rows.where('phone_hash', 'in', hash.handle(handle));
+      if (contactId !== undefined) rows = rows.where('contact_hash', 'in', hash.contact(contactId));
       if (query.from !== undefined) rows = rows.where('created_at', '>=', query.from);
       if (query.until !== undefined) rows = rows.where('created_at', '<', query.until);
       if (from !== undefined)

@@ -15,7 +15,7 @@ export interface Unwritten {
   entry: JournalEntry | undefined;
   handleHash: string | null;
   /** Null when it is not known, or not known since the last flush. */
-  contactId: string | null;
+  contactHash: string | null;
   createdAt: number;
   /** Undefined when the state did not change. */
   state: MessageState | undefined;
@@ -42,7 +42,7 @@ export function createWriteBatch(db: Database): WriteBatch {
           status: row.ref('excluded.status'),
           code: row.ref('excluded.code'),
           updated_at: row.ref('excluded.updated_at'),
-          contact_id: sql<string>`coalesce(excluded.contact_id, messages.contact_id)`,
+          contact_hash: sql<string>`coalesce(excluded.contact_hash, messages.contact_hash)`,
           // Caps the steps of a message that is opened again and again.
           steps: sql<string>`case when length(messages.steps) > ${sql.lit(MAX_STEPS_LENGTH)} then messages.steps
             else coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps end`,
@@ -57,7 +57,7 @@ export function createWriteBatch(db: Database): WriteBatch {
     const rows = sql.join(repeat(size, sql`(${''}, ${''}, ${''}, ${''}, ${''})`));
     return sql`update messages
       set status = v.column2, code = v.column3, updated_at = cast(v.column4 as bigint),
-        contact_id = coalesce(v.column5, messages.contact_id)
+        contact_hash = coalesce(v.column5, messages.contact_hash)
       from (values ${rows}) as v where messages.id = v.column1 returning messages.id as id`.compile(db);
   });
 
@@ -103,7 +103,7 @@ const MESSAGE = {
   code: '',
   phone_masked: '',
   phone_hash: '',
-  contact_id: '',
+  contact_hash: '',
   length: 0,
   created_at: 0,
   updated_at: 0,
@@ -115,7 +115,7 @@ const messageRow = ({
   id,
   entry,
   handleHash,
-  contactId,
+  contactHash,
   state,
   code,
   createdAt,
@@ -131,18 +131,18 @@ const messageRow = ({
   code,
   entry?.phoneMasked,
   handleHash,
-  contactId,
+  contactHash,
   entry?.length,
   createdAt,
   updatedAt,
   JSON.stringify(steps),
 ];
-const changeRow = ({ id, state, code, updatedAt, contactId }: Unwritten): unknown[] => [
+const changeRow = ({ id, state, code, updatedAt, contactHash }: Unwritten): unknown[] => [
   id,
   state,
   code,
   String(updatedAt),
-  contactId,
+  contactHash,
 ];
 const stepsRow = ({ id, seq, steps }: Unwritten): unknown[] => [
   id,

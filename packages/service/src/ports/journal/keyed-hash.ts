@@ -1,0 +1,23 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+
+/** Hashes of a customer's phone number, address or contact id, by which the journal finds messages. */
+export interface KeyedHash {
+  /** By the newest key first, for writing, and by all keys, for searching. */
+  handle(handle: string): string[];
+  contact(contactId: string): string[];
+}
+
+/** Without the key a hash cannot be reversed by trying all phone numbers. */
+export function keyedHash(keys: readonly Uint8Array[]): KeyedHash {
+  const derived = keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'journal handle', 32)));
+  const hashes = (text: string) =>
+    derived.map((key) => createHmac('sha256', key).update(text).digest('base64url'));
+  return {
+    handle: (handle) => hashes(normalised(handle)),
+    contact: (contactId) => hashes(`contact ${contactId}`),
+  };
+}
+
+/** Different spellings of one phone number are equal. */
+const normalised = (handle: string): string =>
+  handle.includes('@') ? handle.trim().toLowerCase() : handle.replaceAll(/[^+\d]/g, '');
