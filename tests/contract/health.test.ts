@@ -155,13 +155,13 @@ describe('the operator listener', () => {
     });
   });
 
-  it('requires the token, and locks out an address after ten wrong ones', async () => {
+  it('requires the token, and rejects further wrong ones after ten, but never the right one', async () => {
     const { operatorUrl, operatorToken } = await start();
     const ask = async (token: string) =>
       (await fetch(`${operatorUrl}/operator/keys`, { headers: { Authorization: `Bearer ${token}` } })).status;
     expect(await ask(operatorToken)).toBe(200);
     for (let i = 0; i < 10; i++) expect(await ask('wrong-wrong-wrong')).toBe(401);
     expect(await ask('wrong-wrong-wrong')).toBe(429);
-    expect(await ask(operatorToken)).toBe(429);
+    expect(await ask(operatorToken)).toBe(200);
   });
 });

@@ -83,7 +83,7 @@ describe('frames that a Mac sends', () => {
   it('M1 a Mac that was displaced gets no ack and keeps the frame', async () => {
     const { crm, join } = await start();
     const mac = await join(LOCATION);
-    const fault = crm.injectFault({ match: 'inbound', how: { answerDelayMs: 100 } });
+    const fault = crm.injectFault({ match: 'inbound', how: { answerDelayMs: 3000 } });
     mac.received({ sender: PHONE, text: 'kept' });
     await until(() => fault.hits === 1);
     await join(LOCATION);

@@ -19,6 +19,7 @@ async function startBehindProxy(authorization: string) {
   await bridge.restart({
     // Only the proxy can resolve this name.
     CRM_HOSTNAME: bridge.crm.url.replace('127.0.0.1', 'crm.test'),
+    ALLOW_INSECURE: 'true',
     HTTP_PROXY: `http://operator:canary-word@${proxy.address}`,
   });
   return { proxy, bridge, contact };
