@@ -345,7 +345,6 @@ class InboundDeliveries implements Inbound {
       idempotencyKey: idempotencyKey(locationId, frame.guid),
     };
     job.posted = message;
-    job.postNumber = ++this.#posts;
     const posting = this.#postAndMark(message, job);
     job.posting = posting;
     return posting;
@@ -354,6 +353,8 @@ class InboundDeliveries implements Inbound {
   async #postAndMark(message: InboundMessage, job: InboundJob): Promise<Attempt<string>> {
     const { calls, failpoint, guids } = this.#deps;
     const posted = await job.retry(async (guard) => {
+      // Of several attempts only the last one can be lost: an earlier one was rejected.
+      job.postNumber = ++this.#posts;
       const attempt = await calls.post(message, guard);
       if (!attempt.ok && attempt.inDoubt === true) job.isInDoubt = true;
       return attempt;
