@@ -77,7 +77,7 @@ command({
 
 command({
   name: 'update',
-  about: 'Replaces the installed agent by this version and restarts it. Permissions stay.',
+  about: 'Replaces the installed agent with this version and restarts it. Permissions stay.',
   examples: ['npx footbridge-agent@latest update'],
   settings: [],
   action: withSettings(update),

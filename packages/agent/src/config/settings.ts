@@ -196,7 +196,7 @@ export const SETTINGS = {
   logFile: text(
     'FOOTBRIDGE_LOG_FILE',
     undefined,
-    'file for the log, replaced at 10 MB and kept three times; by default the log goes to standard output',
+    'file for the log; at 10 MB a new one begins, and three old ones are kept; by default the log goes to standard output',
   ),
   programs: text(
     'FOOTBRIDGE_PROGRAMS',
@@ -207,7 +207,7 @@ export const SETTINGS = {
   sendGap: {
     name: 'FOOTBRIDGE_SEND_GAP_MS',
     about:
-      'pause between two sends in milliseconds: a number, or a range of which it takes a random one; 1000-3000 by default, 0 with simulated Messages',
+      'pause between two sends in milliseconds: a number, or a range from which each pause is chosen at random; 1000-3000 by default, 0 with simulated Messages',
     parse: checked('must be a number of milliseconds up to 600000, or a range such as 1000-3000', range),
   },
   newPerHour: count(
