@@ -80,7 +80,7 @@ describe('the console', () => {
     const page = await open();
     await signIn(page);
     const tenant = page.getByRole('listitem').filter({ hasText: LOCATION }).first();
-    await tenant.getByText('does not have the permission Full Disk Access').first().waitFor(WITHIN);
+    await tenant.getByText('does not have the Full Disk Access permission').first().waitFor(WITHIN);
     await tenant.getByText('Privacy & Security > Full Disk Access').waitFor(WITHIN);
   });
 

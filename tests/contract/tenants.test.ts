@@ -34,7 +34,7 @@ it('S6 the operator sees for each tenant which link is broken and what to do', a
   await mac.roundTrip();
   expect((await tenant())?.problem).toMatchObject({
     link: 'permissions',
-    sentence: 'The Mac “Test Mac” does not have the permission Full Disk Access.',
+    sentence: 'The Mac “Test Mac” does not have the Full Disk Access permission.',
   });
   expect((await tenant())?.links.map(({ name, state }) => `${name} ${state}`)).toEqual([
     'installed ok',

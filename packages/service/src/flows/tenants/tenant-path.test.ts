@@ -63,7 +63,7 @@ describe('the first broken link is the problem', () => {
     [
       'permissions',
       { mac: mac({ permissions: { fullDisk: 'denied', automation: 'granted' } }) },
-      /does not have the permission Full Disk Access/,
+      /does not have the Full Disk Access permission/,
       /Full Disk Access on this Mac/,
     ],
     [

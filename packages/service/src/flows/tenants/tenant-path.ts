@@ -74,7 +74,7 @@ const PERMISSIONS = {
   automation: 'Automation',
   accessibility: 'Accessibility',
 } as const;
-/** Without Accessibility a Mac sends and receives; only Tapbacks and effects fail. */
+/** Without Accessibility a Mac sends and receives; only Tapbacks, replies, effects and new groups fail. */
 const REQUIRED = ['fullDisk', 'automation'] as const;
 
 /** Checks each link of a tenant. The first broken one is the problem: those after it cannot work. */
@@ -166,13 +166,15 @@ function permissions({ mac: connected }: TenantFacts): Finding {
   const denied = REQUIRED.find((name) => given[name] === 'denied');
   if (denied !== undefined)
     return broken(
-      `The Mac ${quoted(connected.name)} does not have the permission ${PERMISSIONS[denied]}.`,
-      `Allow Footbridge under System Settings > Privacy & Security > ${PERMISSIONS[denied]} on this Mac.`,
+      `The Mac ${quoted(connected.name)} does not have the ${PERMISSIONS[denied]} permission.`,
+      `Allow Footbridge Agent under System Settings > Privacy & Security > ${PERMISSIONS[denied]} on this Mac.`,
       report.at,
     );
   if (REQUIRED.some((name) => given[name] !== 'granted')) return unknown();
   return given.accessibility === 'denied'
-    ? ok('Messages can be sent and received. Tapbacks and effects need the permission Accessibility.')
+    ? ok(
+        'Messages can be sent and received. Tapbacks, replies, effects and new groups need the Accessibility permission.',
+      )
     : ok('All permissions are granted.', report.at);
 }
 
@@ -185,7 +187,9 @@ function queue({ mac: connected }: TenantFacts): Finding {
       `${pending} ${pending === 1 ? 'message waits' : 'messages wait'} on the Mac ${quoted(connected.name)}, the oldest for ${Math.floor(oldestSec / 60)} minutes.`,
       'Check that Messages responds on this Mac, then run `footbridge-agent doctor` there.',
     );
-  return ok(pending === 0 ? 'No message waits on the Mac.' : `${pending} of 500 places are in use.`);
+  return ok(
+    pending === 0 ? 'No message waits on the Mac.' : `${pending} of at most 500 messages wait on the Mac.`,
+  );
 }
 
 function crm({ crmCalls }: TenantFacts): Finding {
