@@ -94,7 +94,7 @@ function checkVerified({ state }: AgentReport): Finding {
   return warning(
     'Verified',
     `not yet verified on a Mac: ${open.join(', ')}`,
-    'Run footbridge-agent doctor --selftest --to with your own number, and send us the file',
+    'Run footbridge-agent doctor --selftest --to with your own number, and send the file to the operator of the service',
   );
 }
 

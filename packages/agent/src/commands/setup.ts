@@ -35,7 +35,7 @@ interface SetupDeps {
   readonly clock: Clock;
 }
 
-/** Installs the agent on this Mac, step by step, and ends with a text to the owner. Can be repeated at any time. */
+/** Installs the agent on this Mac, step by step, and ends with a text to the owner. It can be repeated at any time. */
 export async function setup(options: SetupOptions, given: Settings): Promise<number> {
   const terminal = createTerminal();
   const installation = thisInstallation(given.programs);

@@ -205,7 +205,7 @@ function checkVersion(version: string | undefined): BlueBubblesFinding {
     return {
       check: 'Version',
       verdict: 'warning',
-      detail: 'unknown: BlueBubbles does not tell it',
+      detail: 'unknown: BlueBubbles does not report it',
       next: 'Make sure that BlueBubbles is 1.9 or newer',
     };
   const [major = 0, minor = 0] = version.split('.').map(Number);

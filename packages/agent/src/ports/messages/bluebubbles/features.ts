@@ -15,7 +15,7 @@ interface Experience {
 type Experiences = Partial<Record<Feature, Experience>>;
 
 interface Remembered {
-  /** The versions of macOS and BlueBubbles that the experiences are from. */
+  /** The versions of macOS and BlueBubbles on which the results were observed. */
   readonly versions: string;
   readonly features: Experiences;
   /** How many messages the server has sent more than once, and when it last did. */
@@ -28,7 +28,7 @@ const MAX_FAILURES = 2;
 const RETRY_MS = 24 * 3600_000;
 
 /**
- * What this Mac has shown that it can do. No call tells, and version numbers do not: the first uses of a feature are the test,
+ * What this Mac has shown that it can do. No call reports it, and version numbers do not show it: the first uses of a feature are the test,
  * and the row in the store is the result.
  */
 export class Features {
@@ -42,7 +42,7 @@ export class Features {
     this.#remembered = parse(memory.load());
   }
 
-  /** Forgets the experiences with other versions. */
+  /** Discards the results of other versions. */
   setVersions(versions: string): void {
     if (this.#remembered.versions !== versions) this.#save({ ...this.#remembered, versions, features: {} });
   }

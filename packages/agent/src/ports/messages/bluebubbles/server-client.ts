@@ -42,7 +42,7 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
 /** The HTTP API of a BlueBubbles server. One attempt per call; never rejects. */
 export class ServerClient {
   readonly #options: ServerClientOptions;
-  // A connection that was kept open may be closed by the server at the moment of the next call, whose fate would be unknown.
+  // The server may close a kept-alive connection just as the next call is sent; the outcome of that call would be unknown.
   readonly #dispatcher = new Agent({ pipelining: 0, connect: { timeout: CONNECT_TIMEOUT_MS } });
 
   constructor(options: ServerClientOptions) {

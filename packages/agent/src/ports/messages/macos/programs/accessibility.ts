@@ -393,7 +393,7 @@ export function accessibilityLibrary() {
   const setNumber = (element: NativeObject, value: number): boolean =>
     $.AXUIElementSetAttributeValue(element, 'AXValue', value) === 0;
 
-  /** Runs the program: checks that it may, gives the front application back, and reports a refusal. */
+  /** Runs the program: checks that it may, brings the previous application back to the front, and reports a refusal. */
   const run = (work: (input: never) => void): void => {
     const input = readInput() as { readonly limits: ScreenLimits };
     try {
