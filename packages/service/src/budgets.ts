@@ -1,4 +1,4 @@
-/** What one kind of request may occupy. Requests beyond it are rejected; no kind takes from another (T52). */
+/** What one kind of request may occupy. Requests beyond it are rejected; no kind uses the budget of another (T52). */
 export interface Budget {
   /** For docs/security.md, which is made from this table. */
   readonly about: string;

@@ -29,7 +29,7 @@ export function sessionCookie(request: FastifyRequest, session?: string): string
 }
 
 /**
- * Every client is believed: at worst a client that lies gets a cookie that its browser does not keep. The listener
+ * Trusts the header of any client: a false one only yields a cookie that the client's own browser discards. The listener
  * itself has no TLS.
  */
 const isSecure = ({ headers }: FastifyRequest) => headers['x-forwarded-proto'] === 'https';

@@ -24,12 +24,12 @@ interface Use {
 }
 
 const WINDOW_MS = 600_000;
-/** From one address to another, back, and there again: a Mac that moves does not do that within minutes. */
+/** Connections from addresses A, B, A, B: a Mac that moves does not alternate like this within minutes. */
 const ALTERNATION = 4;
 const MAX_DEVICES = 50_000;
 const NONE: TakeOvers = { count: 0, isAlternating: false };
 
-/** Notices device tokens that are used at two places: one of them is a copy (T57). */
+/** Detects device tokens that are used from two addresses, because one of them may be a copy (T57). */
 export class TokenUse {
   readonly #deps: TokenUseDeps;
   readonly #uses = new Map<string, Use>();

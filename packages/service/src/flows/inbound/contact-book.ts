@@ -129,7 +129,7 @@ export class ContactBook {
       const created = await job.retry((guard) => this.#calls[call](locationId, handle, guard), writePolicy);
       if (created.ok || created.inDoubt !== true) return created;
       const waitMs = lostAttempts.waitAfter(created);
-      // The contact is in doubt, the message is not: it was never posted.
+      // It is unknown whether the contact was created. The message was certainly not posted.
       if (waitMs === undefined) return { ...created, inDoubt: false };
       const isNothing = (contactId: string | undefined) => contactId === undefined;
       const found = await readAfterLoss(job, this.#delays, waitMs, find, isNothing);

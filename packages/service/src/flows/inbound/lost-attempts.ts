@@ -14,7 +14,7 @@ export class LostAttempts {
     this.#startedAt = clock.monotonic();
   }
 
-  /** Returns how long the CRM wants to be left alone, or undefined when it fails on this write while it accepts others (I6). */
+  /** Returns how long to wait before the next call, or undefined when it fails on this write while it accepts others (I6). */
   waitAfter(failure: FailedAttempt): number | undefined {
     const elapsedMs = this.#clock.monotonic() - this.#startedAt;
     return inboundRetryPolicy(failure, { attempts: ++this.#attempts, elapsedMs, jitter: Math.random() });

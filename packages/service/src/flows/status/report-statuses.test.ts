@@ -23,7 +23,7 @@ const lease = (epoch = 1, locationId = LOCATION): Lease => ({
   sessionId: `session-${epoch}`,
   epoch,
 });
-/** Other nodes that have nothing to say. */
+/** Other nodes that know no message. */
 const OTHER_NODES: OtherNodes = { settled: async () => 20_000, statusElsewhere: async () => undefined };
 const OK = succeeded(undefined);
 const HTTP = failed('http', { status: 500, reason: 'oops' });

@@ -244,7 +244,7 @@ function statusOf({ step, detail }: Steps[number]): LastStatus | undefined {
   return step === 'crm_told' ? (detail?.['status'] as SentStatus) : undefined;
 }
 
-/** Nothing follows `delivered`, whatever the clocks of two nodes say, and a frame that is written again does not make `pending` unsaid. */
+/** Nothing follows `delivered`, even if the clocks of two nodes differ, and a frame that is written again does not undo `pending`. */
 function newest(known: TimedStatus | undefined, next: TimedStatus): TimedStatus {
   if (known === undefined || next.status === 'delivered') return next;
   if (known.status === 'delivered') return known;

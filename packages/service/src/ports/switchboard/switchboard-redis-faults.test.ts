@@ -441,7 +441,7 @@ const recording =
     },
   });
 
-/** Listens, and hears nothing. */
+/** Subscribed, but receives no messages. */
 const deaf = (redis: Redis): Redis => ({
   ...redis,
   subscribe: (channel) => redis.subscribe(channel, () => {}),
