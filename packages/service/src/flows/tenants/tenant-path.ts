@@ -182,14 +182,13 @@ function queue({ mac: connected }: TenantFacts): Finding {
   const waitingJobs = connected?.stateReport?.state.queue;
   if (!connected || waitingJobs === undefined) return unknown();
   const { pending, oldestSec = 0 } = waitingJobs;
+  const waitingMessages = pending === 1 ? '1 message waits' : `${pending} messages wait`;
   if (oldestSec > OLD_QUEUE_SEC)
     return broken(
-      `${pending} ${pending === 1 ? 'message waits' : 'messages wait'} on the Mac ${quoted(connected.name)}, the oldest for ${Math.floor(oldestSec / 60)} minutes.`,
+      `${waitingMessages} on the Mac ${quoted(connected.name)}, the oldest for ${Math.floor(oldestSec / 60)} minutes.`,
       'Check that Messages responds on this Mac, then run `footbridge-agent doctor` there.',
     );
-  return ok(
-    pending === 0 ? 'No message waits on the Mac.' : `${pending} of at most 500 messages wait on the Mac.`,
-  );
+  return ok(pending === 0 ? 'No message waits on the Mac.' : `${waitingMessages} on the Mac.`);
 }
 
 function crm({ crmCalls }: TenantFacts): Finding {
