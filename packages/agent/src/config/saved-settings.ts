@@ -15,7 +15,7 @@ export function readSavedSettings(dataDir: string): Environment | string {
   } catch {
     return {};
   }
-  const problem = `${path} must be a JSON object with texts, such as {"FOOTBRIDGE_URL": "https://…"}`;
+  const problem = `${path} must be a JSON object whose values are strings, such as {"FOOTBRIDGE_URL": "https://…"}`;
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return problem;
