@@ -55,7 +55,7 @@ describe('pairing', () => {
     }
   });
 
-  it('M12 wrong, used and expired codes have a code of their own, and a new code works', async () => {
+  it('M12 wrong, used and expired codes have separate error codes, and a new code works', async () => {
     const { bridge, assign, newCode, pair } = await open();
     await assign();
     const wrong = await pair('0000-0000');
