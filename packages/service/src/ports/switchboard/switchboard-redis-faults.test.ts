@@ -261,7 +261,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
 
   it('M1 ignores a response about the owner that was produced before this process stalled', async () => {
     let stall = false;
-    const newer = connect('device-2');
+    let newer = connect('device-2');
     const b = await node();
     const a = await node({
       through: (redis) => ({
@@ -271,6 +271,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
           if (!stall || call[1].length !== 1) return response;
           stall = false;
           // The response is in flight, another Mac binds, then this process stalls.
+          newer = connect('device-2');
           await bound(b.board, location, newer);
           clock.freeze(700);
           return response;
