@@ -40,6 +40,23 @@ export interface TakeOverRequest extends MacName {
   readonly epoch: number;
 }
 
+/** A part of the frames, in order. */
+export interface HandedOver {
+  readonly type: 'handed_over';
+  readonly id: string;
+  /** A node of an earlier version sends no `node`. */
+  readonly node?: string;
+  readonly frames: readonly HandedFrame[];
+  readonly isLast: boolean;
+}
+
+/** Tells all nodes that the sender keeps unconfirmed frames of devices that are not connected to it. */
+export interface KeptNotice {
+  readonly type: 'kept';
+  readonly from: string;
+  readonly macs: readonly MacName[];
+}
+
 /** Leaves the unconfirmed frames of a device to a node, because their node is shutting down. */
 export interface AdoptNotice extends MacName {
   readonly type: 'adopt';
@@ -67,13 +84,8 @@ export type BusMessage =
   | DisconnectNotice
   | { readonly type: 'write_result'; readonly id: string; readonly result: WriteResult }
   | TakeOverRequest
-  /** A part of the frames, in order. */
-  | {
-      readonly type: 'handed_over';
-      readonly id: string;
-      readonly frames: readonly HandedFrame[];
-      readonly isLast: boolean;
-    }
+  | HandedOver
+  | KeptNotice
   | TakenNotice
   | { readonly type: 'offer'; readonly id: string; readonly from: string }
   | { readonly type: 'offer_accepted'; readonly id: string; readonly node: string }

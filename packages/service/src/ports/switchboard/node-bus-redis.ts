@@ -10,6 +10,8 @@ import type {
   BusCipher,
   BusMessage,
   DisconnectNotice,
+  HandedOver,
+  KeptNotice,
   MacName,
   SettleRequest,
   TakenNotice,
@@ -29,6 +31,7 @@ const QUESTION_TIMEOUT_MS = 1000;
 const LATE_MS = 60_000;
 /** Frames are handed over in messages of about this size. */
 const MAX_PART_BYTES = 512 * 1024;
+const MAX_MACS_PER_NOTICE = 1000;
 
 /** Handles the messages of other nodes. */
 export interface BusHandler {
@@ -42,6 +45,7 @@ export interface BusHandler {
   /** Frames that were asked for arrived after the timeout. */
   onLateFrames(mac: MacName, frames: readonly HandedFrame[]): void;
   onTaken(notice: TakenNotice): void;
+  onKept(notice: KeptNotice): void;
   onAdopt(notice: AdoptNotice): void;
   /** Resolves when this node has no call for the location in flight, with the milliseconds for which an earlier owner may. Never rejects. */
   onSettle(request: SettleRequest): Promise<number>;
@@ -74,7 +78,7 @@ export class NodeBus {
   readonly #handler: BusHandler;
   readonly #writes = new Map<string, (result: WriteResult) => void>();
   readonly #lists = new Map<string, (macs: BoundMac[]) => void>();
-  readonly #takeOvers = new Map<string, (part: readonly HandedFrame[], isLast: boolean) => void>();
+  readonly #takeOvers = new Map<string, (part: HandedOver) => void>();
   readonly #settlements = new Map<string, (unsettledMs: number) => void>();
   readonly #questions = new Map<string, (known: ReportedStatus | undefined) => void>();
   readonly #offers = new Map<string, (node: string) => void>();
@@ -124,7 +128,7 @@ export class NodeBus {
     this.#notify(channelOf(to), { type: 'disconnect', ...notice });
   }
 
-  /** Resolves with the frames that arrive in time. `onLateFrames` gets the others. */
+  /** Asks one node, or `all` others. Resolves with the frames that arrive in time. `onLateFrames` gets the others. */
   async takeOver(
     to: string,
     request: Omit<TakeOverRequest, 'type' | 'id' | 'from'>,
@@ -132,34 +136,36 @@ export class NodeBus {
   ): Promise<HandedFrame[]> {
     const id = randomUUID();
     const { locationId, deviceId } = request;
-    const frames: HandedFrame[] = [];
-    const requestIds: string[] = [];
+    const inTime: { readonly node: string; readonly frames: readonly HandedFrame[] }[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     let isLate = false;
-    const forget = () => {
+    let [results, expected] = [0, Infinity];
+    const finish = () => {
       cancelForgetting();
       this.#takeOvers.delete(id);
-    };
-    const cancelForgetting = this.#clock.after(LATE_MS, forget);
-    this.#takeOvers.set(id, (part, isLast) => {
-      requestIds.push(...requestIdsOf(part));
-      if (isLate) this.#handler.onLateFrames({ locationId, deviceId }, part);
-      else frames.push(...part);
-      if (!isLast) return;
-      forget();
-      this.#notify(channelOf(to), { type: 'taken', locationId, deviceId, requestIds });
       resolve();
+    };
+    const cancelForgetting = this.#clock.after(LATE_MS, finish);
+    this.#takeOvers.set(id, ({ node = to, frames, isLast }) => {
+      if (isLate) {
+        this.#handler.onLateFrames({ locationId, deviceId }, frames);
+        this.#taken(node, { locationId, deviceId }, frames);
+      } else inTime.push({ node, frames });
+      if (isLast && ++results >= expected) finish();
     });
     const cancel = this.#clock.after(timeoutMs, () => setImmediate(resolve));
     try {
       const message = { type: 'take_over', id, from: this.#node, ...request } as const;
-      if ((await this.#publish(channelOf(to), message)) > 0) await promise;
-      else forget();
+      if (to === 'all') expected = (await this.#publish(ALL_NODES, message)) - 1;
+      else expected = await this.#publish(channelOf(to), message);
+      if (results < expected) await promise;
+      else finish();
     } finally {
       cancel();
       isLate = true;
     }
-    return frames;
+    for (const { node, frames } of inTime) this.#taken(node, { locationId, deviceId }, frames);
+    return inTime.flatMap(({ frames }) => frames);
   }
 
   /** Resolves with undefined when the node is gone or does not respond in time. */
@@ -224,6 +230,15 @@ export class NodeBus {
       await this.#publish(channelOf(to), { type: 'adopt', ...mac, frames: part });
   }
 
+  kept(macs: readonly MacName[]): void {
+    for (let start = 0; start < macs.length; start += MAX_MACS_PER_NOTICE)
+      this.#notify(ALL_NODES, {
+        type: 'kept',
+        from: this.#node,
+        macs: macs.slice(start, start + MAX_MACS_PER_NOTICE),
+      });
+  }
+
   leasesLost(): void {
     this.#notify(ALL_NODES, { type: 'leases_lost', from: this.#node });
   }
@@ -267,11 +282,13 @@ export class NodeBus {
       case 'disconnect':
         return this.#handler.onDisconnect(message);
       case 'take_over':
-        return this.#handOver(message);
+        return message.from === this.#node ? undefined : this.#handOver(message);
       case 'handed_over':
-        return this.#takeOvers.get(message.id)?.(message.frames, message.isLast);
+        return this.#takeOvers.get(message.id)?.(message);
       case 'taken':
         return this.#handler.onTaken(message);
+      case 'kept':
+        return message.from === this.#node ? undefined : this.#handler.onKept(message);
       case 'offer': {
         const { id, from } = message;
         if (from === this.#node || !this.#handler.isStaying()) return;
@@ -323,9 +340,15 @@ export class NodeBus {
       this.#notify(channelOf(from), {
         type: 'handed_over',
         id,
+        node: this.#node,
         frames,
         isLast: index === parts.length - 1,
       });
+  }
+
+  #taken(from: string, mac: MacName, frames: readonly HandedFrame[]): void {
+    if (frames.length > 0)
+      this.#notify(channelOf(from), { type: 'taken', ...mac, requestIds: requestIdsOf(frames) });
   }
 
   #publish(channel: string, message: BusMessage): Promise<number> {

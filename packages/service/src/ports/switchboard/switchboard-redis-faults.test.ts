@@ -1,3 +1,4 @@
+import type { SendFrame } from '@footbridge/protocol/frames';
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { sendFrame } from '@footbridge/testkit/send-frame';
@@ -12,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EngineError } from '../../errors.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
-import { SendLedger } from './send-ledger.ts';
+import { SendLedger, requestIdsOf } from './send-ledger.ts';
 import { SEND_TIMEOUT_MS, SETTLE_TIMEOUT_MS } from './switchboard.ts';
 import type { DisconnectReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
 import { createRedisSwitchboard } from './switchboard-redis.ts';
@@ -301,15 +302,20 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
 
   it('M1 writes nothing on a node that handles a request after its deadline', async () => {
     const undelivered: (() => void)[] = [];
+    let isLate = false;
     const late = (redis: Redis): Redis => ({
       ...redis,
       subscribe: (channel, listener) =>
-        redis.subscribe(channel, (message) => void undelivered.push(() => listener(message))),
+        redis.subscribe(channel, (message) => {
+          if (isLate) undelivered.push(() => listener(message));
+          else listener(message);
+        }),
     });
     const [stalled, sender] = [await node({ through: late }), await node()];
     const location = freshLocation();
     const mac = connect('device-1');
-    await bound(stalled.board, location, mac);
+    await settledBind(stalled.board, location, mac);
+    isLate = true;
     // Without a result it is unknown whether the frame was written, so "not connected" would be wrong.
     await expect(sender.board.send(location, sendFrame())).rejects.toThrow(/did not respond/);
     expect(undelivered).toHaveLength(1);
@@ -319,7 +325,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
 
   it('M10 writes frames of a node that was frozen as soon as it hands them over', async () => {
     const undelivered: (() => void)[] = [];
-    let isFrozen = true;
+    let isFrozen = false;
     const frozen = (redis: Redis): Redis => ({
       ...redis,
       subscribe: (channel, listener) =>
@@ -330,7 +336,8 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     });
     const [a, b] = [await node({ through: frozen }), await node()];
     const location = freshLocation();
-    await bound(a.board, location, connect('device-1'));
+    await settledBind(a.board, location, connect('device-1'));
+    isFrozen = true;
     const [first, second] = [sendFrame(), sendFrame()];
     const unconfirmed = a.ledger.open(location, 'device-1');
     a.ledger.add(unconfirmed, first, 100);
@@ -347,6 +354,77 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     expect(mac.repeated).toEqual([first.requestId, second.requestId]);
     expect(b.ledger.size).toBe(2);
     await until(() => a.ledger.size === 0);
+  });
+
+  describe('when Redis lost the name of the node that keeps unconfirmed frames', () => {
+    const location = freshLocation();
+    const frames = [sendFrame(), sendFrame()];
+
+    async function nodeWithFrames(through = (redis: Redis) => redis) {
+      const keeper = await node({ through });
+      const lease = await bound(keeper.board, location, connect('device-1'));
+      const unconfirmed = keeper.ledger.open(location, 'device-1');
+      for (const frame of frames) keeper.ledger.add(unconfirmed, frame, 100);
+      keeper.ledger.close(unconfirmed);
+      await keeper.board.release(lease);
+      return keeper;
+    }
+
+    it('M10 the node that binds the device asks all nodes for them', async () => {
+      const keeper = await nodeWithFrames();
+      const [other, here] = [await node(), await node()];
+      await server.flush();
+      await settledBind(here.board, location, connect('device-1'));
+      expect(requestIdsOf(here.ledger.handOver(location, 'device-1'))).toEqual(idsOf(frames));
+      await until(() => keeper.ledger.size === 0);
+      expect(other.ledger.size).toBe(0);
+    });
+
+    it('M10 their node offers them until the node of the device has them', async () => {
+      let isCutOff = false;
+      const keeper = await nodeWithFrames((redis) => ({
+        ...redis,
+        subscribe: (channel, listener) =>
+          redis.subscribe(channel, (message) => (isCutOff ? undefined : listener(message))),
+      }));
+      const here = await node();
+      await server.flush();
+      isCutOff = true;
+      const mac = connect('device-1');
+      await bound(here.board, location, mac);
+      await skip(1000);
+      expect(here.ledger.size).toBe(0);
+      isCutOff = false;
+      await until(async () => {
+        await skip(1000);
+        return mac.repeated.length > 0;
+      });
+      expect(mac.repeated).toEqual(idsOf(frames));
+      await until(() => keeper.ledger.size === 0);
+    });
+
+    it('M10 no other device gets them', async () => {
+      const keeper = await nodeWithFrames();
+      const here = await node();
+      await server.flush();
+      const mac = connect('device-2');
+      await settledBind(here.board, location, mac);
+      await skip(4000);
+      expect([mac.repeated, here.ledger.size, keeper.ledger.size]).toEqual([[], 0, 2]);
+    });
+  });
+
+  it('M10 asks no node when Redis knows that none keeps frames of the device', async () => {
+    const published: Published[] = [];
+    const [a, b] = [await node({ through: recording(published) }), await node()];
+    const location = freshLocation();
+    await a.board.release(await bound(a.board, location, connect('device-1')));
+    await until(() => published.length === 1, { what: 'the first bind asks' });
+    await a.board.release(await bound(a.board, location, connect('device-1')));
+    await bound(a.board, location, connect('device-1'));
+    await b.board.send(location, sendFrame());
+    const others = published.filter(({ channel }) => channel !== `footbridge:node:${b.name}`);
+    expect(others).toHaveLength(1);
   });
 
   it('A4 knows that the calls of former owners have ended when they say so', async () => {
@@ -507,10 +585,18 @@ function connect(deviceId: string): TestConnection {
   };
 }
 
+const idsOf = (frames: readonly SendFrame[]) => frames.map(({ requestId }) => requestId);
+
 async function bound(board: Switchboard, location: LocationId, on: MacConnection): Promise<Lease> {
   const outcome = await board.bind(location, on);
   if (outcome.kind !== 'bound') throw new Error('not bound');
   return outcome.lease;
+}
+
+/** Binds and waits for the unconfirmed frames of the device. */
+async function settledBind(board: Switchboard, location: LocationId, on: MacConnection): Promise<void> {
+  const outcome = await board.bind(location, on);
+  if (outcome.kind === 'bound') await outcome.unconfirmed;
 }
 
 function freshLocation(): LocationId {

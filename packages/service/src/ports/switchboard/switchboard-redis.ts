@@ -10,6 +10,7 @@ import type { Redis } from '../../redis/open-redis.ts';
 import type {
   AdoptNotice,
   DisconnectNotice,
+  KeptNotice,
   MacName,
   SettleRequest,
   TakenNotice,
@@ -164,6 +165,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       this.#hold(lease, connection, sentAt, previous?.deviceId);
       const keepers = new Set([unconfirmedAt, displaced ? undefined : previous?.node]);
       const nodes = [...keepers].flatMap((node) => (node === undefined || node === this.#node ? [] : [node]));
+      // The location was not bound for a while, or Redis lost its data and with it the name of the node that keeps frames.
+      if (formerNode === undefined && unconfirmedAt === undefined) nodes.push('all');
       if (nodes.length === 0) return { kind: 'bound', lease, displaced };
       return { kind: 'bound', lease, displaced, unconfirmed: this.#takeOver(lease, nodes) };
     } catch (error) {
@@ -317,6 +320,14 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     return this.#ledger.handOver(locationId, deviceId);
   }
 
+  /** The take-over of the bind failed, or Redis named another node. */
+  onKept({ from, macs }: KeptNotice): void {
+    for (const { locationId, deviceId } of macs) {
+      const held = this.#held.get(locationId as LocationId);
+      if (held?.lease.deviceId === deviceId) void this.#takeOverLate(held.lease, from);
+    }
+  }
+
   onLateFrames({ locationId, deviceId }: MacName, frames: readonly HandedFrame[]): void {
     const adopted = this.#ledger.adopt(locationId, deviceId, frames);
     const held = this.#held.get(locationId as LocationId);
@@ -364,18 +375,33 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     return unsettledMs === undefined ? boundAt + SETTLE_TIMEOUT_MS : this.#clock.monotonic() + unsettledMs;
   }
 
-  /** Collects the frames that the device has not confirmed from the nodes that may keep them. Never rejects. */
-  async #takeOver({ locationId, deviceId, epoch }: Lease, nodes: readonly string[]): Promise<void> {
-    const request = { locationId, deviceId, epoch };
-    const all = nodes.map((node) => this.#bus.takeOver(node, request, TAKE_OVER_TIMEOUT_MS));
+  async #takeOver(lease: Lease, nodes: readonly string[]): Promise<void> {
+    const all = await Promise.all(nodes.map((node) => this.#framesFrom(node, lease)));
+    this.#ledger.adopt(lease.locationId, lease.deviceId, all.flat());
+  }
+
+  async #takeOverLate(lease: Lease, node: string): Promise<void> {
+    this.onLateFrames(lease, await this.#framesFrom(node, lease));
+  }
+
+  /** Collects the frames that the device has not confirmed from a node that may keep them. Never rejects. */
+  async #framesFrom(node: string, { locationId, deviceId, epoch }: Lease): Promise<HandedFrame[]> {
     try {
-      this.#ledger.adopt(locationId, deviceId, (await Promise.all(all)).flat());
+      return await this.#bus.takeOver(node, { locationId, deviceId, epoch }, TAKE_OVER_TIMEOUT_MS);
     } catch (error) {
       this.#log.warn(
         { event: 'switchboard.take_over_failed', err: error, locationId, deviceId },
         'unconfirmed frames not collected from another node',
       );
+      return [];
     }
+  }
+
+  /** Redis may not name this node to the node that binds a device, or this node may have missed its request. */
+  #offerUnconfirmed(): void {
+    const isElsewhere = ({ locationId, deviceId }: MacName) =>
+      this.#held.get(locationId as LocationId)?.lease.deviceId !== deviceId;
+    this.#bus.kept([...this.#ledger.devices()].filter(isElsewhere));
   }
 
   /** Leaves the unconfirmed frames to another node: this one is shutting down. Never rejects. */
@@ -514,6 +540,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (shard !== undefined && shard.size > 0) void this.#renew([...shard]);
     if (this.#tick % FENCE_CHECK_TICKS === 0) this.#fenceExpired();
     if (this.#tick % SHARDS !== 0) return;
+    this.#offerUnconfirmed();
     this.#handledBefore = this.#handled;
     this.#handled = new Set();
   }
