@@ -53,9 +53,10 @@ export const BUDGETS = {
     dropsIncomplete: false,
   },
   enrolment: {
+    // An office of 50 Macs behind one address can activate all of them at once.
     about: 'Activation of Macs: `/mac/…`',
-    slots: { total: 128, perAddress: 64 },
-    memoryBytes: 2 * MIB,
+    slots: { total: 256, perAddress: 64 },
+    memoryBytes: 4 * MIB,
     stall: { bytes: 1, ms: 10_000 },
     maxMs: 12_000,
     dropsIncomplete: true,
