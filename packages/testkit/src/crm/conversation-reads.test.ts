@@ -100,6 +100,37 @@ describe('the messages of a conversation', () => {
   });
 });
 
+describe('a sent message', () => {
+  it('has the last accepted status once reads show it', async () => {
+    const id = crm.newMessage('LocA');
+    const read = () => get(`/conversations/messages/${id}`);
+    const unreported = await read();
+    documented('message', unreported);
+    expect(unreported.body).toMatchObject({ id, locationId: 'LocA', direction: 'outbound' });
+    expect(unreported.body).not.toHaveProperty('status');
+    const tell = (status: string) =>
+      request(crm, `PUT /conversations/messages/${id}/status`, { token, body: { status } });
+    await tell('pending');
+    clock += 3000;
+    crm.settings.readLagMs = 3000;
+    await tell('delivered');
+    expect((await read()).body).toMatchObject({ status: 'pending' });
+    clock += 3000;
+    const reported = await read();
+    documented('message', reported);
+    expect(reported.body).toMatchObject({ status: 'delivered' });
+  });
+
+  it('is not found while it is too new or unknown, and belongs to one location', async () => {
+    crm.settings.strictMessages = true;
+    const id = crm.newMessage('LocA');
+    expect((await get('/conversations/messages/unknown')).status).toBe(400);
+    expect((await get(`/conversations/messages/${id}`, crm.token('LocB').access_token)).status).toBe(403);
+    crm.settings.readLagMs = 3000;
+    expect((await get(`/conversations/messages/${id}`)).status).toBe(400);
+  });
+});
+
 describe('reads', () => {
   it('lag behind writes, as the search for contacts does', async () => {
     crm.settings.readLagMs = 3000;

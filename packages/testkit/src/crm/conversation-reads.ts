@@ -1,3 +1,4 @@
+import { findSentMessage } from './conversation-routes.ts';
 import { badRequest, FOREIGN_LOCATION, forbidden, ok, unprocessable } from './responses.ts';
 import type { CrmState, Handler } from './state.ts';
 import type { Contact, CrmSettings, StoredMessage } from './types.ts';
@@ -39,6 +40,30 @@ export const messages: Handler = (state, { call, identity }) => {
       nextPage: start + page.length < all.length,
       messages: page.map((message) => messageBody(message, state.settings)),
     },
+  });
+};
+
+/** `GET /conversations/messages/{id}`, for messages that the CRM sent. They have no status until the first one is accepted. */
+export const message: Handler = (state, { call, identity }) => {
+  const newest = state.now() - state.settings.readLagMs;
+  const found = findSentMessage(state, call.params['id'] ?? '', identity?.locationId);
+  if (found === undefined || found.createdAt > newest) return badRequest('Message not found');
+  const { messageId, conversationId, createdAt, locationId = identity?.locationId } = found;
+  if (locationId !== identity?.locationId) return forbidden(FOREIGN_LOCATION);
+  const status = state.statuses
+    .filter((told) => told.messageId === messageId && told.accepted && told.at <= newest)
+    .toSorted((a, b) => (a.acceptedAs ?? 0) - (b.acceptedAs ?? 0))
+    .at(-1)?.status;
+  return ok({
+    id: messageId,
+    ...SMS,
+    locationId,
+    contactId: state.contacts.contactOfConversation(conversationId)?.id ?? '',
+    conversationId,
+    dateAdded: new Date(createdAt + state.settings.clockAheadMs).toISOString(),
+    direction: 'outbound',
+    ...(status !== undefined && { status }),
+    contentType: 'text/plain',
   });
 };
 

@@ -91,8 +91,8 @@ export const upload: Handler = (state, { body, identity }) => {
   return ok({ uploadedFiles });
 };
 
-/** Returns the message of a status call. Unless messages are strict, an unknown id creates a message now. */
-function findSentMessage(
+/** Returns a message that the CRM sent. Unless messages are strict, an unknown id creates a message now. */
+export function findSentMessage(
   state: CrmState,
   messageId: string,
   locationId: string | undefined,

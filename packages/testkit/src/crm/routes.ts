@@ -85,6 +85,13 @@ export const ROUTES: readonly RouteEntry[] = [
     handle: reads.messages,
   },
   {
+    name: 'message',
+    method: 'GET',
+    path: '/conversations/messages/:id',
+    access: { for: LOCATION, scope: 'conversations/message.readonly' },
+    handle: reads.message,
+  },
+  {
     name: 'inbound',
     method: 'POST',
     path: '/conversations/messages/inbound',

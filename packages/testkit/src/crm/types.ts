@@ -11,6 +11,7 @@ export type Route =
   | 'upsert'
   | 'conversations'
   | 'messages'
+  | 'message'
   | 'inbound'
   | 'status'
   | 'upload';
