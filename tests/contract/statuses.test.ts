@@ -1,3 +1,4 @@
+import { newRequestId } from '@footbridge/protocol/ids';
 import { requestProblems } from '@footbridge/testkit/openapi';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -188,6 +189,26 @@ describe('status callbacks', () => {
       outcome: 'delivered',
     });
     expect(bridge.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+    expect(bridge.crm.callsTo('message')).toEqual([]);
+  });
+
+  it('A5 are not repeated when a crash lost the journal: the CRM shows what it was told', async () => {
+    const bridge = await start();
+    const mac = await bridge.mac();
+    const requestId = await sent(bridge, mac, 'm1');
+    await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'delivered' }));
+    await bridge.restart();
+    bridge.rows('delete from message_steps');
+    bridge.rows('delete from messages');
+    await bridge.clock.skip(200_000);
+    const again = await bridge.mac(LOCATION, undefined, 50);
+    expect(await again.ack(again.status({ requestId, messageId: 'm1', status: 'delivered' }))).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(bridge.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+    const reads = bridge.crm.callsTo('message');
+    expect(reads.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /conversations/messages/m1']);
+    expect(reads.flatMap(requestProblems)).toEqual([]);
   });
 
   it('A5 are not made for a repeated webhook whose message was reported as delivered, also after a restart', async () => {
@@ -474,6 +495,19 @@ describe('status callbacks', () => {
     const seq = again.status({ requestId, messageId: 'm1', status: 'delivered' });
     expect(await again.ack(seq)).toMatchObject({ outcome: 'delivered' });
     expect(bridge.crm.accepted('m1')).toEqual(['pending', 'delivered']);
+  });
+
+  it('A3 are not made for a request that the Mac made up about a message that the CRM does not have', async () => {
+    const bridge = await start({ settings: { strictMessages: true } });
+    const mac = await bridge.mac();
+    const requestId = newRequestId(bridge.clock.now() - 200_000);
+    expect(await mac.ack(mac.status({ requestId, messageId: 'made-up', status: 'delivered' }))).toMatchObject(
+      {
+        outcome: 'skipped',
+      },
+    );
+    expect(bridge.crm.callsTo('message')).toHaveLength(1);
+    expect(bridge.crm.callsTo('status')).toEqual([]);
   });
 
   it('A3 are not made for a report about another location', async () => {

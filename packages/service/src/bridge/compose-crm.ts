@@ -143,6 +143,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     otherNodes: otherNodes ? switchboard : undefined,
     oauthReady: config.oauth.state === 'ready',
     calls: createStatusCalls(client, config.crm.statusWithGuid),
+    readLagMs: config.crm.readLagMs,
     past: journal,
     count: metrics.statusCall,
   });

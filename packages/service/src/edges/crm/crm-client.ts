@@ -21,6 +21,7 @@ export interface CrmCall<T> {
     | 'read_contact'
     | 'find_conversation'
     | 'read_messages'
+    | 'read_status'
     | 'upload';
   readonly locationId: string;
   readonly bearer: BearerKind;

@@ -1,12 +1,26 @@
-import type { StatusCalls, StatusUpdate } from '../../flows/status/status-calls.ts';
-import { succeeded } from '../../ports/crm/attempt.ts';
+import { isObject } from '@footbridge/protocol/schema';
+
+import type { ShownStatus, StatusCalls, StatusUpdate } from '../../flows/status/status-calls.ts';
+import { failed, succeeded } from '../../ports/crm/attempt.ts';
+import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
+import { readJson } from './error-body.ts';
 
 const PENDING = '{"status":"pending"}';
 const DELIVERED = '{"status":"delivered"}';
 const UPDATED = succeeded(undefined);
 
-/** `PUT /conversations/messages/{messageId}/status` (A1). `withGuid` adds the Mac's GUID to `delivered`. */
+/** Every other status that the CRM shows is neither an outcome nor `pending`. */
+const SHOWN: ReadonlyMap<unknown, ShownStatus> = new Map([
+  ['pending', 'pending'],
+  ['delivered', 'delivered'],
+  ['read', 'delivered'],
+  ['failed', 'failed'],
+  ['undelivered', 'failed'],
+]);
+const NOT_OURS = /message not found|no message found|does not have access to this location/i;
+
+/** `PUT /conversations/messages/{messageId}/status` (A1), and the read of a message's status. `withGuid` adds the Mac's GUID to `delivered`. */
 export function createStatusCalls(client: CrmClient, withGuid: boolean): StatusCalls {
   return {
     put: (update, guard) =>
@@ -23,7 +37,36 @@ export function createStatusCalls(client: CrmClient, withGuid: boolean): StatusC
         },
         guard,
       ),
+    async read(locationId, messageId, guard) {
+      const result = await client.attempt(
+        {
+          operation: 'read_status',
+          locationId,
+          bearer: 'oauth',
+          method: 'GET',
+          path: `/conversations/messages/${pathSegment(messageId)}`,
+          read: (text, status) => readShown(readJson(text), locationId, messageId, status),
+        },
+        guard,
+      );
+      return !result.ok && isAbsent(result) ? succeeded('absent') : result;
+    },
   };
+}
+
+/** A missing scope is a rejection too, and says nothing about the message. */
+const isAbsent = ({ kind, status, reason }: FailedAttempt) =>
+  kind === 'refused' && (status === 404 || NOT_OURS.test(reason));
+
+function readShown(
+  body: unknown,
+  locationId: string,
+  messageId: string,
+  status: number,
+): Attempt<ShownStatus> {
+  if (!isObject(body) || body['id'] !== messageId)
+    return failed('empty', { status, reason: 'the response is not what was requested', retryable: false });
+  return succeeded(body['locationId'] === locationId ? (SHOWN.get(body['status']) ?? 'none') : 'absent');
 }
 
 /** The CRM's own ids need no encoding, and finding that out costs a fifth of doing it. */

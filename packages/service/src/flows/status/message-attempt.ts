@@ -21,6 +21,11 @@ export interface MessageAttempt {
   pending: StatusDelivery | undefined;
   /** Its `pending` could not be sent, because the location had another owner. */
   isPendingMissing: boolean;
+  /**
+   * Set when a report of the Mac restored the attempt: the CRM may have accepted more statuses than the journal has. `unverified`: the request
+   * is not in the journal either, so the Mac may have made it up.
+   */
+  restored: 'known' | 'unverified' | undefined;
   /** The outcome, from the Mac or from a rejection; undefined until then. */
   outcome: 'delivered' | 'failed' | undefined;
   /** How its terminal status ends or ended; undefined until the Mac reports. */
@@ -49,6 +54,7 @@ export const newAttempt = (
   lastStatus: 'none',
   pending: undefined,
   isPendingMissing: false,
+  restored: undefined,
   outcome: undefined,
   terminal: undefined,
   delivery: undefined,

@@ -14,7 +14,7 @@ import type { LastStatus, SentStatus, SentStatuses, StepName } from '../../ports
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { createStatusReports } from './report-statuses.ts';
 import type { OtherNodes, StatusReports, StatusReportsDeps } from './report-statuses.ts';
-import type { StatusCalls, StatusUpdate } from './status-calls.ts';
+import type { ShownStatus, StatusCalls, StatusUpdate } from './status-calls.ts';
 
 const LOCATION = asLocationId('loc1') as LocationId;
 const lease = (epoch = 1, locationId = LOCATION): Lease => ({
@@ -26,6 +26,9 @@ const lease = (epoch = 1, locationId = LOCATION): Lease => ({
 /** Other nodes that know no message. */
 const OTHER_NODES: OtherNodes = { settled: async () => 20_000, statusElsewhere: async () => undefined };
 const OK = succeeded(undefined);
+/** The app lacks the scope to read messages. */
+const UNREADABLE = failed('refused', { retryable: false, status: 401 });
+const READ_LAG_MS = 10_000;
 const HTTP = failed('http', { status: 500, reason: 'oops' });
 
 interface SetUp {
@@ -43,6 +46,7 @@ interface SetUp {
 function setUp(
   put: StatusCalls['put'],
   more: Partial<Pick<StatusReportsDeps, 'oauthReady' | 'otherNodes' | 'clock' | 'past'>> = {},
+  read: StatusCalls['read'] = async () => UNREADABLE,
 ): SetUp {
   const clock = new FakeClock();
   const logs: object[] = [];
@@ -54,7 +58,8 @@ function setUp(
   const log = (fields: object, message: string) => logs.push({ ...fields, message });
   const reports = createStatusReports({
     oauthReady: true,
-    calls: { put },
+    calls: { put, read },
+    readLagMs: READ_LAG_MS,
     journal: {
       open() {},
       step: (id, step, recorded) => void steps.push([id, step, recorded?.detail?.['status']]),
@@ -725,6 +730,97 @@ describe('after a restart', () => {
     await reports.reported(lease(), frame(id, 'delivered', 'another'));
     expect(updates.map(({ messageId }) => messageId)).toEqual(['m1']);
     expect(await reports.reported(lease(), frame('made up'))).toMatchObject({ outcome: 'rejected' });
+  });
+});
+
+describe('a report about a message whose statuses are not in the journal', () => {
+  const otherNodes = { ...OTHER_NODES, settled: async () => 0 };
+  /** A node that took the location over, and a CRM that shows `shown` in turn, the last one for ever. */
+  function takenOver(...shown: Attempt<ShownStatus>[]) {
+    const { put, updates } = openCalls();
+    const reads: string[] = [];
+    const read: StatusCalls['read'] = async (locationId, messageId) => {
+      reads.push(`${locationId} ${messageId}`);
+      return shown[Math.min(reads.length, shown.length) - 1] ?? UNREADABLE;
+    };
+    return { ...setUp(put, { otherNodes }, read), updates, reads };
+  }
+  const old = (clock: FakeClock) => newRequestId(clock.now() - 120_000);
+  const statusesOf = (updates: StatusUpdate[]) => updates.map(({ status }) => status);
+
+  it.each<[ShownStatus, 'delivered' | 'failed', string[]]>([
+    ['delivered', 'delivered', []],
+    ['delivered', 'failed', []],
+    ['failed', 'failed', []],
+    ['pending', 'delivered', ['delivered']],
+    ['none', 'delivered', ['pending', 'delivered']],
+    ['failed', 'delivered', ['pending', 'delivered']],
+  ])('A5 while the CRM shows %s, %s is reported as %j', async (shown, status, sent) => {
+    const { reports, clock, updates, reads } = takenOver(succeeded(shown));
+    expect(await reports.reported(lease(), frame(old(clock), status))).toEqual({ outcome: 'delivered' });
+    expect(statusesOf(updates)).toEqual(sent);
+    expect(reads).toEqual(['loc1 m1']);
+  });
+
+  it('A4 is delivered with pending first when the CRM cannot be read', async () => {
+    const { reports, clock, updates } = takenOver(UNREADABLE);
+    expect(await reports.reported(lease(), frame(old(clock)))).toEqual({ outcome: 'delivered' });
+    expect(statusesOf(updates)).toEqual(['pending', 'delivered']);
+  });
+
+  it('A5 is read again when the CRM failed or the token was renewed', async () => {
+    const expired = failed('token_expired', { status: 401 });
+    const { reports, clock, updates, reads } = takenOver(HTTP, expired, succeeded('delivered'));
+    const ack = reports.reported(lease(), frame(old(clock)));
+    await clock.advance(60_000);
+    expect(await ack).toEqual({ outcome: 'delivered' });
+    expect([updates, reads.length]).toEqual([[], 3]);
+  });
+
+  it('A3 is skipped and counted when neither the journal nor the CRM knows the message', async () => {
+    const { reports, clock, updates, counted } = takenOver(succeeded('absent'));
+    expect(await reports.reported(lease(), frame(old(clock)))).toEqual({ outcome: 'skipped' });
+    expect(updates).toEqual([]);
+    expect(counted).toEqual(['delivered unknown_message']);
+  });
+
+  it('A3 is skipped only after the read lag of the CRM', async () => {
+    const { reports, clock, updates, reads } = takenOver(succeeded('absent'), succeeded('pending'));
+    const ack = reports.reported(lease(), frame(newRequestId(clock.now())));
+    await clock.advance(READ_LAG_MS - 1);
+    expect([updates, reads.length]).toEqual([[], 1]);
+    await clock.advance(1);
+    expect(await ack).toEqual({ outcome: 'delivered' });
+    expect([statusesOf(updates), reads.length]).toEqual([['delivered'], 2]);
+  });
+
+  it('A3 is delivered when the journal has the request, even if the CRM does not show the message', async () => {
+    const { reports, clock, told, updates } = takenOver(succeeded('absent'));
+    const id = old(clock);
+    told.set(id, { locationId: LOCATION, messageId: 'm1', statuses: [] });
+    expect(await reports.reported(lease(), frame(id))).toEqual({ outcome: 'delivered' });
+    expect(statusesOf(updates)).toEqual(['pending', 'delivered']);
+  });
+
+  it('A11 is left to the Mac when the service stops during the read', async () => {
+    const { reports, clock, updates } = takenOver(HTTP);
+    const ack = reports.reported(lease(), frame(old(clock)));
+    await clock.advance(100);
+    await reports.close();
+    expect(await ack).toBe('retry');
+    expect(updates).toEqual([]);
+  });
+
+  it('A4 is not read when this process or the journal knows what the CRM was told', async () => {
+    const { reports, clock, told, last, reads } = takenOver(succeeded('none'));
+    const [here, journaled, repeated] = [newRequestId(), old(clock), old(clock)];
+    publish(reports, here);
+    await reports.reported(lease(), frame(here));
+    told.set(journaled, { locationId: LOCATION, messageId: 'm2', statuses: ['pending', 'delivered'] });
+    await reports.reported(lease(), frame(journaled, 'delivered', 'm2'));
+    last.value = 'pending';
+    await reports.reported(lease(), frame(repeated, 'delivered', 'm3'));
+    expect(reads).toEqual([]);
   });
 });
 

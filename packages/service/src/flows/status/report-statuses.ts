@@ -5,6 +5,8 @@ import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
+import { Cancellation } from '../../ports/crm/cancellation.ts';
+import { retry } from '../../ports/crm/retry.ts';
 import type { Journal, JournalReader, SentStatuses } from '../../ports/journal/journal.ts';
 import { newerStatus } from '../../ports/switchboard/switchboard.ts';
 import type {
@@ -17,11 +19,15 @@ import { RecentCache } from '../../recent-cache.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { newAttempt } from './message-attempt.ts';
 import type { KnownRequest, KnownStatus, MessageAttempt } from './message-attempt.ts';
-import type { Status } from './status-calls.ts';
+import type { ShownStatus, Status, StatusCalls } from './status-calls.ts';
 import { StatusDelivery, messageKey } from './status-delivery.ts';
 import type { StatusDeliveryDeps } from './status-delivery.ts';
+import { statusRetryPolicy } from './status-retry-policy.ts';
 
 export interface StatusReportsDeps extends StatusDeliveryDeps {
+  readonly calls: StatusCalls;
+  /** How long the CRM's reads lag behind its writes. */
+  readonly readLagMs: number;
   /** Status calls are made with OAuth tokens only (A6). */
   readonly oauthReady: boolean;
   readonly journal: Journal;
@@ -39,7 +45,7 @@ export interface StatusReportsDeps extends StatusDeliveryDeps {
 export type OtherNodes = Pick<Switchboard, 'settled' | 'statusElsewhere'>;
 
 /** Values of a metric's label. */
-export type CountedResult = 'ok' | 'refused' | 'given_up' | 'unwanted';
+export type CountedResult = 'ok' | 'refused' | 'given_up' | 'unwanted' | 'unknown_message';
 
 export interface Published {
   readonly requestId: string;
@@ -93,7 +99,7 @@ class QueuedReports implements StatusReports {
   readonly #recalls = new Map<string, Promise<KnownRequest | undefined>>();
   readonly #leaseSince = new WeakMap<Lease, number>();
   readonly #queue: DeliveryQueue;
-  #isClosed = false;
+  readonly #closed = new Cancellation();
 
   constructor(deps: StatusReportsDeps) {
     this.#deps = deps;
@@ -199,7 +205,7 @@ class QueuedReports implements StatusReports {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closed.cancel();
     await this.#queue.close();
   }
 
@@ -270,7 +276,7 @@ class QueuedReports implements StatusReports {
         { event: 'status.skipped', requestId, reason: 'oauth_not_configured' },
         'status callbacks skipped',
       );
-    return this.#deps.oauthReady && !this.#isClosed;
+    return this.#deps.oauthReady && !this.#closed.isCancelled;
   }
 
   async #deliverTerminal(
@@ -283,7 +289,21 @@ class QueuedReports implements StatusReports {
     attempt.pending?.takeOver(lease);
     if (this.#isOutdated(attempt, lease)) this.#refresh(attempt, lease);
     const { status, error, guid } = frame;
-    const last = await attempt.lastStatus;
+    let last = await attempt.lastStatus;
+    if (attempt.restored !== undefined && (last === 'none' || last === 'written')) {
+      const shown = await this.#shownStatus(attempt, messageId, lease, frame.requestId);
+      if (this.#closed.isCancelled) {
+        attempt.terminal = attempt.outcome = undefined;
+        return 'retry';
+      }
+      if (shown === 'absent' && attempt.restored === 'unverified') {
+        this.#deps.count?.(status, 'unknown_message');
+        if (key !== undefined) this.#attempts.delete(key);
+        return { outcome: 'skipped' };
+      }
+      if (shown === 'pending' || shown === 'delivered' || shown === 'failed')
+        attempt.lastStatus = last = shown;
+    }
     // Reported under another request of the same message, by an earlier run or another node.
     if (last === 'delivered' || last === status) return { outcome: 'delivered' };
     if (attempt.isPendingMissing) this.#sendPending(frame.requestId, attempt, lease);
@@ -296,6 +316,35 @@ class QueuedReports implements StatusReports {
     // Nothing was sent for lack of a token. A repeat may be sent once there is one.
     else if (ack.outcome === 'skipped' && key !== undefined) this.#attempts.delete(key);
     return ack;
+  }
+
+  /**
+   * What the CRM shows for a message whose statuses are not in the journal: its node was killed, or the database was unavailable. Undefined when
+   * it cannot be read. A new message counts as absent only after the read lag.
+   */
+  async #shownStatus(
+    { locationId, restored }: MessageAttempt,
+    messageId: string,
+    lease: Lease,
+    requestId: string,
+  ): Promise<ShownStatus | undefined> {
+    const { calls, clock, readLagMs, isCurrent } = this.#deps;
+    const { signal } = this.#closed;
+    const read = async () => {
+      const result = await retry({
+        attempt: (previous) => calls.read(locationId, messageId, { previous, signal }),
+        policy: statusRetryPolicy('rejection'),
+        clock,
+        isWanted: () => !this.#closed.isCancelled && isCurrent(lease),
+        signal,
+      });
+      return result.ok ? result.value : undefined;
+    };
+    const shown = await read();
+    const ageMs = Math.max(0, clock.now() - (requestTime(requestId) ?? 0));
+    if (shown !== 'absent' || restored !== 'unverified' || ageMs >= readLagMs) return shown;
+    await clock.sleep(readLagMs - ageMs, signal);
+    return read();
   }
 
   async #deliver(
@@ -361,6 +410,7 @@ class QueuedReports implements StatusReports {
       const isUntold = !statuses.includes('pending');
       if (unsettledMs > 0 && isUntold && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS)
         await clock.sleep(unsettledMs);
+      attempt.restored = sent === undefined ? 'unverified' : 'known';
       request.attempt = this.#sharedAttempt(attempt, lease);
       // The former owner lost the location before it could send it. One that was killed may have sent it.
       attempt.isPendingMissing = isUntold && otherNodes !== undefined && unsettledMs === 0;

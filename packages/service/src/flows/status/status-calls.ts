@@ -17,7 +17,11 @@ export interface StatusUpdate {
   readonly guid?: string | undefined;
 }
 
-/** The status call of the CRM. One attempt; never rejects. */
+/** What the CRM shows for a message: its status, `none` without one of ours, `absent` when the location has no such message. */
+export type ShownStatus = Status | 'none' | 'absent';
+
+/** The status calls of the CRM. One attempt each; never reject. */
 export interface StatusCalls {
+  read(locationId: string, messageId: string, guard: SendGuard): Promise<Attempt<ShownStatus>>;
   put(update: StatusUpdate, guard: SendGuard): Promise<Attempt<undefined>>;
 }

@@ -11,7 +11,7 @@ import { statusRetryPolicy } from './status-retry-policy.ts';
 import type { StatusSource } from './status-retry-policy.ts';
 
 export interface StatusDeliveryDeps extends LeaseChecks {
-  readonly calls: StatusCalls;
+  readonly calls: Pick<StatusCalls, 'put'>;
   readonly clock: Clock;
 }
 
