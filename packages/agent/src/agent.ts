@@ -315,7 +315,8 @@ function agentReport(config: AgentConfig, messages: Messages, journal: Journal, 
     link: readLinkState(journal) ?? { state: 'connecting' },
     store,
     newestMessageAgeSec: sentAt === undefined ? null : Math.max(0, Math.floor((now - sentAt) / 1000)),
-    uiAutomation: config.uiAutomation,
+    engine: config.engine,
+    uiAutomation: config.uiAutomation && config.engine === 'macos',
     state,
   };
 }
@@ -368,14 +369,16 @@ function openMessages(
   });
 }
 
-function passwordFileOf({
+/** Returns the path of the file with the password of BlueBubbles. */
+export function passwordFileOf({
   dataDir,
   bluebubblesPasswordFile,
 }: Pick<AgentConfig, 'dataDir' | 'bluebubblesPasswordFile'>): string {
   return bluebubblesPasswordFile ?? blueBubblesPasswordPath(dataDir);
 }
 
-export { findBlueBubbles } from './ports/messages/bluebubbles/check-server.ts';
+export { checkBlueBubbles, findBlueBubbles } from './ports/messages/bluebubbles/check-server.ts';
+export { readPasswordFile };
 
 /** Checks the BlueBubbles server of a data folder for `doctor`, also while the agent runs. Nothing is sent. */
 export async function examineBlueBubblesOf(

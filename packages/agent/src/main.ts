@@ -62,17 +62,22 @@ command({
   name: 'setup',
   about: 'Installs the agent on this Mac, asks for the permissions it needs and sends a test text.',
   examples: ['footbridge-agent setup', 'footbridge-agent setup --code K7QF-3M9X@bridge.example.com'],
-  settings: ['url', 'license', 'location'],
+  settings: ['url', 'license', 'location', 'engine'],
   options: [
     ['--code <code>', 'pairing code from the operator of the service'],
     ['--to <number>', 'own mobile number, which gets a test text'],
   ],
   action: (flags, output) =>
-    withSettings((settings) => setup({ code: textOf(flags['code']), to: textOf(flags['to']) }, settings))(
-      flags,
-      output,
-      [],
-    ),
+    withSettings((settings) =>
+      setup(
+        {
+          code: textOf(flags['code']),
+          to: textOf(flags['to']),
+          choosesEngine: flags['engine'] !== undefined,
+        },
+        settings,
+      ),
+    )(flags, output, []),
 });
 
 command({
@@ -166,7 +171,7 @@ command({
   name: 'doctor',
   about: 'Finds problems and shows how to fix them. Exit code 9 means there are some.',
   examples: ['footbridge-agent doctor', 'footbridge-agent doctor --selftest --to +15550100000'],
-  settings: ['url', 'license', 'location', 'dataDir', 'simulate', 'macos'],
+  settings: ['url', 'license', 'location', 'dataDir', 'simulate', 'macos', 'engine'],
   options: [
     ['--selftest', 'let the running agent try every capability, which takes some minutes'],
     ['--to <number>', 'own mobile number, which gets the messages of the selftest'],

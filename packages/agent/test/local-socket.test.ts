@@ -19,6 +19,7 @@ describe('the local socket', () => {
       link: { state: 'registered' },
       store: 'readable',
       newestMessageAgeSec: null,
+      engine: 'macos',
       uiAutomation: true,
       state: { permissions: { fullDisk: 'granted', automation: 'granted' }, queue: { pending: 0 } },
     });

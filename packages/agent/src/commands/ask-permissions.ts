@@ -65,7 +65,12 @@ const REMIND_MS = 120_000;
 export async function askPermissions(deps: PermissionDeps): Promise<string[]> {
   const missing: string[] = [];
   const report = await reportOf(deps.dataDir);
-  const steps = STEPS.filter(({ name }) => name !== 'accessibility' || report?.uiAutomation === true);
+  const needed: Readonly<Record<PermissionName, boolean>> = {
+    fullDisk: true,
+    automation: report?.engine !== 'bluebubbles',
+    accessibility: report?.uiAutomation === true,
+  };
+  const steps = STEPS.filter(({ name }) => needed[name]);
   for (const [index, step] of steps.entries()) {
     deps.terminal.say(`\n${index + 1} of ${steps.length}  ${step.title}\n${step.why}`);
     if (await askPermission(step, deps)) deps.terminal.say(`✔ ${step.title} is on.`);

@@ -9,6 +9,7 @@ const HEALTHY: AgentReport = {
   link: { state: 'registered' },
   store: 'readable',
   newestMessageAgeSec: 60,
+  engine: 'macos',
   uiAutomation: true,
   state: {
     capabilities: ['text'],
@@ -32,6 +33,21 @@ describe('doctor and the running agent', () => {
       'Verified',
     ]);
     expect(checkAgent(HEALTHY, true).every(({ verdict }) => verdict === 'ok')).toBe(true);
+  });
+
+  it('needs only Full Disk Access with BlueBubbles', () => {
+    const permissions = { fullDisk: 'denied', automation: 'unknown', accessibility: 'denied' } as const;
+    const report: AgentReport = {
+      ...withState({ permissions }),
+      engine: 'bluebubbles',
+      uiAutomation: false,
+    };
+    const verdicts = new Map(checkAgent(report, false).map(({ check, verdict }) => [check, verdict]));
+    expect(Object.fromEntries(verdicts)).toMatchObject({
+      'Full Disk': 'failure',
+      Automation: 'ok',
+      Access: 'ok',
+    });
   });
 
   it.each<[string, AgentReport | undefined, string, string, RegExp]>([

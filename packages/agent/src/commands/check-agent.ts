@@ -28,15 +28,24 @@ function checkLink({ link }: AgentReport): Finding {
   return failure('Link', `${link.state}${reason}`, 'Check the network, and ask the operator of the service');
 }
 
-function checkPermissions({ state, uiAutomation }: AgentReport): Finding[] {
+function checkPermissions({ state, engine, uiAutomation }: AgentReport): Finding[] {
   const { fullDisk, automation, accessibility } = state.permissions ?? {};
   const find = (check: string, value: string | undefined, next: string): Finding => {
     if (value === 'granted') return ok(check, 'granted');
     if (value === 'denied') return failure(check, 'denied', next);
     return warning(check, 'not known yet', 'Run footbridge-agent setup, which asks for it');
   };
+  const fullDiskFinding = find(
+    'Full Disk',
+    fullDisk,
+    `Switch on Footbridge Agent in ${SETTINGS_PATH}, Full Disk Access`,
+  );
+  if (engine === 'bluebubbles') {
+    const notNeeded = 'not needed: BlueBubbles controls Messages';
+    return [fullDiskFinding, ok('Automation', notNeeded), ok('Access', notNeeded)];
+  }
   return [
-    find('Full Disk', fullDisk, `Switch on Footbridge Agent in ${SETTINGS_PATH}, Full Disk Access`),
+    fullDiskFinding,
     find(
       'Automation',
       automation,

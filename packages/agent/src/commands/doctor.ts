@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 
 import { request } from 'undici';
 
-import { openAgentJournal } from '../agent.ts';
+import { examineBlueBubblesOf, openAgentJournal } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { tokenPath } from '../edges/enrolment/token-file.ts';
@@ -24,17 +24,22 @@ export async function doctor(settings: Settings, output: Output): Promise<number
   const { simulate, programs } = settings;
   const report = await reportOf(settings.dataDir ?? '');
   const installation = thisInstallation(programs);
+  const folder = checkFolder(settings.dataDir ?? '');
+  const journal = checkJournal(settings);
+  const isReadable = folder.verdict !== 'failure' && journal.verdict !== 'failure';
+  const usesBlueBubbles = settings.engine === 'bluebubbles' && simulate !== true;
   const findings = [
     checkNode(),
     checkSettings(settings),
-    checkFolder(settings.dataDir ?? ''),
-    checkJournal(settings),
+    folder,
+    journal,
     checkToken(settings.dataDir ?? ''),
     ...(settings.url === undefined ? [] : await checkService(settings.url)),
     ...checkAgent(report, simulate === true),
+    ...(usesBlueBubbles && isReadable ? await checkBlueBubbles(settings) : []),
     ...(installation === undefined || simulate === true
       ? []
-      : await checkMac(installation, report?.uiAutomation ?? true)),
+      : await checkMac(installation, report?.uiAutomation ?? !usesBlueBubbles)),
     ...(installation === undefined && simulate !== true ? [NOT_A_MAC] : []),
   ];
   const failures = findings.filter((finding) => finding.verdict === 'failure').length;
@@ -126,6 +131,11 @@ function checkToken(dataDir: string): Finding {
     return { check: 'License', verdict: 'failure', detail: 'other users can read the device token', next };
   }
   return { check: 'License', verdict: 'ok', detail: 'activated' };
+}
+
+async function checkBlueBubbles(settings: Settings): Promise<Finding[]> {
+  const { dataDir = '', bluebubblesUrl = '', bluebubblesPasswordFile } = settings;
+  return await examineBlueBubblesOf({ dataDir, bluebubblesUrl, bluebubblesPasswordFile });
 }
 
 async function checkService(url: string): Promise<Finding[]> {

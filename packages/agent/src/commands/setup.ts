@@ -16,6 +16,7 @@ import { packageRoot } from '../install/package-root.ts';
 import { installVersion } from '../install/versions.ts';
 import { activateMac } from './activate.ts';
 import { askPermissions } from './ask-permissions.ts';
+import { chooseEngine } from './choose-engine.ts';
 import { EXIT } from './exit-codes.ts';
 import { pairMac } from './pair.ts';
 import { agentStarted, stopAgent } from './restart-agent.ts';
@@ -26,6 +27,8 @@ export interface SetupOptions {
   readonly code: string | undefined;
   /** The number that gets the test text. */
   readonly to: string | undefined;
+  /** Whether the engine was passed as a flag, so that it is not asked for. */
+  readonly choosesEngine: boolean;
 }
 
 interface SetupDeps {
@@ -50,6 +53,9 @@ export async function setup(options: SetupOptions, given: Settings): Promise<num
   makeDataDir(layout.support);
   const notPaired = await pairing(options, deps);
   if (notPaired !== undefined) return notPaired;
+
+  const noEngine = await chooseEngine(options.choosesEngine, deps);
+  if (noEngine !== undefined) return noEngine;
 
   const notStarted = await install(root, deps);
   if (notStarted !== undefined) {

@@ -14,6 +14,8 @@ export interface AgentReport {
   readonly store: StoreState;
   /** The age of the newest message in the store, or null when there is none. */
   readonly newestMessageAgeSec: number | null;
+  readonly engine: 'macos' | 'bluebubbles';
+  /** Whether the agent uses the screen. Always false with BlueBubbles. */
   readonly uiAutomation: boolean;
   readonly state: Omit<StateFrame, 'type'>;
 }

@@ -23,6 +23,7 @@ export interface ServerCheck {
    * does not start with them.
    */
   readonly state: 'ready' | 'waiting' | 'refused';
+  readonly wrongPassword?: true;
   readonly version?: string;
   readonly signedIn?: boolean;
   readonly services?: readonly ServiceName[];
@@ -36,7 +37,7 @@ const MIN_VERSION = [1, 9] as const;
 const WHY_PRIVATE_API =
   'Without it BlueBubbles sends with AppleScript, which can send a message two or three times, and Footbridge does not use that';
 const OR_NATIVE =
-  'or remove FOOTBRIDGE_ENGINE=bluebubbles: the built-in engine needs no Private API and works with System Integrity Protection on';
+  'or run footbridge-agent setup --engine macos: the built-in engine needs no Private API and works with System Integrity Protection on';
 
 /** Looks for a BlueBubbles server. Needs no password. */
 export async function findBlueBubbles(
@@ -177,11 +178,14 @@ function checkPing(ping: Reply): ServerCheck | undefined {
     );
   }
   if (ping.status === 401 || ping.status === 403)
-    return unusable(
-      'refused',
-      'the password is wrong',
-      'Save the password of BlueBubbles in the file that FOOTBRIDGE_BLUEBUBBLES_PASSWORD_FILE names',
-    );
+    return {
+      ...unusable(
+        'refused',
+        'the password is wrong',
+        'Run footbridge-agent setup, or save the password of BlueBubbles in its file (FOOTBRIDGE_BLUEBUBBLES_PASSWORD_FILE)',
+      ),
+      wrongPassword: true,
+    };
   if (ping.status === 200) return undefined;
   return unusable('waiting', `/ping failed with ${ping.status}`, 'Restart BlueBubbles');
 }
