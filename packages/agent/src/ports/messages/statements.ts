@@ -9,6 +9,11 @@ export class Statements {
     this.#db = db;
   }
 
+  /** Whether this connection has written rows that may still be rolled back. */
+  get isWriting(): boolean {
+    return this.#db.isTransaction;
+  }
+
   of(sql: string): StatementSync {
     const known = this.#prepared.get(sql);
     if (known !== undefined) return known;

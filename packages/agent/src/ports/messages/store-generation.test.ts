@@ -57,6 +57,19 @@ it('M11 stays when old messages or the newest one are deleted', () => {
   expect(generation().current()).toBe(1);
 });
 
+it('M11 stays when a message that was being written is rolled back', () => {
+  insert(['A']);
+  const current = generation();
+  expect(current.current()).toBe(1);
+  db.exec('BEGIN');
+  insert(['B']);
+  expect(current.current()).toBe(1);
+  db.exec('ROLLBACK');
+  expect(current.current()).toBe(1);
+  insert(['C']);
+  expect(current.current()).toBe(1);
+});
+
 it('M11 grows when another store has the same path', () => {
   insert(['A', 'B']);
   generation().current();

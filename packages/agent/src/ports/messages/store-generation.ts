@@ -49,6 +49,8 @@ export class StoreGeneration {
   /** Compares the store with the remembered one and returns its number. */
   current(): number {
     const known = this.#known;
+    // An anchor that is rolled back later, as on a full disk, would look like another store.
+    if (known !== undefined && this.#sql.isWriting) return known.generation;
     const file = this.#file();
     const version = `${file} ${this.#version()}`;
     if (known !== undefined && version === this.#compared) return known.generation;
