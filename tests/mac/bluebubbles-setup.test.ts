@@ -1,81 +1,39 @@
-import { execFile } from 'node:child_process';
-import { mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { DEFAULT_SETTINGS, startBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import type { SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
-import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
-import { startSimulatedMacos } from '@footbridge/testkit/macos';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { packProgram } from '../../scripts/pack-program.ts';
-import { TestBridge } from '../contract/test-bridge.ts';
-import { TerminalSession } from './terminal-session.ts';
+import type { TestBridge } from '../contract/test-bridge.ts';
+import { LOCATION, startInstalledMac } from './installed-mac.ts';
+import type { Finding, InstalledMac } from './installed-mac.ts';
 
-interface Finding {
-  readonly check: string;
-  readonly verdict: string;
-  readonly next?: string;
-}
-
-const LOCATION = 'loc1';
 const { password: PASSWORD } = DEFAULT_SETTINGS;
 
 let bridge: TestBridge;
 let macos: SimulatedMacos;
+let mac: InstalledMac;
 let server: SimulatedBlueBubbles;
-let program: string;
 const cleanup = createCleanup();
 
 beforeAll(async () => {
-  const scratch = await tempDir(cleanup);
-  await packProgram('agent', join(scratch, 'package'));
-  program = join(scratch, 'package/agent/bin/footbridge-agent.mjs');
-  bridge = await TestBridge.start({ oauth: 'off', env: { MAC_HEARTBEAT_SEC: '15' } });
-  cleanup.add(() => bridge.stop());
-  const { id: licenseId } = await bridge.createLicense(1);
-  await bridge.operator('PUT', `/operator/locations/${LOCATION}`, { licenseId });
-  macos = await startSimulatedMacos();
-  cleanup.add(() => macos.stop());
-  for (const name of ['Application Support', 'Caches', 'LaunchAgents', 'Logs'])
-    await mkdir(join(macos.home, 'Library', name));
-  await macos.messages.configurePrivacy({
-    fullDisk: true,
-    automation: 'undetermined',
-    accessibility: false,
-  });
+  mac = await startInstalledMac(cleanup, { fullDisk: true });
+  ({ bridge, macos } = mac);
   server = await startBlueBubbles(macos);
   cleanup.add(() => server.stop());
 });
 
 afterAll(() => cleanup.run());
 
-const support = () => join(macos.home, 'Library/Application Support/Footbridge');
+const support = () => mac.support;
 const passwordFile = () => join(support(), 'bluebubbles-password');
-
-const env = () => ({
-  PATH: process.env['PATH'] ?? '',
-  HOME: macos.home,
-  FOOTBRIDGE_PROGRAMS: join(macos.home, 'bin'),
-  FOOTBRIDGE_AGENT_DIR: support(),
-  FOOTBRIDGE_BLUEBUBBLES_URL: server.url,
-});
-
-function inTerminal(...args: string[]): TerminalSession {
-  const session = new TerminalSession(process.execPath, [program, ...args], env());
-  cleanup.add(() => session.end());
-  return session;
-}
-
-function command(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...args], { env: env() }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    );
-  });
-}
+const env = () => ({ FOOTBRIDGE_BLUEBUBBLES_URL: server.url });
+const inTerminal = (...args: string[]) => mac.inTerminal(env(), ...args);
+const command = (...args: string[]) => mac.command(mac.program, env(), ...args);
 
 async function newCode(): Promise<string> {
   const path = `/operator/locations/${LOCATION}/pairing-codes`;

@@ -1,82 +1,39 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
-import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { packProgram } from '../../scripts/pack-program.ts';
-import { TestBridge } from '../contract/test-bridge.ts';
-import { TerminalSession } from './terminal-session.ts';
-
-interface Finding {
-  readonly check: string;
-  readonly verdict: string;
-  readonly next?: string;
-}
+import type { TestBridge } from '../contract/test-bridge.ts';
+import { LOCATION, startInstalledMac } from './installed-mac.ts';
+import type { Finding, InstalledMac } from './installed-mac.ts';
 
 const OWNER = '+15550100009';
-const LOCATION = 'loc1';
 
 let bridge: TestBridge;
 let macos: SimulatedMacos;
+let mac: InstalledMac;
 /** The installed npm package, and a newer one. */
 let program: string;
 let newer: string;
 const cleanup = createCleanup();
 
 beforeAll(async () => {
-  const scratch = await tempDir(cleanup);
-  program = join(scratch, 'package');
-  newer = join(scratch, 'newer');
-  await packProgram('agent', program);
+  mac = await startInstalledMac(cleanup, { fullDisk: false });
+  ({ bridge, macos, program } = mac);
+  newer = join(await tempDir(cleanup), 'newer');
   await cp(program, newer, { recursive: true });
   const manifest = join(newer, 'agent/package.json');
   await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"0.1.0"', '"0.2.0"'));
-  bridge = await TestBridge.start({ oauth: 'off', env: { MAC_HEARTBEAT_SEC: '15' } });
-  cleanup.add(() => bridge.stop());
-  const { id: licenseId } = await bridge.createLicense(1);
-  await bridge.operator('PUT', `/operator/locations/${LOCATION}`, { licenseId });
-  macos = await startSimulatedMacos();
-  cleanup.add(() => macos.stop());
-  for (const name of ['Application Support', 'Caches', 'LaunchAgents', 'Logs'])
-    await mkdir(join(macos.home, 'Library', name));
-  await macos.messages.configurePrivacy({
-    fullDisk: false,
-    automation: 'undetermined',
-    accessibility: false,
-  });
 });
 
 afterAll(() => cleanup.run());
 
-const support = () => join(macos.home, 'Library/Application Support/Footbridge');
-
-const env = () => ({
-  PATH: process.env['PATH'] ?? '',
-  HOME: macos.home,
-  FOOTBRIDGE_PROGRAMS: join(macos.home, 'bin'),
-  FOOTBRIDGE_AGENT_DIR: support(),
-});
-
-const bin = (root: string) => join(root, 'agent/bin/footbridge-agent.mjs');
-
-function inTerminal(...args: string[]): TerminalSession {
-  const session = new TerminalSession(process.execPath, [bin(program), ...args], env());
-  cleanup.add(() => session.end());
-  return session;
-}
-
-function command(root: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [bin(root), ...args], { env: env() }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    );
-  });
-}
+const support = () => mac.support;
+const inTerminal = (...args: string[]) => mac.inTerminal({}, ...args);
+const command = (root: string, ...args: string[]) => mac.command(root, {}, ...args);
 
 async function newCode(): Promise<string> {
   const path = `/operator/locations/${LOCATION}/pairing-codes`;

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { tempDir } from '@footbridge/testkit/cleanup';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
+import { startSimulatedMacos } from '@footbridge/testkit/macos';
+import type { SimulatedMacos } from '@footbridge/testkit/macos';
+
+import { packProgram } from '../../scripts/pack-program.ts';
+import { TestBridge } from '../contract/test-bridge.ts';
+import { TerminalSession } from './terminal-session.ts';
+
+/** What `footbridge-agent doctor --json` reports of one check. */
+export interface Finding {
+  readonly check: string;
+  readonly verdict: string;
+  readonly next?: string;
+}
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export const LOCATION = 'loc1';
+
+/** A simulated Mac with the packed agent, and the service with a license for it. */
+export interface InstalledMac {
+  readonly bridge: TestBridge;
+  readonly macos: SimulatedMacos;
+  /** The folder of the packed agent. */
+  readonly program: string;
+  /** The folder of the installed agent. */
+  readonly support: string;
+  inTerminal(env: Readonly<Record<string, string>>, ...args: string[]): TerminalSession;
+  /** Runs a command of the packed agent in `root`. */
+  command(root: string, env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ended>;
+}
+
+export async function startInstalledMac(
+  cleanup: Cleanup,
+  { fullDisk }: { readonly fullDisk: boolean },
+): Promise<InstalledMac> {
+  const program = join(await tempDir(cleanup), 'package');
+  await packProgram('agent', program);
+  const bridge = await TestBridge.start({ oauth: 'off', env: { MAC_HEARTBEAT_SEC: '15' } });
+  cleanup.add(() => bridge.stop());
+  const { id: licenseId } = await bridge.createLicense(1);
+  await bridge.operator('PUT', `/operator/locations/${LOCATION}`, { licenseId });
+  const macos = await startSimulatedMacos();
+  cleanup.add(() => macos.stop());
+  for (const name of ['Application Support', 'Caches', 'LaunchAgents', 'Logs'])
+    await mkdir(join(macos.home, 'Library', name));
+  await macos.messages.configurePrivacy({ fullDisk, automation: 'undetermined', accessibility: false });
+
+  const support = join(macos.home, 'Library/Application Support/Footbridge');
+  const environment = (more: Readonly<Record<string, string>>) => ({
+    PATH: process.env['PATH'] ?? '',
+    HOME: macos.home,
+    FOOTBRIDGE_PROGRAMS: join(macos.home, 'bin'),
+    FOOTBRIDGE_AGENT_DIR: support,
+    ...more,
+  });
+  return {
+    bridge,
+    macos,
+    program,
+    support,
+    inTerminal(env, ...args) {
+      const session = new TerminalSession(process.execPath, [bin(program), ...args], environment(env));
+      cleanup.add(() => session.end());
+      return session;
+    },
+    command: (root, env, ...args) =>
+      new Promise((resolve) => {
+        execFile(process.execPath, [bin(root), ...args], { env: environment(env) }, (error, out, err) =>
+          resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+        );
+      }),
+  };
+}
+
+const bin = (root: string) => join(root, 'agent/bin/footbridge-agent.mjs');
