@@ -15,7 +15,9 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import type { Cluster } from './cluster.ts';
 import { SENDER, fromCustomer, health, healed, outage, readiness, settled, twoNodes } from './outage.ts';
+import type { Scene } from './outage.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
 
@@ -81,6 +83,24 @@ describe('Redis away, one process: it has no use for Redis', () => {
   });
 });
 
+const MAX_KILLS = 5;
+
+/**
+ * Kills Redis. Resolves with the id of a webhook that reached the Mac of node 0 afterwards. On a busy machine Redis may respond so late
+ * before its end that the node cannot tell an outage from a partition; it then rejects webhooks, and Redis is killed again.
+ */
+async function killRedis(cluster: Cluster, { locationId }: Scene): Promise<string> {
+  for (let kills = 1; kills <= MAX_KILLS; kills++) {
+    await cluster.redis.kill();
+    const { status, messageId = '' } = await cluster.webhook(0, locationId);
+    if (status === 200) return messageId;
+    expect(status).toBe(503);
+    await cluster.redis.restart();
+    for (const { service } of cluster.nodes) await healed(service);
+  }
+  throw new Error(`no webhook reached the Mac after ${MAX_KILLS} outages of Redis`);
+}
+
 const GOOD = { http: 200, status: 'ok', redis: 'ok', store: 'ok' };
 
 describe.skipIf(!canRun)('two nodes', () => {
@@ -92,8 +112,9 @@ describe.skipIf(!canRun)('two nodes', () => {
     'Redis away',
     cluster,
     {
-      async away() {
-        await cluster().redis.kill();
+      async away(scene) {
+        await killRedis(cluster(), scene);
+        await scene.mac.nextFrame('send', 60_000);
         return () => cluster().redis.restart();
       },
       webhooks: async (locationId) => ({
@@ -125,10 +146,8 @@ describe.skipIf(!canRun)('two nodes', () => {
         expect(seen().health).toEqual({ during: 503, ready, after: GOOD });
       });
       it('A2 a pending is held over a short absence of Redis', async () => {
-        const { locationId, mac } = await settled(cluster());
-        await cluster().redis.kill();
-        const { status, messageId = '' } = await cluster().webhook(0, locationId);
-        expect(status).toBe(200);
+        const scene = await settled(cluster());
+        const messageId = await killRedis(cluster(), scene);
         await sleep(1000);
         expect(cluster().crm.accepted(messageId)).toEqual([]);
         await cluster().redis.restart();
@@ -137,7 +156,7 @@ describe.skipIf(!canRun)('two nodes', () => {
           what: 'pending',
         });
         expect(cluster().crm.accepted(messageId)).toEqual(['pending']);
-        mac.terminate();
+        scene.mac.terminate();
       }, 300_000);
     },
   );
