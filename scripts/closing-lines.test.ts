@@ -14,7 +14,7 @@ describe('the closing lines of npm test', () => {
       { name: 'checks', passed: true, seconds: 9.6 },
       { name: 'light tests', passed: true, seconds: 201.2 },
     ];
-    expect(closingLines(stages, [report(40, 0), report(2, 0)])).toEqual([
+    expect(closingLines(stages, [report(40, 0), report(2, 0)], '/footbridge')).toEqual([
       'Stages: checks 10 s, light tests 201 s',
       '42 passed, 0 failed',
     ]);
@@ -26,9 +26,23 @@ describe('the closing lines of npm test', () => {
       { name: 'light tests', passed: true, seconds: 1 },
       { name: 'heavy tests', passed: false, seconds: 1 },
     ];
-    expect(closingLines(stages, [report(3, 0)]).slice(1)).toEqual([
+    expect(closingLines(stages, [report(3, 0)], '/footbridge').slice(1)).toEqual([
       'Failed: checks, heavy tests',
       '3 passed, 0 failed',
+    ]);
+  });
+
+  it('name each failed test and each file without one, with the first line of the error', () => {
+    const test = { title: 'a', fullName: 'unit a', status: 'failed', failureMessages: ['Error: no\n  at x'] };
+    const files = [
+      { name: '/footbridge/tests/a.test.ts', status: 'failed', message: '', assertionResults: [test] },
+      { name: '/footbridge/tests/b.test.ts', status: 'failed', message: 'Timeout\nx', assertionResults: [] },
+      { name: '/footbridge/tests/c.test.ts', status: 'passed', message: '', assertionResults: [] },
+    ];
+    const reports = [{ ...report(0, 1), testResults: files }];
+    expect(closingLines([], reports, '/footbridge').slice(0, 2)).toEqual([
+      'Failed: tests/a.test.ts: unit a: Error: no',
+      'Failed: tests/b.test.ts: Timeout',
     ]);
   });
 });

@@ -71,7 +71,7 @@ async function runTests(options: TestOptions, place: Place): Promise<boolean> {
   for (const one of plan) await stage(`${one.name} tests`, () => vitest(place, one));
   if (isRun) await stage('contract', () => printContract(CACHE));
   const reports = stages.map((name) => readReport(CACHE, name)).filter((report) => report !== undefined);
-  for (const line of closingLines(results, reports)) console.log(line);
+  for (const line of closingLines(results, reports, place.root)) console.log(line);
   return results.every(({ passed }) => passed);
 }
 
