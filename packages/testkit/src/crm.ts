@@ -149,6 +149,22 @@ export class Crm {
     return this.#state.grants.install(what);
   }
 
+  /** Adds a location to the installation of its company, as an agency does with future sub-accounts. */
+  addLocation(companyId: string, locationId: string): void {
+    this.#state.grants.addLocation(companyId, locationId);
+  }
+
+  /** Sends a signed event about the app, with the time and the id that real events have. */
+  async sendAppEvent(fields: Record<string, unknown>, options: WebhookOptions = {}): Promise<SentWebhook> {
+    const to = options.url ?? this.bridgeUrl;
+    if (to === undefined) throw new Error('No bridge to send to: set bridgeUrl or pass url.');
+    const [appId] = this.settings.clientId.split('-');
+    const timestamp = new Date(this.#state.now()).toISOString();
+    const body = { appId, timestamp, webhookId: newId(), ...fields };
+    const raw = JSON.stringify(body);
+    return sendSigned(to, { locationId: '' }, this.key, { path: '/crm/events', raw, ...options }, () => {});
+  }
+
   /** Installs the app and exchanges the code for tokens. */
   token(locationId: string): TokenResponse {
     const tokens = this.#state.grants.exchange(this.install({ locationId }));

@@ -10,6 +10,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { BUDGETS, HTTP_CONNECTIONS } from '../budgets.ts';
 import type { Config } from '../config/config.ts';
+import { appEventsRoutes } from '../edges/http/app-events-routes.ts';
 import { trusts } from '../edges/http/client-address.ts';
 import { deprecatedRoutes } from '../edges/http/deprecated-routes.ts';
 import { healthRoutes } from '../edges/http/health-routes.ts';
@@ -25,6 +26,7 @@ import { tenantsRoutes } from '../edges/operator/tenants-routes.ts';
 import { probeRoutes } from '../edges/operator/probe-routes.ts';
 import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
+import { SignatureCheck } from '../flows/outbound/verify-signature.ts';
 import { listTenants } from '../flows/tenants/tenants.ts';
 import { createMetrics } from '../metrics.ts';
 import { journalKeys, operatorToken } from '../operator-token.ts';
@@ -167,10 +169,11 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     crm,
   });
 
+  const unsigned = createMemoryLimits(clock);
   const receive = receiveWebhook({
     keys: ring,
     limits,
-    unsigned: createMemoryLimits(clock),
+    unsigned,
     contacts: crm.contacts,
     forwarding: switchboard,
     reports: crm.statuses,
@@ -221,6 +224,16 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           limits,
           perMinute: config.limits.healthPerMinute,
           probePerMinute: config.limits.healthProbePerMinute,
+        }),
+        appEventsRoutes({
+          signatures: new SignatureCheck({
+            keys: ring,
+            unsigned,
+            unsignedPerMinute: config.limits.unsignedPerMinute,
+          }),
+          handle: crm.handleAppEvent,
+          now: () => clock.now(),
+          onUnsigned: metrics.signatureRejected,
         }),
         ...crm.publicRoutes,
         ...macs.publicRoutes,

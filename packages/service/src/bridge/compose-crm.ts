@@ -1,3 +1,4 @@
+import { every } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { FastifyInstance } from 'fastify';
 
@@ -21,6 +22,7 @@ import { createPrepareAttachments } from '../flows/assets/prepare-attachments.ts
 import { createLookUpPhone } from '../flows/contacts/look-up-phone.ts';
 import type { OverviewDeps } from '../flows/enrol/overview.ts';
 import { createInbound } from '../flows/inbound/deliver-inbound.ts';
+import type { AppEvent } from '../flows/oauth/app-events.ts';
 import { grantStates } from '../flows/oauth/grant-states.ts';
 import { createPrivateTokens, locationsWithPrivateToken } from '../flows/oauth/private-tokens.ts';
 import { createTokens } from '../flows/oauth/tokens.ts';
@@ -58,12 +60,15 @@ export interface CrmSide {
   readonly statuses: StatusReports;
   readonly grantStates: OverviewDeps['grantStates'];
   readonly contacts: OutboundDeps['contacts'];
+  /** Undefined without OAuth. */
+  readonly handleAppEvent: ((event: AppEvent) => Promise<void>) | undefined;
   readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
 }
 
 const DAY_MS = 86_400_000;
+const SERVE_EXPECTED_MS = 60_000;
 
 /** Tokens, calls to the CRM, and the flows that use them. */
 export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise<CrmSide> {
@@ -114,6 +119,14 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     refreshed: (result) => metrics.tokenRefresh(result),
   });
   life.add('tokens', () => tokens.close());
+  const { appEvents } = tokens;
+  if (appEvents !== undefined) {
+    void appEvents.serveExpected();
+    life.add(
+      'expected installations',
+      every(clock, SERVE_EXPECTED_MS, () => void appEvents.serveExpected()),
+    );
+  }
   const recentCalls = new RecentCrmCalls(() => clock.now());
   const client = createCrmClient({
     transport,
@@ -192,6 +205,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     inbound,
     statuses,
     grantStates: () => grantStates(tokens),
+    handleAppEvent: appEvents && ((event) => appEvents.handle(event)),
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
       prefer: (...sent) => inbound.prefer(...sent),

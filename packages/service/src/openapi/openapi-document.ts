@@ -2,7 +2,7 @@ import { crmCalls } from './crm-calls.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { deprecatedPaths, healthPaths, macPaths, oauthPaths } from './other-paths.ts';
 import { SCHEMAS } from './schemas.ts';
-import { webhookPaths } from './webhook-paths.ts';
+import { appEventPaths, webhookPaths } from './webhook-paths.ts';
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
@@ -36,7 +36,14 @@ export function openApiDocument({ version, url }: { version: string; url: string
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url }],
-    paths: { ...webhookPaths(), ...oauthPaths(), ...healthPaths(), ...deprecatedPaths(), ...macPaths() },
+    paths: {
+      ...webhookPaths(),
+      ...appEventPaths(),
+      ...oauthPaths(),
+      ...healthPaths(),
+      ...deprecatedPaths(),
+      ...macPaths(),
+    },
     webhooks: crmCalls(),
     components: {
       schemas: SCHEMAS,

@@ -38,6 +38,19 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     messageId: { type: ['string', 'null'], description: 'As in the request.' },
     locationId,
   }),
+  AppEvent: object(
+    {
+      type: text('The kind of event, such as INSTALL or UNINSTALL.', { maxLength: 100 }),
+      locationId: text('The location that it is about. Without one it is about the company.', {
+        maxLength: 256,
+      }),
+      companyId: text('The company of the location.', { maxLength: 256 }),
+      timestamp: text('When it happened. Without a time, the order of arrival counts.', {
+        format: 'date-time',
+      }),
+    },
+    ['type'],
+  ),
   InvalidSignature: object({
     error: text('The same for a missing and an invalid signature.', { const: 'Invalid signature' }),
   }),

@@ -11,6 +11,12 @@ const PAGE = {
   content: { 'text/html': { schema: { type: 'string' } } },
 };
 
+const UNSIGNED = {
+  description: 'The signature is missing, invalid, or by a key that is not trusted.',
+  headers: REQUEST_ID,
+  content: { 'application/json': { schema: schemaRef('InvalidSignature') } },
+};
+
 // GONE and NOT_FOUND belong to other paths.
 const WEBHOOK_CODES = CODES.filter(({ channel }) => channel === 'webhook')
   .map(({ code }) => code)
@@ -40,11 +46,7 @@ export function webhookPaths(): Record<string, JsonSchema> {
         },
         ...errors,
         400: { ...badRequest, content: { ...(badRequest['content'] as object), ...PAGE.content } },
-        401: {
-          description: 'The signature is missing, invalid, or by a key that is not trusted.',
-          headers: REQUEST_ID,
-          content: { 'application/json': { schema: schemaRef('InvalidSignature') } },
-        },
+        401: UNSIGNED,
         413: PAGE,
         415: PAGE,
       },
@@ -54,5 +56,32 @@ export function webhookPaths(): Record<string, JsonSchema> {
     '/crm/webhook': operation('sendMessage', 'iMessage'),
     '/crm/webhook/imessage': operation('sendByIMessage', 'iMessage'),
     '/crm/webhook/sms': operation('sendBySms', 'SMS'),
+  };
+}
+
+/** What the CRM announces about the app (E1). */
+export function appEventPaths(): Record<string, JsonSchema> {
+  return {
+    '/crm/events': {
+      post: {
+        operationId: 'receiveAppEvent',
+        summary: 'Announce an event of the app',
+        description:
+          'INSTALL and UNINSTALL take effect; every other event is accepted and ignored. Events may be repeated and may arrive in any order.',
+        tags: ['CRM to service'],
+        security: [{ signature: [] }, { legacySignature: [] }],
+        requestBody: { required: true, content: { 'application/json': { schema: schemaRef('AppEvent') } } },
+        responses: {
+          200: {
+            description: 'The event was recorded.',
+            headers: REQUEST_ID,
+            content: { 'application/json': { schema: schemaRef('Installed') } },
+          },
+          401: UNSIGNED,
+          ...errorResponses('oauth', ['INVALID_REQUEST']),
+          ...errorResponses('webhook', ['SERVICE_UNAVAILABLE']),
+        },
+      },
+    },
   };
 }

@@ -196,6 +196,19 @@ const searchByCustomer: Migration = {
   },
 };
 
+const appEvents: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const [column, type] of [
+      ['event_at', 'bigint'],
+      ['derived', 'integer'],
+    ] as const)
+      await db.schema
+        .alterTable('oauth_grants')
+        .addColumn(column, type, (c) => c.notNull().defaultTo(0))
+        .execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -214,4 +227,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0003-pairing-codes': pairingCodes,
   '0004-operator-tokens': operatorTokens,
   '0005-search-by-customer': searchByCustomer,
+  '0006-app-events': appEvents,
 };

@@ -66,9 +66,14 @@ export interface Schema {
     access_token: string;
     refresh_token: string | null;
     expires_at: number;
-    state: 'active' | 'reauth_required';
+    /** `expected` and `uninstalled` rows have empty tokens. */
+    state: 'expected' | 'active' | 'reauth_required' | 'uninstalled';
     last_error: string | null;
     refreshed_at: number;
+    /** When the app was installed or uninstalled last, by the CRM's clock. An older event changes nothing. */
+    event_at: number;
+    /** 1: issued to the company, and therefore uninstalled with it. */
+    derived: number;
     created_at: number;
     updated_at: number;
   };

@@ -10,7 +10,7 @@ interface Grant {
   readonly userType: 'Location' | 'Company';
   readonly companyId: string;
   readonly locationId: string | undefined;
-  readonly locations: readonly string[];
+  readonly locations: string[];
   readonly scopes: readonly string[];
   readonly userId: string;
   revoked: boolean;
@@ -68,6 +68,17 @@ export class Grants {
     const code = randomBytes(20).toString('hex');
     this.#codes.set(code, this.#grantFor(what));
     return code;
+  }
+
+  /** Adds a location to the company's installation: its agency chose future sub-accounts too. */
+  addLocation(companyId: string, locationId: string): void {
+    for (const grant of this.#grants)
+      if (
+        grant.userType === 'Company' &&
+        grant.companyId === companyId &&
+        !grant.locations.includes(locationId)
+      )
+        grant.locations.push(locationId);
   }
 
   exchange(code: string): TokenResponse | undefined {
@@ -151,7 +162,7 @@ export class Grants {
       userType: isCompany ? 'Company' : 'Location',
       companyId: what.companyId ?? (isCompany ? newId() : this.#companyOf(what.locationId)),
       locationId: isCompany ? undefined : what.locationId,
-      locations: isCompany ? what.locations : [what.locationId],
+      locations: isCompany ? [...what.locations] : [what.locationId],
       scopes: what.scopes ?? ALL_SCOPES,
       userId: newId(),
       revoked: false,

@@ -116,9 +116,10 @@ function readResponse(
   const body = readJson(response.text);
   if (status >= 200 && status < 300) {
     const tokens = readTokens(body);
-    return tokens === undefined
-      ? failed('away', { status, reason: 'a response without a usable access token' })
-      : succeeded(tokens);
+    if (tokens === undefined)
+      return failed('away', { status, reason: 'a response without a usable access token' });
+    const issuedAt = Date.parse(response.headers.get('date') ?? '');
+    return succeeded(Number.isNaN(issuedAt) ? tokens : { ...tokens, issuedAt });
   }
   const message = messageOf(body);
   const reason = `${status} ${redactMessage(message, secrets)}`.trim();

@@ -13,7 +13,7 @@ export interface WebhookResponse extends ErrorResponse {
 
 const SENT: Record<Channel, string> = { imessage: 'Message sent to iMessage', sms: 'Message sent to SMS' };
 /** The same bytes for every fault (S1). */
-const UNSIGNED = '{"error":"Invalid signature"}';
+export const UNSIGNED = '{"error":"Invalid signature"}';
 const LIMITED = {
   status: 429,
   label: 'TOO_MANY_REQUESTS',

@@ -34,8 +34,12 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
     );
   }
 
-  async function tell(action: string, locationId: string): Promise<void> {
-    await changes.announce('grant', locationId);
+  async function tell(
+    action: string,
+    locationId: string,
+    topic: 'grant' | 'grant_removed' = 'grant',
+  ): Promise<void> {
+    await changes.announce(topic, locationId);
     await audit.record({ actor: 'operator', action, target: locationId });
   }
 
@@ -53,7 +57,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
       const locationId = read(request.params.locationId);
       if (!(await store().remove('location', locationId)))
         throw operatorError('NOT_FOUND', 'This location has no grant.');
-      await tell('grant.removed', locationId);
+      await tell('grant.removed', locationId, 'grant_removed');
       return reply.code(204).send();
     });
 
@@ -69,7 +73,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
       const locationId = read(request.params.locationId);
       if (!(await store().removePrivateToken(locationId)))
         throw operatorError('NOT_FOUND', 'No private integration token is set for this location.');
-      await tell('private_token.removed', locationId);
+      await tell('private_token.removed', locationId, 'grant_removed');
       return reply.code(204).send();
     });
   };
@@ -87,7 +91,7 @@ const view = (grant: GrantView) => ({
   ownerId: grant.ownerId,
   companyId: grant.companyId,
   state: grant.state,
-  expiresAt: isoTime(grant.expiresAt),
+  expiresAt: grant.expiresAt === 0 ? null : isoTime(grant.expiresAt),
   refreshedAt: isoTime(grant.refreshedAt),
   lastError: grant.lastError,
 });

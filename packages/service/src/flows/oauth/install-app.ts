@@ -4,6 +4,7 @@ import type { Log } from '@footbridge/runtime/log';
 import { fixedDelay } from '../../ports/crm/retry-policies.ts';
 import { retry } from '../../ports/crm/retry.ts';
 import type { Grants } from '../../ports/grants/grants.ts';
+import { EXPECTED_MS } from './app-events.ts';
 import type { IssuedTokens, TokenEndpoint } from './token-endpoint.ts';
 
 export type InstallOutcome =
@@ -56,7 +57,7 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     const tokens = issued.value;
     const { locationId, companyId } = tokens;
     if (locationId !== null) {
-      await storeLocation(locationId, companyId, tokens);
+      if (!(await storeLocation(locationId, companyId, tokens))) return { kind: 'failed' };
       log.info({ event: 'oauth.location_authorised', locationId }, 'location authorised the app');
       return { kind: 'location', locationId, companyId };
     }
@@ -66,16 +67,32 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
   };
 
   async function installCompany(companyId: string, tokens: IssuedTokens): Promise<InstallOutcome> {
-    await grants.store({ kind: 'company', ownerId: companyId, companyId, ...stored(tokens) });
+    const company = await grants.store({
+      kind: 'company',
+      ownerId: companyId,
+      companyId,
+      ...stored(tokens),
+    });
+    if (company === undefined) {
+      log.warn(
+        { event: 'oauth.company_uninstalled', companyId },
+        'tokens of a company that uninstalled the app',
+      );
+      return { kind: 'failed' };
+    }
+    const expected = await grants.expected(clock.now() - EXPECTED_MS);
+    const announced = expected
+      .filter((grant) => (grant.companyId ?? companyId) === companyId)
+      .map(({ ownerId }) => ownerId);
     const listed = await listLocations(tokens.accessToken, companyId);
-    if (listed === undefined && tokens.approvedLocations.length === 0) {
+    if (listed === undefined && tokens.approvedLocations.length + announced.length === 0) {
       log.error(
         { event: 'oauth.no_locations', companyId },
         'company authorised the app, its locations are unknown',
       );
       return { kind: 'failed' };
     }
-    const wanted = [...new Set([...(listed ?? []), ...tokens.approvedLocations])];
+    const wanted = [...new Set([...(listed ?? []), ...tokens.approvedLocations, ...announced])];
     const waiting = [...wanted];
     const locations: string[] = [];
     const failed: string[] = [];
@@ -126,25 +143,38 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
       policy: RETRY_POLICY,
       clock,
     });
-    if (issued.ok) await storeLocation(locationId, companyId, issued.value);
-    else
-      log.warn(
-        { event: 'oauth.location_token_failed', locationId, companyId, reason: issued.reason },
-        'no tokens for a location of a company',
-      );
-    return issued.ok;
+    if (issued.ok) return storeLocation(locationId, companyId, issued.value, true);
+    log.warn(
+      { event: 'oauth.location_token_failed', locationId, companyId, reason: issued.reason },
+      'no tokens for a location of a company',
+    );
+    return false;
   }
 
+  /** Resolves with false when the app was uninstalled after the tokens were issued. */
   async function storeLocation(
     locationId: string,
     companyId: string | null,
     tokens: IssuedTokens,
-  ): Promise<void> {
-    await grants.store({ kind: 'location', ownerId: locationId, companyId, ...stored(tokens) });
-    await announce(locationId);
+    isDerived = false,
+  ): Promise<boolean> {
+    const grant = await grants.store({
+      kind: 'location',
+      ownerId: locationId,
+      companyId,
+      isDerived,
+      ...stored(tokens),
+    });
+    if (grant === undefined)
+      log.warn(
+        { event: 'oauth.location_uninstalled', locationId },
+        'tokens of a location that uninstalled the app',
+      );
+    else await announce(locationId);
+    return grant !== undefined;
   }
 
-  function stored({ accessToken, refreshToken, expiresInSec }: IssuedTokens) {
-    return { accessToken, refreshToken, expiresAt: clock.now() + expiresInSec * 1000 };
+  function stored({ accessToken, refreshToken, expiresInSec, issuedAt }: IssuedTokens) {
+    return { accessToken, refreshToken, issuedAt, expiresAt: clock.now() + expiresInSec * 1000 };
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Grant, GrantKind, Grants, NewGrant } from '../../ports/grants/grants.ts';
+import type { Grant, GrantKind, Grants, Tokens } from '../../ports/grants/grants.ts';
 import type { IssuedTokens, TokenEndpoint } from './token-endpoint.ts';
 
 export type Refreshed =
@@ -53,7 +53,7 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
       const attempt = await grants.exclusively(
         kind,
         ownerId,
-        async (grant, commit): Promise<RefreshAttempt> => {
+        async (grant, commit): Promise<RefreshAttempt | undefined> => {
           if (grant.state !== 'active' || !isStale(grant)) return { grant };
           if (grant.refreshToken === null)
             return { grant, failure: { reason: 'no refresh token', isRevoked: true } };
@@ -73,7 +73,8 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
           await failpoint?.('oauth.afterToken');
           const tokens = tokensOf(issued, grant, clock.now());
           await failpoint?.('oauth.beforeCommit');
-          return { grant: await commit(tokens), issued };
+          const committed = await commit(tokens);
+          return committed === undefined ? undefined : { grant: committed, issued };
         },
       );
       return await conclude(attempt);
@@ -84,9 +85,9 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
         'refreshed tokens not saved, kept in memory until the store is back',
       );
       deps.refreshed?.('unsaved');
-      const grant = { ...read, ...tokensOf(issued, read, clock.now()) };
-      void saveUntilSaved(grant);
-      return { kind: 'fresh', grant };
+      const tokens = tokensOf(issued, read, clock.now());
+      void saveUntilSaved(read, tokens);
+      return { kind: 'fresh', grant: { ...read, ...tokens } };
     }
   };
 
@@ -126,16 +127,16 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
     return { kind: 'dead' };
   }
 
-  async function saveUntilSaved(grant: NewGrant): Promise<void> {
+  async function saveUntilSaved({ kind, ownerId, refreshedAt }: Grant, tokens: Tokens): Promise<void> {
     while (!deps.closed()) {
       await clock.sleep(SAVE_RETRY_MS);
       try {
-        await grants.store(grant);
-        await deps.announce(grant.ownerId);
-        return log.info(
-          { event: 'grant.saved', kind: grant.kind, ownerId: grant.ownerId },
-          'refreshed tokens saved',
-        );
+        // Unless it was replaced or removed in between.
+        await grants.exclusively(kind, ownerId, async (stored, commit) => {
+          if (stored.refreshedAt === refreshedAt) await commit(tokens);
+        });
+        await deps.announce(ownerId);
+        return log.info({ event: 'grant.saved', kind, ownerId }, 'refreshed tokens saved');
       } catch {
         // The first failure was logged.
       }

@@ -4,6 +4,8 @@ export interface IssuedTokens {
   readonly accessToken: string;
   readonly refreshToken: string | null;
   readonly expiresInSec: number;
+  /** When the CRM issued them, by its clock; undefined when the response does not say. */
+  readonly issuedAt?: number | undefined;
   /** A company's token opens no location by itself; it is exchanged for the tokens of its locations (O9). */
   readonly userType: 'Location' | 'Company';
   readonly companyId: string | null;

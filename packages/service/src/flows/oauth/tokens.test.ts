@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { EngineError } from '../../errors.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
+import { createMemoryChanges } from '../../ports/changes/changes-memory.ts';
 import { createSqlGrants } from '../../ports/grants/grants-sql.ts';
 import type { Grants } from '../../ports/grants/grants.ts';
 import { createVault } from '../../ports/grants/vault.ts';
@@ -99,16 +100,7 @@ async function setUp(
   const clock = new FakeClock();
   const endpoint = new Endpoint();
   const grants = wrap(createSqlGrants({ database, clock, vault: createVault([randomBytes(32)]) }));
-  const listeners = new Set<(subject: string) => void>();
-  const changes = {
-    async announce(_topic: string, subject: string) {
-      for (const listener of listeners) listener(subject);
-    },
-    listen(_topic: string, listener: (subject: string) => void) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
+  const changes = createMemoryChanges(silentLog);
   const another = () =>
     createTokens({
       oauth: { grants, endpoint, thresholdSec },
@@ -304,6 +296,25 @@ describe('the token of a location', () => {
     endpoint.result = failed('invalid', { retryable: false, reason: '400 Invalid grant' });
     expect(await tokens.renew('loc1', 'oauth', bearerOf('access-1'))).toEqual(bearerOf('won'));
     expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active' });
+  });
+
+  it('E3 is not kept when the app is uninstalled while it is being read', async () => {
+    const { promise: read, resolve: finish } = Promise.withResolvers<void>();
+    const slow = (grants: Grants): Grants => ({
+      ...grants,
+      async find(...key) {
+        const grant = await grants.find(...key);
+        await read;
+        return grant;
+      },
+    });
+    const { tokens, authorise } = await setUp(slow);
+    await authorise();
+    const reading = ask(tokens);
+    await tokens.appEvents?.handle({ type: 'UNINSTALL', locationId: 'loc1', companyId: null, at: undefined });
+    finish();
+    await reading;
+    expect(await ask(tokens)).toEqual({ missing: 'reauth_required' });
   });
 
   it('is served from memory until it expires while the store is unavailable', async () => {

@@ -5,6 +5,8 @@ import type { Log } from '@footbridge/runtime/log';
 import { EngineError } from '../../errors.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Grant, Grants, GrantView } from '../../ports/grants/grants.ts';
+import { createAppEvents } from './app-events.ts';
+import type { AppEvents } from './app-events.ts';
 import { createInstallApp } from './install-app.ts';
 import type { InstallOutcome } from './install-app.ts';
 import { createRefreshGrant } from './refresh-grant.ts';
@@ -50,6 +52,8 @@ export interface Tokens {
   bearer(locationId: string, kind: BearerKind): Bearer | NoBearer | Promise<Bearer | NoBearer>;
   renew(locationId: string, kind: BearerKind, rejected: Bearer): Promise<Bearer | NoBearer>;
   install(code: string): Promise<InstallOutcome>;
+  /** Undefined when OAuth is disabled or its settings are incomplete. */
+  readonly appEvents: AppEvents | undefined;
   grants(): Promise<GrantView[]>;
   close(): void;
 }
@@ -81,11 +85,14 @@ export function createTokens(deps: TokensDeps): Tokens {
 class CachedTokens implements Tokens {
   readonly #deps: TokensDeps;
   readonly #refresh: RefreshGrant | undefined;
+  readonly appEvents: AppEvents | undefined;
   readonly #install: ((code: string) => Promise<InstallOutcome>) | undefined;
   readonly #cached = new Map<string, CachedToken>();
   readonly #loads = new Map<string, Promise<Bearer | NoBearer>>();
   readonly #renewals = new Map<string, Promise<Bearer | NoBearer>>();
-  readonly #stop: () => void;
+  /** Locations whose grant was removed while their token was being read or refreshed. */
+  readonly #removed = new Set<string>();
+  readonly #stops: readonly (() => void)[];
   /** The lifetime of refreshed tokens, known after the first refresh. */
   #refreshedLife = Number.POSITIVE_INFINITY;
   #closed = false;
@@ -104,11 +111,22 @@ class CachedTokens implements Tokens {
         ...(refreshed && { refreshed }),
       });
       this.#install = createInstallApp(common);
+      this.appEvents = createAppEvents({
+        grants,
+        mint: async (locationId, companyId) => (await this.#mint(locationId, companyId)) !== undefined,
+        announceRemoval: (ownerId) => changes.announce('grant_removed', ownerId),
+        now: () => clock.now(),
+        log,
+      });
     }
-    this.#stop = changes.listen('grant', (subject) => {
-      if (subject === '*') this.#cached.clear();
-      else this.#cached.delete(subject);
-    });
+    this.#stops = [
+      changes.listen('grant', (subject) => this.#forget(subject)),
+      changes.listen('grant_removed', (subject) => {
+        for (const locationId of [...this.#loads.keys(), ...this.#renewals.keys()])
+          if (subject === '*' || subject === locationId) this.#removed.add(locationId);
+        this.#forget(subject);
+      }),
+    ];
   }
 
   bearer(locationId: string, kind: BearerKind): Bearer | NoBearer | Promise<Bearer | NoBearer> {
@@ -141,7 +159,12 @@ class CachedTokens implements Tokens {
 
   close(): void {
     this.#closed = true;
-    this.#stop();
+    for (const stop of this.#stops) stop();
+  }
+
+  #forget(subject: string): void {
+    if (subject === '*') this.#cached.clear();
+    else this.#cached.delete(subject);
   }
 
   #shared(
@@ -154,7 +177,10 @@ class CachedTokens implements Tokens {
     if (shared !== undefined) return shared;
     const flight = task()
       .catch((error: unknown) => this.#storeUnavailable(locationId, error, rejected))
-      .finally(() => flights.delete(locationId));
+      .finally(() => {
+        flights.delete(locationId);
+        if (this.#removed.delete(locationId)) this.#cached.delete(locationId);
+      });
     flights.set(locationId, flight);
     return flight;
   }
@@ -212,25 +238,36 @@ class CachedTokens implements Tokens {
 
   /** Exchanges the company's token for new tokens of a location whose own grant was revoked (O9). */
   async #mintAgain(locationId: string): Promise<Grant | undefined> {
+    const revoked = await this.#deps.oauth?.grants.find('location', locationId);
+    return revoked === undefined || revoked.companyId === null
+      ? undefined
+      : this.#mint(locationId, revoked.companyId);
+  }
+
+  /** Exchanges the company's token for tokens of a location that has none. Resolves with undefined when the CRM issues none. */
+  async #mint(locationId: string, companyId: string): Promise<Grant | undefined> {
     const { oauth, clock, changes } = this.#deps;
-    const revoked = await oauth?.grants.find('location', locationId);
-    const companyId = revoked?.companyId;
-    if (oauth === undefined || companyId === null || companyId === undefined) return undefined;
+    if (oauth === undefined) return undefined;
+    const { grants, endpoint } = oauth;
     const company = await this.#refresh?.('company', companyId, (grant) => this.#isAging(grant));
     if (company?.kind !== 'fresh') return undefined;
-    const issued = await oauth.endpoint.mint(company.grant.accessToken, companyId, locationId);
-    if (!issued.ok) return undefined;
-    const { accessToken, refreshToken, expiresInSec } = issued.value;
-    const grant = await oauth.grants.store({
-      kind: 'location',
-      ownerId: locationId,
-      companyId,
-      accessToken,
-      refreshToken,
-      expiresAt: clock.now() + expiresInSec * 1000,
+    const { accessToken: companyToken } = company.grant;
+    const minted = await grants.exclusively('location', locationId, async (grant, commit) => {
+      // Another node may have been first, or the app was uninstalled.
+      if (grant.state === 'active' || grant.state === 'uninstalled') return grant;
+      const issued = await endpoint.mint(companyToken, companyId, locationId);
+      if (!issued.ok) return undefined;
+      const { accessToken, refreshToken, expiresInSec } = issued.value;
+      return commit({
+        companyId,
+        accessToken,
+        refreshToken,
+        expiresAt: clock.now() + expiresInSec * 1000,
+      });
     });
+    if (minted?.state !== 'active') return undefined;
     await changes.announce('grant', locationId);
-    return grant;
+    return minted;
   }
 
   async #rereadPrivate(locationId: string, kind: BearerKind, rejected: Bearer): Promise<Bearer | NoBearer> {

@@ -109,7 +109,17 @@ export function tenantPath(facts: TenantFacts): TenantPath {
   };
 }
 
-function installed({ token }: TenantFacts): Finding {
+function installed({ token, grant: granted }: TenantFacts): Finding {
+  if (granted?.state === 'uninstalled')
+    return broken(
+      'The app was uninstalled in this sub-account.',
+      'Install the app again in HighLevel if this was not intended.',
+    );
+  if (granted?.state === 'expected')
+    return broken(
+      'The app was installed in this sub-account, but its agency has not authorised it.',
+      'Authorise the app for the agency in HighLevel.',
+    );
   if (token === 'oauth') return ok('The app is installed.');
   if (token === 'private') return ok('A private integration token is set.');
   return broken(

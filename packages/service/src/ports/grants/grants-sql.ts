@@ -5,7 +5,17 @@ import type { Selectable, Transaction } from 'kysely';
 import { EngineError } from '../../errors.ts';
 import type { Database, OpenDatabase } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
-import type { Commit, Grant, GrantKind, Grants, GrantState, GrantView, NewGrant, Tokens } from './grants.ts';
+import type {
+  Commit,
+  Grant,
+  GrantKind,
+  Grants,
+  GrantState,
+  GrantView,
+  InstallEvent,
+  NewGrant,
+  Tokens,
+} from './grants.ts';
 import type { Vault } from './vault.ts';
 
 export interface SqlGrantsDeps {
@@ -39,6 +49,8 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
 
   function opened(row: Row): Grant {
     const { kind, owner_id: owner } = row;
+    if (row.state === 'expected' || row.state === 'uninstalled')
+      return { ...viewOf(row), accessToken: '', refreshToken: null };
     const accessToken = vault.open(row.access_token, { kind, owner, field: 'access_token' });
     const refreshToken =
       row.refresh_token === null
@@ -56,12 +68,17 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
   }
 
   /** Replaces the tokens that were read as `grant`, unless they were refreshed in between: then the newer ones stay. */
-  async function replace(queries: Queries, grant: Grant, tokens: Tokens): Promise<Grant> {
+  async function replace(
+    queries: Queries,
+    grant: Grant,
+    tokens: Parameters<Commit>[0],
+  ): Promise<Grant | undefined> {
     const now = after(grant.refreshedAt, clock.now());
     await queries
       .updateTable('oauth_grants')
       .set({
         ...sealed(grant.kind, grant.ownerId, tokens),
+        company_id: tokens.companyId ?? grant.companyId,
         state: 'active',
         last_error: null,
         refreshed_at: now,
@@ -71,7 +88,8 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       .where('owner_id', '=', grant.ownerId)
       .where('refreshed_at', '=', grant.refreshedAt)
       .execute();
-    return opened(await read(queries, grant.kind, grant.ownerId).executeTakeFirstOrThrow());
+    const row = await read(queries, grant.kind, grant.ownerId).executeTakeFirst();
+    return row === undefined ? undefined : opened(row);
   }
 
   function exclusivelyOnServer<T>(
@@ -106,6 +124,13 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
   const exclusively = database.engine === 'postgres' ? exclusivelyOnServer : exclusivelyInFile;
   const write = <T>(task: (queries: Queries) => Promise<T>) =>
     database.engine === 'postgres' ? task(db) : durably(db, task);
+  const transaction = <T>(task: (trx: Transaction<Schema>) => Promise<T>) =>
+    database.engine === 'postgres' ? db.transaction().execute(task) : durably(db, task);
+  /** Reads a row that the transaction is about to change. */
+  const locked = (trx: Transaction<Schema>, kind: GrantKind, ownerId: string) => {
+    const row = read(trx, kind, ownerId);
+    return (database.engine === 'postgres' ? row.forUpdate() : row).executeTakeFirst();
+  };
 
   return {
     find: (kind, ownerId) =>
@@ -114,6 +139,19 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
         return row === undefined ? undefined : opened(row);
       }),
     store: (grant) => guarded(() => write((queries) => store(queries, grant))),
+    expect: (event) => guarded(() => transaction((trx) => expect(trx, event))),
+    uninstall: (event) => guarded(() => transaction((trx) => uninstall(trx, event))),
+    expected: (since) =>
+      guarded(async () => {
+        const rows = await db
+          .selectFrom('oauth_grants')
+          .selectAll()
+          .where('state', '=', 'expected')
+          .where('updated_at', '>=', since)
+          .orderBy('owner_id')
+          .execute();
+        return rows.map(viewOf);
+      }),
     exclusively: (kind, ownerId, work) => guarded(() => exclusively(kind, ownerId, work)),
     recordFailure: (grant, failure) => guarded(() => recordFailure(grant, failure)),
     list: () =>
@@ -210,6 +248,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
   async function rotateGrants() {
     const count = { encrypted: 0, unreadable: 0 };
     for (const row of await db.selectFrom('oauth_grants').selectAll().execute()) {
+      if (row.access_token === '') continue;
       if (vault.isCurrent(row.access_token) && vault.isCurrent(row.refresh_token ?? row.access_token))
         continue;
       const { kind, owner_id: owner } = row;
@@ -236,10 +275,13 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     return count;
   }
 
-  async function store(queries: Queries, grant: NewGrant): Promise<Grant> {
+  async function store(queries: Queries, grant: NewGrant): Promise<Grant | undefined> {
     const before = await read(queries, grant.kind, grant.ownerId).executeTakeFirst();
+    const eventAt = grant.issuedAt ?? Math.max(clock.now(), before?.event_at ?? 0);
     const now = after(before?.refreshed_at ?? 0, clock.now());
     const row = {
+      event_at: Math.max(eventAt, before?.event_at ?? 0),
+      derived: grant.isDerived === true ? 1 : 0,
       company_id: grant.companyId,
       ...sealed(grant.kind, grant.ownerId, grant),
       state: 'active' as const,
@@ -250,9 +292,89 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     await queries
       .insertInto('oauth_grants')
       .values({ kind: grant.kind, owner_id: grant.ownerId, created_at: now, ...row })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['kind', 'owner_id'])
+          .doUpdateSet(row)
+          .where((is) =>
+            is.or([
+              is('oauth_grants.state', '!=', 'uninstalled'),
+              is('oauth_grants.event_at', '<', eventAt + ISSUED_WITHIN_MS),
+            ]),
+          ),
+      )
+      .execute();
+    const stored = opened(await read(queries, grant.kind, grant.ownerId).executeTakeFirstOrThrow());
+    return stored.state === 'uninstalled' ? undefined : stored;
+  }
+
+  async function expect(trx: Transaction<Schema>, event: InstallEvent): Promise<GrantView> {
+    const before = await locked(trx, event.kind, event.ownerId);
+    const company = await locked(trx, 'company', event.companyId ?? before?.company_id ?? '');
+    const newest = Math.max(before?.event_at ?? 0, company?.event_at ?? 0);
+    const at = event.at ?? Math.max(clock.now(), newest);
+    if (before === undefined || (before.state === 'uninstalled' && before.event_at < at)) {
+      // The uninstallation of the company arrived first.
+      const isOver = company?.state === 'uninstalled' && company.event_at > at;
+      await empty(trx, event, isOver ? 'uninstalled' : 'expected', isOver ? newest : at, before);
+    } else if (before.event_at <= at && before.state !== 'uninstalled')
+      await trx
+        .updateTable('oauth_grants')
+        .set({ event_at: at, company_id: before.company_id ?? event.companyId })
+        .where('kind', '=', event.kind)
+        .where('owner_id', '=', event.ownerId)
+        .execute();
+    return viewOf(await read(trx, event.kind, event.ownerId).executeTakeFirstOrThrow());
+  }
+
+  async function uninstall(trx: Transaction<Schema>, event: InstallEvent): Promise<string[]> {
+    const before = await locked(trx, event.kind, event.ownerId);
+    const at = event.at ?? Math.max(clock.now(), before?.event_at ?? 0);
+    if (before !== undefined && before.event_at > at) return [];
+    await empty(trx, event, 'uninstalled', at, before);
+    if (event.kind === 'location') return [event.ownerId];
+    const derived = await trx
+      .selectFrom('oauth_grants')
+      .selectAll()
+      .where('kind', '=', 'location')
+      .where('company_id', '=', event.ownerId)
+      .where('derived', '=', 1)
+      .where('event_at', '<=', at)
+      .orderBy('owner_id')
+      .execute();
+    for (const row of derived) {
+      const { owner_id: ownerId, company_id: companyId } = row;
+      await empty(trx, { kind: 'location', ownerId, companyId }, 'uninstalled', at, row);
+    }
+    return [event.ownerId, ...derived.map((row) => row.owner_id)];
+  }
+
+  /** Deletes the tokens. A refresh in flight then cannot commit, since `refreshed_at` has changed. */
+  async function empty(
+    trx: Transaction<Schema>,
+    { kind, ownerId, companyId }: Omit<InstallEvent, 'at'>,
+    state: 'expected' | 'uninstalled',
+    eventAt: number,
+    before: Row | undefined,
+  ): Promise<void> {
+    const now = after(before?.refreshed_at ?? 0, clock.now());
+    const row = {
+      company_id: companyId ?? before?.company_id ?? null,
+      access_token: '',
+      refresh_token: null,
+      expires_at: 0,
+      state,
+      last_error: null,
+      refreshed_at: now,
+      updated_at: now,
+      event_at: eventAt,
+      derived: state === 'expected' ? 1 : (before?.derived ?? 0),
+    };
+    await trx
+      .insertInto('oauth_grants')
+      .values({ kind, owner_id: ownerId, created_at: now, ...row })
       .onConflict((conflict) => conflict.columns(['kind', 'owner_id']).doUpdateSet(row))
       .execute();
-    return opened(await read(queries, grant.kind, grant.ownerId).executeTakeFirstOrThrow());
   }
 
   async function recordFailure(
@@ -268,6 +390,9 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       .execute();
   }
 }
+
+/** The CRM tells when it issued tokens in whole seconds. Within that second, what arrives last counts. */
+const ISSUED_WITHIN_MS = 1000;
 
 const viewOf = (row: Row): GrantView & { expiresAt: number } => ({
   kind: row.kind,

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlGrants } from './grants-sql.ts';
-import type { Grants } from './grants.ts';
+import type { Grants, NewGrant } from './grants.ts';
 import { createVault } from './vault.ts';
 
 export interface GrantsEngine {
@@ -23,6 +23,15 @@ const GRANT = {
   refreshToken: 'refresh-canary-1',
   expiresAt: 2_000_000_000_000,
 } as const;
+
+const EVENT = { kind: 'location', ownerId: 'loc1', companyId: 'comp1' } as const;
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, index) =>
+    permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest]),
+  );
+}
 
 export function grantsContract(name: string, createEngine: () => Promise<GrantsEngine>): void {
   describe(`grants: ${name}`, () => {
@@ -46,6 +55,7 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
 
     const [GRANT_KIND, OWNER] = [GRANT.kind, GRANT.ownerId];
     const find = () => grants.find(GRANT_KIND, OWNER);
+    const stores = async (grant: NewGrant) => (await grants.store(grant)) ?? expect.fail('not stored');
 
     it('returns a stored grant', async () => {
       await grants.store(GRANT);
@@ -96,7 +106,7 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
     });
 
     it('O8 activates a failed grant again after a new authorisation', async () => {
-      const stored = await grants.store(GRANT);
+      const stored = await stores(GRANT);
       await grants.recordFailure(stored, { state: 'reauth_required', lastError: 'invalid_grant' });
       expect(await find()).toMatchObject({ state: 'reauth_required', lastError: 'invalid_grant' });
       await grants.store({ ...GRANT, accessToken: 'again' });
@@ -104,7 +114,7 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
     });
 
     it('O8 ignores a failure of a grant that was refreshed after it was read', async () => {
-      const stale = await grants.store(GRANT);
+      const stale = await stores(GRANT);
       await grants.exclusively(GRANT_KIND, OWNER, (_grant, commit) =>
         commit({ ...GRANT, accessToken: 'new' }),
       );
@@ -156,6 +166,67 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
 
     it('does not run the work for a grant that does not exist', async () => {
       expect(await grants.exclusively(GRANT_KIND, 'unknown', async () => 'ran')).toBeUndefined();
+    });
+
+    it('does not save the tokens of a grant that was removed in between', async () => {
+      await grants.store(GRANT);
+      let removing: Promise<unknown> | undefined;
+      await grants.exclusively(GRANT_KIND, OWNER, async (_grant, commit) => {
+        // On a server it waits for the lock of the refresh.
+        removing = grants.remove(GRANT_KIND, OWNER);
+        await commit(GRANT);
+      });
+      await removing;
+      expect(await find()).toBeUndefined();
+    });
+
+    it('E3 deletes the tokens of a location, and of what was derived from its company', async () => {
+      await grants.store({ ...GRANT, kind: 'company', ownerId: 'comp1' });
+      await grants.store({ ...GRANT, isDerived: true });
+      await grants.store({ ...GRANT, ownerId: 'own' });
+      const company = { kind: 'company', ownerId: 'comp1', companyId: null, at: undefined } as const;
+      expect(await grants.uninstall(company)).toEqual(['comp1', 'loc1']);
+      expect(await find()).toMatchObject({ state: 'uninstalled', accessToken: '', refreshToken: null });
+      expect(await grants.find('location', 'own')).toMatchObject({ state: 'active' });
+      const { rows } = await sql`select access_token from oauth_grants where state = 'uninstalled'`.execute(
+        database().db,
+      );
+      expect(rows).toEqual([{ access_token: '' }, { access_token: '' }]);
+    });
+
+    it('E3 does not save tokens that were issued before the app was uninstalled, and saves later ones', async () => {
+      await grants.uninstall({ ...EVENT, at: 2000 });
+      expect(await grants.store({ ...GRANT, issuedAt: 1000 })).toBeUndefined();
+      expect(await find()).toMatchObject({ state: 'uninstalled' });
+      expect(await grants.store({ ...GRANT, issuedAt: 3000 })).toMatchObject({ state: 'active' });
+    });
+
+    it('E1 reaches the same state for events in any order, and repeated', async () => {
+      const events = [
+        { type: 'install', ...EVENT, at: 1000 },
+        { type: 'uninstall', ...EVENT, at: 2000 },
+        { type: 'install', ...EVENT, at: 3000 },
+        { type: 'uninstall', kind: 'company', ownerId: 'comp1', companyId: null, at: 4000 },
+      ] as const;
+      for (const count of [2, 3, 4]) {
+        const states = new Set<string>();
+        for (const order of permutations(events.slice(0, count))) {
+          await sql`delete from oauth_grants`.execute(database().db);
+          for (const { type, ...event } of [...order, ...order])
+            await (type === 'install' ? grants.expect(event) : grants.uninstall(event));
+          states.add((await find())?.state ?? 'none');
+        }
+        expect([count, ...states]).toEqual([count, ['uninstalled', 'expected', 'uninstalled'][count - 2]]);
+      }
+    });
+
+    it('E2 lists the installations that wait for tokens', async () => {
+      expect(await grants.expect({ ...EVENT, at: 1000 })).toMatchObject({ state: 'expected' });
+      expect(await grants.expected(0)).toMatchObject([{ ownerId: 'loc1', companyId: 'comp1' }]);
+      expect(await grants.expected(clock.now() + 1)).toEqual([]);
+      await grants.exclusively(GRANT_KIND, OWNER, (_grant, commit) => commit(GRANT));
+      expect(await grants.expect({ ...EVENT, at: 2000 })).toMatchObject({ state: 'active' });
+      expect(await grants.expected(0)).toEqual([]);
     });
 
     it('lists grants without tokens, and removes them', async () => {

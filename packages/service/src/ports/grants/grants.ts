@@ -8,7 +8,11 @@ export interface Tokens {
   readonly expiresAt: number;
 }
 
-export type GrantState = 'active' | 'reauth_required';
+/**
+ * `expected`: the CRM announced the installation in a location of a company whose grant has not arrived yet (E2). `uninstalled`: the
+ * tokens were deleted (E3).
+ */
+export type GrantState = 'expected' | 'active' | 'reauth_required' | 'uninstalled';
 
 export interface GrantView {
   readonly kind: GrantKind;
@@ -21,22 +25,40 @@ export interface GrantView {
   readonly lastError: string | null;
 }
 
-/** A grant that cannot be decrypted reads as `reauth_required` with empty tokens. */
+/** A grant that cannot be decrypted reads as `reauth_required`. A grant that is not active may have empty tokens. */
 export interface Grant extends GrantView, Tokens {}
 
 export interface NewGrant extends Tokens {
   readonly kind: GrantKind;
   readonly ownerId: string;
   readonly companyId: string | null;
+  /** When the CRM issued the tokens, by its clock; undefined when unknown. */
+  readonly issuedAt?: number | undefined;
+  /** Issued to the company of the location, and therefore uninstalled with it. */
+  readonly isDerived?: boolean;
 }
 
-/** Replaces the tokens that were read with those of a refresh. Resolves when they are on disk. */
-export type Commit = (tokens: Tokens) => Promise<Grant>;
+/** An announced installation or uninstallation. `at` is the CRM's time; an event without one is newer than all before it. */
+export interface InstallEvent {
+  readonly kind: GrantKind;
+  readonly ownerId: string;
+  readonly companyId: string | null;
+  readonly at: number | undefined;
+}
+
+/**
+ * Replaces the tokens that were read with new ones. Resolves when they are on disk, with the stored grant: another one when it changed
+ * in between, undefined when it was removed.
+ */
+export type Commit = (tokens: Tokens & { readonly companyId?: string | null }) => Promise<Grant | undefined>;
 
 /**
  * OAuth grants and private integration tokens at rest. Tokens are encrypted and bound to their row (O6).
  *
- * - `store` replaces any existing grant of the owner.
+ * - `store` replaces any existing grant of the owner. Resolves with undefined when the app was uninstalled after the tokens were
+ *   issued: then they are not stored.
+ * - `expect` records the installation in a location that has no tokens yet, and `uninstall` deletes the tokens of the owner and those
+ *   derived from them. Neither changes anything when a newer event is known. Both may be repeated.
  * - `exclusively` runs `work` with the stored grant under a lock that all processes on the database respect, because a refresh
  *   token works once. Committed tokens are on disk when it resolves. Resolves with undefined when there is no such grant.
  * - `recordFailure` records a failure, unless the grant was refreshed after it was read.
@@ -44,7 +66,13 @@ export type Commit = (tokens: Tokens) => Promise<Grant>;
  */
 export interface Grants {
   find(kind: GrantKind, ownerId: string): Promise<Grant | undefined>;
-  store(grant: NewGrant): Promise<Grant>;
+  store(grant: NewGrant): Promise<Grant | undefined>;
+  /** Resolves with the grant as it is afterwards. */
+  expect(event: InstallEvent): Promise<GrantView>;
+  /** Resolves with the owners whose calls must stop. */
+  uninstall(event: InstallEvent): Promise<string[]>;
+  /** Lists the locations that are expected since then or later. */
+  expected(since: number): Promise<GrantView[]>;
   exclusively<T>(
     kind: GrantKind,
     ownerId: string,

@@ -1,0 +1,82 @@
+import { asLocationId } from '@footbridge/protocol/ids';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import { RequestError } from '../../errors.ts';
+import type { AppEvent } from '../../flows/oauth/app-events.ts';
+import type { SignatureCheck, SignatureFault } from '../../flows/outbound/verify-signature.ts';
+import { addressKey } from './client-address.ts';
+import { UNSIGNED } from './webhook-response.ts';
+
+export interface AppEventsRoutesDeps {
+  readonly signatures: Pick<SignatureCheck, 'verify'>;
+  /** Undefined where there is no OAuth: then events change nothing. */
+  readonly handle: ((event: AppEvent) => Promise<void>) | undefined;
+  readonly now: () => number;
+  readonly onUnsigned: (fault: SignatureFault) => void;
+}
+
+const MAX_BODY = 65_536;
+const MAX_TYPE = 100;
+const MAX_ID = 256;
+/** A time that is further ahead than two clocks can differ is wrong, and would make all later events look old. */
+const MAX_AHEAD_MS = 300_000;
+
+/** `POST /crm/events`: the CRM announces what happens to the app (E1). */
+export function appEventsRoutes({ signatures, handle, now, onUnsigned }: AppEventsRoutesDeps) {
+  async function receive(request: FastifyRequest, reply: FastifyReply) {
+    const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const fields = fieldsOf(rawBody);
+    const locationId = asLocationId(fields?.['locationId']);
+    const { headers, ip } = request;
+    const verdict = await signatures.verify({ headers, rawBody, address: addressKey(ip) }, locationId);
+    if (!verdict.ok) onUnsigned(verdict.fault);
+    // A key that is limited to locations must not speak for a company.
+    if (!verdict.ok || (verdict.key.locations !== null && locationId === undefined))
+      return reply.code(401).type('application/json; charset=utf-8').send(UNSIGNED);
+    const event = fields === undefined ? undefined : eventIn(fields, now());
+    if (event === undefined)
+      throw new RequestError('INVALID_REQUEST', {
+        message: 'The body is not an event: a JSON object with a type, and with ids that are text.',
+      });
+    await handle?.(event);
+    return { status: 'success' };
+  }
+
+  return (app: FastifyInstance): void => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer' },
+      async (_request: FastifyRequest, body: Buffer) => body,
+    );
+    app.post('/crm/events', { bodyLimit: MAX_BODY }, receive);
+  };
+}
+
+function fieldsOf(rawBody: Buffer): Record<string, unknown> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(rawBody.toString('utf8'));
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+      ? (parsed as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function eventIn(fields: Record<string, unknown>, now: number): AppEvent | undefined {
+  const { type, timestamp } = fields;
+  const locationId = idIn(fields['locationId']);
+  const companyId = idIn(fields['companyId']);
+  if (typeof type !== 'string' || type === '' || type.length > MAX_TYPE) return undefined;
+  if (locationId === undefined || companyId === undefined) return undefined;
+  const at = typeof timestamp === 'string' ? Date.parse(timestamp) : Number(timestamp);
+  return { type, locationId, companyId, at: at > 0 && at <= now + MAX_AHEAD_MS ? at : undefined };
+}
+
+/** Returns null when there is no id, and undefined when it cannot be one. */
+function idIn(value: unknown): string | null | undefined {
+  if (value === undefined || value === null || value === '') return null;
+  if (typeof value !== 'string' || value.length > MAX_ID || value.trim() === '') return undefined;
+  return /\p{Cc}|\p{Cs}/u.test(value) ? undefined : value;
+}

@@ -1,0 +1,86 @@
+import type { Log } from '@footbridge/runtime/log';
+
+import type { Grants } from '../../ports/grants/grants.ts';
+
+/** An event that the CRM sends about the app, as far as it is used here. */
+export interface AppEvent {
+  readonly type: string;
+  readonly locationId: string | null;
+  readonly companyId: string | null;
+  /** When it happened, by the CRM's clock; undefined when the event does not say. */
+  readonly at: number | undefined;
+}
+
+export interface AppEventsDeps {
+  readonly grants: Grants;
+  /** Requests the tokens of a location from the grant of its company. Resolves with whether there are tokens now. */
+  readonly mint: (locationId: string, companyId: string) => Promise<boolean>;
+  /** Tells all nodes that calls with these tokens must stop. */
+  readonly announceRemoval: (ownerId: string) => Promise<void>;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+export interface AppEvents {
+  /** Resolves once the event is recorded. Tokens are requested afterwards. Rejects with EngineError when the database is unavailable. */
+  handle(event: AppEvent): Promise<void>;
+  /** Requests the tokens that are still expected, for example after a restart. Never rejects. */
+  serveExpected(): Promise<void>;
+}
+
+/** How long an announced installation waits for the grant of its company (E2). */
+export const EXPECTED_MS = 86_400_000;
+
+/** Installations and uninstallations that the CRM announces (E1, E2, E3). They may arrive twice and in any order. */
+export function createAppEvents({ grants, mint, announceRemoval, now, log }: AppEventsDeps): AppEvents {
+  return {
+    async handle({ type, locationId, companyId, at }) {
+      const ownerId = locationId ?? companyId;
+      if (ownerId === null) return;
+      const kind = locationId === null ? 'company' : 'location';
+      const owner = { kind, ownerId, companyId, at } as const;
+      if (type === 'UNINSTALL') {
+        const stopped = await grants.uninstall(owner);
+        for (const stoppedId of stopped) await announceRemoval(stoppedId);
+        if (stopped.length > 0)
+          log.info({ event: 'app.uninstalled', kind, ownerId, owners: stopped.length }, 'app uninstalled');
+      }
+      // The tokens of a company only come with its OAuth callback.
+      if (type === 'INSTALL' && kind === 'location') {
+        const grant = await grants.expect(owner);
+        log.info({ event: 'app.installed', locationId: ownerId, grant: grant.state }, 'app installed');
+        if (grant.state === 'expected') void serve(ownerId, grant.companyId);
+      }
+    },
+
+    async serveExpected() {
+      try {
+        for (const { ownerId, companyId } of await grants.expected(now() - EXPECTED_MS))
+          await serve(ownerId, companyId);
+      } catch (error) {
+        log.warn({ event: 'app.expected_failed', err: error }, 'expected installations not read');
+      }
+    },
+  };
+
+  /** Never rejects. What fails stays expected. */
+  async function serve(locationId: string, companyId: string | null): Promise<void> {
+    try {
+      const companies = companyId === null ? await companiesKnown() : [companyId];
+      for (const candidate of companies) if (await mint(locationId, candidate)) return;
+    } catch (error) {
+      log.warn(
+        { event: 'app.tokens_failed', locationId, err: error },
+        'no tokens for an installed location; they are requested again',
+      );
+    }
+  }
+
+  /** An installation in a later location of a company may not name the company. */
+  async function companiesKnown(): Promise<string[]> {
+    const all = await grants.list();
+    return all
+      .filter(({ kind, state }) => kind === 'company' && state === 'active')
+      .map(({ ownerId }) => ownerId);
+  }
+}
