@@ -219,7 +219,10 @@ export class Crm {
     const to = options.url ?? this.bridgeUrl;
     if (to === undefined) throw new Error('No bridge to send to: set bridgeUrl or pass url.');
     const body = webhookBody(fields);
-    if (body.messageId !== undefined) this.newMessage(body.locationId, body.messageId);
+    const { locationId, messageId } = body;
+    // A webhook that is sent again is for the same message.
+    if (messageId !== undefined && this.#state.sentMessages.get(messageId)?.locationId !== locationId)
+      this.newMessage(locationId, messageId);
     return sendSigned(to, body, this.key, options, (sent) => this.#state.webhooks.push(sent));
   }
 }

@@ -71,6 +71,20 @@ it('creates the message, so that the CRM accepts its status', async () => {
   expect(answer.status).toBe(200);
 });
 
+it('keeps the message when its webhook is sent again', async () => {
+  const messageId = crm.newMessage('LocA');
+  const conversationOf = async () => {
+    const answer = await fetch(`${crm.url}/conversations/messages/${messageId}`, {
+      headers: { Authorization: `Bearer ${crm.token('LocA').access_token}`, Version: '2021-04-15' },
+    });
+    return ((await answer.json()) as { conversationId?: string }).conversationId;
+  };
+  const before = await conversationOf();
+  await crm.sendWebhook({ locationId: 'LocA', messageId });
+  expect(before).toBeDefined();
+  expect(await conversationOf()).toBe(before);
+});
+
 it('can send raw bytes, to another path and with another key', async () => {
   const key = fixedRsaKey();
   await crm.sendWebhook({ locationId: 'LocA' }, { raw: '{ "odd" :1}', path: '/crm/webhook/sms', key });
