@@ -41,7 +41,7 @@ export class InterruptedError extends Error {
 
 /** Faults that are injected at the same time. */
 const FAULTS_AT_ONCE = 6;
-/** Less than CRM_SETTLE_SEC and CRM_READ_LAG_SEC of the nodes together. */
+/** Less than CRM_READ_LAG_SEC of the nodes. */
 const READ_LAG_MS = 1500;
 const BUCKET_MS = 1000;
 /** A node may not start while its servers are away. */
@@ -63,7 +63,12 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   } = options;
   const cleanup = createCleanup();
   try {
-    const env = { RATE_LIMIT_CRM_WEBHOOK: '1000000', RATE_LIMIT_MAC_SOCKET: '1000000', ...STEPPED_CLOCK };
+    const env = {
+      RATE_LIMIT_CRM_WEBHOOK: '1000000',
+      RATE_LIMIT_MAC_SOCKET: '1000000',
+      CRM_READ_LAG_SEC: '2',
+      ...STEPPED_CLOCK,
+    };
     const cluster = await startCluster(cleanup, { nodes, env });
     Object.assign(cluster.crm.settings, { honourIdempotencyKey: false, readLagMs: READ_LAG_MS });
     const disk = await preparePostgresDisk(cluster.postgres, cluster.database);

@@ -162,8 +162,8 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   });
   switchboard.keepStatuses({
     statusOf: (locationId, messageId) => statuses.statusOf(locationId, messageId),
-    async settle(locationId) {
-      await statuses.settle(locationId);
+    async settle(locationId, messageId) {
+      await statuses.settle(locationId, messageId);
       await journal.flush();
     },
   });

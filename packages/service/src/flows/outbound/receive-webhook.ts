@@ -119,7 +119,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     const unsent = await forward(locationId, frame, deps);
     if (unsent !== undefined) {
       const { rejection, isCertain } = unsent;
-      recordUnsent(journal, received, rejection);
+      recordUnsent(journal, received, unsent);
       logRequest(log, received, rejection);
       if (isCertain) reportRejection(reports, requestId, received.fields, rejection);
       return { kind: 'rejected', rejection, rate };

@@ -4,6 +4,7 @@ import { messageKind } from '@footbridge/protocol/message-kind';
 
 import type { TrustedKey } from '../../ports/keys/keys.ts';
 import type { Journal, NewEntry, StepDetail } from '../../ports/journal/journal.ts';
+import type { Unsent } from './forward.ts';
 import type { Fields } from './pick-fields.ts';
 import type { Rejection } from './rejection.ts';
 import { userOf } from './user-of.ts';
@@ -43,10 +44,19 @@ export function recordRejected(journal: Journal, received: Received, rejection: 
   });
 }
 
-/** Records that an accepted message did not reach a Mac. */
-export function recordUnsent(journal: Journal, { request }: Received, { code }: Rejection): void {
+/** Records that an accepted message did not reach a Mac, or that this is not certain. */
+export function recordUnsent(
+  journal: Journal,
+  { request }: Received,
+  { rejection, isCertain }: Unsent,
+): void {
+  const { code } = rejection;
   const step = code === 'LOCATION_NOT_CONNECTED' ? 'not_connected' : 'rejected';
-  journal.step(request.requestId, step, { state: 'rejected', code });
+  journal.step(request.requestId, step, {
+    state: 'rejected',
+    code,
+    ...(!isCertain && { detail: { isCertain } }),
+  });
 }
 
 function entryOf({ request, fields }: Received, locationId: LocationId, handle: string | null): NewEntry {

@@ -46,6 +46,15 @@ export class DeliveryQueue {
     await Promise.all(ending.map(({ done }) => done));
   }
 
+  /** Another node has accepted a repeat of the message: completes a request in flight for a rejection of it, and sends no other. */
+  async withdrawRejections(key: string): Promise<void> {
+    const ending = this.#messages.unfinished.filter(
+      ({ item }) => item.key === key && item.source === 'rejection',
+    );
+    for (const { item } of ending) item.withdraw();
+    await Promise.all(ending.map(({ done }) => done));
+  }
+
   /** Completes requests in flight and starts no others. */
   async close(): Promise<void> {
     const { unfinished } = this.#messages;

@@ -10,11 +10,18 @@ import { describe, expect, it } from 'vitest';
 
 import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
-import type { LastStatus, SentStatus, SentStatuses, StepName } from '../../ports/journal/journal.ts';
+import type {
+  LastStatus,
+  MessageTrail,
+  SentStatus,
+  SentStatuses,
+  StepName,
+} from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { createStatusReports } from './report-statuses.ts';
-import type { OtherNodes, StatusReports, StatusReportsDeps } from './report-statuses.ts';
+import type { StatusReports, StatusReportsDeps } from './report-statuses.ts';
 import type { ShownStatus, StatusCalls, StatusUpdate } from './status-calls.ts';
+import type { OtherNodes } from './status-history.ts';
 
 const LOCATION = asLocationId('loc1') as LocationId;
 const lease = (epoch = 1, locationId = LOCATION): Lease => ({
@@ -24,7 +31,11 @@ const lease = (epoch = 1, locationId = LOCATION): Lease => ({
   epoch,
 });
 /** Other nodes that know no message. */
-const OTHER_NODES: OtherNodes = { settled: async () => 20_000, statusElsewhere: async () => undefined };
+const OTHER_NODES: OtherNodes = {
+  settled: async () => 20_000,
+  statusElsewhere: async () => undefined,
+  isUnderWayElsewhere: async () => false,
+};
 const OK = succeeded(undefined);
 /** The app lacks the scope to read messages. */
 const UNREADABLE = failed('refused', { retryable: false, status: 401 });
@@ -64,7 +75,11 @@ function setUp(
       open() {},
       step: (id, step, recorded) => void steps.push([id, step, recorded?.detail?.['status']]),
     },
-    past: { sentStatuses: async (requestId) => told.get(requestId), lastStatus: async () => last.value },
+    past: {
+      sentStatuses: async (requestId) => told.get(requestId),
+      lastStatus: async () => last.value,
+      requestsOf: async () => [],
+    },
     isCurrent: ({ epoch }) => epoch === currentEpoch.value,
     clock,
     log: { debug: log, info: log, warn: log, error: log },
@@ -303,9 +318,9 @@ describe('the CRM receives', () => {
       message: 'No Mac',
     };
 
-    async function lose(past?: StatusReportsDeps['past']) {
+    async function lose(more: Partial<Pick<StatusReportsDeps, 'past' | 'otherNodes'>> = {}) {
       const calls = heldCalls();
-      const set = setUp(calls.put, { otherNodes: OTHER_NODES, ...(past && { past }) });
+      const set = setUp(calls.put, { otherNodes: OTHER_NODES, ...more });
       set.reports.rejected({ ...rejection, requestId: newRequestId() });
       await set.clock.advance(0);
       calls.sent[0]?.answer(failed('network', { reason: 'the response was lost' }));
@@ -329,10 +344,62 @@ describe('the CRM receives', () => {
       const past = {
         sentStatuses: async () => undefined,
         lastStatus: async () => Promise.reject(new Error('down')),
+        requestsOf: async () => Promise.reject(new Error('down')),
       };
-      const { clock, statuses } = await lose(past);
+      const { clock, statuses } = await lose({ past });
       await clock.advance(60_000);
       expect(statuses()).toEqual(['failed']);
+    });
+
+    it.each([true, 'unknown'] as const)(
+      'A5 nothing more when a repeat may be under way at another node before that is in the journal: %s',
+      async (later) => {
+        let isFirst = true;
+        const isUnderWayElsewhere = async () => (isFirst ? (isFirst = false) : later);
+        const { clock, statuses } = await lose({ otherNodes: { ...OTHER_NODES, isUnderWayElsewhere } });
+        await clock.advance(60_000);
+        expect(statuses()).toEqual(['failed']);
+      },
+    );
+
+    it('A5 nothing more once another node has accepted a repeat, which waits for the request in flight', async () => {
+      const { put, sent, statuses } = heldCalls();
+      const { reports, clock } = setUp(put, { otherNodes: OTHER_NODES });
+      reports.rejected({ ...rejection, requestId: newRequestId() });
+      await clock.advance(0);
+      let isSettled = false;
+      const settling = reports.settle(LOCATION, 'm1').then(() => (isSettled = true));
+      await reports.settle(LOCATION, 'another message');
+      expect(isSettled).toBe(false);
+      sent[0]?.answer(HTTP);
+      await settling;
+      await clock.advance(60_000);
+      expect(statuses()).toEqual(['failed']);
+    });
+  });
+
+  describe('when not all other nodes can be asked about a rejected request', () => {
+    const isUnderWayElsewhere = async () => 'unknown' as const;
+
+    it.each([
+      ['failed for the first request of a message', [], ['failed']],
+      ['nothing for a repeat: the first one may be under way', ['first'], []],
+    ])('A7 %s', async (_what, before, told) => {
+      const { put, statuses } = heldCalls();
+      const requestId = newRequestId();
+      const requests = [...before, requestId].map((id) => ({ id }) as MessageTrail);
+      const past = {
+        sentStatuses: async () => undefined,
+        lastStatus: async () => undefined,
+        requestsOf: async () => requests,
+      };
+      const { reports, clock } = setUp(put, {
+        otherNodes: { ...OTHER_NODES, isUnderWayElsewhere },
+        past,
+      });
+      reports.rejected({ requestId, locationId: LOCATION, messageId: 'm1', code: 'X', message: 'x' });
+      await clock.advance(0);
+      expect(statuses()).toEqual(told);
     });
   });
 
@@ -503,12 +570,10 @@ describe('a repeated request', () => {
   it('A5 that is rejected says nothing about a message that another node is sending', async () => {
     const { put, updates } = openCalls();
     const asked: string[] = [];
-    const statusElsewhere = async (...message: unknown[]) => ({
-      status: 'none' as const,
-      isUnderWay: asked.push(message.join(' ')) === 1,
-      epoch: 1,
-    });
-    const { reports, clock } = setUp(put, { otherNodes: { ...OTHER_NODES, statusElsewhere } });
+    const isUnderWayElsewhere = async (...message: unknown[]) => asked.push(message.join(' ')) === 1;
+    const fenced: StatusCalls['put'] = async (update, guard) =>
+      (await guard.fence?.()) === true ? put(update) : CANCELLED;
+    const { reports, clock } = setUp(fenced, { otherNodes: { ...OTHER_NODES, isUnderWayElsewhere } });
     const rejected = { locationId: LOCATION, messageId: 'm1', code: 'X', message: 'x' };
     reports.rejected({ ...rejected, requestId: newRequestId() });
     await clock.advance(0);
@@ -518,8 +583,8 @@ describe('a repeated request', () => {
     expect(said(updates)).toEqual(['failed']);
   });
 
-  it.each(['pending', 'written'] as const)(
-    'A5 that is rejected says nothing about a message that an earlier run is sending: %s',
+  it.each(['pending', 'written', 'uncertain'] as const)(
+    'A5 that is rejected says nothing about a message that an earlier run is or may be sending: %s',
     async (before) => {
       const { put, updates } = openCalls();
       const { reports, last } = setUp(put);
@@ -595,12 +660,40 @@ describe('a repeated request', () => {
     expect(said(updates)).toEqual(['pending', 'delivered', 'delivered']);
   });
 
+  it.each([
+    ['the journal cannot be read', undefined],
+    ['a node that did not respond may have written it before', 'uncertain'],
+  ] as const)('A5 adds no status that the CRM has already when %s', async (_why, value) => {
+    const { put, updates } = openCalls();
+    const lastStatus = async () => value ?? Promise.reject(new Error('no database'));
+    const past = { sentStatuses: async () => undefined, lastStatus, requestsOf: async () => [] };
+    const shown = new Map<string, ShownStatus>([
+      ['m1', 'delivered'],
+      ['m2', 'pending'],
+      ['m3', 'none'],
+    ]);
+    const read: StatusCalls['read'] = async (_location, messageId) =>
+      succeeded(shown.get(messageId) ?? 'absent');
+    const { reports } = setUp(put, { past }, read);
+    for (const messageId of shown.keys()) {
+      const id = newRequestId();
+      publish(reports, id, messageId);
+      await reports.reported(lease(), frame(id, 'delivered', messageId));
+    }
+    expect(updates.map(({ messageId, status }) => `${messageId} ${status}`)).toEqual([
+      'm2 delivered',
+      'm3 pending',
+      'm3 delivered',
+    ]);
+  });
+
   it('A8 is reported even when the journal cannot be read', async () => {
     const { put, updates } = openCalls();
     const { reports, logs } = setUp(put, {
       past: {
         sentStatuses: async () => undefined,
         lastStatus: async () => Promise.reject(new Error('no database')),
+        requestsOf: async () => Promise.reject(new Error('no database')),
       },
     });
     const id = newRequestId();
@@ -777,16 +870,25 @@ describe('a report about a message whose statuses are not in the journal', () =>
     expect([updates, reads.length]).toEqual([[], 3]);
   });
 
+  it('A5 is read also when the journal has only the failure of an earlier request', async () => {
+    const { reports, clock, updates, last, reads } = takenOver(succeeded('delivered'));
+    last.value = 'failed';
+    expect(await reports.reported(lease(), frame(old(clock)))).toEqual({ outcome: 'delivered' });
+    expect([updates, reads.length]).toEqual([[], 1]);
+  });
+
   it('A3 is skipped and counted when neither the journal nor the CRM knows the message', async () => {
     const { reports, clock, updates, counted } = takenOver(succeeded('absent'));
-    expect(await reports.reported(lease(), frame(old(clock)))).toEqual({ outcome: 'skipped' });
+    const ack = reports.reported(lease(), frame(old(clock)));
+    await clock.advance(READ_LAG_MS);
+    expect(await ack).toEqual({ outcome: 'skipped' });
     expect(updates).toEqual([]);
     expect(counted).toEqual(['delivered unknown_message']);
   });
 
-  it('A3 is skipped only after the read lag of the CRM', async () => {
+  it('A3 is skipped only after the read lag of the CRM, whatever the clock of the other node said', async () => {
     const { reports, clock, updates, reads } = takenOver(succeeded('absent'), succeeded('pending'));
-    const ack = reports.reported(lease(), frame(newRequestId(clock.now())));
+    const ack = reports.reported(lease(), frame(old(clock)));
     await clock.advance(READ_LAG_MS - 1);
     expect([updates, reads.length]).toEqual([[], 1]);
     await clock.advance(1);

@@ -1,48 +1,30 @@
 import type { AckOutcome, MessageStatusFrame } from '@footbridge/protocol/frames';
 import { requestTime, usableMessageId } from '@footbridge/protocol/ids';
-import type { Clock } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
-import type { Log } from '@footbridge/runtime/log';
 
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import { Cancellation } from '../../ports/crm/cancellation.ts';
-import { retry } from '../../ports/crm/retry.ts';
-import type { Journal, JournalReader, SentStatuses } from '../../ports/journal/journal.ts';
-import { newerStatus } from '../../ports/switchboard/switchboard.ts';
-import type {
-  Lease,
-  ReportedStatus,
-  StatusKeeper,
-  Switchboard,
-} from '../../ports/switchboard/switchboard.ts';
+import type { Journal } from '../../ports/journal/journal.ts';
+import type { Lease, ReportedStatus, StatusKeeper } from '../../ports/switchboard/switchboard.ts';
 import { RecentCache } from '../../recent-cache.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { newAttempt } from './message-attempt.ts';
-import type { KnownRequest, KnownStatus, MessageAttempt } from './message-attempt.ts';
-import type { ShownStatus, Status, StatusCalls } from './status-calls.ts';
+import type { KnownRequest, MessageAttempt } from './message-attempt.ts';
+import type { Status, StatusCalls } from './status-calls.ts';
 import { StatusDelivery, messageKey } from './status-delivery.ts';
 import type { StatusDeliveryDeps } from './status-delivery.ts';
-import { statusRetryPolicy } from './status-retry-policy.ts';
+import { StatusHistory } from './status-history.ts';
+import type { StatusHistoryDeps } from './status-history.ts';
+import { mayFollow } from './status-order.ts';
 
-export interface StatusReportsDeps extends StatusDeliveryDeps {
+export interface StatusReportsDeps extends StatusDeliveryDeps, StatusHistoryDeps {
   readonly calls: StatusCalls;
-  /** How long the CRM's reads lag behind its writes. */
-  readonly readLagMs: number;
   /** Status calls are made with OAuth tokens only (A6). */
   readonly oauthReady: boolean;
   readonly journal: Journal;
-  /** The statuses that earlier runs and other nodes sent to the CRM. */
-  readonly past: Pick<JournalReader, 'sentStatuses' | 'lastStatus'>;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly failpoint: Failpoint | undefined;
-  /** Other nodes may own a location before or after this one; then only its owner may call the CRM. */
-  readonly otherNodes: OtherNodes | undefined;
   readonly count?: (status: Status, result: CountedResult) => void;
 }
-
-/** What the switchboard tells about other nodes. */
-export type OtherNodes = Pick<Switchboard, 'settled' | 'statusElsewhere'>;
 
 /** Values of a metric's label. */
 export type CountedResult = 'ok' | 'refused' | 'given_up' | 'unwanted' | 'unknown_message';
@@ -100,10 +82,12 @@ class QueuedReports implements StatusReports {
   readonly #leaseSince = new WeakMap<Lease, number>();
   readonly #queue: DeliveryQueue;
   readonly #closed = new Cancellation();
+  readonly #history: StatusHistory;
 
   constructor(deps: StatusReportsDeps) {
     this.#deps = deps;
     this.#queue = new DeliveryQueue(deps.failpoint);
+    this.#history = new StatusHistory(deps, this.#closed);
   }
 
   published({ requestId, locationId, messageId, lease }: Published): void {
@@ -169,9 +153,7 @@ class QueuedReports implements StatusReports {
     this.#begin(attempt, known, undefined);
     const update = { locationId, messageId: usable, status: 'failed', error: { code, message } } as const;
     const { otherNodes, clock } = this.#deps;
-    const isStillNews = (): Promise<boolean> => this.#isStillNews(attempt, delivery.wasSent);
-    const isUnderWayElsewhere = async () =>
-      (await otherNodes?.statusElsewhere(locationId, usable))?.isUnderWay === true;
+    const isStillNews = () => this.#history.isStillUnknown(attempt, requestId, delivery.wasSent);
     const delivery = new StatusDelivery(
       'rejection',
       update,
@@ -181,8 +163,7 @@ class QueuedReports implements StatusReports {
       otherNodes ? isStillNews : undefined,
     );
     attempt.delivery = delivery;
-    const isNews = async () =>
-      isNewsAfter(await attempt.lastStatus, 'failed') && !(await isUnderWayElsewhere());
+    const isNews = async () => mayFollow(await attempt.lastStatus, 'rejection', 'failed');
     const delivered = this.#deliver(requestId, attempt, delivery, isNews).finally(() => {
       if (attempt.delivery === delivery) attempt.delivery = undefined;
     });
@@ -193,8 +174,10 @@ class QueuedReports implements StatusReports {
     void delivered.finally(cancel);
   }
 
-  settle(locationId: string): Promise<void> {
-    return this.#queue.settle(locationId);
+  settle(locationId: string, messageId?: string): Promise<void> {
+    return messageId === undefined
+      ? this.#queue.settle(locationId)
+      : this.#queue.withdrawRejections(messageKey(locationId, messageId));
   }
 
   async statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {
@@ -216,20 +199,7 @@ class QueuedReports implements StatusReports {
     const wasReported = before?.terminal !== undefined;
     if (before !== undefined && (!this.#deps.otherNodes || (wasReported && before.epoch === attempt.epoch)))
       attempt.lastStatus = wasReported ? 'failed' : before.lastStatus;
-    else attempt.lastStatus = this.#lastStatus(attempt, lease);
-  }
-
-  /**
-   * The queues of other nodes do not know a rejected request: a repeat of it may have succeeded there (A5). While their reports cannot be
-   * read, a rejection is not sent again.
-   */
-  async #isStillNews(attempt: MessageAttempt, wasSent: boolean): Promise<boolean> {
-    const { locationId, messageId = '' } = attempt;
-    const known = await attempt.lastStatus;
-    return this.#deps.past.lastStatus(locationId, messageId).then(
-      (last) => (last ?? 'none') === known,
-      () => !wasSent,
-    );
+    else attempt.lastStatus = this.#history.lastStatus(attempt, lease);
   }
 
   /** Whether another node may have owned the location, and reported, since the attempt's last status was read. */
@@ -240,7 +210,7 @@ class QueuedReports implements StatusReports {
   #refresh(attempt: MessageAttempt, lease: Lease): void {
     const { lastStatus, epoch } = attempt;
     attempt.epoch = lease.epoch;
-    attempt.lastStatus = this.#lastStatus(attempt, lease, { lastStatus, epoch });
+    attempt.lastStatus = this.#history.lastStatus(attempt, lease, { lastStatus, epoch });
   }
 
   #sendPending(requestId: string, attempt: MessageAttempt, lease: Lease): void {
@@ -254,7 +224,7 @@ class QueuedReports implements StatusReports {
     attempt.isPendingMissing = false;
     let isNeeded = false;
     const delivered = this.#deliver(requestId, attempt, delivery, async () => {
-      isNeeded = isNewsAfter(await attempt.lastStatus, 'pending');
+      isNeeded = mayFollow(await attempt.lastStatus, 'pending', 'pending');
       // From here on, statuses are reported for this attempt, not for the failed one before it.
       if (isNeeded) attempt.lastStatus = 'none';
       return isNeeded;
@@ -290,8 +260,8 @@ class QueuedReports implements StatusReports {
     if (this.#isOutdated(attempt, lease)) this.#refresh(attempt, lease);
     const { status, error, guid } = frame;
     let last = await attempt.lastStatus;
-    if (attempt.restored !== undefined && (last === 'none' || last === 'written')) {
-      const shown = await this.#shownStatus(attempt, messageId, lease, frame.requestId);
+    if (attempt.restored !== undefined && last !== 'pending' && mayFollow(last, 'terminal', status)) {
+      const shown = await this.#history.shownToMac(attempt, messageId, lease);
       if (this.#closed.isCancelled) {
         attempt.terminal = attempt.outcome = undefined;
         return 'retry';
@@ -305,7 +275,7 @@ class QueuedReports implements StatusReports {
         attempt.lastStatus = last = shown;
     }
     // Reported under another request of the same message, by an earlier run or another node.
-    if (last === 'delivered' || last === status) return { outcome: 'delivered' };
+    if (!mayFollow(last, 'terminal', status)) return { outcome: 'delivered' };
     if (attempt.isPendingMissing) this.#sendPending(frame.requestId, attempt, lease);
     const update = { locationId, messageId, status, error, guid };
     const delivery = new StatusDelivery('terminal', update, lease, this.#deps, key);
@@ -316,35 +286,6 @@ class QueuedReports implements StatusReports {
     // Nothing was sent for lack of a token. A repeat may be sent once there is one.
     else if (ack.outcome === 'skipped' && key !== undefined) this.#attempts.delete(key);
     return ack;
-  }
-
-  /**
-   * What the CRM shows for a message whose statuses are not in the journal: its node was killed, or the database was unavailable. Undefined when
-   * it cannot be read. A new message counts as absent only after the read lag.
-   */
-  async #shownStatus(
-    { locationId, restored }: MessageAttempt,
-    messageId: string,
-    lease: Lease,
-    requestId: string,
-  ): Promise<ShownStatus | undefined> {
-    const { calls, clock, readLagMs, isCurrent } = this.#deps;
-    const { signal } = this.#closed;
-    const read = async () => {
-      const result = await retry({
-        attempt: (previous) => calls.read(locationId, messageId, { previous, signal }),
-        policy: statusRetryPolicy('rejection'),
-        clock,
-        isWanted: () => !this.#closed.isCancelled && isCurrent(lease),
-        signal,
-      });
-      return result.ok ? result.value : undefined;
-    };
-    const shown = await read();
-    const ageMs = Math.max(0, clock.now() - (requestTime(requestId) ?? 0));
-    if (shown !== 'absent' || restored !== 'unverified' || ageMs >= readLagMs) return shown;
-    await clock.sleep(readLagMs - ageMs, signal);
-    return read();
   }
 
   async #deliver(
@@ -393,7 +334,7 @@ class QueuedReports implements StatusReports {
     const { clock, otherNodes } = this.#deps;
     const unsettledMs = await (otherNodes?.settled(lease) ?? this.#unsettledMs(lease));
     const madeAt = requestTime(frame.requestId);
-    const sent = await this.#sentStatuses(frame.requestId);
+    const sent = await this.#history.sentStatuses(frame.requestId);
     if (sent === undefined && madeAt === undefined) return undefined;
     const statuses = sent?.statuses ?? [];
     const attempt = newAttempt(
@@ -432,59 +373,6 @@ class QueuedReports implements StatusReports {
     if (known === undefined) this.#begin(attempt, undefined, lease);
     return known ?? attempt;
   }
-
-  /**
-   * What the CRM was told, also by the former owner of the location: waits until that node has ended its calls. The nodes know it before it is in
-   * the journal. `here` is what this node knew under an earlier lease.
-   */
-  async #lastStatus(
-    { locationId, messageId }: MessageAttempt,
-    lease: Lease | undefined,
-    here?: Pick<MessageAttempt, 'lastStatus' | 'epoch'>,
-  ): Promise<KnownStatus> {
-    const { otherNodes, past, log } = this.#deps;
-    if (messageId === undefined) return 'none';
-    let newest: Pick<ReportedStatus, 'status' | 'epoch'> | undefined;
-    if (otherNodes !== undefined && lease !== undefined) {
-      await otherNodes.settled(lease);
-      const known = here && { status: await here.lastStatus, epoch: here.epoch };
-      newest = newerStatus(await otherNodes.statusElsewhere(locationId, messageId, lease), known);
-    }
-    try {
-      const written = (await past.lastStatus(locationId, messageId)) ?? 'none';
-      return written === 'delivered' || newest === undefined || newest.status === 'none'
-        ? written
-        : newest.status;
-    } catch (error) {
-      // A message without any status would be worse than a repeated status.
-      log.warn(
-        { event: 'status.journal_unavailable', err: error },
-        'earlier statuses not found, journal unavailable',
-      );
-      return newest?.status ?? 'none';
-    }
-  }
-
-  async #sentStatuses(requestId: string): Promise<SentStatuses | undefined> {
-    try {
-      return await this.#deps.past.sentStatuses(requestId);
-    } catch (error) {
-      // The CRM rejects a status for a message of another location, so it is safe to send one while the journal is unavailable.
-      this.#deps.log.warn(
-        { event: 'status.journal_unavailable', requestId, err: error },
-        'request not found, journal unavailable',
-      );
-      return undefined;
-    }
-  }
-}
-
-/**
- * Whether `pending`, or the `failed` of a rejection, is new to the CRM: no status was sent yet, or the attempt before it failed. A request that
- * was written to the Mac is under way, so that the rejection of another one says nothing about the message.
- */
-function isNewsAfter(last: KnownStatus, status: 'pending' | 'failed'): boolean {
-  return last === 'none' || last === 'failed' || (last === 'written' && status === 'pending');
 }
 
 const isCancelled = (result: Attempt<undefined>) => !result.ok && result.kind === 'cancelled';

@@ -352,6 +352,35 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(found).toEqual(['written', 'pending', 'pending', 'failed', 'written']);
     });
 
+    it('A5 knows that a frame may have been written, until a status is accepted', async () => {
+      const record = async (messageId: string, ...steps: string[]) => {
+        for (const step of steps) {
+          const one = entry({ messageId });
+          journal.open(one, 'accepted');
+          await clock.advance(1);
+          if (step === 'written') journal.step(one.id, 'written');
+          else if (step === 'uncertain')
+            journal.step(one.id, 'rejected', { state: 'rejected', detail: { isCertain: false } });
+          else if (step === 'rejected') journal.step(one.id, 'rejected', { state: 'rejected' });
+          else journal.step(one.id, 'crm_told', { detail: { status: step } });
+        }
+      };
+      const expected = {
+        'uncertain rejected': 'uncertain',
+        'uncertain written': 'uncertain',
+        'written uncertain': 'uncertain',
+        'failed uncertain': 'uncertain',
+        'uncertain failed': 'failed',
+        'uncertain pending': 'pending',
+        'pending uncertain': 'pending',
+        'delivered uncertain': 'delivered',
+      };
+      for (const steps of Object.keys(expected)) await record(steps, ...steps.split(' '));
+      await journal.flush();
+      for (const [steps, last] of Object.entries(expected))
+        expect([steps, await journal.lastStatus('loc1', steps)]).toEqual([steps, last]);
+    });
+
     it('A5 writes an accepted status within 20 ms, and on request at once', async () => {
       const one = entry();
       journal.open(one, 'accepted');

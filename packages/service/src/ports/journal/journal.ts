@@ -124,8 +124,11 @@ export interface JournalReader {
   lastStatus(locationId: string, messageId: string): Promise<LastStatus | undefined>;
 }
 
-/** `written`: the frame was written to the Mac, and the CRM has accepted no status since. */
-export type LastStatus = SentStatus | 'written';
+/**
+ * `written`: the frame was written to the Mac, and the CRM has accepted no status since. `uncertain`: a frame may have been written to a Mac
+ * whose node did not respond, and nothing is known of it since.
+ */
+export type LastStatus = SentStatus | 'written' | 'uncertain';
 
 export type SentStatus = 'pending' | 'delivered' | 'failed';
 

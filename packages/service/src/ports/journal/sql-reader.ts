@@ -241,17 +241,25 @@ const acceptedOf = (steps: Steps): SentStatus[] =>
 
 function statusOf({ step, detail }: Steps[number]): LastStatus | undefined {
   if (step === 'written') return 'written';
+  if (step === 'rejected' && detail?.['isCertain'] === false) return 'uncertain';
   return step === 'crm_told' ? (detail?.['status'] as SentStatus) : undefined;
 }
 
-/** Nothing follows `delivered`, even if the clocks of two nodes differ, and a frame that is written again does not undo `pending`. */
+/**
+ * Nothing follows `delivered`, even if the clocks of two nodes differ, and a frame that is written again does not undo `pending`. A frame
+ * that was certainly written says nothing about another that may have been.
+ */
 function newest(known: TimedStatus | undefined, next: TimedStatus): TimedStatus {
   if (known === undefined || next.status === 'delivered') return next;
   if (known.status === 'delivered') return known;
-  if (known.status === 'pending' && next.status === 'written') return known;
-  if (known.status === 'written' && next.status === 'pending') return next;
+  if (known.status === 'pending' && isUnreported(next)) return known;
+  if (isUnreported(known) && next.status === 'pending') return next;
+  if (known.status === 'uncertain' && next.status === 'written') return known;
+  if (known.status === 'written' && next.status === 'uncertain') return next;
   return known.at > next.at ? known : next;
 }
+
+const isUnreported = ({ status }: TimedStatus) => status === 'written' || status === 'uncertain';
 
 const summaryOf = (row: Row, steps: Steps): MessageSummary => ({
   id: row.id,

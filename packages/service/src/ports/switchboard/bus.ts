@@ -69,13 +69,28 @@ export interface TakenNotice extends MacName {
   readonly requestIds: readonly string[];
 }
 
-/** Asks the former owner of a location to end its calls for it and to record their results. */
+/**
+ * Asks the former owner of a location to end its calls for it and to record their results. With a message it asks a node that rejected a
+ * request to end the reports of that, because the message was accepted now.
+ */
 export interface SettleRequest {
   readonly type: 'settle';
   readonly id: string;
   readonly from: string;
   readonly locationId: string;
   readonly epoch: number;
+  readonly messageId?: string;
+}
+
+/** Asks what a node knows of a message. */
+export interface StatusQuestion {
+  readonly type: 'status_of';
+  readonly id: string;
+  readonly from: string;
+  readonly locationId: string;
+  readonly messageId: string;
+  /** The sender rejected a request for the message and is about to report that. A node of an earlier version does not say so. */
+  readonly isRejected?: boolean;
 }
 
 /** The messages between nodes. */
@@ -93,13 +108,7 @@ export type BusMessage =
   | SettleRequest
   /** For `unsettledMs` a still earlier owner may have calls in flight. */
   | { readonly type: 'settled'; readonly id: string; readonly unsettledMs: number }
-  | {
-      readonly type: 'status_of';
-      readonly id: string;
-      readonly from: string;
-      readonly locationId: string;
-      readonly messageId: string;
-    }
+  | StatusQuestion
   | { readonly type: 'status'; readonly id: string; readonly known?: ReportedStatus | undefined }
   | { readonly type: 'leases_lost'; readonly from: string }
   /** A node of an earlier version sends no `withStates`. */

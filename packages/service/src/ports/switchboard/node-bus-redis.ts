@@ -14,6 +14,7 @@ import type {
   KeptNotice,
   MacName,
   SettleRequest,
+  StatusQuestion,
   TakenNotice,
   TakeOverRequest,
   WriteRequest,
@@ -49,7 +50,7 @@ export interface BusHandler {
   onAdopt(notice: AdoptNotice): void;
   /** Resolves when this node has no call for the location in flight, with the milliseconds for which an earlier owner may. Never rejects. */
   onSettle(request: SettleRequest): Promise<number>;
-  statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined>;
+  onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined>;
   /** Whether this node can keep frames of a node that is shutting down. */
   isStaying(): boolean;
   /** Returns the Macs connected to this node. */
@@ -187,8 +188,10 @@ export class NodeBus {
     }
   }
 
-  /** Resolves with the newest that another node knows of a message. */
-  async statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {
+  /** Resolves with the newest that another node knows of a message, and whether all nodes have responded. */
+  async statusOf(
+    question: Pick<StatusQuestion, 'locationId' | 'messageId' | 'isRejected'>,
+  ): Promise<{ readonly newest: ReportedStatus | undefined; readonly isComplete: boolean }> {
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     let newest: ReportedStatus | undefined;
@@ -199,14 +202,14 @@ export class NodeBus {
     });
     const cancel = this.#clock.after(QUESTION_TIMEOUT_MS, () => setImmediate(resolve));
     try {
-      const message = { type: 'status_of', id, from: this.#node, locationId, messageId } as const;
+      const message = { type: 'status_of', id, from: this.#node, ...question } as const;
       expected = (await this.#publish(ALL_NODES, message)) - 1;
       if (answers < expected) await promise;
     } finally {
       cancel();
       this.#questions.delete(id);
     }
-    return newest;
+    return { newest, isComplete: answers >= expected };
   }
 
   /** Resolves with a node that keeps the frames of this one, or undefined when there is none. */
@@ -328,9 +331,9 @@ export class NodeBus {
     this.#notify(channelOf(request.from), { type: 'settled', id: request.id, unsettledMs });
   }
 
-  async #answer({ id, from, locationId, messageId }: BusMessage & { type: 'status_of' }): Promise<void> {
-    const known = await this.#handler.statusOf(locationId, messageId);
-    this.#notify(channelOf(from), { type: 'status', id, known });
+  async #answer(question: StatusQuestion): Promise<void> {
+    const known = await this.#handler.onStatusQuestion(question);
+    this.#notify(channelOf(question.from), { type: 'status', id: question.id, known });
   }
 
   #handOver(request: TakeOverRequest): void {

@@ -102,6 +102,10 @@ class MemorySwitchboard implements Switchboard {
 
   async statusElsewhere(): Promise<undefined> {}
 
+  async isUnderWayElsewhere(): Promise<boolean> {
+    return false;
+  }
+
   keepStatuses(): void {}
 
   async disconnect(locationId: LocationId): Promise<void> {

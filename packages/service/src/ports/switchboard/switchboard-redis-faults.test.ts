@@ -458,6 +458,25 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     expect(await clock.skipThrough(settling)).toBe(0);
   });
 
+  it('A5 does not know whether a message is under way when a node does not respond, or Redis', async () => {
+    const [a, silent] = [await node(), await node({ through: deaf })];
+    const isUnderWay = () => clock.skipThrough(a.board.isUnderWayElsewhere('loc1', 'm1'));
+    expect(await isUnderWay()).toBe('unknown');
+    await silent.redis.close();
+    await until(async () => (await isUnderWay()) === false);
+    await a.redis.close();
+    expect(await isUnderWay()).toBe('unknown');
+  });
+
+  it('A5 does not wait for a node that rejected a message and is gone', async () => {
+    const [a, b] = [await node(), await node()];
+    const location = freshLocation();
+    expect(await a.board.isUnderWayElsewhere(location, 'm1')).toBe(false);
+    await a.redis.close();
+    const lease = await bound(b.board, location, connect('device-1'));
+    expect(await b.board.statusElsewhere('m1', lease)).toBeUndefined();
+  });
+
   it('ignores a bus message that was not sealed with the node secret', async () => {
     const published: Published[] = [];
     const foreign = { secret: 'another secret entirely', through: recording(published) };

@@ -13,6 +13,7 @@ import type {
   KeptNotice,
   MacName,
   SettleRequest,
+  StatusQuestion,
   TakenNotice,
   TakeOverRequest,
   WriteRequest,
@@ -22,6 +23,7 @@ import { LEASE_TTL_MS, REDIS_TIMEOUT_MS, RedisLeases, SHARDS, shardOf } from './
 import type { LeaseHolder, Renewal, StoredLease } from './leases-redis.ts';
 import { NodeBus } from './node-bus-redis.ts';
 import type { BusHandler } from './node-bus-redis.ts';
+import { RejectingNodes } from './rejecting-nodes.ts';
 import { LEDGER_LIMITS, requestIdsOf } from './send-ledger.ts';
 import type { HandedFrame, SendLedger } from './send-ledger.ts';
 import {
@@ -64,6 +66,8 @@ const RETRY_PAUSE_MS = 50;
  * meanwhile are written afterwards. Frames that arrive later are written as soon as they do.
  */
 const TAKE_OVER_TIMEOUT_MS = 1000;
+/** How long a call to the CRM may be in flight. */
+const CALL_TIMEOUT_MS = 11_000;
 /** Ticks this far apart mean that the process was stalled. */
 const STALL_MS = 500;
 const UNAVAILABLE = 'Redis is unavailable: the owner of the location is unknown';
@@ -119,6 +123,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
    * time until which calls of a node that is gone may be in flight.
    */
   readonly #formerOwners = new Map<string, Promise<number>>();
+  readonly #rejecting = new RejectingNodes();
   #statuses: StatusKeeper | undefined;
   #tick = 0;
   #tickedAt: number;
@@ -252,12 +257,20 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   }
 
   async statusElsewhere(
-    locationId: string,
     messageId: string,
-    lease?: Lease,
+    { locationId, epoch }: Lease,
   ): Promise<ReportedStatus | undefined> {
-    if (lease !== undefined && !this.#formerOwners.has(locationId)) return undefined;
-    return this.#bus.statusOf(locationId, messageId).catch(() => undefined);
+    const rejecting = this.#rejecting.take(locationId, messageId);
+    await Promise.all(rejecting.map((node) => this.#endReports(node, { locationId, epoch, messageId })));
+    if (!this.#formerOwners.has(locationId)) return undefined;
+    const { newest } = await this.#statusOf({ locationId, messageId });
+    return newest;
+  }
+
+  async isUnderWayElsewhere(locationId: string, messageId: string): Promise<boolean | 'unknown'> {
+    const { newest, isComplete } = await this.#statusOf({ locationId, messageId, isRejected: true });
+    if (newest?.isUnderWay === true) return true;
+    return isComplete ? false : 'unknown';
   }
 
   keepStatuses(keeper: StatusKeeper): void {
@@ -334,7 +347,11 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (held?.lease.deviceId === deviceId) held.connection.repeat(adopted);
   }
 
-  async onSettle({ locationId, epoch }: SettleRequest): Promise<number> {
+  async onSettle({ locationId, epoch, messageId }: SettleRequest): Promise<number> {
+    if (messageId !== undefined) {
+      await this.#statuses?.settle(locationId, messageId);
+      return 0;
+    }
     const held = this.#held.get(locationId as LocationId);
     // The Mac is back here: the node that asks has lost the location.
     if (held !== undefined && held.lease.epoch > epoch) return SETTLE_TIMEOUT_MS;
@@ -342,7 +359,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     return this.settled({ locationId });
   }
 
-  async statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {
+  async onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined> {
+    const { from, locationId, messageId, isRejected = false } = question;
+    if (isRejected) this.#rejecting.note(from, locationId, messageId);
     return this.#statuses?.statusOf(locationId, messageId);
   }
 
@@ -366,6 +385,15 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#clock.after(SETTLE_TIMEOUT_MS, () => {
       if (this.#formerOwners.get(locationId) === settled) this.#formerOwners.delete(locationId);
     });
+  }
+
+  /** The response is awaited as long as a call that the node has begun may be in flight. Never rejects. */
+  async #endReports(node: string, request: Omit<SettleRequest, 'type' | 'id' | 'from'>): Promise<void> {
+    await this.#bus.settle(node, request, CALL_TIMEOUT_MS).catch(() => undefined);
+  }
+
+  #statusOf(question: Parameters<NodeBus['statusOf']>[0]): ReturnType<NodeBus['statusOf']> {
+    return this.#bus.statusOf(question).catch(() => ({ newest: undefined, isComplete: false }));
   }
 
   async #settleNode(node: string, locationId: LocationId, epoch: number): Promise<number> {

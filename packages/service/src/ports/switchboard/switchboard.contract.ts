@@ -191,6 +191,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
 
     it('A5 asks all other nodes for a message, and takes the newest answer', async () => {
       const { engine, first, last } = await start();
+      const location = freshLocation();
       const known = (epoch: number, status: ReportedStatus['status'] = 'pending') => ({
         status,
         isUnderWay: true,
@@ -199,16 +200,17 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       for (const [index, node] of engine.nodes.entries())
         node.keepStatuses({
           settle: async () => {},
-          statusOf: async (location, messageId) =>
-            `${location} ${messageId}` === 'loc1 known' ? known(index) : undefined,
+          statusOf: async (locationId, messageId) =>
+            locationId === location && messageId === 'known' ? known(index) : undefined,
         });
+      const elsewhere = async (node: Switchboard, messageId: string) =>
+        node.statusElsewhere(messageId, leaseOf(await node.bind(location, new TestConnection('device-1'))));
       const newest = engine.nodes.length - 1;
-      expect(await first.statusElsewhere('loc1', 'known')).toEqual(newest > 0 ? known(newest) : undefined);
-      expect(await last.statusElsewhere('loc2', 'known')).toBeUndefined();
+      await elsewhere(last, 'known');
+      expect(await elsewhere(first, 'known')).toEqual(newest > 0 ? known(newest) : undefined);
+      expect(await elsewhere(last, 'unknown')).toBeUndefined();
       first.keepStatuses({ settle: async () => {}, statusOf: async () => known(0, 'delivered') });
-      expect(await last.statusElsewhere('loc1', 'known')).toEqual(
-        newest > 0 ? known(0, 'delivered') : undefined,
-      );
+      expect(await elsewhere(last, 'known')).toEqual(newest > 0 ? known(0, 'delivered') : undefined);
     });
 
     it('A5 asks other nodes for a message only after one of them had the location', async () => {
@@ -218,11 +220,48 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       for (const node of engine.nodes)
         node.keepStatuses({ settle: async () => {}, statusOf: async () => known });
       const before = leaseOf(await first.bind(location, new TestConnection('device-1')));
-      expect(await first.statusElsewhere(location, 'm1', before)).toBeUndefined();
+      expect(await first.statusElsewhere('m1', before)).toBeUndefined();
       const after = leaseOf(await last.bind(location, new TestConnection('device-1')));
-      expect(await last.statusElsewhere(location, 'm1', after)).toEqual(
-        engine.nodes.length > 1 ? known : undefined,
-      );
+      expect(await last.statusElsewhere('m1', after)).toEqual(engine.nodes.length > 1 ? known : undefined);
+    });
+
+    it('A5 knows whether a rejected message is under way at another node', async () => {
+      const { engine, first } = await start();
+      for (const node of engine.nodes)
+        node.keepStatuses({
+          settle: async () => {},
+          statusOf: async (_locationId, messageId) =>
+            messageId === 'unknown'
+              ? undefined
+              : { status: 'none', isUnderWay: messageId === 'accepted', epoch: 1 },
+        });
+      const isUnderWay = (messageId: string) => first.isUnderWayElsewhere('loc1', messageId);
+      expect(await isUnderWay('accepted')).toBe(engine.nodes.length > 1);
+      expect(await isUnderWay('rejected')).toBe(false);
+      expect(await isUnderWay('unknown')).toBe(false);
+    });
+
+    it('A5 ends the reports of a node that rejected a message before another node accepts it', async () => {
+      const { engine, first, last } = await start();
+      const location = freshLocation();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const ended: string[] = [];
+      first.keepStatuses({
+        statusOf: async () => undefined,
+        settle: (...message) => (ended.push(message.join(' ')), promise),
+      });
+      await first.isUnderWayElsewhere(location, 'rejected');
+      const lease = leaseOf(await last.bind(location, new TestConnection('device-1')));
+      await last.statusElsewhere('another', lease);
+      let isEnded = false;
+      const accepting = last.statusElsewhere('rejected', lease).then(() => (isEnded = true));
+      if (engine.nodes.length > 1) {
+        await until(() => ended.length > 0);
+        await last.boundMacs();
+        expect([ended, isEnded]).toEqual([[`${location} rejected`], false]);
+      }
+      resolve();
+      await accepting;
     });
 
     it('M8 disconnects the Mac that holds the location, on any node', async () => {

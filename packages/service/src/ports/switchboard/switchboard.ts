@@ -97,8 +97,11 @@ export async function untilReady(
 
 /** The statuses that this node reports to the CRM, as far as other nodes ask for them. */
 export interface StatusKeeper {
-  /** Another node owns the location: ends the calls for it and records their results. Never rejects. */
-  settle(locationId: string): Promise<void>;
+  /**
+   * Another node owns the location: ends the calls for it and records their results. With a message, another node has accepted a request
+   * for it: ends the reports of rejected requests for the same message. Never rejects.
+   */
+  settle(locationId: string, messageId?: string): Promise<void>;
   /** Resolves with undefined when this node does not know the message. Never rejects. */
   statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined>;
 }
@@ -106,7 +109,7 @@ export interface StatusKeeper {
 /** What a node knows of a message that it has forwarded. */
 export interface ReportedStatus {
   /** The last one that the CRM accepted from it. */
-  readonly status: 'none' | 'written' | 'pending' | 'delivered' | 'failed';
+  readonly status: 'none' | 'written' | 'uncertain' | 'pending' | 'delivered' | 'failed';
   /** Whether the message is on its way or was delivered. */
   readonly isUnderWay: boolean;
   /** Of the lease under which the node forwarded it. */
@@ -160,9 +163,13 @@ export interface BoundMac {
  * - `settled` resolves with 0 once the nodes that owned the location before have ended their calls for it and recorded the results. When one
  *   of them is gone or does not say so within `SETTLE_TIMEOUT_MS`, it resolves with the milliseconds for which a call of it may still be
  *   in flight, and after that time with 0. Never rejects.
- * - `statusElsewhere` asks all other nodes what they know of a message, and resolves with the newest. A node that does not respond within a
- *   second is left out. With a lease it asks only when another node has owned the location in the last `SETTLE_TIMEOUT_MS`: later the
- *   journal has everything. Never rejects.
+ * - `statusElsewhere` is for a request that was accepted under the lease. Other nodes that rejected a request for the same message end their
+ *   reports of it first, as far as they respond. Then it asks all other nodes what they know of the message, and resolves with the newest. A
+ *   node that does not respond within a second is left out. It asks only when another node has owned the location in the last
+ *   `SETTLE_TIMEOUT_MS`: later the journal has everything. Never rejects.
+ * - `isUnderWayElsewhere` is for a request that was rejected on this node, right before that is reported: it asks all other nodes whether the
+ *   message is on its way or was delivered, and resolves with `unknown` when none says so and some did not respond within a second. From then
+ *   on, a node that accepts a request for the message ends the report first (`statusElsewhere`). Never rejects.
  * - `release` gives up the location if the lease is current, and does nothing otherwise.
  * - When the engine is down, `bind`, `send` and `confirm` reject with EngineError. One exception: while the engine is down for
  *   all nodes, `send` still writes to a connection of this node until its lease expires. A node that may only be partitioned
@@ -175,7 +182,8 @@ export interface Switchboard {
   confirm(lease: Lease): Promise<boolean>;
   release(lease: Lease): Promise<void>;
   settled(lease: Lease): Promise<number>;
-  statusElsewhere(locationId: string, messageId: string, lease?: Lease): Promise<ReportedStatus | undefined>;
+  statusElsewhere(messageId: string, lease: Lease): Promise<ReportedStatus | undefined>;
+  isUnderWayElsewhere(locationId: string, messageId: string): Promise<boolean | 'unknown'>;
   /** `settled` and `statusElsewhere` of other nodes ask this one for its statuses. */
   keepStatuses(keeper: StatusKeeper): void;
   /** Disconnects the Mac that holds the location, on any node. */
