@@ -166,7 +166,8 @@ export function reactionContract(open: () => Messages | Promise<Messages>): void
     );
     const chatId = messages.store.rowByGuid(targetGuid)?.chatId ?? 0;
     const press = async (type: 'love' | 'like', expected: ClassicType | undefined): Promise<void> => {
-      await messages.react({ chatId, targetGuid, tapback: { kind: 'classic', type } });
+      const tapback = { kind: 'classic', type } as const;
+      expect(await messages.react({ chatId, targetGuid, tapback })).toEqual({ result: 'pressed' });
       // The row can appear later than the press.
       const isThere = (): boolean => {
         const reaction = messages.store.ownReaction(targetGuid);

@@ -8,6 +8,7 @@ import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import type { OutgoingMessage, PressResult } from '../../messages.ts';
+import { reactionContract } from '../../messages.contract.ts';
 import { MacMessages } from '../mac-messages.ts';
 
 const ANNA = '+15550100001';
@@ -17,14 +18,17 @@ const LOVE = { kind: 'classic', type: 'love' } as const;
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-interface Scenario {
+interface Opened {
   readonly macos: SimulatedMacos;
   readonly messages: MacMessages;
+}
+
+interface Scenario extends Opened {
   readonly guid: string;
   readonly react: () => Promise<PressResult>;
 }
 
-async function start(version: MacosVersion = 26, uiAutomation = true): Promise<Scenario> {
+async function open(version: MacosVersion, uiAutomation = true): Promise<Opened> {
   const macos = await startSimulatedMacos({ macos: version });
   cleanup.add(() => macos.stop());
   let saved: string | undefined;
@@ -37,6 +41,11 @@ async function start(version: MacosVersion = 26, uiAutomation = true): Promise<S
   const options = { home: macos.home, programs: macos.commands, memory, clock: systemClock, uiAutomation };
   const messages = await MacMessages.open(options);
   cleanup.add(() => messages.close());
+  return { macos, messages };
+}
+
+async function start(version: MacosVersion = 26, uiAutomation = true): Promise<Scenario> {
+  const { macos, messages } = await open(version, uiAutomation);
   await macos.messages.write({ from: ANNA, text: 'canary-before' });
   const { guid } = await macos.messages.write({ from: ANNA, text: 'canary-target' });
   await macos.messages.settled();
@@ -125,4 +134,8 @@ describe('while the owner does not allow UI automation', () => {
     expect(messages.capabilities()).toEqual(['text', 'groups', 'attachments']);
     expect(await macos.messages.calls()).toEqual([]);
   });
+});
+
+describe.each(MACOS_VERSIONS)('reactions on the screen of macOS %i, as on every engine', (version) => {
+  reactionContract(async () => (await open(version)).messages);
 });
