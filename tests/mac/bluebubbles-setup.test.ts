@@ -8,13 +8,11 @@ import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import type { TestBridge } from '../contract/test-bridge.ts';
-import { LOCATION, startInstalledMac } from './installed-mac.ts';
+import { startInstalledMac } from './installed-mac.ts';
 import type { Finding, InstalledMac } from './installed-mac.ts';
 
 const { password: PASSWORD } = DEFAULT_SETTINGS;
 
-let bridge: TestBridge;
 let macos: SimulatedMacos;
 let mac: InstalledMac;
 let server: SimulatedBlueBubbles;
@@ -22,7 +20,7 @@ const cleanup = createCleanup();
 
 beforeAll(async () => {
   mac = await startInstalledMac(cleanup, { fullDisk: true });
-  ({ bridge, macos } = mac);
+  ({ macos } = mac);
   server = await startBlueBubbles(macos);
   cleanup.add(() => server.stop());
 });
@@ -34,11 +32,6 @@ const passwordFile = () => join(support(), 'bluebubbles-password');
 const env = () => ({ FOOTBRIDGE_BLUEBUBBLES_URL: server.url });
 const inTerminal = (...args: string[]) => mac.inTerminal(env(), ...args);
 const command = (...args: string[]) => mac.command(mac.program, env(), ...args);
-
-async function newCode(): Promise<string> {
-  const path = `/operator/locations/${LOCATION}/pairing-codes`;
-  return String((await bridge.operator('POST', path)).body['code']);
-}
 
 const savedSettings = async (): Promise<unknown> =>
   JSON.parse(await readFile(join(support(), 'settings.json'), 'utf8'));
@@ -58,7 +51,7 @@ describe('a Mac on which BlueBubbles runs', () => {
   it('setup offers BlueBubbles, explains the risks and asks for the password without echo', async () => {
     const terminal = inTerminal('setup');
     await terminal.reads('Pairing code');
-    terminal.types(await newCode());
+    terminal.types(await mac.newCode());
     await terminal.reads('BlueBubbles is running on this Mac');
     await terminal.reads('System Integrity Protection (SIP) is off');
     await terminal.reads('On macOS 26');

@@ -7,7 +7,7 @@ import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { TestBridge } from '../contract/test-bridge.ts';
-import { LOCATION, startInstalledMac } from './installed-mac.ts';
+import { startInstalledMac } from './installed-mac.ts';
 import type { Finding, InstalledMac } from './installed-mac.ts';
 
 const OWNER = '+15550100009';
@@ -34,11 +34,6 @@ afterAll(() => cleanup.run());
 const support = () => mac.support;
 const inTerminal = (...args: string[]) => mac.inTerminal({}, ...args);
 const command = (root: string, ...args: string[]) => mac.command(root, {}, ...args);
-
-async function newCode(): Promise<string> {
-  const path = `/operator/locations/${LOCATION}/pairing-codes`;
-  return String((await bridge.operator('POST', path)).body['code']);
-}
 
 const devices = async () => (await bridge.operator('GET', '/operator/devices')).body['devices'];
 
@@ -72,7 +67,7 @@ describe('a Mac, from nothing to ready and back', () => {
     terminal.types(`0000-0000@${bridge.url}`);
     await terminal.reads('✖ The pairing code is wrong');
     await terminal.reads('Pairing code');
-    terminal.types(await newCode());
+    terminal.types(await mac.newCode());
     await terminal.reads('✔ This Mac is paired');
     await terminal.reads('is installed and running');
 

@@ -15,6 +15,7 @@ import { TerminalSession } from './terminal-session.ts';
 export interface Finding {
   readonly check: string;
   readonly verdict: string;
+  readonly detail: string;
   readonly next?: string;
 }
 
@@ -24,7 +25,7 @@ interface Ended {
   readonly err: string;
 }
 
-export const LOCATION = 'loc1';
+const LOCATION = 'loc1';
 
 /** A simulated Mac with the packed agent, and the service with a license for it. */
 export interface InstalledMac {
@@ -34,6 +35,8 @@ export interface InstalledMac {
   readonly program: string;
   /** The folder of the installed agent. */
   readonly support: string;
+  /** Returns a new pairing code. */
+  newCode(): Promise<string>;
   inTerminal(env: Readonly<Record<string, string>>, ...args: string[]): TerminalSession;
   /** Runs a command of the packed agent in `root`. */
   command(root: string, env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ended>;
@@ -68,6 +71,10 @@ export async function startInstalledMac(
     macos,
     program,
     support,
+    async newCode() {
+      const path = `/operator/locations/${LOCATION}/pairing-codes`;
+      return String((await bridge.operator('POST', path)).body['code']);
+    },
     inTerminal(env, ...args) {
       const session = new TerminalSession(process.execPath, [bin(program), ...args], environment(env));
       cleanup.add(() => session.end());

@@ -52,10 +52,7 @@ command({
     'engine',
     'logLevel',
   ],
-  action: async (flags, output) => {
-    const read = readConfig(flags, process.env);
-    return read.ok ? await run(read.value, process.env['FAILPOINTS']) : misconfigured(read, output);
-  },
+  action: (flags, output) => run(readConfig(flags, process.env), process.env['FAILPOINTS'], output),
 });
 
 command({

@@ -7,10 +7,25 @@ const DAY_SEC = 24 * 3600;
 const MAX_SILENCE_DAYS = 7;
 const SETTINGS_PATH = 'System Settings, Privacy & Security';
 
-/** What the running agent knows. The permissions of the Terminal say nothing about those of the agent. */
-export function checkAgent(report: AgentReport | undefined, isSimulated: boolean): Finding[] {
+/**
+ * What the running agent knows. The permissions of the Terminal say nothing about those of the agent. `stoppedBecause`: why an
+ * agent that is not running must not be started again by itself.
+ */
+export function checkAgent(
+  report: AgentReport | undefined,
+  isSimulated: boolean,
+  stoppedBecause?: string,
+): Finding[] {
   if (report === undefined)
-    return [warning('Agent', 'not running', 'Run footbridge-agent setup on a Mac, or footbridge-agent run')];
+    return [
+      stoppedBecause === undefined
+        ? warning('Agent', 'not running', 'Run footbridge-agent setup on a Mac, or footbridge-agent run')
+        : failure(
+            'Agent',
+            `stopped: ${stoppedBecause}`,
+            'Resolve that with the operator of the service, then run footbridge-agent setup, which starts the agent again',
+          ),
+    ];
   const mac = isSimulated ? [] : [checkSms(report), checkVerified(report)];
   return [
     ok('Agent', `running, version ${report.version}, for ${report.location}`),

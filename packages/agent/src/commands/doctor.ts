@@ -6,6 +6,7 @@ import { examineBlueBubblesOf, openAgentJournal } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { tokenPath } from '../edges/enrolment/token-file.ts';
+import { reasonToStayAway } from '../edges/stay-away.ts';
 import { servedLocation } from '../flows/link/served-location.ts';
 import { thisInstallation } from '../install/installation.ts';
 import { checkAgent } from './check-agent.ts';
@@ -35,7 +36,7 @@ export async function doctor(settings: Settings, output: Output): Promise<number
     journal,
     checkToken(settings.dataDir ?? ''),
     ...(settings.url === undefined ? [] : await checkService(settings.url)),
-    ...checkAgent(report, simulate === true),
+    ...checkAgent(report, simulate === true, reasonToStayAway(settings.dataDir ?? '')),
     ...(usesBlueBubbles && isReadable ? await checkBlueBubbles(settings) : []),
     ...(installation === undefined || simulate === true
       ? []

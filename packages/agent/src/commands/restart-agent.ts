@@ -3,6 +3,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { isLocked } from '../edges/data-dir.ts';
 import { callAgent } from '../edges/local-socket/local-client.ts';
 import type { AgentReport } from '../edges/local-socket/local-calls.ts';
+import { reasonToStayAway } from '../edges/stay-away.ts';
 
 const POLL_MS = 250;
 const START_MS = 60_000;
@@ -13,9 +14,19 @@ export async function reportOf(dataDir: string): Promise<AgentReport | undefined
   return await callAgent(dataDir, { call: 'report' }).catch(() => undefined);
 }
 
-/** Resolves with the report of the agent as soon as it runs, or with undefined when it does not start in time. */
-export async function agentStarted(dataDir: string, clock: Clock): Promise<AgentReport | undefined> {
-  return await poll(clock, START_MS, () => reportOf(dataDir));
+export type Start =
+  | { readonly started: true }
+  /** Without a reason the agent did not respond in time. */
+  | { readonly started: false; readonly because?: string };
+
+/** Resolves as soon as the agent runs or gave a reason not to. */
+export async function agentStarted(dataDir: string, clock: Clock): Promise<Start> {
+  const check = async (): Promise<Start | undefined> => {
+    if ((await reportOf(dataDir)) !== undefined) return { started: true };
+    const because = reasonToStayAway(dataDir);
+    return because === undefined ? undefined : { started: false, because };
+  };
+  return (await poll(clock, START_MS, check)) ?? { started: false };
 }
 
 /** Stops the running agent. Resolves with false when it does not stop in time. */

@@ -3,16 +3,51 @@ import { createLog } from '@footbridge/runtime/log';
 
 import { startAgent } from '../agent.ts';
 import { summary } from '../config/config.ts';
-import type { AgentConfig } from '../config/config.ts';
+import type { AgentConfig, ReadConfig } from '../config/config.ts';
 import { EXIT, exitCodeWhenAway } from './exit-codes.ts';
 import { AGENT_VERSION } from '../config/version.ts';
+import { isLocked } from '../edges/data-dir.ts';
 import { LogFile } from '../edges/log-file.ts';
 import { comeBack, stayAway } from '../edges/stay-away.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { Output } from './output.ts';
 
 const STOP_TIMEOUT_MS = 15_000;
 
-/** Runs the agent until a signal arrives or it must not reconnect, and returns the exit code. */
-export async function run(config: AgentConfig, failpoints: string | undefined): Promise<number> {
+/**
+ * Runs the agent until a signal arrives or it must not reconnect, and returns the exit code. Where starting it again does not help,
+ * launchd is kept from doing so.
+ */
+export async function run(
+  read: ReadConfig,
+  failpoints: string | undefined,
+  output: Output,
+): Promise<number> {
+  if (!read.ok) return cannotRun(read.problems, read.dataDir, output);
+  try {
+    return await runAgent(read.value, failpoints);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return cannotRun([error.message], read.dataDir, output);
+    throw error;
+  }
+}
+
+function cannotRun(problems: readonly string[], dataDir: string | undefined, output: Output): number {
+  for (const problem of problems) output.problem(problem);
+  if (dataDir !== undefined) stayAwayUnlessRunning(dataDir, problems.join(' '));
+  return EXIT.configuration;
+}
+
+/** Another agent that runs in this folder is started again when it crashes. */
+function stayAwayUnlessRunning(dataDir: string, because: string): void {
+  try {
+    if (!isLocked(dataDir)) stayAway(dataDir, because);
+  } catch {
+    // There is no such folder, so no installed agent uses it.
+  }
+}
+
+async function runAgent(config: AgentConfig, failpoints: string | undefined): Promise<number> {
   comeBack(config.dataDir);
   const destination = config.logFile === undefined ? {} : { destination: new LogFile(config.logFile) };
   const log = createLog(config.logLevel, { service: 'footbridge-agent', sync: true, ...destination });
@@ -22,14 +57,13 @@ export async function run(config: AgentConfig, failpoints: string | undefined): 
   const end = await Promise.race([agent.ended, signals.received]);
   signals.exitOnNext();
   if (typeof end === 'string') log.info({ event: 'agent.stopping', signal: end }, 'stopping');
+  const isAway = typeof end === 'object' && end.state === 'away';
+  if (isAway) stayAway(config.dataDir, end.because);
   // A job that hangs must not block the exit. Its outcome is determined at the next start.
   const stopTimeout = setTimeout(() => process.exit(EXIT.failed), STOP_TIMEOUT_MS);
   await agent.stop();
   clearTimeout(stopTimeout);
-  if (typeof end === 'object' && end.state === 'away') {
-    stayAway(config.dataDir, end.because);
-    return exitCodeWhenAway(end.code);
-  }
+  if (isAway) return exitCodeWhenAway(end.code);
   const signal = typeof end === 'string' ? end : undefined;
   log.info({ event: 'agent.stopped', signal }, 'stopped');
   return EXIT.done;

@@ -137,8 +137,11 @@ async function install(
   await stopAgent(layout.support, clock);
   const refused = await launchAgent.install();
   if (refused !== undefined) return `launchd does not start the agent: ${refused}`;
-  if ((await agentStarted(layout.support, clock)) === undefined)
-    return `The agent does not start. Its log: ${layout.logFile}`;
+  const start = await agentStarted(layout.support, clock);
+  if (!start.started)
+    return start.because === undefined
+      ? `The agent does not start. Its log: ${layout.logFile}`
+      : `The agent stopped: ${start.because}\nIf this Mac has to be paired again: footbridge-agent setup --code CODE`;
   terminal.say(`✔ Footbridge Agent ${AGENT_VERSION} is installed and running.`);
   return undefined;
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 
 import { openAgentJournal } from '../agent.ts';
 import { isLocked, journalPath } from '../edges/data-dir.ts';
+import { reasonToStayAway } from '../edges/stay-away.ts';
 import type { AgentReport } from '../edges/local-socket/local-calls.ts';
 import { readStoreState } from '../flows/inbound/store-state.ts';
 import { readLinkState } from '../flows/link/link-state.ts';
@@ -30,7 +31,7 @@ export async function status(dataDir: string, output: Output): Promise<number> {
     const { unacknowledged, rejected, setAside } = journal.outbox.counts();
     const store = readStoreState(journal);
     const isWritable = canWrite(journal);
-    const missing = whatIsMissing(running, link, report);
+    const missing = running ? whatIsMissing(link, report) : [whyNotRunning(dataDir)];
     const data = {
       running,
       ableToText: missing.length === 0,
@@ -77,8 +78,7 @@ function canWrite(journal: Journal): boolean {
 }
 
 /** What keeps this Mac from sending and receiving texts. */
-function whatIsMissing(running: boolean, link: SavedLinkState, report: AgentReport | undefined): string[] {
-  if (!running) return ['the agent is not running'];
+function whatIsMissing(link: SavedLinkState, report: AgentReport | undefined): string[] {
   const { permissions, messages } = report?.state ?? {};
   return [
     ...(link.state === 'registered' ? [] : ['no connection to the service']),
@@ -86,6 +86,13 @@ function whatIsMissing(running: boolean, link: SavedLinkState, report: AgentRepo
     ...(permissions?.automation === 'denied' ? ['Automation is off'] : []),
     ...(messages?.signedIn === false ? ['Messages is not signed in'] : []),
   ];
+}
+
+function whyNotRunning(dataDir: string): string {
+  const because = reasonToStayAway(dataDir);
+  return because === undefined
+    ? 'the agent is not running'
+    : `the agent stopped and waits for a person (${because})`;
 }
 
 function describeLast(report: AgentReport | undefined): string {

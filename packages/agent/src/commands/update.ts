@@ -4,6 +4,7 @@ import { createSystemClock } from '@footbridge/runtime/clock';
 
 import type { Settings } from '../config/config.ts';
 import { AGENT_VERSION } from '../config/version.ts';
+import { comeBack } from '../edges/stay-away.ts';
 import { thisInstallation } from '../install/installation.ts';
 import { packageRoot } from '../install/package-root.ts';
 import { currentVersion, installVersion } from '../install/versions.ts';
@@ -23,10 +24,13 @@ export async function update({ programs }: Settings, output: Output): Promise<nu
   const before = await currentVersion(layout.current);
   const clock = createSystemClock({ keepAlive: true });
   await installVersion(layout, root, AGENT_VERSION);
+  comeBack(layout.support);
   await stopAgent(layout.support, clock);
   await launchAgent.start();
-  if ((await agentStarted(layout.support, clock)) === undefined) {
-    output.problem(`Version ${AGENT_VERSION} is installed and does not start. Its log: ${layout.logFile}`);
+  const start = await agentStarted(layout.support, clock);
+  if (!start.started) {
+    const { because = `Its log: ${layout.logFile}` } = start;
+    output.problem(`Version ${AGENT_VERSION} is installed and does not start. ${because}`);
     return EXIT.failed;
   }
   output.result({ version: AGENT_VERSION, before }, `Version ${AGENT_VERSION} is running. It was ${before}.`);

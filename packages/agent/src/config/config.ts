@@ -33,13 +33,17 @@ export function readSettings(flags: Flags, env: Environment): ReadResult<Setting
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: settings };
 }
 
+/** `dataDir` is known in most cases in which other settings are wrong. */
+export type ReadConfig = ReadResult<AgentConfig> & { readonly dataDir: string | undefined };
+
 /** Like `readSettings`, and requires the settings without which the agent cannot connect. */
-export function readConfig(flags: Flags, env: Environment): ReadResult<AgentConfig> {
+export function readConfig(flags: Flags, env: Environment): ReadConfig {
   const { settings, origins, problems } = readWithSaved(flags, env);
   const missing = [SETTINGS.url, SETTINGS.location].filter(({ name }) => origins.get(name) === 'unset');
   const all = [...problems, ...missing.map((setting) => `${nameOf(setting)} is missing`)];
-  if (all.length > 0 || settings.dataDir === undefined) return { ok: false, problems: all };
-  return { ok: true, value: { ...settings, dataDir: resolve(settings.dataDir) } as AgentConfig };
+  const dataDir = settings.dataDir === undefined ? undefined : resolve(settings.dataDir);
+  if (all.length > 0 || dataDir === undefined) return { ok: false, problems: all, dataDir };
+  return { ok: true, value: { ...settings, dataDir } as AgentConfig, dataDir };
 }
 
 function readWithSaved(flags: Flags, env: Environment): ReturnType<typeof readTable<typeof SETTINGS>> {

@@ -15,11 +15,15 @@ const INPUT_OUTPUT_ERROR = 5;
 const USAGE = 64;
 const NO_SUCH_SERVICE = 113;
 
+/** `spawn scheduled`: the program ended and is started again soon. */
+export type JobState = 'running' | 'spawn scheduled' | 'not running';
+
 /** What starts and ends the programs of jobs. */
 export interface JobRunner {
   /** Returns the process id. */
   start(label: string, path: string): number | undefined;
   stop(label: string): void;
+  state(label: string): JobState;
 }
 
 /** `launchctl`: launch agents of one user. Without a runner a started job has a process id, and no process. */
@@ -91,7 +95,7 @@ export class Launchctl {
   #kickstart(target: string, isRestart: boolean): CommandResult {
     const job = this.#jobs.get(labelOf(target));
     if (job === undefined) return noService(target);
-    if (job.pid === undefined || isRestart) this.#start(job);
+    if (this.#state(job) !== 'running' || isRestart) this.#start(job);
     return {};
   }
 
@@ -99,16 +103,17 @@ export class Launchctl {
     const job = this.#jobs.get(labelOf(target));
     if (job === undefined) return noService(target);
     const { path, program, pid, runs } = job;
+    const state = this.#state(job);
     const lines = [
       `${target} = {`,
-      `\tactive count = ${pid === undefined ? 0 : 1}`,
+      `\tactive count = ${state === 'running' ? 1 : 0}`,
       `\tpath = ${path}`,
       '\ttype = LaunchAgent',
-      `\tstate = ${pid === undefined ? 'not running' : 'running'}`,
+      `\tstate = ${state}`,
       '',
       `\tprogram = ${program}`,
       `\truns = ${runs}`,
-      ...(pid === undefined ? ['\tlast exit code = (never exited)'] : [`\tpid = ${pid}`]),
+      ...(pid !== undefined && state === 'running' ? [`\tpid = ${pid}`] : []),
       '}',
     ];
     return { stdout: `${lines.join('\n')}\n` };
@@ -123,6 +128,11 @@ export class Launchctl {
     if (isEnabled) this.#disabled.delete(label);
     else this.#disabled.add(label);
     return {};
+  }
+
+  #state(job: Job): JobState {
+    if (job.pid === undefined) return 'not running';
+    return this.#runner?.state(job.label) ?? 'running';
   }
 
   #start(job: Job): void {

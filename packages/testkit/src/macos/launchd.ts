@@ -2,19 +2,21 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
+import type { JobRunner, JobState } from './launchctl.ts';
+
 /** Launchd waits ten seconds before it starts a job again. A test should not. */
 const THROTTLE_MS = 100;
 
 /** Runs the programs of launch agents, and starts them again as their property lists say. */
-export class Launchd {
+export class Launchd implements JobRunner {
   readonly #processes = new Map<string, ChildProcess>();
+  readonly #scheduled = new Set<ChildProcess>();
   readonly #home: string;
 
   constructor(home: string) {
     this.#home = home;
   }
 
-  /** Returns the process id. */
   start(label: string, path: string): number | undefined {
     this.stop(label);
     const plist = readFileSync(path, 'utf8');
@@ -29,12 +31,21 @@ export class Launchd {
     child.on('error', () => undefined);
     this.#processes.set(label, child);
     child.once('exit', () => {
+      if (stayAway === undefined || existsSync(stayAway)) return;
+      this.#scheduled.add(child);
       setTimeout(() => {
-        const isLoaded = this.#processes.get(label) === child;
-        if (isLoaded && stayAway !== undefined && !existsSync(stayAway)) this.start(label, path);
+        this.#scheduled.delete(child);
+        if (this.#processes.get(label) === child) this.start(label, path);
       }, THROTTLE_MS);
     });
     return child.pid;
+  }
+
+  state(label: string): JobState {
+    const child = this.#processes.get(label);
+    if (child === undefined) return 'not running';
+    if (this.#scheduled.has(child)) return 'spawn scheduled';
+    return child.exitCode === null && child.signalCode === null ? 'running' : 'not running';
   }
 
   /** Ends the program of the job, but not an app that the program opened. */
