@@ -37,6 +37,11 @@ export class TerminalSession {
     this.#terminal.write(`${line}\r`);
   }
 
+  /** Presses Control-C. */
+  interrupts(): void {
+    this.#terminal.write('\u0003');
+  }
+
   end(): void {
     this.#terminal.kill('SIGKILL');
   }

@@ -40,6 +40,14 @@ export class DataDirLockedError extends ConfigurationError {
   }
 }
 
+/** The owner pressed Control-C. */
+export class InterruptedError extends Error {
+  override readonly name = 'InterruptedError';
+  constructor() {
+    super('Stopped with Control-C.');
+  }
+}
+
 /** The running agent could not be asked. */
 export class AgentCallError extends Error {
   override readonly name = 'AgentCallError';

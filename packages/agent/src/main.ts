@@ -20,7 +20,7 @@ import type { ReadResult, Settings } from './config/config.ts';
 import { SETTINGS } from './config/settings.ts';
 import type { SettingName } from './config/settings.ts';
 import { AGENT_VERSION } from './config/version.ts';
-import { AgentCallError, ConfigurationError } from './errors.ts';
+import { AgentCallError, ConfigurationError, InterruptedError } from './errors.ts';
 
 const program = new Command('footbridge-agent')
   .description('Connects Messages on this Mac to a Footbridge service.')
@@ -52,7 +52,11 @@ command({
     'engine',
     'logLevel',
   ],
-  action: (flags, output) => run(readConfig(flags, process.env), process.env['FAILPOINTS'], output),
+  action: async (flags, output) => {
+    const code = await run(readConfig(flags, process.env), process.env['FAILPOINTS'], output);
+    // A question of macOS may still be open, in a program that must not be stopped. It would keep this process alive for minutes.
+    process.exit(code);
+  },
 });
 
 command({
@@ -236,6 +240,9 @@ try {
   } else if (error instanceof ConfigurationError) {
     console.error(error.message);
     process.exitCode = EXIT.configuration;
+  } else if (error instanceof InterruptedError) {
+    console.error(error.message);
+    process.exitCode = EXIT.interrupted;
   } else {
     console.error(error);
     process.exitCode = EXIT.bug;

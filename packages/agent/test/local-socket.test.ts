@@ -58,8 +58,10 @@ describe('the selftest', () => {
   it('tries each capability and records no text, number or id', async () => {
     const { config, messages } = await runAgent(cleanup);
     const steps: string[] = [];
-    const record = await callAgent(config.dataDir, { call: 'selftest', options: { to: ANNA } }, (step) =>
-      steps.push(step.name),
+    const record = await callAgent(
+      config.dataDir,
+      { call: 'selftest', options: { to: ANNA } },
+      { onStep: (step) => steps.push(step.name) },
     );
     expect(record.steps.map(({ name, verdict }) => [name, verdict])).toEqual(
       ['message store', 'message bodies', 'automation', 'accessibility', 'text', 'attachments', 'voice']

@@ -1,3 +1,4 @@
+import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { callAgent } from '../edges/local-socket/local-client.ts';
@@ -21,8 +22,6 @@ interface Step {
   readonly title: string;
   readonly why: string;
   readonly how: string;
-  /** Shown when macOS asked and the owner denied. */
-  readonly afterDenial: string;
   readonly pane: string;
 }
 
@@ -34,7 +33,6 @@ const STEPS: readonly Step[] = [
     title: 'Full Disk Access',
     why: 'Footbridge reads new texts from the file in which Messages keeps them.',
     how: 'In the window that opens, press +, choose Footbridge Agent in the Applications folder of your home folder, and switch it on.',
-    afterDenial: '',
     pane: `${PANES}Privacy_AllFiles`,
   },
   {
@@ -42,8 +40,6 @@ const STEPS: readonly Step[] = [
     title: 'Automation',
     why: 'Footbridge sends your texts through Messages.',
     how: 'macOS asks whether Footbridge Agent may control Messages. Press Allow.',
-    afterDenial:
-      'It was denied. In the window that opens, find Footbridge Agent and switch on Messages below it. If it is not in the list, run: tccutil reset AppleEvents com.footbridge.agent',
     pane: `${PANES}Privacy_Automation`,
   },
   {
@@ -51,7 +47,6 @@ const STEPS: readonly Step[] = [
     title: 'Accessibility',
     why: 'Footbridge presses the buttons of Messages for reactions, replies and effects.',
     how: 'In the window that opens, press +, choose Footbridge Agent in the Applications folder of your home folder, and switch it on.',
-    afterDenial: '',
     pane: `${PANES}Privacy_Accessibility`,
   },
 ];
@@ -59,7 +54,11 @@ const STEPS: readonly Step[] = [
 const POLL_MS = 1_000;
 /** A running program gets Full Disk Access only at its next start. */
 const RESTART_MS = 15_000;
-const REMIND_MS = 120_000;
+const REMIND_MS = 60_000;
+
+const AFTER_DENIAL =
+  'In the window that opens, find Footbridge Agent and switch on Messages below it. If it is not in the list, run: tccutil reset AppleEvents com.footbridge.agent';
+const STOP_HINT = '(Control-C stops the setup; run it again at any time)';
 
 /** Guides through the permissions, one at a time. Resolves with the titles of those that are missing. */
 export async function askPermissions(deps: PermissionDeps): Promise<string[]> {
@@ -86,30 +85,47 @@ async function askPermission(step: Step, deps: PermissionDeps): Promise<boolean>
   const { terminal, open, app } = deps;
   if ((await current(step.name, deps)) === 'granted') return true;
   terminal.say(step.how);
-  if (step.name !== 'automation') {
+  if (step.name === 'automation') {
+    terminal.say(`Waiting for your answer in the window of macOS … ${STOP_HINT}`);
+    const answer = await reminding(step, deps, () => request('automation', deps));
+    if (answer === 'granted') return true;
+    terminal.say(`${answer === 'denied' ? 'It was denied' : 'There was no answer'}. ${AFTER_DENIAL}`);
+  } else {
     // Shows the app in the Finder, from where it can be dragged into the list.
     await runProgram(open, ['-R', app]);
-    await runProgram(open, [step.pane]);
   }
-  if (step.name !== 'fullDisk' && (await request(step.name, deps)) === 'granted') return true;
+  await runProgram(open, [step.pane]);
+  if (step.name === 'accessibility' && (await request(step.name, deps)) === 'granted') return true;
   if (!terminal.interactive) return false;
-  if (step.name === 'automation') {
-    terminal.say(step.afterDenial);
-    await runProgram(open, [step.pane]);
-  }
-  terminal.say('Waiting for it … (Control-C ends the setup; run it again at any time)');
-  return await waitFor(step, deps);
+  terminal.say(`Waiting for it … ${STOP_HINT}`);
+  await reminding(step, deps, () => waitFor(step.name, deps));
+  return true;
 }
 
-/** Waits until the running agent has the permission. The owner ends it with Control-C. */
-async function waitFor(step: Step, deps: PermissionDeps): Promise<boolean> {
+/** Tells the owner now and then what is waited for. Rejects after Control-C. */
+async function reminding<T>(
+  step: Step,
+  { clock, terminal }: PermissionDeps,
+  wait: () => Promise<T>,
+): Promise<T> {
+  const end = every(clock, REMIND_MS, () => terminal.say(`Still waiting. ${step.how}`));
+  try {
+    const result = await wait();
+    terminal.interrupted.throwIfAborted();
+    return result;
+  } finally {
+    end();
+  }
+}
+
+/** Waits until the running agent has the permission, or until Control-C. */
+async function waitFor(name: PermissionName, deps: PermissionDeps): Promise<void> {
   const { clock, terminal } = deps;
-  for (let waited = POLL_MS; ; waited += POLL_MS) {
-    await clock.sleep(POLL_MS);
-    const state = step.name === 'fullDisk' ? await current(step.name, deps) : await request(step.name, deps);
-    if (state === 'granted') return true;
-    if (step.name === 'fullDisk' && waited % RESTART_MS === 0) await restart(deps);
-    if (waited % REMIND_MS === 0) terminal.say(`Still waiting. ${step.how}`);
+  for (let waited = POLL_MS; !terminal.interrupted.aborted; waited += POLL_MS) {
+    await clock.sleep(POLL_MS, terminal.interrupted);
+    const state = name === 'fullDisk' ? await current(name, deps) : await request(name, deps);
+    if (state === 'granted') return;
+    if (name === 'fullDisk' && waited % RESTART_MS === 0) await restart(deps);
   }
 }
 
@@ -125,7 +141,8 @@ async function current(name: PermissionName, { dataDir }: PermissionDeps): Promi
 
 async function request(
   permission: 'automation' | 'accessibility',
-  { dataDir }: PermissionDeps,
+  { dataDir, terminal }: PermissionDeps,
 ): Promise<string> {
-  return await callAgent(dataDir, { call: 'requestPermission', permission }).catch(() => 'unknown');
+  const call = { call: 'requestPermission', permission } as const;
+  return await callAgent(dataDir, call, { signal: terminal.interrupted }).catch(() => 'unknown');
 }

@@ -14,8 +14,10 @@ export async function selftest(
   output: Output,
 ): Promise<number> {
   const options = to === undefined ? {} : { to };
-  const record = await callAgent(dataDir, { call: 'selftest', options }, (step) =>
-    output.progress(lineOf(step)),
+  const record = await callAgent(
+    dataDir,
+    { call: 'selftest', options },
+    { onStep: (step) => output.progress(lineOf(step)) },
   );
   const file = resolve(`selftest-${record.macos.version}-${record.macos.build ?? 'simulated'}.json`);
   await writeFile(file, `${JSON.stringify(record, null, 2)}\n`);

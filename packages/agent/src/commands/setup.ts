@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
+
 import { createSystemClock } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 
@@ -9,9 +12,11 @@ import { callAgent } from '../edges/local-socket/local-client.ts';
 import { readToken } from '../edges/enrolment/token-file.ts';
 import { saveSettings } from '../edges/enrolment/save-settings.ts';
 import { comeBack } from '../edges/stay-away.ts';
+import { InterruptedError } from '../errors.ts';
 import { installApp } from '../install/app-bundle.ts';
 import { thisInstallation } from '../install/installation.ts';
 import type { Installation } from '../install/installation.ts';
+import type { Layout } from '../install/layout.ts';
 import { packageRoot } from '../install/package-root.ts';
 import { installVersion } from '../install/versions.ts';
 import { activateMac } from './activate.ts';
@@ -47,17 +52,32 @@ export async function setup(options: SetupOptions, given: Settings): Promise<num
     terminal.complain(whyNot(installation));
     return EXIT.configuration;
   }
-  const { layout } = installation;
-  const settings = { ...given, dataDir: layout.support };
+  const settings = { ...given, dataDir: installation.layout.support };
   const deps: SetupDeps = { installation, settings, terminal, clock: createSystemClock({ keepAlive: true }) };
+  try {
+    return await performSetup(options, root, deps);
+  } catch (error) {
+    if (!(error instanceof InterruptedError)) throw error;
+    terminal.say(await leave(installation.layout));
+    return EXIT.interrupted;
+  }
+}
+
+/** Control-C takes effect between two steps, and while a person is waited for: no step is left half done. */
+async function performSetup(options: SetupOptions, root: string, deps: SetupDeps): Promise<number> {
+  const { installation, terminal } = deps;
+  const { layout } = installation;
   makeDataDir(layout.support);
   const notPaired = await pairing(options, deps);
   if (notPaired !== undefined) return notPaired;
+  terminal.interrupted.throwIfAborted();
 
   const noEngine = await chooseEngine(options.choosesEngine, deps);
   if (noEngine !== undefined) return noEngine;
+  terminal.interrupted.throwIfAborted();
 
   const notStarted = await install(root, deps);
+  terminal.interrupted.throwIfAborted();
   if (notStarted !== undefined) {
     terminal.complain(notStarted);
     return EXIT.failed;
@@ -69,6 +89,17 @@ export async function setup(options: SetupOptions, given: Settings): Promise<num
     return EXIT.doctor;
   }
   return await testText(options.to, deps);
+}
+
+/** Returns what the owner has to know after Control-C. */
+async function leave({ current, support }: Layout): Promise<string> {
+  const next = 'To go on: footbridge-agent setup. To remove it: footbridge-agent uninstall';
+  if (existsSync(current))
+    return `\nThe setup was stopped. Footbridge Agent is installed and waits. ${next}`;
+  if ((await readToken(support)) !== undefined)
+    return `\nThe setup was stopped. This Mac is paired and nothing is installed. ${next}`;
+  await rmdir(support).catch(() => undefined);
+  return '\nThe setup was stopped. Nothing was changed.';
 }
 
 function whyNot(installation: Installation | undefined): string {

@@ -2,29 +2,46 @@ import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 
+import { InterruptedError } from '../errors.ts';
+
 /** A conversation with the owner of the Mac. */
 export interface Terminal {
   say(text: string): void;
   /** Goes to standard error. */
   complain(text: string): void;
-  /** Resolves with the answer without surrounding spaces, or with undefined when no person can answer. */
+  /**
+   * Resolves with the answer without surrounding spaces, or with undefined when no person can answer. Rejects with an
+   * InterruptedError after Control-C.
+   */
   ask(question: string): Promise<string | undefined>;
   /** Like `ask`, and shows nothing of what is typed. */
   askSecret(question: string): Promise<string | undefined>;
   /** False when input is not a terminal: nothing is asked, and nothing waits for a person. */
   readonly interactive: boolean;
+  /** Aborts with an InterruptedError when the owner presses Control-C. A second Control-C ends the program at once. */
+  readonly interrupted: AbortSignal;
 }
 
 export function createTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
   const interactive = stdin.isTTY;
+  const interruption = new AbortController();
+  const interrupt = () => interruption.abort(new InterruptedError());
+  process.once('SIGINT', interrupt);
   return {
     interactive,
+    interrupted: interruption.signal,
     say: (text) => void stdout.write(`${text}\n`),
     complain: (text) => void stderr.write(`${text}\n`),
     async ask(question) {
       if (!interactive) return undefined;
-      return await readLine(createInterface({ input: stdin, output: stdout }), `${question} `);
+      const answer = await readLine(
+        createInterface({ input: stdin, output: stdout }),
+        `${question} `,
+        interrupt,
+      );
+      interruption.signal.throwIfAborted();
+      return answer;
     },
     async askSecret(question) {
       if (!interactive) return undefined;
@@ -32,20 +49,30 @@ export function createTerminal(): Terminal {
       // The interface turns off the echo of the terminal, so it is created before the question is shown.
       const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
       stdout.write(`${question} `);
-      const secret = await readLine(lines, '');
+      const secret = await readLine(lines, '', interrupt);
       stdout.write('\n');
+      interruption.signal.throwIfAborted();
       return secret;
     },
   };
 }
 
-async function readLine(lines: Interface, question: string): Promise<string | undefined> {
+async function readLine(
+  lines: Interface,
+  question: string,
+  interrupt: () => void,
+): Promise<string | undefined> {
   const closed = new AbortController();
   lines.once('close', () => closed.abort());
+  // Control-C is a key while a line is read, and a signal otherwise.
+  lines.once('SIGINT', () => {
+    interrupt();
+    lines.close();
+  });
   try {
     return (await lines.question(question, { signal: closed.signal })).trim();
   } catch {
-    return undefined; // Control-D
+    return undefined; // Control-D or Control-C
   } finally {
     lines.close();
   }

@@ -1,4 +1,6 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 
 const TIMEOUT_MS = 30_000;
 
@@ -8,11 +10,26 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** Runs a program of macOS. Never rejects: a program that is missing, fails or hangs has not succeeded. */
-export function runProgram(path: string, args: readonly string[]): Promise<ProgramResult> {
-  return new Promise((resolve) => {
-    execFile(path, args, { timeout: TIMEOUT_MS, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
-      resolve({ ok: error === null, stdout, stderr: stderr || (error?.message ?? '') });
-    });
+/**
+ * Runs a program of macOS. Never rejects: a program that is missing, fails or hangs has not succeeded. Control-C does not reach it,
+ * so that it is not stopped in the middle of a change.
+ */
+export async function runProgram(path: string, args: readonly string[]): Promise<ProgramResult> {
+  const child = spawn(path, args, {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: TIMEOUT_MS,
+    killSignal: 'SIGKILL',
   });
+  const { promise: ended, resolve } = Promise.withResolvers<string | undefined>();
+  child.once('error', (error) => resolve(error.message));
+  child.once('close', (code) => resolve(code === 0 ? undefined : `${path} failed`));
+  const [failure, stdout, stderr] = await Promise.all([
+    ended,
+    contentOf(child.stdout),
+    contentOf(child.stderr),
+  ]);
+  return { ok: failure === undefined, stdout, stderr: stderr || (failure ?? '') };
 }
+
+const contentOf = (stream: Readable): Promise<string> => text(stream).catch(() => '');

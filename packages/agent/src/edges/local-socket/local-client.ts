@@ -9,13 +9,19 @@ import type { LocalCall } from './read-call.ts';
 type Result<C extends LocalCall['call']> = Awaited<ReturnType<LocalCalls[C]>>;
 type Step = Parameters<Parameters<LocalCalls['selftest']>[1]>[0];
 
-/** Makes a call to the running agent. Rejects with an AgentCallError when there is none, or when it failed. */
+interface CallOptions {
+  readonly onStep?: (step: Step) => void;
+  /** Ends the call. What the agent does for it goes on. */
+  readonly signal?: AbortSignal;
+}
+
+/** Makes a call to the running agent. Rejects with an AgentCallError when there is none, when it failed, or when it was ended. */
 export async function callAgent<C extends LocalCall['call']>(
   dataDir: string,
   call: Extract<LocalCall, { call: C }>,
-  onStep: (step: Step) => void = () => undefined,
+  { onStep = () => undefined, signal }: CallOptions = {},
 ): Promise<Result<C>> {
-  const socket = connect(localSocketPath(dataDir));
+  const socket = connect({ path: localSocketPath(dataDir), ...(signal !== undefined && { signal }) });
   const { options, ...flat } = { options: {}, ...call };
   socket.on('connect', () => socket.write(`${JSON.stringify({ ...flat, ...options })}\n`));
   try {
