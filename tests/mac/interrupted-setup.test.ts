@@ -21,7 +21,8 @@ beforeAll(async () => {
 afterAll(() => cleanup.run());
 
 const setup = () => mac.inTerminal({}, 'setup');
-const isRunning = async () => JSON.parse((await mac.command(mac.program, {}, 'status')).out).running as boolean;
+const isRunning = async () =>
+  JSON.parse((await mac.command(mac.program, {}, 'status')).out).running as boolean;
 
 describe('Control-C during the setup', () => {
   it('at the pairing code leaves nothing behind', async () => {
@@ -43,7 +44,9 @@ describe('Control-C during the setup', () => {
     await terminal.reads('Footbridge Agent is installed and waits. To go on: footbridge-agent setup');
     expect(await terminal.exited).toBe(INTERRUPTED);
     expect(await isRunning()).toBe(true);
-    expect((await readdir(join(mac.support, 'versions'))).filter((name) => name.includes('partial'))).toEqual([]);
+    expect((await readdir(join(mac.support, 'versions'))).filter((name) => name.includes('partial'))).toEqual(
+      [],
+    );
   });
 
   it('while macOS asks ends at once, and the setup goes on where it was', async () => {

@@ -18,11 +18,7 @@ const STOP_TIMEOUT_MS = 15_000;
  * Runs the agent until a signal arrives or it must not reconnect, and returns the exit code. Where starting it again does not help,
  * launchd is kept from doing so.
  */
-export async function run(
-  read: ReadConfig,
-  failpoints: string | undefined,
-  output: Output,
-): Promise<number> {
+export async function run(read: ReadConfig, failpoints: string | undefined, output: Output): Promise<number> {
   if (!read.ok) return cannotRun(read.problems, read.dataDir, output);
   try {
     return await runAgent(read.value, failpoints);

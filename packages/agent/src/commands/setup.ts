@@ -94,8 +94,7 @@ async function performSetup(options: SetupOptions, root: string, deps: SetupDeps
 /** Returns what the owner has to know after Control-C. */
 async function leave({ current, support }: Layout): Promise<string> {
   const next = 'To go on: footbridge-agent setup. To remove it: footbridge-agent uninstall';
-  if (existsSync(current))
-    return `\nThe setup was stopped. Footbridge Agent is installed and waits. ${next}`;
+  if (existsSync(current)) return `\nThe setup was stopped. Footbridge Agent is installed and waits. ${next}`;
   if ((await readToken(support)) !== undefined)
     return `\nThe setup was stopped. This Mac is paired and nothing is installed. ${next}`;
   await rmdir(support).catch(() => undefined);
