@@ -30,7 +30,12 @@ beforeEach(async () => {
   await macos.messages.write({ from: ANNA, guid: 'TARGET', text: 'Hi' });
   await macos.messages.settled();
 });
-afterEach(() => cleanup.run());
+afterEach(async () => {
+  await cleanup.run();
+  // A failed test must not keep writes back.
+  await macos.messages.release();
+  await server.control.endStalls();
+});
 
 interface Envelope {
   readonly status: number;
@@ -98,10 +103,12 @@ describe('the simulated BlueBubbles server', () => {
   });
 
   it('uses tempGuid as a lock: a repeat is rejected only while the first is under way', async () => {
+    await server.control.configure({ timeScale: 1 });
     await server.control.fail({ faults: [{ stallMs: 300_000 }] });
     const first = text({ tempGuid: 'same' });
     await expect.poll(async () => (await server.control.calls()).length, { timeout: 60_000 }).toBe(1);
     expect((await text({ tempGuid: 'same' })).status).toBe(400);
+    await server.control.endStalls();
     expect((await first).status).toBe(200);
     expect((await text({ tempGuid: 'same' })).status).toBe(200);
     expect(await rows()).toHaveLength(2);

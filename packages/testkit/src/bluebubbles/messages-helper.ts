@@ -38,7 +38,8 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
 /** The library inside Messages that carries out the commands of the server. */
 export class MessagesHelper {
   readonly #messages: Remote<MessagesOperations>;
-  readonly #pending = new Set<Promise<void>>();
+  /** By GUID. */
+  readonly #pending = new Map<string, Promise<void>>();
 
   constructor(messages: Remote<MessagesOperations>) {
     this.#messages = messages;
@@ -47,14 +48,19 @@ export class MessagesHelper {
   /** Hands the command to Messages and returns the GUID of the row that Messages will write. */
   perform(command: Command, timing: Timing): string {
     const guid = randomUUID().toUpperCase();
-    const written = this.#write(command, guid, timing).finally(() => this.#pending.delete(written));
-    this.#pending.add(written);
+    const written = this.#write(command, guid, timing).finally(() => this.#pending.delete(guid));
+    this.#pending.set(guid, written);
     return guid;
+  }
+
+  /** Resolves when the row is written, or cannot be. */
+  async written(guid: string): Promise<void> {
+    await this.#pending.get(guid)?.catch(() => undefined);
   }
 
   /** Resolves when every row is written. */
   async settled(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.all(this.#pending);
+    while (this.#pending.size > 0) await Promise.all(this.#pending.values());
   }
 
   async #write(command: Command, guid: string, { rowMs, sentMs, error }: Timing): Promise<void> {

@@ -9,6 +9,7 @@ export function operationsOf(server: BlueBubblesServer, helper: MessagesHelper) 
     restart: server.restart.bind(server),
     reset: () => server.reset(),
     heal: () => server.heal(),
+    endStalls: () => server.endStalls(),
     /** Every call with a valid password, in order. */
     calls: () => server.calls,
     /** Every command that Messages got, in order. */

@@ -69,6 +69,7 @@ export class BlueBubblesServer {
   /** The ids of sends that are under way. It is a lock, and forgets an id when its send has ended. */
   #underWay = new Set<string>();
   #helpersBackAt = 0;
+  #stalls = Promise.withResolvers<void>();
 
   constructor(helper: MessagesHelper, store: StoreReader) {
     this.#helper = helper;
@@ -114,6 +115,12 @@ export class BlueBubblesServer {
   heal(): void {
     this.#faults = [];
     this.#helpersBackAt = 0;
+  }
+
+  /** Ends the stalls of the sends that are under way. */
+  endStalls(): void {
+    this.#stalls.resolve();
+    this.#stalls = Promise.withResolvers<void>();
   }
 
   /** Adds faults. Each is used up by the next call of its route. */
@@ -211,7 +218,7 @@ export class BlueBubblesServer {
   }
 
   async #perform(route: Route, fields: Fields, fault: BlueBubblesFault): Promise<Reply | TransportFault> {
-    await this.#wait(fault.stallMs);
+    await Promise.race([this.#wait(fault.stallMs), this.#stalls.promise]);
     const refuses = fault.reply !== undefined && 'refuse' in fault.reply;
     const isPrivate = usesPrivateApi(route, fields);
     if (isPrivate && !refuses) this.#needHelper(route);
@@ -233,7 +240,10 @@ export class BlueBubblesServer {
     }
     if (fault.reply !== undefined) return this.#faulty(route, fault.reply);
     const timeout = route === 'new_chat' ? NEW_CHAT_ROW_TIMEOUT_MS : ROW_TIMEOUT_MS;
-    const row = await this.#row(before ?? guids[0] ?? 'none', timeout);
+    const guid = before ?? guids[0] ?? 'none';
+    // On a busy machine a row may take longer than the scaled timeout, which is for rows that a fault delays.
+    if ((fault.rowMs ?? 0) < timeout) await this.#helper.written(guid);
+    const row = await this.#row(guid, timeout);
     if (row === undefined)
       throw new CallError(refused(route, `Message not found in database after ${timeout / 1000} seconds!`));
     await sleep(this.#settings.replyMs);
