@@ -295,7 +295,7 @@ class QueuedReports implements StatusReports {
     isNeeded?: () => Promise<boolean>,
   ): Promise<Attempt<undefined>> {
     const result = await this.#queue.add(delivery, isNeeded);
-    const { status } = delivery.update;
+    const { status, locationId, messageId } = delivery.update;
     this.#deps.count?.(status, countedResult(result));
     if (result.ok) {
       attempt.lastStatus = status;
@@ -303,6 +303,7 @@ class QueuedReports implements StatusReports {
       this.#deps.journal.step(requestId, 'crm_told', {
         ...(isPending && { state: 'pending' }),
         detail: { status },
+        message: { locationId, messageId },
       });
     } else if (result.kind !== 'cancelled' && result.kind !== 'none') {
       this.#recordFailed(requestId, status, result);

@@ -49,6 +49,8 @@ const ACCEPTED_FLUSH_MS = 20;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** The number of flushes for which a change waits until the node that opened its message has written it. */
 const MAX_ORPHAN_TRIES = 25;
+/** After so many of them the node that opened the message is taken for killed. */
+const ORPHAN_TRIES_BEFORE_OPENING = 5;
 /** `lastStatus` is asked for every message that is new to this process, and its caller is in no hurry. */
 const COLLECT_MS = 10;
 const NOTHING: Recorded = {};
@@ -107,6 +109,7 @@ class WriteBehindJournal implements SqlJournal {
     const unwritten = this.#unwrittenOf(id);
     if (recorded.state !== undefined) setState(unwritten, now, recorded.state, recorded.code);
     if (recorded.contactId !== undefined) unwritten.contactHash = this.#contactHash(recorded.contactId);
+    if (recorded.message !== undefined) unwritten.message = recorded.message;
     this.#step(now, unwritten, step, recorded);
   }
 
@@ -121,6 +124,7 @@ class WriteBehindJournal implements SqlJournal {
       id,
       seq: this.#nextSeq(),
       entry: undefined,
+      message: undefined,
       handleHash: null,
       contactHash: null,
       createdAt: 0,
@@ -172,7 +176,10 @@ class WriteBehindJournal implements SqlJournal {
     const batch = this.#batch;
     this.#batch = new Map();
     this.#unwritten = 0;
-    for (const { change } of this.#orphans.values()) merge(batch, change, batch.get(change.id));
+    for (const { change, tries } of this.#orphans.values()) {
+      merge(batch, change, batch.get(change.id));
+      if (tries >= ORPHAN_TRIES_BEFORE_OPENING) openOrphan(batch.get(change.id));
+    }
     try {
       this.#keepOrphans(await this.#write(batch), batch);
       if (this.#failing) this.#log.info({ event: 'journal.writable' }, 'journal writable again');
@@ -284,16 +291,26 @@ function setState(unwritten: Unwritten, at: number, state: MessageState, code: s
   unwritten.updatedAt = at;
 }
 
+/** Adds the entry of a message whose node was killed before it wrote one, as far as it is known here. */
+function openOrphan(orphan: Unwritten | undefined): void {
+  if (orphan?.message === undefined || orphan.entry !== undefined) return;
+  const { id, message, updatedAt } = orphan;
+  orphan.entry = { id, direction: 'outbound', ...message, kind: 'text', phoneMasked: null, length: 0 };
+  orphan.createdAt = updatedAt;
+}
+
 /** Puts the merged changes into the batch. The state and entry of the later ones win. */
 function merge(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): void {
   if (earlier === later) return void batch.set(later.id, later);
   const { state, code, updatedAt } = later.state === undefined ? earlier : later;
   const { entry, handleHash, createdAt } = later.entry === undefined ? earlier : later;
   const contactHash = later.contactHash ?? earlier.contactHash;
+  const message = later.message ?? earlier.message;
   const steps = [...earlier.steps, ...later.steps];
   batch.set(later.id, {
     ...earlier,
     entry,
+    message,
     handleHash,
     contactHash,
     createdAt,

@@ -395,6 +395,31 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.lastStatus('loc1', 'msg1')).toBe('failed');
     });
 
+    it('A5 keeps the statuses of a message whose node was killed before it wrote the entry', async () => {
+      const { id } = entry();
+      journal.step(id, 'written', { state: 'written' });
+      journal.step(id, 'crm_told', {
+        state: 'pending',
+        detail: { status: 'pending' },
+        message: { locationId: 'loc1', messageId: 'msg1' },
+      });
+      await clock.advance(20);
+      journal.step(id, 'mac_says', { state: 'delivered' });
+      journal.step(id, 'crm_told', {
+        detail: { status: 'delivered' },
+        message: { locationId: 'loc1', messageId: 'msg1' },
+      });
+      await journal.flush();
+      expect(await journal.lastStatus('loc1', 'msg1')).toBeUndefined();
+      for (let flush = 0; flush < 5; flush++) await journal.flush();
+      expect(await journal.lastStatus('loc1', 'msg1')).toBe('delivered');
+      expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
+      // The node was only slow.
+      journal.open({ ...entry(), id }, 'accepted');
+      expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
+      expect(await journal.lastStatus('loc1', 'msg1')).toBe('delivered');
+    });
+
     it('reads the last status of many messages at once', async () => {
       const ids = Array.from({ length: 150 }, (_, index) => `m${index}`);
       for (const messageId of ids) {

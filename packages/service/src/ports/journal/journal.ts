@@ -59,6 +59,8 @@ export interface Recorded {
   readonly detail?: StepDetail;
   /** The contact of an inbound message, once it is known. Stored together with a new state. */
   readonly contactId?: string;
+  /** The outbound message of the request: with it, the entry is written also when the node that opened it was killed before it did. */
+  readonly message?: Pick<JournalEntry, 'locationId' | 'messageId'>;
 }
 
 /**

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 
 import type { Database } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
-import type { JournalEntry, MessageState, StepDetail, StepName } from './journal.ts';
+import type { JournalEntry, MessageState, Recorded, StepDetail, StepName } from './journal.ts';
 
 /** A step as it is stored. */
 export type WrittenStep = [at: number, step: StepName, detail?: StepDetail];
@@ -13,6 +13,8 @@ export interface Unwritten {
   readonly seq: number;
   /** Set when the message was opened since the last flush. */
   entry: JournalEntry | undefined;
+  /** Known of a message that another node opened. */
+  message: Recorded['message'];
   handleHash: string | null;
   /** Null when it is not known, or not known since the last flush. */
   contactHash: string | null;
@@ -39,7 +41,8 @@ export function createWriteBatch(db: Database): WriteBatch {
       .values(repeat(size, MESSAGE))
       .onConflict((conflict) =>
         conflict.column('id').doUpdateSet((row) => ({
-          status: row.ref('excluded.status'),
+          // Another node may have opened the message, because this one was slow.
+          status: sql<string>`case when excluded.status = 'accepted' then messages.status else excluded.status end`,
           code: row.ref('excluded.code'),
           updated_at: row.ref('excluded.updated_at'),
           contact_hash: sql<string>`coalesce(excluded.contact_hash, messages.contact_hash)`,
