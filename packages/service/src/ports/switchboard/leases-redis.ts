@@ -32,6 +32,13 @@ export interface StoredLease extends LeaseHolder {
   readonly epoch: number;
 }
 
+/** The node that keeps frames which a device has not confirmed. */
+export interface LeaseKeeper {
+  readonly node: string;
+  readonly deviceId: string;
+  readonly forMs: number;
+}
+
 export type BindResult =
   | {
       readonly kind: 'bound';
@@ -142,13 +149,13 @@ export class RedisLeases {
   }
 
   /**
-   * Deletes the lease of the session, or of any session when none is named. Resolves with its holder. `keeper` is the node that keeps
-   * frames which the device has not confirmed.
+   * Deletes the lease of the session, or of any session when none is named. Resolves with its holder. `keeper` is named to the node that
+   * binds the device next.
    */
   async release(
     locationId: LocationId,
     sessionId = '',
-    keeper?: { readonly node: string; readonly deviceId: string; readonly forMs: number },
+    keeper?: LeaseKeeper,
   ): Promise<Pick<LeaseHolder, 'node' | 'sessionId'> | undefined> {
     const name = nameOf(locationId);
     const fields = ['lease', 'epoch', unconfirmedField(keeper?.deviceId ?? '')];

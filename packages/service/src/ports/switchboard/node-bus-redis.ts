@@ -34,8 +34,18 @@ const LATE_MS = 60_000;
 const MAX_PART_BYTES = 512 * 1024;
 const MAX_MACS_PER_NOTICE = 1000;
 
+/** Handles the messages of other nodes about unconfirmed frames. */
+export interface FrameHandler {
+  /** Frames that were asked for arrived after the timeout. */
+  onLateFrames(mac: MacName, frames: readonly HandedFrame[]): void;
+  onTaken(notice: TakenNotice): void;
+  onKept(notice: KeptNotice): void;
+  onAdopt(notice: AdoptNotice): void;
+}
+
 /** Handles the messages of other nodes. */
 export interface BusHandler {
+  readonly frames: FrameHandler;
   /** Never rejects. */
   onWrite(request: WriteRequest): Promise<WriteResult>;
   onDisconnect(notice: DisconnectNotice): void;
@@ -43,11 +53,6 @@ export interface BusHandler {
   onLeasesLost(): void;
   /** Returns the frames that the device has not confirmed, and stops writing to it: another node has bound it. */
   onTakeOver(request: TakeOverRequest): HandedFrame[];
-  /** Frames that were asked for arrived after the timeout. */
-  onLateFrames(mac: MacName, frames: readonly HandedFrame[]): void;
-  onTaken(notice: TakenNotice): void;
-  onKept(notice: KeptNotice): void;
-  onAdopt(notice: AdoptNotice): void;
   /** Resolves when this node has no call for the location in flight, with the milliseconds for which an earlier owner may. Never rejects. */
   onSettle(request: SettleRequest): Promise<number>;
   onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined>;
@@ -149,7 +154,7 @@ export class NodeBus {
     const cancelForgetting = this.#clock.after(LATE_MS, finish);
     this.#takeOvers.set(id, ({ node = to, frames, isLast }) => {
       if (isLate) {
-        this.#handler.onLateFrames({ locationId, deviceId }, frames);
+        this.#handler.frames.onLateFrames({ locationId, deviceId }, frames);
         this.#taken(node, { locationId, deviceId }, frames);
       } else inTime.push({ node, frames });
       if (isLast && ++results >= expected) finish();
@@ -289,9 +294,9 @@ export class NodeBus {
       case 'handed_over':
         return this.#takeOvers.get(message.id)?.(message);
       case 'taken':
-        return this.#handler.onTaken(message);
+        return this.#handler.frames.onTaken(message);
       case 'kept':
-        return message.from === this.#node ? undefined : this.#handler.onKept(message);
+        return message.from === this.#node ? undefined : this.#handler.frames.onKept(message);
       case 'offer': {
         const { id, from } = message;
         if (from === this.#node || !this.#handler.isStaying()) return;
@@ -300,7 +305,7 @@ export class NodeBus {
       case 'offer_accepted':
         return this.#offers.get(message.id)?.(message.node);
       case 'adopt':
-        return this.#handler.onAdopt(message);
+        return this.#handler.frames.onAdopt(message);
       case 'settle':
         return void this.#settle(message);
       case 'settled':

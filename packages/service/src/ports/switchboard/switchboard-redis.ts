@@ -8,24 +8,20 @@ import type { Log } from '@footbridge/runtime/log';
 import { EngineError } from '../../errors.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import type {
-  AdoptNotice,
   DisconnectNotice,
-  KeptNotice,
-  MacName,
   SettleRequest,
   StatusQuestion,
-  TakenNotice,
   TakeOverRequest,
   WriteRequest,
   WriteResult,
 } from './bus.ts';
+import { HandOver } from './hand-over-redis.ts';
 import { LEASE_TTL_MS, REDIS_TIMEOUT_MS, RedisLeases, SHARDS, shardOf } from './leases-redis.ts';
-import type { LeaseHolder, Renewal, StoredLease } from './leases-redis.ts';
+import type { LeaseHolder, LeaseKeeper, Renewal, StoredLease } from './leases-redis.ts';
 import { NodeBus } from './node-bus-redis.ts';
 import type { BusHandler } from './node-bus-redis.ts';
-import { RejectingNodes } from './rejecting-nodes.ts';
-import { LEDGER_LIMITS, requestIdsOf } from './send-ledger.ts';
 import type { HandedFrame, SendLedger } from './send-ledger.ts';
+import { Settlement } from './settlement-redis.ts';
 import {
   CONTENTION,
   SEND_TIMEOUT_MS,
@@ -61,13 +57,6 @@ const RESTORE_MS = 1200;
 /** The owner rejects a request that arrives later than this, so that no frame is written after the requesting node timed out. */
 const NOT_AFTER_MS = 1200;
 const RETRY_PAUSE_MS = 50;
-/**
- * How long a new connection waits for the unconfirmed frames of its device. Shorter than `send` waits, so that webhooks which arrive
- * meanwhile are written afterwards. Frames that arrive later are written as soon as they do.
- */
-const TAKE_OVER_TIMEOUT_MS = 1000;
-/** How long a call to the CRM may be in flight. */
-const CALL_TIMEOUT_MS = 11_000;
 /** Ticks this far apart mean that the process was stalled. */
 const STALL_MS = 500;
 const UNAVAILABLE = 'Redis is unavailable: the owner of the location is unknown';
@@ -104,6 +93,7 @@ export async function createRedisSwitchboard(deps: RedisSwitchboardDeps): Promis
 }
 
 class RedisSwitchboard implements Switchboard, BusHandler {
+  readonly frames: HandOver;
   readonly #redis: Redis;
   readonly #leases: RedisLeases;
   readonly #bus: NodeBus;
@@ -118,12 +108,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   /** Ids of handled write requests. Two rounds of renewals are longer than any request stays valid. */
   #handled = new Set<string>();
   #handledBefore = new Set<string>();
-  /**
-   * The locations that were bound here lately, and on another node before. Resolves once that node has ended its calls, with the monotonic
-   * time until which calls of a node that is gone may be in flight.
-   */
-  readonly #formerOwners = new Map<string, Promise<number>>();
-  readonly #rejecting = new RejectingNodes();
+  readonly #settlement: Settlement;
   #statuses: StatusKeeper | undefined;
   #tick = 0;
   #tickedAt: number;
@@ -141,7 +126,11 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#node = node;
     this.#tickedAt = clock.monotonic();
     this.#leases = new RedisLeases({ redis, node, clock, contention });
-    this.#bus = new NodeBus({ redis, nodeSecret, node, clock, log, handler: this });
+    const bus = new NodeBus({ redis, nodeSecret, node, clock, log, handler: this });
+    this.#bus = bus;
+    const holderOf = (locationId: LocationId) => this.#held.get(locationId);
+    this.frames = new HandOver({ bus, leases: this.#leases, ledger, node, log, holderOf });
+    this.#settlement = new Settlement({ bus, clock, node });
   }
 
   async open(): Promise<void> {
@@ -166,14 +155,14 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       const displaced = previous !== undefined && previous.deviceId !== deviceId;
       if (previous !== undefined)
         this.#disconnectHolder(locationId, previous, displaced ? 'displaced' : 'resumed');
-      this.#settleFormer(lease, formerNode);
+      this.#settlement.askFormerOwner(lease, formerNode);
       this.#hold(lease, connection, sentAt, previous?.deviceId);
       const keepers = new Set([unconfirmedAt, displaced ? undefined : previous?.node]);
       const nodes = [...keepers].flatMap((node) => (node === undefined || node === this.#node ? [] : [node]));
       // The location was not bound for a while, or Redis lost its data and with it the name of the node that keeps frames.
       if (formerNode === undefined && unconfirmedAt === undefined) nodes.push('all');
       if (nodes.length === 0) return { kind: 'bound', lease, displaced };
-      return { kind: 'bound', lease, displaced, unconfirmed: this.#takeOver(lease, nodes) };
+      return { kind: 'bound', lease, displaced, unconfirmed: this.frames.collect(lease, nodes) };
     } catch (error) {
       // Redis may have stored the lease nevertheless, and other nodes would send requests for this Mac here.
       void this.#releaseInRedis(locationId, sessionId);
@@ -251,18 +240,14 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     }
   }
 
-  async settled({ locationId }: { readonly locationId: string }): Promise<number> {
-    const until = (await this.#formerOwners.get(locationId)) ?? -Infinity;
-    return Math.max(0, until - this.#clock.monotonic());
+  settled({ locationId }: { readonly locationId: string }): Promise<number> {
+    return this.#settlement.settled(locationId);
   }
 
-  async statusElsewhere(
-    messageId: string,
-    { locationId, epoch }: Lease,
-  ): Promise<ReportedStatus | undefined> {
-    const rejecting = this.#rejecting.take(locationId, messageId);
-    await Promise.all(rejecting.map((node) => this.#endReports(node, { locationId, epoch, messageId })));
-    if (!this.#formerOwners.has(locationId)) return undefined;
+  async statusElsewhere(messageId: string, lease: Lease): Promise<ReportedStatus | undefined> {
+    const { locationId } = lease;
+    await this.#settlement.endRejections(messageId, lease);
+    if (!this.#settlement.hasFormerOwner(locationId)) return undefined;
     const { newest } = await this.#statusOf({ locationId, messageId });
     return newest;
   }
@@ -280,9 +265,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   async release(lease: Lease): Promise<void> {
     const held = this.#held.get(lease.locationId);
     if (held?.lease.epoch === lease.epoch) this.#remove(held);
-    const { locationId, deviceId, sessionId } = lease;
-    const isKept = this.#ledger.hasUnconfirmed(locationId, deviceId);
-    await this.#releaseInRedis(locationId, sessionId, isKept ? this.#keeper(deviceId) : undefined);
+    await this.#releaseInRedis(lease.locationId, lease.sessionId, this.frames.keeperOf(lease));
   }
 
   async disconnect(locationId: LocationId): Promise<void> {
@@ -306,7 +289,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     for (const held of all) this.#remove(held);
     await Promise.all(all.map(({ lease }) => this.#releaseInRedis(lease.locationId, lease.sessionId)));
     for (const { connection } of all) connection.disconnect('fenced');
-    await this.#leaveUnconfirmed();
+    await this.frames.leave();
   }
 
   async onWrite({ id, locationId: given, epoch, notAfter, frame }: WriteRequest): Promise<WriteResult> {
@@ -333,20 +316,6 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     return this.#ledger.handOver(locationId, deviceId);
   }
 
-  /** The take-over of the bind failed, or Redis named another node. */
-  onKept({ from, macs }: KeptNotice): void {
-    for (const { locationId, deviceId } of macs) {
-      const held = this.#held.get(locationId as LocationId);
-      if (held?.lease.deviceId === deviceId) void this.#takeOverLate(held.lease, from);
-    }
-  }
-
-  onLateFrames({ locationId, deviceId }: MacName, frames: readonly HandedFrame[]): void {
-    const adopted = this.#ledger.adopt(locationId, deviceId, frames);
-    const held = this.#held.get(locationId as LocationId);
-    if (held?.lease.deviceId === deviceId) held.connection.repeat(adopted);
-  }
-
   async onSettle({ locationId, epoch, messageId }: SettleRequest): Promise<number> {
     if (messageId !== undefined) {
       await this.#statuses?.settle(locationId, messageId);
@@ -361,99 +330,16 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 
   async onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined> {
     const { from, locationId, messageId, isRejected = false } = question;
-    if (isRejected) this.#rejecting.note(from, locationId, messageId);
+    if (isRejected) this.#settlement.noteRejection(from, locationId, messageId);
     return this.#statuses?.statusOf(locationId, messageId);
-  }
-
-  onTaken({ locationId, deviceId, requestIds }: TakenNotice): void {
-    this.#ledger.forget(locationId, deviceId, requestIds);
-  }
-
-  onAdopt({ locationId, deviceId, frames }: AdoptNotice): void {
-    this.#ledger.adopt(locationId, deviceId, frames);
   }
 
   isStaying(): boolean {
     return !this.#closed;
   }
 
-  /** Asks the node that bound the location before to end its calls. After `SETTLE_TIMEOUT_MS` none can be in flight any more. */
-  #settleFormer({ locationId, epoch }: Lease, node: string | undefined): void {
-    if (node === undefined || node === this.#node) return;
-    const settled = this.#settleNode(node, locationId, epoch);
-    this.#formerOwners.set(locationId, settled);
-    this.#clock.after(SETTLE_TIMEOUT_MS, () => {
-      if (this.#formerOwners.get(locationId) === settled) this.#formerOwners.delete(locationId);
-    });
-  }
-
-  /** The response is awaited as long as a call that the node has begun may be in flight. Never rejects. */
-  async #endReports(node: string, request: Omit<SettleRequest, 'type' | 'id' | 'from'>): Promise<void> {
-    await this.#bus.settle(node, request, CALL_TIMEOUT_MS).catch(() => undefined);
-  }
-
   #statusOf(question: Parameters<NodeBus['statusOf']>[0]): ReturnType<NodeBus['statusOf']> {
     return this.#bus.statusOf(question).catch(() => ({ newest: undefined, isComplete: false }));
-  }
-
-  async #settleNode(node: string, locationId: LocationId, epoch: number): Promise<number> {
-    const boundAt = this.#clock.monotonic();
-    const request = { locationId, epoch };
-    const unsettledMs = await this.#bus.settle(node, request, SETTLE_TIMEOUT_MS).catch(() => undefined);
-    return unsettledMs === undefined ? boundAt + SETTLE_TIMEOUT_MS : this.#clock.monotonic() + unsettledMs;
-  }
-
-  async #takeOver(lease: Lease, nodes: readonly string[]): Promise<void> {
-    const all = await Promise.all(nodes.map((node) => this.#framesFrom(node, lease)));
-    this.#ledger.adopt(lease.locationId, lease.deviceId, all.flat());
-  }
-
-  async #takeOverLate(lease: Lease, node: string): Promise<void> {
-    this.onLateFrames(lease, await this.#framesFrom(node, lease));
-  }
-
-  /** Collects the frames that the device has not confirmed from a node that may keep them. Never rejects. */
-  async #framesFrom(node: string, { locationId, deviceId, epoch }: Lease): Promise<HandedFrame[]> {
-    try {
-      return await this.#bus.takeOver(node, { locationId, deviceId, epoch }, TAKE_OVER_TIMEOUT_MS);
-    } catch (error) {
-      this.#log.warn(
-        { event: 'switchboard.take_over_failed', err: error, locationId, deviceId },
-        'unconfirmed frames not collected from another node',
-      );
-      return [];
-    }
-  }
-
-  /** Redis may not name this node to the node that binds a device, or this node may have missed its request. */
-  #offerUnconfirmed(): void {
-    const isElsewhere = ({ locationId, deviceId }: MacName) =>
-      this.#held.get(locationId as LocationId)?.lease.deviceId !== deviceId;
-    this.#bus.kept([...this.#ledger.devices()].filter(isElsewhere));
-  }
-
-  /** Leaves the unconfirmed frames to another node: this one is shutting down. Never rejects. */
-  async #leaveUnconfirmed(): Promise<void> {
-    if (this.#ledger.size === 0) return;
-    try {
-      const node = await this.#bus.findAdopter();
-      if (node === undefined) return;
-      for (const { locationId, deviceId } of this.#ledger.devices()) {
-        const frames = this.#ledger.handOver(locationId, deviceId);
-        await this.#bus.adopt(node, { locationId, deviceId, frames });
-        await this.#leases.release(locationId as LocationId, 'none', { ...this.#keeper(deviceId), node });
-        this.#ledger.forget(locationId, deviceId, requestIdsOf(frames));
-      }
-    } catch (error) {
-      this.#log.warn(
-        { event: 'switchboard.frames_not_left', err: error, frames: this.#ledger.size },
-        'unconfirmed frames not left to another node',
-      );
-    }
-  }
-
-  #keeper(deviceId: string) {
-    return { node: this.#node, deviceId, forMs: LEDGER_LIMITS.maxAgeMs };
   }
 
   onLeasesLost(): void {
@@ -568,7 +454,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (shard !== undefined && shard.size > 0) void this.#renew([...shard]);
     if (this.#tick % FENCE_CHECK_TICKS === 0) this.#fenceExpired();
     if (this.#tick % SHARDS !== 0) return;
-    this.#offerUnconfirmed();
+    this.frames.offer();
     this.#handledBefore = this.#handled;
     this.#handled = new Set();
   }
@@ -662,11 +548,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     }
   }
 
-  async #releaseInRedis(
-    locationId: LocationId,
-    sessionId: string,
-    keeper?: Parameters<RedisLeases['release']>[2],
-  ): Promise<void> {
+  async #releaseInRedis(locationId: LocationId, sessionId: string, keeper?: LeaseKeeper): Promise<void> {
     try {
       await this.#leases.release(locationId, sessionId, keeper);
     } catch (error) {

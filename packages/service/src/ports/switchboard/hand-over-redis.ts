@@ -1,0 +1,119 @@
+import type { LocationId } from '@footbridge/protocol/ids';
+import type { Log } from '@footbridge/runtime/log';
+
+import type { AdoptNotice, KeptNotice, MacName, TakenNotice } from './bus.ts';
+import type { LeaseKeeper, RedisLeases } from './leases-redis.ts';
+import type { FrameHandler, NodeBus } from './node-bus-redis.ts';
+import { LEDGER_LIMITS, requestIdsOf } from './send-ledger.ts';
+import type { HandedFrame, SendLedger } from './send-ledger.ts';
+import type { Lease, MacConnection } from './switchboard.ts';
+
+/**
+ * How long a new connection waits for the unconfirmed frames of its device. Shorter than `send` waits, so that webhooks which arrive
+ * meanwhile are written afterwards. Frames that arrive later are written as soon as they do.
+ */
+const TAKE_OVER_TIMEOUT_MS = 1000;
+
+export interface HandOverDeps {
+  readonly bus: Pick<NodeBus, 'takeOver' | 'kept' | 'findAdopter' | 'adopt'>;
+  readonly leases: Pick<RedisLeases, 'release'>;
+  readonly ledger: SendLedger;
+  readonly node: string;
+  readonly log: Log;
+  /** Returns the connection of this node that holds the location. */
+  readonly holderOf: (
+    locationId: LocationId,
+  ) => { readonly lease: Lease; readonly connection: Pick<MacConnection, 'repeat'> } | undefined;
+}
+
+/** Brings the frames that a device has not confirmed to the node that the device is connected to (M10). */
+export class HandOver implements FrameHandler {
+  readonly #deps: HandOverDeps;
+
+  constructor(deps: HandOverDeps) {
+    this.#deps = deps;
+  }
+
+  /** Collects the frames of the device from other nodes, or from `all`. Resolves once they are in the ledger. Never rejects. */
+  async collect(lease: Lease, nodes: readonly string[]): Promise<void> {
+    const all = await Promise.all(nodes.map((node) => this.#framesFrom(node, lease)));
+    this.#deps.ledger.adopt(lease.locationId, lease.deviceId, all.flat());
+  }
+
+  /** The name of this node for Redis when it keeps unconfirmed frames of the device, whose lease is released. */
+  keeperOf({ locationId, deviceId }: Lease): LeaseKeeper | undefined {
+    return this.#deps.ledger.hasUnconfirmed(locationId, deviceId) ? this.#keeper(deviceId) : undefined;
+  }
+
+  /** Redis may not name this node to the node that binds a device, or this node may have missed its request. */
+  offer(): void {
+    const { bus, ledger, holderOf } = this.#deps;
+    const isElsewhere = ({ locationId, deviceId }: MacName) =>
+      holderOf(locationId as LocationId)?.lease.deviceId !== deviceId;
+    bus.kept([...ledger.devices()].filter(isElsewhere));
+  }
+
+  /** Leaves the frames to another node: this one is shutting down. Never rejects. */
+  async leave(): Promise<void> {
+    const { bus, leases, ledger, log } = this.#deps;
+    if (ledger.size === 0) return;
+    try {
+      const node = await bus.findAdopter();
+      if (node === undefined) return;
+      for (const { locationId, deviceId } of ledger.devices()) {
+        const frames = ledger.handOver(locationId, deviceId);
+        await bus.adopt(node, { locationId, deviceId, frames });
+        await leases.release(locationId as LocationId, 'none', { ...this.#keeper(deviceId), node });
+        ledger.forget(locationId, deviceId, requestIdsOf(frames));
+      }
+    } catch (error) {
+      log.warn(
+        { event: 'switchboard.frames_not_left', err: error, frames: ledger.size },
+        'unconfirmed frames not left to another node',
+      );
+    }
+  }
+
+  /** The take-over of the bind failed, or Redis named another node. */
+  onKept({ from, macs }: KeptNotice): void {
+    for (const { locationId, deviceId } of macs) {
+      const lease = this.#deps.holderOf(locationId as LocationId)?.lease;
+      if (lease?.deviceId === deviceId) void this.#collectLate(lease, from);
+    }
+  }
+
+  onLateFrames({ locationId, deviceId }: MacName, frames: readonly HandedFrame[]): void {
+    const adopted = this.#deps.ledger.adopt(locationId, deviceId, frames);
+    const holder = this.#deps.holderOf(locationId as LocationId);
+    if (holder?.lease.deviceId === deviceId) holder.connection.repeat(adopted);
+  }
+
+  onTaken({ locationId, deviceId, requestIds }: TakenNotice): void {
+    this.#deps.ledger.forget(locationId, deviceId, requestIds);
+  }
+
+  onAdopt({ locationId, deviceId, frames }: AdoptNotice): void {
+    this.#deps.ledger.adopt(locationId, deviceId, frames);
+  }
+
+  async #collectLate(lease: Lease, node: string): Promise<void> {
+    this.onLateFrames(lease, await this.#framesFrom(node, lease));
+  }
+
+  /** Collects the frames from a node that may keep them. Never rejects. */
+  async #framesFrom(node: string, { locationId, deviceId, epoch }: Lease): Promise<HandedFrame[]> {
+    try {
+      return await this.#deps.bus.takeOver(node, { locationId, deviceId, epoch }, TAKE_OVER_TIMEOUT_MS);
+    } catch (error) {
+      this.#deps.log.warn(
+        { event: 'switchboard.take_over_failed', err: error, locationId, deviceId },
+        'unconfirmed frames not collected from another node',
+      );
+      return [];
+    }
+  }
+
+  #keeper(deviceId: string): LeaseKeeper {
+    return { node: this.#deps.node, deviceId, forMs: LEDGER_LIMITS.maxAgeMs };
+  }
+}

@@ -1,0 +1,73 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { NodeBus } from './node-bus-redis.ts';
+import { RejectingNodes } from './rejecting-nodes.ts';
+import { SETTLE_TIMEOUT_MS } from './switchboard.ts';
+import type { Lease } from './switchboard.ts';
+
+/** How long a call to the CRM may be in flight. */
+const CALL_TIMEOUT_MS = 11_000;
+
+export interface SettlementDeps {
+  readonly bus: Pick<NodeBus, 'settle'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>;
+  readonly node: string;
+}
+
+/** Ends the calls of other nodes to the CRM before this node makes its own for the same location or message. */
+export class Settlement {
+  readonly #deps: SettlementDeps;
+  /**
+   * The locations that were bound here lately, and on another node before. Resolves once that node has ended its calls, with the monotonic
+   * time until which calls of a node that is gone may be in flight.
+   */
+  readonly #formerOwners = new Map<string, Promise<number>>();
+  readonly #rejecting = new RejectingNodes();
+
+  constructor(deps: SettlementDeps) {
+    this.#deps = deps;
+  }
+
+  /** Asks the node that bound the location before to end its calls. After `SETTLE_TIMEOUT_MS` none can be in flight any more. */
+  askFormerOwner(lease: Lease, node: string | undefined): void {
+    if (node === undefined || node === this.#deps.node) return;
+    const { locationId } = lease;
+    const settled = this.#settle(node, lease);
+    this.#formerOwners.set(locationId, settled);
+    this.#deps.clock.after(SETTLE_TIMEOUT_MS, () => {
+      if (this.#formerOwners.get(locationId) === settled) this.#formerOwners.delete(locationId);
+    });
+  }
+
+  hasFormerOwner(locationId: string): boolean {
+    return this.#formerOwners.has(locationId);
+  }
+
+  /** Resolves with the milliseconds for which a call of a former owner may be in flight. Never rejects. */
+  async settled(locationId: string): Promise<number> {
+    const until = (await this.#formerOwners.get(locationId)) ?? -Infinity;
+    return Math.max(0, until - this.#deps.clock.monotonic());
+  }
+
+  noteRejection(node: string, locationId: string, messageId: string): void {
+    this.#rejecting.note(node, locationId, messageId);
+  }
+
+  /** Ends the reports of nodes that rejected a request for the message. Never rejects. */
+  async endRejections(messageId: string, { locationId, epoch }: Lease): Promise<void> {
+    const { bus } = this.#deps;
+    const request = { locationId, epoch, messageId };
+    const nodes = this.#rejecting.take(locationId, messageId);
+    // A node that does not respond is awaited as long as a call that it has begun may be in flight.
+    await Promise.allSettled(nodes.map((node) => bus.settle(node, request, CALL_TIMEOUT_MS)));
+  }
+
+  async #settle(node: string, { locationId, epoch }: Lease): Promise<number> {
+    const { bus, clock } = this.#deps;
+    const boundAt = clock.monotonic();
+    const unsettledMs = await bus
+      .settle(node, { locationId, epoch }, SETTLE_TIMEOUT_MS)
+      .catch(() => undefined);
+    return unsettledMs === undefined ? boundAt + SETTLE_TIMEOUT_MS : clock.monotonic() + unsettledMs;
+  }
+}
