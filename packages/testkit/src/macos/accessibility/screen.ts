@@ -45,6 +45,10 @@ export interface ScreenSettings {
   readonly sendError: number | undefined;
   readonly recentEmoji: readonly string[];
   readonly allEmoji: readonly string[];
+  /** Where the list of all emoji opens: 0 is its top, 1 its end. */
+  readonly emojiScroll: number;
+  /** Until the list has followed its scroll bar. */
+  readonly scrollMs: number;
   readonly frontApplication: number;
   readonly clipboard: string;
 }
@@ -120,6 +124,8 @@ const DEFAULTS: ScreenSettings = {
   sendError: undefined,
   recentEmoji: ['🔥', '🎉'],
   allEmoji: EMOJI,
+  emojiScroll: 0,
+  scrollMs: 0,
   frontApplication: FINDER_PID,
   clipboard: '',
 };
@@ -128,6 +134,12 @@ interface Place {
   readonly chat: ChatMembers | undefined;
   readonly selected: readonly Bubble[];
   readonly people?: readonly string[];
+}
+
+interface EmojiList {
+  readonly bubble: Bubble;
+  readonly scroll: number;
+  readonly next?: { readonly scroll: number; readonly at: number };
 }
 
 /** The screen of a Mac with Messages on it, as Accessibility sees and changes it. Presses write rows into the store. */
@@ -142,7 +154,7 @@ export class Screen {
   /** A link was followed, and no program has seen the result. */
   #isUnseen = false;
   #picker: Bubble | undefined;
-  #emojiList: { scroll: number; bubble: Bubble } | undefined;
+  #emojiList: EmojiList | undefined;
   #reply: Bubble | undefined;
   #effect: ScreenView['effect'] = 'none';
   #composer = { text: '', isFocused: false };
@@ -270,7 +282,8 @@ export class Screen {
       return OK;
     }
     if (id === 'emoji-scroll' && name === 'AXValue' && this.#emojiList !== undefined) {
-      this.#emojiList.scroll = Number(value);
+      const next = { scroll: Number(value), at: this.#now() + this.#settings.scrollMs };
+      this.#emojiList = { ...this.#emojiList, next };
       return OK;
     }
     return ATTRIBUTE_UNSUPPORTED;
@@ -310,6 +323,9 @@ export class Screen {
   }
 
   #follow(): void {
+    const { bubble, next } = this.#emojiList ?? {};
+    if (bubble !== undefined && next !== undefined && this.#now() >= next.at)
+      this.#emojiList = { bubble, scroll: next.scroll };
     if (this.#next === undefined || this.#now() < this.#next.at) return;
     this.#place = this.#next;
     this.#next = undefined;
@@ -372,8 +388,9 @@ export class Screen {
   }
 
   #openEmojiList(bubble: Bubble): void {
+    const { opensPicker, emojiScroll } = this.#settings;
     this.#picker = undefined;
-    if (this.#settings.opensPicker) this.#emojiList = { scroll: 0, bubble };
+    if (opensPicker) this.#emojiList = { bubble, scroll: emojiScroll };
   }
 
   #bubbleAction(id: string, title: string): number {

@@ -305,6 +305,16 @@ describe('an emoji', () => {
     },
   );
 
+  it.each([
+    ['🌈', 0],
+    ['😀', 1],
+    ['😎', 1],
+  ])('%s is found in a list that opens at %i and scrolls slowly', async (glyph, emojiScroll) => {
+    const mac = await start();
+    mac.screen.configure({ emojiScroll, scrollMs: 150 });
+    expect(await mac.press(emoji(glyph))).toEqual(PRESSED);
+  });
+
   it('is found with and without the variation selector', async () => {
     const mac = await start();
     expect(await mac.press(emoji('⭐️'))).toEqual(PRESSED);

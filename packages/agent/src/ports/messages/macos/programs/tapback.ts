@@ -33,7 +33,9 @@ function pressTapback(screen: Accessibility): void {
   const CLASSIC_TAPBACKS = 6;
   const OPEN_SEC = 1.5;
   const POPOVER_SEC = 5;
-  const SCROLL_STEPS = 5;
+  /** Positions of the scroll bar. The list opens at the top, or where it was left. */
+  const SCROLL_POSITIONS = [0.2, 0.4, 0.6, 0.8, 1, 0];
+  const SCROLL_SEC = 0.3;
 
   screen.run((input: TapbackInput) => {
     const { message, part, tapback, labels, limits } = input;
@@ -132,15 +134,33 @@ function pressTapback(screen: Accessibility): void {
       const direct = screen.findAction(row, (title) => sameEmoji(title, emoji));
       if (direct !== undefined) return screen.press(direct.element, direct.name, requireSameBubble);
       const list = openEmojiList();
-      const find = (): NativeObject | undefined =>
+      const shown = (): { button: NativeObject; glyph: string }[] =>
         screen
           .withRole(list, 'AXButton')
-          .find((button) => sameEmoji(screen.textOf(button, 'AXDescription') ?? '', emoji));
+          .map((button) => ({ button, glyph: screen.textOf(button, 'AXDescription') ?? '' }));
+      const find = (): NativeObject | undefined =>
+        shown().find(({ glyph }) => sameEmoji(glyph, emoji))?.button;
+      const glyphs = (): string =>
+        shown()
+          .map(({ glyph }) => glyph)
+          .join(' ');
+      /** Waits until the list shows other emoji, and shows them twice in a row. */
+      const waitForScroll = (before: string): void => {
+        let last = before;
+        screen.waitFor(SCROLL_SEC, () => {
+          const now = glyphs();
+          const isSettled = now !== before && now === last;
+          last = now;
+          return isSettled ? true : undefined;
+        });
+      };
       const [bar] = screen.withRole(list, 'AXScrollBar');
       // Only the visible emoji exist as elements.
-      for (let step = 0; step <= SCROLL_STEPS && find() === undefined; step++) {
-        if (bar === undefined || !screen.setNumber(bar, step / SCROLL_STEPS)) break;
-        screen.waitFor(0.3, find);
+      for (const position of SCROLL_POSITIONS) {
+        if (bar === undefined || find() !== undefined) break;
+        const before = glyphs();
+        if (!screen.setNumber(bar, position)) break;
+        waitForScroll(before);
       }
       const button = find() ?? screen.refuse('no_emoji');
       screen.press(button, 'AXPress', () => {
