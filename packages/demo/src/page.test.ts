@@ -210,12 +210,22 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_0
   it('opens the reaction bar on a long press and closes it on Escape', async () => {
     const { page, phone } = await open();
     await type(phone, 'Press and hold');
-    await bubble(phone, 'Press and hold').getByText('Press and hold').hover();
-    await page.mouse.down();
-    await phone.getByRole('toolbar', { name: 'React' }).waitFor(WITHIN);
-    await page.mouse.up();
+    const bar = phone.getByRole('toolbar', { name: 'React' });
+    // The conversation may still move under the pointer: then the press hits something else.
+    await expect
+      .poll(
+        async () => {
+          await bubble(phone, 'Press and hold').getByText('Press and hold').hover();
+          await page.mouse.down();
+          await bar.waitFor({ timeout: 5000 }).catch(() => {});
+          await page.mouse.up();
+          return bar.isVisible();
+        },
+        { timeout: 60_000 },
+      )
+      .toBe(true);
     await page.keyboard.press('Escape');
-    await phone.getByRole('toolbar', { name: 'React' }).waitFor({ ...WITHIN, state: 'detached' });
+    await bar.waitFor({ ...WITHIN, state: 'detached' });
   });
 
   it('sends pictures, voice messages, stickers and effects in both directions', async () => {
