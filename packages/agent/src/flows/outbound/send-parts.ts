@@ -43,10 +43,11 @@ async function sendPart(
       (since) => messages.outcomeOf(part.message, to, since),
     );
   const sent = await sendTo(destination);
-  const notOnIMessage = sent.result === 'failed' && sent.notOnIMessage === true;
-  const handle =
-    notOnIMessage && settings.channel === 'auto' ? onlyRecipient(destination, messages) : undefined;
-  if (handle === undefined || !fitsSms(part.message)) return { sent, target: destination };
+  if (sent.result !== 'failed' || sent.notOnIMessage !== true) return { sent, target: destination };
+  const handle = onlyRecipient(destination, messages);
+  if (handle === undefined)
+    return { sent: { ...sent, code: 'IMESSAGE_GROUP_INVALID_RECIPIENTS' }, target: destination };
+  if (settings.channel !== 'auto' || !fitsSms(part.message)) return { sent, target: destination };
   // Cannot duplicate the message: Messages reported that the first attempt was not sent.
   const target: Destination = { to: 'person', handle, service: 'SMS' };
   return { sent: await sendTo(target), target };
