@@ -1,11 +1,16 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { CODES } from '@footbridge/protocol/codes';
 import type { MessageStatusFrame, SendFrame } from '@footbridge/protocol/frames';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { serveFiles } from './file-server.ts';
-import { ANNA, BERT, person, PNG, runAgent, withFooter } from './running-agent.ts';
-import type { RunningAgent } from './running-agent.ts';
+import { ENGINES } from './engine-agent.ts';
+import type { Engine, EngineAgent } from './engine-agent.ts';
+import { useEngine } from './engine-fixture.ts';
+import { ANNA, BERT, person, PNG, withFooter } from './running-agent.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -13,17 +18,25 @@ afterEach(() => cleanup.run());
 const sticker = { bytes: PNG.toString('base64') };
 
 interface Scenario {
-  readonly running: RunningAgent;
+  readonly running: EngineAgent;
   readonly chatId: number;
   readonly guid: string;
   readonly send: (frame: Partial<SendFrame>) => Promise<MessageStatusFrame>;
   readonly react: (reaction: object) => Promise<MessageStatusFrame>;
+  /** Like `react`, where Messages does what it is asked and nothing appears. */
+  readonly reactInVain: (reaction: object) => Promise<MessageStatusFrame>;
+}
+
+interface Condition {
+  readonly when: string;
+  readonly env?: Record<string, string>;
+  readonly make: (scenario: Scenario) => Promise<MessageStatusFrame>;
+  /** The code or status in engines that the condition concerns in another way. */
+  readonly instead?: Partial<Record<Engine, string>>;
 }
 
 /** For every code of the contract, the condition that causes it. */
-const CONDITIONS: Readonly<
-  Record<string, { when: string; make: (scenario: Scenario) => Promise<MessageStatusFrame> }>
-> = {
+const CONDITIONS: Readonly<Record<string, Condition>> = {
   IMESSAGE_GROUP_INVALID_RECIPIENTS: {
     when: 'a member of the group is not on iMessage',
     make: async ({ running, send }) => {
@@ -45,40 +58,41 @@ const CONDITIONS: Readonly<
   },
   UI_AUTOMATION_DISABLED: {
     when: 'the owner disabled UI automation',
-    make: async ({ running, react }) => {
-      await running.play('/world', { permissions: { automation: false } });
-      return await react({ kind: 'classic', action: 'add', type: 'love' });
-    },
+    env: { FOOTBRIDGE_UI_AUTOMATION: 'false' },
+    make: async ({ react }) => await react({ kind: 'classic', action: 'add', type: 'love' }),
+    instead: { bluebubbles: 'delivered' },
   },
   AX_DENIED: {
     when: 'macOS does not grant the Accessibility permission',
     make: async ({ running, react }) => {
-      await running.play('/world', { permissions: { accessibility: false } });
+      await running.fail('screen_denied');
       return await react({ kind: 'classic', action: 'add', type: 'love' });
     },
+    instead: { bluebubbles: 'delivered' },
   },
   RATE_LIMITED: {
     when: 'the queue is full',
     make: async ({ running, send }) => {
-      await running.play('/world', { delayMs: 3_600_000 });
+      await running.hold();
       for (let index = 0; index < 3; index += 1) running.service.send({});
       const status = await send({});
-      await running.play('/world', { delayMs: 0 });
+      await running.release();
       return status;
     },
   },
   INTERNAL_ERROR: {
     when: 'an unexpected error occurs on the Mac',
-    make: async ({ running, send }) => {
-      await running.play('/world', { faults: [{ job: 'text', code: 'INTERNAL_ERROR', times: 1 }] });
-      return await send({});
+    make: async ({ running, send, chatId }) => {
+      // There is no place for the image.
+      writeFileSync(join(running.config.dataDir, 'scratch'), '');
+      return await send({ message: withFooter('', { chat_id: chatId, sticker }) });
     },
   },
   TIMEOUT: {
     when: 'a step takes too long',
-    make: async ({ running, send }) => {
-      await running.play('/world', { faults: [{ job: 'text', code: 'TIMEOUT', times: 1 }] });
-      return await send({});
+    make: async ({ running }) => {
+      await running.fail('send_lost');
+      return await running.statusOfLost(running.service.send({}).requestId);
     },
   },
   TARGET_NOT_FOUND: {
@@ -93,23 +107,19 @@ const CONDITIONS: Readonly<
   PICKER_FAILED: {
     when: 'the picker does not open',
     make: async ({ running, react }) => {
-      await running.play('/world', { faults: [{ job: 'reaction', code: 'PICKER_FAILED', times: 1 }] });
+      await running.fail('press_refused');
       return await react({ kind: 'classic', action: 'add', type: 'love' });
     },
+    // It has no picker: its helper does not take the command.
+    instead: { bluebubbles: 'IMESSAGE_ERROR' },
   },
   EMOJI_NOT_IN_RECENTS: {
     when: 'the emoji does not appear in the store',
-    make: async ({ running, react }) => {
-      await running.play('/world', { faults: [{ job: 'reaction', code: 'EMOJI_NOT_IN_RECENTS', times: 1 }] });
-      return await react({ kind: 'emoji', action: 'add', emoji: '🔥' });
-    },
+    make: async ({ reactInVain }) => await reactInVain({ kind: 'emoji', action: 'add', emoji: '🔥' }),
   },
   STICKER_NOT_FEASIBLE: {
     when: 'the sticker does not appear in the store',
-    make: async ({ running, react }) => {
-      await running.play('/world', { faults: [{ job: 'reaction', code: 'STICKER_NOT_FEASIBLE', times: 1 }] });
-      return await react({ kind: 'sticker', action: 'add', sticker });
-    },
+    make: async ({ reactInVain }) => await reactInVain({ kind: 'sticker', action: 'add', sticker }),
   },
   STICKER_DOWNLOAD_FAILED: {
     when: 'the url cannot be downloaded',
@@ -132,7 +142,8 @@ const CONDITIONS: Readonly<
   COMPOSE_FAILED: {
     when: 'the sticker cannot be composed',
     make: async ({ running, send, chatId }) => {
-      await running.play('/world', { faults: [{ job: 'sticker', code: 'COMPOSE_FAILED', times: 1 }] });
+      const faults = [{ job: 'sticker', code: 'COMPOSE_FAILED', times: 1 }];
+      if (running.can('stickers')) await running.play('/world', { faults });
       return await send({ message: withFooter('', { chat_id: chatId, sticker }) });
     },
   },
@@ -156,44 +167,77 @@ describe('the codes of the contract', () => {
     const missing = codes.filter((code) => !SERVICE_CODES.has(code) && CONDITIONS[code] === undefined);
     expect(missing).toEqual([]);
   });
+});
 
-  it.each(Object.entries(CONDITIONS))('M3 %s is reported', async (code, { when, make }) => {
-    const running = await runAgent(cleanup, { env: { FOOTBRIDGE_QUEUE_LIMIT: '3' } });
+describe.each(ENGINES)('the codes of the contract on %s Messages', (engine) => {
+  const { run } = useEngine(engine, cleanup);
+
+  it.each(Object.entries(CONDITIONS))('M3 %s is reported', async (code, { when, env, make, instead }) => {
+    const running = await run({ env: { FOOTBRIDGE_QUEUE_LIMIT: '3', ...env } });
     const { guid, chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });
     const send = async (frame: Partial<SendFrame>): Promise<MessageStatusFrame> =>
       await running.service.statusOf(running.service.send(frame).requestId);
-    const react = async (reaction: object): Promise<MessageStatusFrame> => {
-      const block = { chat_id: chatId, reaction: { target_message_guid: guid, ...reaction } };
-      return await send({ message: withFooter('', block) });
-    };
-    const status = await make({ running, chatId, guid, send, react });
-    expect(status, when).toMatchObject({ status: 'failed', error: { code } });
-    expect(status.error?.message.length).toBeGreaterThan(3);
+    const messageOf = (reaction: object): string =>
+      withFooter('', { chat_id: chatId, reaction: { target_message_guid: guid, ...reaction } });
+    const status = await make({
+      running,
+      chatId,
+      guid,
+      send,
+      react: (reaction) => send({ message: messageOf(reaction) }),
+      reactInVain: async (reaction) => {
+        await running.fail('press_lost');
+        return running.statusOfLost(running.service.send({ message: messageOf(reaction) }).requestId);
+      },
+    });
+    const expected = instead?.[engine] ?? code;
+    expect(status.error?.code ?? status.status, when).toBe(expected);
+    if (expected !== 'delivered') expect(status.error?.message.length).toBeGreaterThan(3);
   });
 
-  it.each(['animation', 'sticker'] as const)('M3 a %s needs both permissions', async (kind) => {
-    const running = await runAgent(cleanup);
-    const { chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });
-    const footer =
-      kind === 'animation' ? { animation: { effect: 'slam', kind: 'bubble' } } : { chat_id: chatId, sticker };
-    const cases = [
-      [{ accessibility: false, automation: true }, 'AX_DENIED'],
-      [{ accessibility: true, automation: false }, 'UI_AUTOMATION_DISABLED'],
-    ] as const;
-    for (const [permissions, code] of cases) {
-      await running.play('/world', { permissions });
+  // The codes of an effect and of a sticker without the permission of macOS, and without that of the owner.
+  const needs = {
+    simulated: {
+      animation: ['AX_DENIED', 'UI_AUTOMATION_DISABLED'],
+      sticker: ['AX_DENIED', 'UI_AUTOMATION_DISABLED'],
+    },
+    // Stickers are not possible with it either.
+    macos: {
+      animation: ['AX_DENIED', 'UI_AUTOMATION_DISABLED'],
+      sticker: ['COMPOSE_FAILED', 'UI_AUTOMATION_DISABLED'],
+    },
+    bluebubbles: { animation: [undefined, undefined], sticker: ['COMPOSE_FAILED', 'COMPOSE_FAILED'] },
+  }[engine];
+
+  it.each(['animation', 'sticker'] as const)('M3 a %s needs the permissions of the screen', async (kind) => {
+    const codeWithout = async (permission: 'macos' | 'owner'): Promise<string | undefined> => {
+      const env = { FOOTBRIDGE_UI_AUTOMATION: String(permission !== 'owner') };
+      const running = await run({ env });
+      if (permission === 'macos') await running.fail('screen_denied');
+      const { chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });
+      const footer =
+        kind === 'animation'
+          ? { animation: { effect: 'slam', kind: 'bubble' } }
+          : { chat_id: chatId, sticker };
       const { requestId } = running.service.send({ message: withFooter('Hi', footer) });
-      expect((await running.service.statusOf(requestId)).error?.code).toBe(code);
-    }
-    await running.play('/world', { permissions: { accessibility: false, automation: false } });
-    const plain = await running.service.statusOf(running.service.send({}).requestId);
-    expect(plain.status, 'a plain text needs neither').toBe('delivered');
+      const status = await running.service.statusOf(requestId);
+      const plain = await running.service.statusOf(running.service.send({}).requestId);
+      expect(plain.status, 'a plain text needs neither').toBe('delivered');
+      await running.heal();
+      await running.agent.stop();
+      return status.error?.code;
+    };
+    expect([await codeWithout('macos'), await codeWithout('owner')]).toEqual(needs[kind]);
   });
+});
+
+describe('a fault of the simulator', () => {
+  const { run } = useEngine('simulated', cleanup);
 
   it.each(['text', 'attachment', 'animation', 'voice', 'reaction', 'sticker'] as const)(
-    'M3 a fault of the simulator makes a %s fail with its code',
+    'M3 makes a %s fail with its code',
     async (job) => {
-      const running = await runAgent(cleanup);
+      const running = await run();
       const { guid, chatId } = await running.play(person(ANNA, 'say'), { text: 'Hello' });
       const server = await serveFiles(cleanup, (_request, response) => {
         response.writeHead(200, { 'content-type': 'audio/mp4' }).end('sound');

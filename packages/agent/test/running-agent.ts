@@ -1,19 +1,12 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-
 import { createLog } from '@footbridge/runtime/log';
-import { DEFAULT_SETTINGS, startBlueBubbles } from '@footbridge/testkit/bluebubbles';
-import type { SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
-import { startSimulatedMacos } from '@footbridge/testkit/macos';
 
 import { startAgent } from '../src/agent.ts';
 import type { Agent, AgentDeps, Mac } from '../src/agent.ts';
 import { readConfig } from '../src/config/config.ts';
 import type { AgentConfig } from '../src/config/config.ts';
 import type { MessageView, SimulationView } from '../src/ports/messages/simulation.ts';
-import { MacPeople } from './mac-people.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 export type World = SimulationView & { readonly queue: number };
@@ -38,19 +31,11 @@ export interface RunOptions {
   readonly service?: ScriptedService;
   /** Runs the agent on this Mac instead of the simulation. There is no control port then. */
   readonly mac?: Mac;
-  /** Others than `simulated`, the default: on a simulated macOS, which also carries out `play`, `world` and `messages`. */
-  readonly engine?: Engine;
   /** False when the test does not wait for the registration. */
   readonly wait?: boolean;
 }
 
-/** The engines of the Messages port. The tests of what all can do run on each. */
-export const ENGINES = ['simulated', 'macos', 'bluebubbles'] as const;
-export type Engine = (typeof ENGINES)[number];
-
 export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Promise<RunningAgent> {
-  const { engine = 'simulated', ...others } = options;
-  if (engine !== 'simulated') return await runOnMacos(cleanup, engine, others);
   const service = options.service ?? (await new ScriptedService().start());
   if (options.service === undefined) cleanup.add(() => service.stop());
   const dataDir = options.dataDir ?? (await tempDir(cleanup));
@@ -104,40 +89,6 @@ export async function runAgent(cleanup: Cleanup, options: RunOptions = {}): Prom
   };
   if (options.wait !== false) await service.registered(before + 1);
   return running;
-}
-
-async function runOnMacos(
-  cleanup: Cleanup,
-  engine: 'macos' | 'bluebubbles',
-  options: RunOptions,
-): Promise<RunningAgent> {
-  const macos = await startSimulatedMacos();
-  cleanup.add(() => macos.stop());
-  const server = engine === 'bluebubbles' ? await startBlueBubbles(macos) : undefined;
-  if (server !== undefined) cleanup.add(() => server.stop());
-  const people = new MacPeople(macos, server);
-  const running = await runAgent(cleanup, {
-    mac: { home: macos.home, programs: macos.commands },
-    ...options,
-    ...(server !== undefined && (await withBlueBubbles(cleanup, server, options))),
-  });
-  return {
-    ...running,
-    play: async <T>(path: string, body: object) => (await people.play(path, body)) as T,
-    world: async () => ({ ...(await people.view()), queue: 0 }),
-    messages: async () => (await people.view()).chats.flatMap((chat) => chat.messages),
-  };
-}
-
-async function withBlueBubbles(
-  cleanup: Cleanup,
-  server: SimulatedBlueBubbles,
-  { env, dataDir }: RunOptions,
-): Promise<Pick<RunOptions, 'env' | 'dataDir'>> {
-  const folder = dataDir ?? (await tempDir(cleanup));
-  writeFileSync(join(folder, 'bluebubbles-password'), DEFAULT_SETTINGS.password, { mode: 0o600 });
-  const settings = { FOOTBRIDGE_ENGINE: 'bluebubbles', FOOTBRIDGE_BLUEBUBBLES_URL: server.url };
-  return { dataDir: folder, env: { ...settings, ...env } };
 }
 
 function controlUrlOf(logs: readonly string[]): string {

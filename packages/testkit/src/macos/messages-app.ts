@@ -86,6 +86,7 @@ export class MessagesApp {
   readonly #delays: Delays;
   readonly #pending = new Set<Promise<void>>();
   #held: PromiseWithResolvers<void> | undefined;
+  #heldFiles: PromiseWithResolvers<void> | undefined;
   #completed: CompletedMessage[] = [];
 
   constructor(home: string, macos: MacosVersion, delays: Partial<Delays> = {}) {
@@ -131,9 +132,16 @@ export class MessagesApp {
     this.#held = Promise.withResolvers<void>();
   }
 
+  /** Keeps only the files of attachments back. */
+  holdFiles(): void {
+    this.#heldFiles ??= Promise.withResolvers<void>();
+  }
+
   release(): void {
     this.#held?.resolve();
     this.#held = undefined;
+    this.#heldFiles?.resolve();
+    this.#heldFiles = undefined;
   }
 
   /** Resolves when every scheduled write has been made. */
@@ -217,6 +225,7 @@ export class MessagesApp {
   /** Replaces the store by an empty one, as on a new Mac or after iCloud was reset. */
   rebuild(): void {
     this.#replace(() => undefined);
+    this.written.clear();
   }
 
   /**
@@ -225,7 +234,7 @@ export class MessagesApp {
    */
   resync({ newest }: { newest: number }): void {
     const rows = readRows(this.store.db, newest);
-    this.rebuild();
+    this.#replace(() => undefined);
     copyRows(rows, this.store);
   }
 
@@ -308,6 +317,7 @@ export class MessagesApp {
       if (rowid === undefined) return;
       const row = this.store.attachment(rowid, guid, index, attachment);
       await this.#wait(delays.file);
+      await this.#heldFiles?.promise;
       this.store.writeFile(row.file, attachment.base64);
       await this.#wait(delays.transfer);
       const present = this.store.rowidOf('attachment', row.guid);

@@ -32,6 +32,7 @@ export function operationsOf(
     ghost: ({ chatIdentifier }: { chatIdentifier: string }) => app.ghost(chatIdentifier),
     change: app.change.bind(app),
     hold: () => app.hold(),
+    holdFiles: () => app.holdFiles(),
     release: () => app.release(),
     settled: () => app.settled(),
     takeCompleted: () => app.takeCompleted(),
