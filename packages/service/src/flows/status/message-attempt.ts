@@ -9,6 +9,8 @@ export type KnownStatus = LastStatus | 'none';
 
 /** One attempt to send a message. Repeated requests for the message share it until it ends as `failed` (A5). */
 export interface MessageAttempt {
+  /** The request that began it. */
+  readonly requestId: string;
   readonly locationId: string;
   /** Undefined when the message has no id, so that no status can be reported. */
   readonly messageId: string | undefined;
@@ -43,10 +45,12 @@ export interface KnownRequest {
 }
 
 export const newAttempt = (
+  requestId: string,
   locationId: string,
   messageId: string | undefined,
   epoch: number,
 ): MessageAttempt => ({
+  requestId,
   locationId,
   messageId,
   key: messageId === undefined ? undefined : messageKey(locationId, messageId),

@@ -663,6 +663,8 @@ describe('a repeated request', () => {
   it.each([
     ['the journal cannot be read', undefined],
     ['a node that did not respond may have written it before', 'uncertain'],
+    ['the journal has only that it was written before', 'written'],
+    ['the journal has only a rejected request of it', 'repeated'],
   ] as const)('A5 adds no status that the CRM has already when %s', async (_why, value) => {
     const { put, updates } = openCalls();
     const lastStatus = async () => value ?? Promise.reject(new Error('no database'));
@@ -685,6 +687,35 @@ describe('a repeated request', () => {
       'm3 pending',
       'm3 delivered',
     ]);
+  });
+
+  it.each<[ShownStatus, string[]]>([
+    ['delivered', []],
+    ['failed', ['pending', 'delivered']],
+    ['pending', ['pending', 'delivered']],
+  ])('A5 after failed is reported as a new attempt unless the CRM shows %s: %j', async (shown, statuses) => {
+    const { put, updates } = openCalls();
+    const { reports, last } = setUp(put, {}, async () => succeeded(shown));
+    last.value = 'failed';
+    const id = newRequestId();
+    publish(reports, id);
+    await reports.reported(lease(), frame(id));
+    expect(said(updates)).toEqual(statuses);
+  });
+
+  it('A5 that is rejected is not reported when the CRM shows delivered', async () => {
+    const { put, updates } = openCalls();
+    const { reports, last } = setUp(put, {}, async () => succeeded('delivered'));
+    last.value = 'repeated';
+    reports.rejected({
+      requestId: newRequestId(),
+      locationId: LOCATION,
+      messageId: 'm1',
+      code: 'X',
+      message: 'x',
+    });
+    await tick();
+    expect(updates).toEqual([]);
   });
 
   it('A8 is reported even when the journal cannot be read', async () => {

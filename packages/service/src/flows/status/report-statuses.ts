@@ -94,7 +94,7 @@ class QueuedReports implements StatusReports {
     this.#noteLease(lease);
     const usable = usableMessageId(messageId);
     const hasCallbacks = usable !== undefined && this.#isEnabled(requestId);
-    const attempt = newAttempt(locationId, usable, lease.epoch);
+    const attempt = newAttempt(requestId, locationId, usable, lease.epoch);
     const known = hasCallbacks ? this.#attempts.get(attempt.key ?? '') : undefined;
     const joined = known?.outcome === 'failed' ? undefined : known;
     const isRepeat = joined !== undefined;
@@ -131,7 +131,7 @@ class QueuedReports implements StatusReports {
         attempt.delivery?.takeOver(lease);
         return attempt.terminal;
       }
-      request.attempt = newAttempt(attempt.locationId, attempt.messageId, attempt.epoch);
+      request.attempt = newAttempt(frame.requestId, attempt.locationId, attempt.messageId, attempt.epoch);
       if (attempt.key !== undefined) this.#attempts.set(attempt.key, request.attempt);
     }
     const current = request.attempt;
@@ -143,7 +143,7 @@ class QueuedReports implements StatusReports {
   rejected({ requestId, locationId, messageId, code, message }: Rejected): void {
     const usable = usableMessageId(messageId);
     if (usable === undefined || !this.#isEnabled(requestId)) return;
-    const attempt = newAttempt(locationId, usable, NO_LEASE);
+    const attempt = newAttempt(requestId, locationId, usable, NO_LEASE);
     const known = this.#attempts.get(attempt.key ?? '');
     // The message is on its way or was delivered: the rejection of a repeat does not change that.
     if (known !== undefined && known.outcome !== 'failed') return;
@@ -153,7 +153,7 @@ class QueuedReports implements StatusReports {
     this.#begin(attempt, known, undefined);
     const update = { locationId, messageId: usable, status: 'failed', error: { code, message } } as const;
     const { otherNodes, clock } = this.#deps;
-    const isStillNews = () => this.#history.isStillUnknown(attempt, requestId, delivery.wasSent);
+    const isStillNews = () => this.#history.isStillUnknown(attempt, delivery.wasSent);
     const delivery = new StatusDelivery(
       'rejection',
       update,
@@ -339,6 +339,7 @@ class QueuedReports implements StatusReports {
     if (sent === undefined && madeAt === undefined) return undefined;
     const statuses = sent?.statuses ?? [];
     const attempt = newAttempt(
+      frame.requestId,
       sent?.locationId ?? lease.locationId,
       usableMessageId(sent === undefined ? frame.messageId : sent.messageId),
       lease.epoch,

@@ -26,7 +26,7 @@ export interface StatusHistoryDeps {
   readonly log: Log;
 }
 
-type Message = Pick<MessageAttempt, 'locationId' | 'messageId'>;
+type Message = Pick<MessageAttempt, 'requestId' | 'locationId' | 'messageId'>;
 
 /** What the CRM was told about messages by other nodes and earlier runs: from the nodes, the journal, or the CRM itself. */
 export class StatusHistory {
@@ -43,7 +43,7 @@ export class StatusHistory {
    * know it before it is in the journal. `here` is what this node knew under an earlier lease. A rejection has no lease.
    */
   async lastStatus(
-    { locationId, messageId }: Message,
+    { requestId, locationId, messageId }: Message,
     lease: Lease | undefined,
     here?: Pick<MessageAttempt, 'lastStatus' | 'epoch'>,
   ): Promise<KnownStatus> {
@@ -57,10 +57,11 @@ export class StatusHistory {
     }
     const reported = newest?.status ?? 'none';
     try {
-      const written = (await past.lastStatus(locationId, messageId)) ?? 'none';
+      const written = (await past.lastStatus(locationId, messageId, requestId)) ?? 'none';
       if (written !== 'delivered' && reported !== 'none') return reported;
-      // The node that may have written the frame may have reported it, and died before that was in the journal.
-      return written === 'uncertain' ? await this.#shownOr(written, locationId, messageId, lease) : written;
+      if (written === 'none' || written === 'pending' || written === 'delivered') return written;
+      // A node may have reported a request of which the journal knows less, and died before it recorded that.
+      return await this.#shownOr(written, locationId, messageId, lease);
     } catch (error) {
       log.warn(
         { event: 'status.journal_unavailable', err: error },
@@ -77,12 +78,7 @@ export class StatusHistory {
    * it may have succeeded there (A5). When some of them cannot be asked, only the first request of a message is reported, and once.
    */
   async isStillUnknown(
-    {
-      locationId,
-      messageId = '',
-      lastStatus,
-    }: Pick<MessageAttempt, 'locationId' | 'messageId' | 'lastStatus'>,
-    requestId: string,
+    { requestId, locationId, messageId = '', lastStatus }: Message & Pick<MessageAttempt, 'lastStatus'>,
     wasSent: boolean,
   ): Promise<boolean> {
     const { otherNodes, past } = this.#deps;
@@ -93,7 +89,7 @@ export class StatusHistory {
       if (wasSent || requests?.every(({ id }) => id === requestId) !== true) return false;
     }
     const known = await lastStatus;
-    return past.lastStatus(locationId, messageId).then(
+    return past.lastStatus(locationId, messageId, requestId).then(
       (last) => (last ?? 'none') === known,
       () => !wasSent,
     );
@@ -129,7 +125,10 @@ export class StatusHistory {
     }
   }
 
-  /** What the CRM shows, or `otherwise` when it shows no status of ours or cannot be read. */
+  /**
+   * What the CRM shows, or `otherwise` when it shows no status of ours or cannot be read. Its reads lag behind its writes: after `failed`
+   * they may still show what was before.
+   */
   async #shownOr(
     otherwise: KnownStatus,
     locationId: string,
@@ -137,7 +136,8 @@ export class StatusHistory {
     lease: Lease | undefined,
   ): Promise<KnownStatus> {
     const shown = await this.#shown(locationId, messageId, lease);
-    return shown === undefined || shown === 'absent' || shown === 'none' ? otherwise : shown;
+    if (shown === 'delivered') return shown;
+    return otherwise !== 'failed' && (shown === 'pending' || shown === 'failed') ? shown : otherwise;
   }
 
   async #shown(

@@ -19,8 +19,8 @@ import type {
 } from './journal.ts';
 import { keyedHash } from './keyed-hash.ts';
 import type { KeyedHash } from './keyed-hash.ts';
-import { createReader } from './sql-reader.ts';
-import type { LastStatuses } from './sql-reader.ts';
+import { createReader, lastOf } from './sql-reader.ts';
+import type { RequestStatus } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
 import { createWriteBatch } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
@@ -65,7 +65,7 @@ class WriteBehindJournal implements SqlJournal {
   readonly #flushMs: number;
   readonly #write: WriteBatch;
   readonly #reader: ReturnType<typeof createReader>;
-  readonly #lastStatuses: Batcher<string, LastStatuses>;
+  readonly #requestStatuses: Batcher<string, readonly RequestStatus[]>;
   readonly #recent: RecentEvents;
   readonly #hash: KeyedHash;
   readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
@@ -86,7 +86,7 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushMs = flushMs;
     this.#write = createWriteBatch(database.db);
     this.#reader = createReader(database.db, this.#hash);
-    this.#lastStatuses = new Batcher((messageIds) => this.#reader.lastStatuses(messageIds), COLLECT_MS);
+    this.#requestStatuses = new Batcher((messageIds) => this.#reader.requestStatuses(messageIds), COLLECT_MS);
     this.#recent = new RecentEvents(clock.now().toString(36));
   }
 
@@ -243,9 +243,11 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.sentStatuses(requestId));
   }
 
-  async lastStatus(locationId: string, messageId: string) {
-    const found = await this.#lastStatuses.get(messageId).catch(cannotBeRead);
-    return found?.get(locationId);
+  async lastStatus(locationId: string, messageId: string, requestId: string) {
+    const requests = await this.#requestStatuses.get(messageId).catch(cannotBeRead);
+    return lastOf(
+      (requests ?? []).filter((one) => one.locationId === locationId && one.requestId !== requestId),
+    );
   }
 
   async #read<T>(query: () => Promise<T>): Promise<T> {

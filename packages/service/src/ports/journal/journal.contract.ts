@@ -317,15 +317,17 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
         await journal.show(one.id);
       };
       await told({}, 'pending', 'failed');
-      expect(await journal.lastStatus('loc1', 'msg1')).toBe('failed');
+      expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
       await told({}, 'pending');
       await told({});
-      expect(await journal.lastStatus('loc1', 'msg1')).toBe('pending');
+      expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('pending');
       await told({ locationId: 'loc2' }, 'delivered', 'pending');
       await told({ locationId: 'loc3', direction: 'inbound', id: 'in-1' }, 'delivered');
-      const all = ['loc1', 'loc2', 'loc3'].map((locationId) => journal.lastStatus(locationId, 'msg1'));
+      const all = ['loc1', 'loc2', 'loc3'].map((locationId) =>
+        journal.lastStatus(locationId, 'msg1', 'another'),
+      );
       expect(await Promise.all(all)).toEqual(['pending', 'delivered', undefined]);
-      expect(await journal.lastStatus('loc1', 'unknown')).toBeUndefined();
+      expect(await journal.lastStatus('loc1', 'unknown', 'another')).toBeUndefined();
     });
 
     it('A5 knows that a frame was written and no status accepted since, unless the attempt is reported', async () => {
@@ -348,11 +350,23 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       record('tried again', 'written');
       await journal.flush();
       const ids = ['new', 'told', 'repeated', 'failed', 'tried again'];
-      const found = await Promise.all(ids.map((id) => journal.lastStatus('loc1', id)));
+      const found = await Promise.all(ids.map((id) => journal.lastStatus('loc1', id, 'another')));
       expect(found).toEqual(['written', 'pending', 'pending', 'failed', 'written']);
     });
 
-    it('A5 knows that a frame may have been written, until a status is accepted', async () => {
+    it('A5 leaves out one request of a message', async () => {
+      const [first, second] = [entry(), entry()];
+      journal.open(first, 'accepted');
+      journal.step(first.id, 'written');
+      await journal.flush();
+      expect(await journal.lastStatus('loc1', 'msg1', first.id)).toBeUndefined();
+      expect(await journal.lastStatus('loc1', 'msg1', second.id)).toBe('written');
+      journal.open(second, 'accepted');
+      await journal.flush();
+      expect(await journal.lastStatus('loc1', 'msg1', first.id)).toBe('repeated');
+    });
+
+    it('A5 knows of requests without a status: written, maybe written, or only made', async () => {
       const record = async (messageId: string, ...steps: string[]) => {
         for (const step of steps) {
           const one = entry({ messageId });
@@ -366,6 +380,12 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
         }
       };
       const expected = {
+        rejected: 'repeated',
+        'failed rejected': 'repeated',
+        'rejected failed': 'failed',
+        'rejected pending': 'pending',
+        'rejected written': 'written',
+        'written rejected': 'written',
         'uncertain rejected': 'uncertain',
         'uncertain written': 'uncertain',
         'written uncertain': 'uncertain',
@@ -378,7 +398,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       for (const steps of Object.keys(expected)) await record(steps, ...steps.split(' '));
       await journal.flush();
       for (const [steps, last] of Object.entries(expected))
-        expect([steps, await journal.lastStatus('loc1', steps)]).toEqual([steps, last]);
+        expect([steps, await journal.lastStatus('loc1', steps, 'another')]).toEqual([steps, last]);
     });
 
     it('A5 writes an accepted status within 20 ms, and on request at once', async () => {
@@ -386,13 +406,13 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       journal.open(one, 'accepted');
       await clock.advance(0);
       journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
-      expect(await journal.lastStatus('loc1', 'msg1')).toBeUndefined();
+      expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBeUndefined();
       await clock.advance(20);
-      await until(async () => (await journal.lastStatus('loc1', 'msg1')) === 'pending');
+      await until(async () => (await journal.lastStatus('loc1', 'msg1', 'another')) === 'pending');
       journal.step(one.id, 'crm_told', { detail: { status: 'failed' } });
-      expect(await journal.lastStatus('loc1', 'msg1')).toBe('pending');
+      expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('pending');
       await journal.flush();
-      expect(await journal.lastStatus('loc1', 'msg1')).toBe('failed');
+      expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
     });
 
     it('A5 keeps the statuses of a message whose node was killed before it wrote the entry', async () => {
@@ -410,14 +430,14 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
         message: { locationId: 'loc1', messageId: 'msg1' },
       });
       await journal.flush();
-      expect(await journal.lastStatus('loc1', 'msg1')).toBeUndefined();
+      expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBeUndefined();
       for (let flush = 0; flush < 5; flush++) await journal.flush();
-      expect(await journal.lastStatus('loc1', 'msg1')).toBe('delivered');
+      expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
       expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
       // The node was only slow.
       journal.open({ ...entry(), id }, 'accepted');
       expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
-      expect(await journal.lastStatus('loc1', 'msg1')).toBe('delivered');
+      expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
     });
 
     it('reads the last status of many messages at once', async () => {
@@ -428,7 +448,9 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
         journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
       }
       await journal.show('wait for the flush');
-      const found = await Promise.all([...ids, 'none'].map((id) => journal.lastStatus('loc1', id)));
+      const found = await Promise.all(
+        [...ids, 'none'].map((id) => journal.lastStatus('loc1', id, 'another')),
+      );
       expect(found).toEqual([...ids.map(() => 'pending'), undefined]);
     });
 

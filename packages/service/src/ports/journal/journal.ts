@@ -120,17 +120,18 @@ export interface JournalReader {
   /** Resolves with the statuses of a request that were sent to the CRM. */
   sentStatuses(requestId: string): Promise<SentStatuses | undefined>;
   /**
-   * Resolves with the last status of a message that the CRM accepted, over all its requests; `delivered` is always the last. Calls
-   * within a few milliseconds share one query. Unlike the other reads this one leaves out what this node has not written yet, so that it never waits for a write.
+   * Resolves with the last status of a message that the CRM accepted, over all its requests but `requestId`; `delivered` is always the last.
+   * Undefined when there is no other request. Calls within a few milliseconds share one query. Unlike the other reads this one leaves out what
+   * this node has not written yet, so that it never waits for a write.
    */
-  lastStatus(locationId: string, messageId: string): Promise<LastStatus | undefined>;
+  lastStatus(locationId: string, messageId: string, requestId: string): Promise<LastStatus | undefined>;
 }
 
 /**
- * `written`: the frame was written to the Mac, and the CRM has accepted no status since. `uncertain`: a frame may have been written to a Mac
- * whose node did not respond, and nothing is known of it since.
+ * What happened last when the CRM has accepted no status since. `written`: a frame was written to the Mac. `uncertain`: a frame may have been
+ * written to a Mac whose node did not respond. `repeated`: there was another request, which was rejected or whose outcome was not recorded.
  */
-export type LastStatus = SentStatus | 'written' | 'uncertain';
+export type LastStatus = SentStatus | 'written' | 'uncertain' | 'repeated';
 
 export type SentStatus = 'pending' | 'delivered' | 'failed';
 

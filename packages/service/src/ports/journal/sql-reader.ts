@@ -18,8 +18,12 @@ import type { WrittenStep } from './sql-write-behind.ts';
 
 type Row = Selectable<Schema['messages']>;
 
-/** The last status of a message by location: different locations may use the same message id. */
-export type LastStatuses = ReadonlyMap<string, LastStatus>;
+/** What the journal knows of one request for a message. Different locations may use the same message id. */
+export interface RequestStatus {
+  readonly requestId: string;
+  readonly locationId: string;
+  readonly statuses: readonly TimedStatus[];
+}
 
 const PRUNE_BATCH = 1000;
 const MAX_REQUESTS = 100;
@@ -140,29 +144,21 @@ export function createReader(db: Database, hash: KeyedHash) {
       return { locationId: row.location_id, messageId: row.message_id, statuses };
     },
 
-    async lastStatuses(messageIds: readonly string[]): Promise<ReadonlyMap<string, LastStatuses>> {
-      const byMessage = new Map<string, Map<string, TimedStatus>>();
+    async requestStatuses(
+      messageIds: readonly string[],
+    ): Promise<ReadonlyMap<string, readonly RequestStatus[]>> {
+      const all: (RequestStatus & { messageId: string })[] = [];
       for (const { query, batch } of byMessageId(messageIds)) {
         const { rows } = await db.executeQuery({ ...query, parameters: ['outbound', ...batch] });
-        for (const row of rows as Pick<Row, 'id' | 'location_id' | 'message_id' | 'steps'>[]) {
-          const byLocation = byMessage.get(row.message_id ?? '') ?? new Map<string, TimedStatus>();
-          byMessage.set(row.message_id ?? '', byLocation);
-          for (const step of await stepsOf(row)) {
-            const status = statusOf(step);
-            if (status !== undefined)
-              byLocation.set(
-                row.location_id,
-                newest(byLocation.get(row.location_id), { at: step.at, status }),
-              );
-          }
-        }
+        for (const row of rows as Pick<Row, 'id' | 'location_id' | 'message_id' | 'steps'>[])
+          all.push({
+            messageId: row.message_id ?? '',
+            requestId: row.id,
+            locationId: row.location_id,
+            statuses: (await stepsOf(row)).flatMap(timedStatus),
+          });
       }
-      return new Map(
-        Array.from(byMessage, ([messageId, byLocation]) => [
-          messageId,
-          new Map(Array.from(byLocation, ([locationId, { status }]) => [locationId, status])),
-        ]),
-      );
+      return Map.groupBy(all, ({ messageId }) => messageId);
     },
 
     /** Deletes in batches, so that no other statement waits long for the tables. */
@@ -239,28 +235,37 @@ interface TimedStatus {
 const acceptedOf = (steps: Steps): SentStatus[] =>
   steps.filter(({ step }) => step === 'crm_told').map(({ detail }) => detail?.['status'] as SentStatus);
 
-function statusOf({ step, detail }: Steps[number]): LastStatus | undefined {
-  if (step === 'written') return 'written';
-  if (step === 'rejected' && detail?.['isCertain'] === false) return 'uncertain';
-  return step === 'crm_told' ? (detail?.['status'] as SentStatus) : undefined;
+/** One status, or none. */
+function timedStatus({ at, step, detail }: Steps[number]): TimedStatus[] {
+  if (step === 'crm_told') return [{ at, status: detail?.['status'] as SentStatus }];
+  if (step === 'written') return [{ at, status: 'written' }];
+  if (step !== 'accepted' && step !== 'rejected' && step !== 'not_connected') return [];
+  return [{ at, status: detail?.['isCertain'] === false ? 'uncertain' : 'repeated' }];
 }
 
+/** Returns the last status over several requests for one message. */
+export function lastOf(requests: readonly RequestStatus[]): LastStatus | undefined {
+  return requests
+    .flatMap(({ statuses }) => statuses)
+    .sort((left, right) => left.at - right.at)
+    .reduce<TimedStatus | undefined>(newest, undefined)?.status;
+}
+
+const UNREPORTED: readonly LastStatus[] = ['repeated', 'written', 'uncertain'];
+
 /**
- * Nothing follows `delivered`, even if the clocks of two nodes differ, and a frame that is written again does not undo `pending`. A frame
- * that was certainly written says nothing about another that may have been.
+ * Nothing follows `delivered`, even if the clocks of two nodes differ, and a frame that is written again does not undo `pending`. Among those
+ * that were not reported, the one that says least about the message counts.
  */
 function newest(known: TimedStatus | undefined, next: TimedStatus): TimedStatus {
   if (known === undefined || next.status === 'delivered') return next;
   if (known.status === 'delivered') return known;
-  if (known.status === 'pending' && isUnreported(next)) return known;
-  if (isUnreported(known) && next.status === 'pending') return next;
-  if (known.status === 'uncertain' && next.status === 'written') return known;
-  if (known.status === 'written' && next.status === 'uncertain') return next;
+  const [before, after] = [UNREPORTED.indexOf(known.status), UNREPORTED.indexOf(next.status)];
+  if (before >= 0 && after >= 0) return before > after ? known : next;
+  if (known.status === 'pending' && after >= 0) return known;
+  if (before >= 0 && next.status === 'pending') return next;
   return known.at > next.at ? known : next;
 }
-
-const isUnreported = ({ status }: TimedStatus) => status === 'written' || status === 'uncertain';
-
 const summaryOf = (row: Row, steps: Steps): MessageSummary => ({
   id: row.id,
   direction: row.direction,

@@ -21,4 +21,4 @@ export class RejectingNodes {
   }
 }
 
-const keyOf = (locationId: string, messageId: string): string => JSON.stringify([locationId, messageId]);
+const keyOf = (locationId: string, messageId: string): string => `${locationId} ${messageId}`;

@@ -109,7 +109,7 @@ export interface StatusKeeper {
 /** What a node knows of a message that it has forwarded. */
 export interface ReportedStatus {
   /** The last one that the CRM accepted from it. */
-  readonly status: 'none' | 'written' | 'uncertain' | 'pending' | 'delivered' | 'failed';
+  readonly status: 'none' | 'written' | 'uncertain' | 'repeated' | 'pending' | 'delivered' | 'failed';
   /** Whether the message is on its way or was delivered. */
   readonly isUnderWay: boolean;
   /** Of the lease under which the node forwarded it. */
