@@ -146,7 +146,9 @@ describe('a Mac, from nothing to ready and back', () => {
       Service: 'ok',
       License: 'ok',
     });
+    expect(atFirst.get('Screen')).toBe('warning');
     await macos.messages.configurePmset({ sleep: 0, displaysleep: 0 });
+    await macos.messages.configureDefaults({ '-currentHost com.apple.screensaver': { idleTime: 0 } });
     await macos.messages.configureFileVault({ isOn: true });
     await macos.messages.configureLaunchctl({ disabled: ['com.footbridge.agent'] });
     await macos.messages.configurePrivacy({ fullDisk: false });

@@ -35,7 +35,7 @@ const screen = new Screen(app);
 const privacy = new Privacy(values.home, screen);
 const agentApp = new LaunchedApp(values.home);
 const launchd = new Launchd(values.home);
-const system = new SystemCommands(launchd);
+const system = new SystemCommands(launchd, () => screen.session().isLocked);
 const launchAgents = join(values.home, 'Library/LaunchAgents');
 const endProcesses = () => {
   launchd.stopAll();

@@ -4,6 +4,8 @@ import type { Installation } from '../install/installation.ts';
 import { runProgram } from '../install/run-program.ts';
 import { failure, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
+import { checkScreen } from './check-screen.ts';
+import { powerSetting } from './power-setting.ts';
 
 /** The settings of the Mac that decide whether the agent can work day and night. */
 export async function checkMac(
@@ -18,7 +20,7 @@ export async function checkMac(
       : warning('App', 'not installed', 'Run footbridge-agent setup, so that permissions can be granted'),
     checkLoginItem(await launchAgent.state()),
     checkSleep(power.stdout),
-    ...(uiAutomation ? [checkScreen(power.stdout)] : []),
+    ...(uiAutomation ? [await checkScreen(programs, power.stdout)] : []),
     checkFileVault(fileVault.stdout),
   ];
 }
@@ -35,7 +37,7 @@ function checkLoginItem(state: Awaited<ReturnType<Installation['launchAgent']['s
 }
 
 function checkSleep(settings: string): Finding {
-  const minutes = settingOf(settings, 'sleep');
+  const minutes = powerSetting(settings, 'sleep');
   if (minutes === undefined)
     return warning('Sleep', 'could not be read', 'Check System Settings, Energy: the Mac must not sleep');
   if (minutes === 0) return ok('Sleep', 'the Mac does not sleep');
@@ -43,16 +45,6 @@ function checkSleep(settings: string): Finding {
     'Sleep',
     `the Mac sleeps after ${minutes} minutes without use, and texts wait until it wakes up`,
     'Switch on System Settings, Energy, Prevent automatic sleeping when the display is off (Battery, Options on a MacBook)',
-  );
-}
-
-function checkScreen(settings: string): Finding {
-  const minutes = settingOf(settings, 'displaysleep');
-  if (minutes === undefined || minutes === 0) return ok('Screen', 'stays on');
-  return warning(
-    'Screen',
-    `turns off after ${minutes} minutes; when it locks, reactions, replies and effects fail`,
-    'Choose Never in System Settings, Lock Screen, Require password after display is turned off',
   );
 }
 
@@ -65,9 +57,4 @@ function checkFileVault(status: string): Finding {
     'on, so the agent starts only after you typed your password',
     'Log in after every restart of the Mac',
   );
-}
-
-function settingOf(settings: string, name: string): number | undefined {
-  const value = new RegExp(`^ *${name} +(\\d+)`, 'm').exec(settings)?.[1];
-  return value === undefined ? undefined : Number(value);
 }

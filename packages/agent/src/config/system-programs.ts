@@ -5,11 +5,13 @@ export interface SystemPrograms {
   readonly afconvert: string;
   readonly defaults: string;
   readonly fdesetup: string;
+  readonly ioreg: string;
   readonly launchctl: string;
   readonly open: string;
   readonly osascript: string;
   readonly pmset: string;
   readonly swVers: string;
+  readonly sysadminctl: string;
   readonly tccutil: string;
 }
 
@@ -20,11 +22,13 @@ export function systemPrograms(folder?: string): SystemPrograms {
     afconvert: path('/usr/bin', 'afconvert'),
     defaults: path('/usr/bin', 'defaults'),
     fdesetup: path('/usr/bin', 'fdesetup'),
+    ioreg: path('/usr/sbin', 'ioreg'),
     launchctl: path('/bin', 'launchctl'),
     open: path('/usr/bin', 'open'),
     osascript: path('/usr/bin', 'osascript'),
     pmset: path('/usr/bin', 'pmset'),
     swVers: path('/usr/bin', 'sw_vers'),
+    sysadminctl: path('/usr/sbin', 'sysadminctl'),
     tccutil: path('/usr/bin', 'tccutil'),
   };
 }

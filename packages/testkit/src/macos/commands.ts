@@ -20,8 +20,10 @@ export interface Commands {
   readonly swVers: string;
   readonly defaults: string;
   readonly fdesetup: string;
+  readonly ioreg: string;
   readonly launchctl: string;
   readonly pmset: string;
+  readonly sysadminctl: string;
   readonly afconvert: string;
   readonly tccutil: string;
 }
@@ -48,8 +50,10 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
     ),
     defaults: system('defaults'),
     fdesetup: system('fdesetup'),
+    ioreg: system('ioreg'),
     launchctl: system('launchctl'),
     pmset: system('pmset'),
+    sysadminctl: system('sysadminctl'),
     // `afconvert -f caff -d opus@24000 -c 1 -b 32000 INPUT OUTPUT`. It fails for a recording that begins with "damaged".
     afconvert: script(
       join(folder, 'afconvert'),

@@ -19,7 +19,14 @@ export class Defaults {
     for (const [domain, preferences] of Object.entries(domains)) this.#domains.set(domain, preferences);
   }
 
-  run([verb, ...args]: readonly string[]): CommandResult {
+  run([first, ...others]: readonly string[]): CommandResult {
+    // Preferences of this Mac alone are in domains of their own.
+    if (first === '-currentHost')
+      return this.run([...others.slice(0, 1), `${first} ${others[1] ?? ''}`, ...others.slice(2)]);
+    return this.#run(first, others);
+  }
+
+  #run(verb: string | undefined, args: readonly string[]): CommandResult {
     const [given = '', key, ...rest] = args;
     const domain = given === '-g' || given === '-globalDomain' ? GLOBAL_DOMAIN : given;
     if (verb === 'read' && rest.length === 0) return this.#read(domain, key);

@@ -75,6 +75,7 @@ export function operationsOf(
     /** Every process of the owner is killed, and the launch agents in the home folder start. */
     restartMac: () => machine.restart(),
     configurePmset: system.pmset.configure.bind(system.pmset),
+    configureScreenLock: system.sysadminctl.configure.bind(system.sysadminctl),
     breakCommands: system.break.bind(system),
     runCommand: system.run.bind(system),
     configureScreen: screen.configure.bind(screen),

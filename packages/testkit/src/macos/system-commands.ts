@@ -1,9 +1,11 @@
 import type { CommandResult } from './command-result.ts';
 import { Defaults } from './defaults.ts';
 import { Fdesetup } from './fdesetup.ts';
+import { Ioreg } from './ioreg.ts';
 import { Launchctl } from './launchctl.ts';
 import type { JobRunner } from './launchctl.ts';
 import { Pmset } from './pmset.ts';
+import { Sysadminctl } from './sysadminctl.ts';
 
 /** How the next calls of a program end instead of doing their work. */
 export interface CommandFault extends CommandResult {
@@ -16,7 +18,14 @@ export interface CommandFault extends CommandResult {
   readonly end?: 'hang' | 'killed';
 }
 
-export type SystemProgram = 'defaults' | 'fdesetup' | 'launchctl' | 'pmset' | 'tccutil';
+export type SystemProgram =
+  | 'defaults'
+  | 'fdesetup'
+  | 'ioreg'
+  | 'launchctl'
+  | 'pmset'
+  | 'sysadminctl'
+  | 'tccutil';
 
 export type CommandEnd = CommandResult & Pick<CommandFault, 'end'>;
 
@@ -24,13 +33,16 @@ export type CommandEnd = CommandResult & Pick<CommandFault, 'end'>;
 export class SystemCommands {
   readonly defaults = new Defaults();
   readonly fdesetup = new Fdesetup();
+  readonly ioreg: Ioreg;
   readonly launchctl: Launchctl;
   readonly pmset = new Pmset();
+  readonly sysadminctl = new Sysadminctl();
   /** Only its calls are recorded. */
   readonly tccutil = { run: (): CommandResult => ({}) };
   #faults: CommandFault[] = [];
 
-  constructor(runner?: JobRunner) {
+  constructor(runner?: JobRunner, isLocked = () => false) {
+    this.ioreg = new Ioreg(isLocked);
     this.launchctl = new Launchctl(runner);
   }
 

@@ -1,0 +1,62 @@
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import { startSimulatedMacos } from '@footbridge/testkit/macos';
+import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { checkScreen } from './check-screen.ts';
+
+const cleanup = createCleanup();
+let macos: SimulatedMacos;
+
+beforeAll(async () => {
+  macos = await startSimulatedMacos();
+  cleanup.add(() => macos.stop());
+});
+
+afterAll(() => cleanup.run());
+
+const check = (displaySleepMin: number) =>
+  checkScreen(macos.commands, ` sleep 0\n displaysleep         ${displaySleepMin}\n`);
+const saverAfter = (seconds: number) =>
+  macos.messages.configureDefaults({ '-currentHost com.apple.screensaver': { idleTime: seconds } });
+
+describe('doctor and the screen', () => {
+  it('warns of a lock after the display turned off, and of the screen saver that Macs start by default', async () => {
+    expect(await check(10)).toMatchObject({
+      verdict: 'warning',
+      detail: expect.stringContaining('locks after 10 minutes'),
+    });
+    expect(await check(0)).toMatchObject({ detail: expect.stringContaining('locks after 20 minutes') });
+  });
+
+  it('adds the time after which a password is required', async () => {
+    await saverAfter(300);
+    await macos.messages.configureScreenLock({ screenLock: { seconds: 900 } });
+    expect(await check(10)).toMatchObject({ detail: expect.stringContaining('locks after 20 minutes') });
+  });
+
+  it('finds nothing when display and screen saver stay off, or no password is required', async () => {
+    await saverAfter(0);
+    expect(await check(0)).toMatchObject({ verdict: 'ok' });
+    await macos.messages.configureScreenLock({ screenLock: 'off' });
+    expect(await check(10)).toMatchObject({ verdict: 'ok' });
+  });
+
+  it('warns of a screen that is locked now, whatever its settings', async () => {
+    await macos.messages.configureScreen({ isLocked: true });
+    expect(await check(0)).toMatchObject({
+      verdict: 'warning',
+      detail: expect.stringContaining('locked now'),
+      next: expect.stringContaining('Unlock'),
+    });
+    await macos.messages.configureScreen({ isLocked: false });
+  });
+
+  it('warns when macOS does not say whether it locks', async () => {
+    await macos.messages.breakCommands({ faults: [{ program: 'sysadminctl', exitCode: 1 }] });
+    expect(await check(0)).toMatchObject({
+      verdict: 'warning',
+      detail: expect.stringContaining('could not be read'),
+    });
+  });
+});

@@ -1,0 +1,41 @@
+import type { SystemPrograms } from '../config/system-programs.ts';
+import { runProgram } from '../install/run-program.ts';
+import { ok, warning } from './finding.ts';
+import type { Finding } from './finding.ts';
+import { powerSetting } from './power-setting.ts';
+
+/** Macs start the screen saver after 20 minutes unless their owner chose another time. */
+const DEFAULT_SCREEN_SAVER_MIN = 20;
+const EFFECT = 'reactions, replies and effects fail while it is locked';
+const NEVER_LOCK =
+  'Choose Never in System Settings, Lock Screen, Require password after screen saver begins or display is turned off';
+
+/** Whether the screen is locked, or will lock. `power`: what `pmset -g` prints. */
+export async function checkScreen(
+  programs: Pick<SystemPrograms, 'defaults' | 'ioreg' | 'sysadminctl'>,
+  power: string,
+): Promise<Finding> {
+  const registry = await runProgram(programs.ioreg, ['-n', 'Root', '-d1']);
+  if (/"IOConsoleLocked" = Yes/.test(registry.stdout))
+    return warning('Screen', `locked now; ${EFFECT}`, `Unlock it. ${NEVER_LOCK}`);
+  const status = await runProgram(programs.sysadminctl, ['-screenLock', 'status']);
+  const delaySec = lockDelay(status.stderr);
+  if (delaySec === undefined)
+    return warning('Screen', `it could not be read whether it locks; ${EFFECT}`, NEVER_LOCK);
+  if (delaySec === 'never') return ok('Screen', 'never locks by itself');
+  const domain = ['-currentHost', 'read', 'com.apple.screensaver', 'idleTime'];
+  const idleTime = await runProgram(programs.defaults, domain);
+  const saverMin = idleTime.ok ? Number(idleTime.stdout) / 60 : DEFAULT_SCREEN_SAVER_MIN;
+  const delays = [powerSetting(power, 'displaysleep') ?? 0, saverMin].filter((minutes) => minutes > 0);
+  if (delays.length === 0) return ok('Screen', 'stays on, so it never locks by itself');
+  const minutes = Math.ceil(Math.min(...delays) + delaySec / 60);
+  return warning('Screen', `locks after ${minutes} minutes without use; ${EFFECT}`, NEVER_LOCK);
+}
+
+/** Returns how many seconds after the display turned off a password is required. `sysadminctl` writes it to standard error. */
+function lockDelay(status: string): number | 'never' | undefined {
+  if (/screenLock is off|delay is -1/.test(status)) return 'never';
+  if (/delay is immediate/.test(status)) return 0;
+  const seconds = /delay is (\d+)/.exec(status)?.[1];
+  return seconds === undefined ? undefined : Number(seconds);
+}
