@@ -48,6 +48,16 @@ describe('one device', () => {
   });
 });
 
+it('T30 a Mac that sends large frames of unknown types is disconnected after a few megabytes', async () => {
+  const bridge = await start();
+  await bridge.mac(OTHER_LOCATION);
+  const mac = await bridge.mac();
+  const frame = JSON.stringify({ type: 'news', text: 'x'.repeat(250_000) });
+  for (let number = 0; number < 20; number++) mac.sendRaw(frame);
+  expect(await mac.closed).toMatchObject({ code: 4000, reason: expect.stringContaining('unknown types') });
+  expect(await honestTraffic(bridge)).toMatchObject(ALL_SENT);
+});
+
 describe('a license', () => {
   it('T53 M8 takes ten locations more than it has seats, and others only from the operator', async () => {
     const bridge = await start();

@@ -86,6 +86,8 @@ class Gateway implements MacGateway, SessionHost {
   /** Sockets in their closing handshake. */
   readonly #closingSockets = new Set<MacSocket>();
   readonly #undo: (() => void)[];
+  /** Upgrades whose tokens are being checked. */
+  #admitting = 0;
   #draining = false;
 
   constructor(deps: GatewayDeps) {
@@ -128,19 +130,22 @@ class Gateway implements MacGateway, SessionHost {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
     const rejected = this.#reasonToReject(request);
     if (rejected !== undefined) return this.#deps.rejectUpgrade(socket, rejected);
-    this.#admit(request, socket, head, address).catch((error: unknown) => {
-      this.#deps.log.error({ event: 'mac.admission_failed', err: error }, 'admission failed');
-      this.#deps.rejectUpgrade(
-        socket,
-        unavailable('The service cannot check the device token now; try again.'),
-      );
-    });
+    this.#admitting++;
+    this.#admit(request, socket, head, address)
+      .catch((error: unknown) => {
+        this.#deps.log.error({ event: 'mac.admission_failed', err: error }, 'admission failed');
+        this.#deps.rejectUpgrade(
+          socket,
+          unavailable('The service cannot check the device token now; try again.'),
+        );
+      })
+      .finally(() => this.#admitting--);
   }
 
   /** Checks that need only the request. */
   #reasonToReject({ url = '', headers }: IncomingMessage): RequestError | undefined {
     if (this.#draining) return unavailable('This node is shutting down; connect again.');
-    if (this.sessions >= this.#deps.maxSessions)
+    if (this.sessions + this.#admitting >= this.#deps.maxSessions)
       return unavailable('This node holds as many Macs as it can; connect again.');
     if (url.split('?', 1)[0] !== MAC_SOCKET_PATH)
       return rejection('INVALID_REQUEST', `Sockets are opened at ${MAC_SOCKET_PATH}.`);

@@ -105,8 +105,8 @@ const MAX_ACK_REASON = 500;
 const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
 /** Leaves room for `again`, so that the frame can be repeated. */
 const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
-/** Maximum pings, `state` frames and frames of unknown type between two heartbeats. */
-const MAX_UNCOUNTED_FRAMES = 1000;
+/** Maximum pings, pongs, `state` frames and frames of unknown type between two heartbeats, and the bytes of such frames. */
+const MAX_UNCOUNTED = { frames: 1000, bytes: 4 * 1_048_576 } as const;
 /** How the agent writes `received`, up to its `requestId`. */
 const RECEIVED = '{"type":"received","requestId":"';
 const REGISTER_FIRST = 'the first frame must be register';
@@ -158,7 +158,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #unacknowledged = 0;
   #unacknowledgedBytes = 0;
   #unanswered = 0;
-  #uncountedFrames = 0;
+  #uncounted = { frames: 0, bytes: 0 };
   #owesRetry = false;
   /** Set while draining: the session closes this way once all accepted frames are acknowledged, and accepts no more. */
   #leaving: readonly [CloseCode, string] | undefined;
@@ -208,15 +208,17 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (text.startsWith(RECEIVED) && this.#confirm(text.slice(RECEIVED.length, -2)))
       return this.#leaveIfDone();
     const parsed = parseMacFrame(text);
-    if (parsed.kind === 'unknown') return this.#ignore('unknown_type');
+    if (parsed.kind === 'unknown') return this.#ignore('unknown_type', data.length);
     if (parsed.kind === 'invalid') {
       // A state is information for the operator only. An invalid one must not cost the connection.
-      return parsed.type === 'state' ? this.#ignore('invalid_state') : this.#violated(parsed.reason);
+      return parsed.type === 'state'
+        ? this.#ignore('invalid_state', data.length)
+        : this.#violated(parsed.reason);
     }
     const { frame } = parsed;
     if (frame.type === 'register') return this.#registered(frame);
     if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
-    if (frame.type === 'state') return this.#reported(frame);
+    if (frame.type === 'state') return this.#reported(frame, data.length);
     if (frame.type === 'received') {
       // A confirmation of a frame that was not sent, or that was confirmed before, has no effect but counts.
       return this.#confirm(frame.requestId) ? this.#leaveIfDone() : this.#limitUncounted();
@@ -231,21 +233,23 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     return true;
   }
 
-  #ignore(reason: 'unknown_type' | 'invalid_state'): void {
+  #ignore(reason: 'unknown_type' | 'invalid_state', bytes: number): void {
     if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
     this.#deps.events.frameIgnored(reason);
-    this.#limitUncounted();
+    this.#limitUncounted(bytes);
   }
 
-  #reported(state: StateFrame): void {
+  #reported(state: StateFrame, bytes: number): void {
     this.#stateReport = { at: this.#deps.clock.now(), state };
-    this.#limitUncounted();
+    this.#limitUncounted(bytes);
   }
 
   /** These frames are outside the window, so they are limited here: a Mac must not keep the service busy with them. */
-  #limitUncounted(): void {
-    if (++this.#uncountedFrames > MAX_UNCOUNTED_FRAMES)
-      this.#violated('too many pings, states or frames of unknown types');
+  #limitUncounted(bytes = 0): void {
+    const { frames } = this.#uncounted;
+    this.#uncounted = { frames: frames + 1, bytes: this.#uncounted.bytes + bytes };
+    if (frames >= MAX_UNCOUNTED.frames || this.#uncounted.bytes > MAX_UNCOUNTED.bytes)
+      this.#violated('too many pings, pongs, states or frames of unknown types');
   }
 
   #violated(how: string): void {
@@ -352,28 +356,29 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#put({ type: 'registered', locationId, sessionId, window: WINDOW });
     const early = this.#early ?? [];
     this.#early = undefined;
-    for (const { frame, bytes } of early) this.#take(frame, bytes);
+    for (const { frame, bytes } of early) this.#start(lease, frame, bytes);
   }
 
   #take(frame: Acknowledged, bytes: number): void {
     // An undelivered frame will be resent; later ones must not overtake it (I5).
     if (this.#state === 'ended' || this.#owesRetry || this.#leaving !== undefined) return;
-    if (this.#lease === undefined) {
-      this.#early ??= [];
-      if (this.#early.push({ frame, bytes }) > WINDOW)
-        this.end(CLOSE.window, 'too many frames unacknowledged');
-      return;
-    }
     if (this.#unacknowledged >= WINDOW) return this.end(CLOSE.window, 'too many frames unacknowledged');
     // The Mac keeps the frame and sends it again.
     if (!this.#deps.frameMemory.take(this.device.licenseId, this.#unacknowledgedBytes, bytes))
       return void (this.#owesRetry = true);
     this.#unacknowledged++;
     this.#unacknowledgedBytes += bytes;
-    void this.#deliver(this.#lease, frame).finally(() => {
-      this.#unacknowledgedBytes -= bytes;
-      this.#deps.frameMemory.release(this.device.licenseId, bytes);
-    });
+    if (this.#lease === undefined) (this.#early ??= []).push({ frame, bytes });
+    else this.#start(this.#lease, frame, bytes);
+  }
+
+  #start(lease: Lease, frame: Acknowledged, bytes: number): void {
+    void this.#deliver(lease, frame).finally(() => this.#release(bytes));
+  }
+
+  #release(bytes: number): void {
+    this.#unacknowledgedBytes -= bytes;
+    this.#deps.frameMemory.release(this.device.licenseId, bytes);
   }
 
   async #deliver(lease: Lease, frame: Acknowledged): Promise<void> {
@@ -460,7 +465,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   beat(): void {
     if (this.#owesRetry)
       return this.end(CLOSE.goingAway, 'frames were not delivered; come back and send them again');
-    this.#uncountedFrames = 0;
+    this.#uncounted = { frames: 0, bytes: 0 };
     this.#unanswered++;
     this.#socket.beat();
     this.#watchUnsent();
@@ -469,6 +474,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   answered(): void {
     this.signsOfLife++;
     this.#unanswered = 0;
+    this.#limitUncounted();
   }
 
   probe(): void {
@@ -549,6 +555,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #finish(why: string, code?: number): void {
     if (this.#isEnded) return;
     this.#state = 'ended';
+    for (const { bytes } of this.#early ?? []) this.#release(bytes);
     this.#early = undefined;
     this.#endBacklog();
     this.#stateReport = undefined;
