@@ -21,8 +21,8 @@ export interface SlotLimits {
   readonly perDevice?: number;
 }
 
-/** Open connections of a listener, besides the sockets of Macs. */
-export const HTTP_CONNECTIONS = 5000;
+/** Open connections of a listener, besides the sockets of Macs. For one more, the one that has been idle the longest is dropped. */
+export const HTTP_CONNECTIONS = 10_000;
 
 const MIB = 1_048_576;
 

@@ -8,7 +8,7 @@ import { createFailpoints } from '@footbridge/runtime/failpoints';
 import { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 
-import { BUDGETS, HTTP_CONNECTIONS } from '../budgets.ts';
+import { BUDGETS } from '../budgets.ts';
 import type { Config } from '../config/config.ts';
 import { appEventsRoutes } from '../edges/http/app-events-routes.ts';
 import { trusts } from '../edges/http/client-address.ts';
@@ -206,7 +206,6 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           ['/assets/', BUDGETS.downloads],
         ],
         otherBudget: BUDGETS.other,
-        connections: config.macs.maxSessions + HTTP_CONNECTIONS,
         clock,
       },
       raw: webhookRoute({

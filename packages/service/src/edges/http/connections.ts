@@ -12,6 +12,13 @@ interface Connection {
   bytesRead: number;
 }
 
+/** Sockets without a request in flight, the longest idle first. */
+interface IdleSockets {
+  /** They have not sent a request yet. */
+  readonly unproven: Set<Socket>;
+  readonly used: Set<Socket>;
+}
+
 const POLL_MS = 20;
 
 /**
@@ -20,10 +27,18 @@ const POLL_MS = 20;
  */
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
+  readonly #idle: IdleSockets = { unproven: new Set(), used: new Set() };
+  readonly #max: number;
   #draining = false;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
 
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
+      if (this.#open.size >= this.#max) this.#dropIdle();
+      this.#idle.unproven.add(socket);
       this.#open.set(socket, {
         inFlight: 0,
         newest: undefined,
@@ -31,10 +46,24 @@ export class Connections {
         idleSince: performance.now(),
         bytesRead: 0,
       });
-      socket.once('close', () => this.#open.delete(socket));
+      socket.once('close', () => this.#forget(socket));
     });
     // A WebSocket is no longer an HTTP connection; its owner closes it.
-    server.on('upgrade', (_request, socket: Socket) => this.#open.delete(socket));
+    server.on('upgrade', (_request, socket: Socket) => this.#forget(socket));
+  }
+
+  /** Makes room for a new connection (T28): connections that are held open must not keep other clients out. */
+  #dropIdle(): void {
+    const [first] = this.#idle.unproven.size > 0 ? this.#idle.unproven : this.#idle.used;
+    if (first === undefined) return;
+    this.#forget(first);
+    first.destroy();
+  }
+
+  #forget(socket: Socket): void {
+    this.#open.delete(socket);
+    this.#idle.unproven.delete(socket);
+    this.#idle.used.delete(socket);
   }
 
   /** Returns how many requests this socket has in flight, this one included, or 0 when this one must not be handled. */
@@ -43,13 +72,14 @@ export class Connections {
     if (connection === undefined || connection.closing) return 0;
     connection.newest = response;
     if (this.#draining) closeAfter(connection, response);
+    if (connection.inFlight === 0 && !this.#idle.used.delete(socket)) this.#idle.unproven.delete(socket);
     return ++connection.inFlight;
   }
 
   end(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
-    connection.inFlight--;
+    if (--connection.inFlight === 0) this.#idle.used.add(socket);
     connection.idleSince = performance.now();
     connection.bytesRead = socket.bytesRead;
   }

@@ -7,6 +7,7 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import type { Budget } from '../../budgets.ts';
+import { Connections } from './connections.ts';
 import { HARDENING, createHardenedServer } from './hardened-server.ts';
 import type { Hardening } from './hardened-server.ts';
 
@@ -34,8 +35,10 @@ const budget = (more: Partial<Budget> = {}): Budget => ({
 async function start(
   handler: Parameters<typeof createHardenedServer>[0],
   more: Partial<Hardening> = {},
+  connections = new Connections(1000),
 ): Promise<number> {
-  server = createHardenedServer(handler, { ...HARDENING, budgets: [], otherBudget: budget(), ...more });
+  const hardening = { ...HARDENING, budgets: [], otherBudget: budget(), ...more };
+  server = createHardenedServer(handler, hardening, connections);
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }
@@ -104,6 +107,33 @@ describe('floods', () => {
     const healthy = await fetch(`http://127.0.0.1:${port}/`);
     expect(await healthy.text()).toBe('healthy');
     for (const release of open) release();
+  });
+
+  it('T28 connections without a request make room for new ones, first those that never had one', async () => {
+    const port = await start(echo, {}, new Connections(3));
+    const closed: string[] = [];
+    const open = async (name: string) => {
+      const socket = connect(port, '127.0.0.1');
+      sockets.add(socket);
+      socket.on('close', () => closed.push(name)).on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    };
+    const use = async (name: string) => {
+      const socket = await open(name);
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      await once(socket, 'data');
+    };
+    await use('first');
+    await open('slow headers').then((socket) => socket.write('GET / HTTP/1.1\r\nHost: '));
+    await open('silent');
+    for (let number = 0; number < 10; number++)
+      expect(await raw(port, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toContain('hello');
+    await until(() => closed.length > 0);
+    expect(closed).toEqual(['slow headers']);
+    for (const name of ['second', 'third', 'fourth']) await use(name);
+    await until(() => closed.length === 3);
+    expect(closed).toEqual(['slow headers', 'silent', 'first']);
   });
 
   it('requests above the total limit get 503 with Retry-After', async () => {

@@ -23,7 +23,6 @@ const CROWDED: HttpError = {
 export interface Hardening {
   /** Maximum requests in flight per socket. A client that pipelines more is disconnected. */
   readonly perSocket: number;
-  readonly connections: number;
   /** Deadline for complete headers. */
   readonly headersMs: number;
   /** The budgets of requests by the beginning of their path; the first match counts. */
@@ -39,7 +38,6 @@ export interface Hardening {
 
 export const HARDENING: Omit<Hardening, 'budgets' | 'otherBudget'> = {
   perSocket: 32,
-  connections: HTTP_CONNECTIONS,
   headersMs: 10_000,
   addressOf: ({ socket }) => socket.remoteAddress ?? '',
   clock: systemClock,
@@ -56,7 +54,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 export function createHardenedServer(
   handler: Handler,
   hardening: Hardening,
-  connections: Connections = new Connections(),
+  connections: Connections = new Connections(HTTP_CONNECTIONS),
 ): Server {
   const { perSocket, headersMs, sweepMs, addressOf, clock } = hardening;
   const listed = hardening.budgets.map(([prefix, budget]) => ({ prefix, budget: new RequestBudget(budget) }));
@@ -93,7 +91,6 @@ export function createHardenedServer(
   );
   connections.watch(server);
   server.maxHeadersCount = 100;
-  server.maxConnections = hardening.connections;
   server.on('clientError', rejectUnparsable);
   server.once(
     'close',

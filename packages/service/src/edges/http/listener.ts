@@ -8,17 +8,22 @@ import type { Log } from '@footbridge/runtime/log';
 import fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 
+import { HTTP_CONNECTIONS } from '../../budgets.ts';
 import { RequestError, StartError } from '../../errors.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 import type { Trusts } from './client-address.ts';
 import { Connections } from './connections.ts';
+import type { HttpError } from './error-response.ts';
 import { createHardenedServer, HARDENING } from './hardened-server.ts';
 import type { Hardening } from './hardened-server.ts';
+import { rejectUpgrade } from './reject-upgrade.ts';
 import { renderError } from './render-error.ts';
 
 /** Handles a request before the router, for the hot path. Returns false to pass the request to the router. */
 export type RawRoute = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
 export type UpgradeRoute = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string) => void;
+
+const NO_SOCKETS: HttpError = { status: 404, label: 'Not found', code: 'NOT_FOUND' };
 
 export interface ListenerOptions {
   readonly name: string;
@@ -46,7 +51,7 @@ export async function startListener(
   options: ListenerOptions,
   at: { host: string; port: number },
 ): Promise<Listener> {
-  const connections = new Connections();
+  const connections = new Connections(HTTP_CONNECTIONS);
   const app = fastify({
     logger: false,
     bodyLimit: 65_536,
@@ -78,12 +83,10 @@ export async function startListener(
     void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff');
   });
   for (const routes of options.routes) void app.register(async (scope) => routes(scope));
-  const { upgrade } = options;
-  const rejectUpgrade: UpgradeRoute = (_request, socket) =>
-    socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  const { upgrade = (_request, socket) => rejectUpgrade(socket, NO_SOCKETS) } = options;
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
-    (upgrade ?? rejectUpgrade)(request, socket, head, clientAddress(request, options.trusted));
+    upgrade(request, socket, head, clientAddress(request, options.trusted));
   });
   try {
     await app.listen({ host: at.host, port: at.port, backlog: 4096 });
