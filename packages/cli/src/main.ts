@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 
 import { deviceCommand } from './commands/device.ts';
 import { explainCommand } from './commands/explain.ts';
+import { issuesCommand } from './commands/issues.ts';
 import { keysCommand } from './commands/keys.ts';
 import { licenseCommand } from './commands/license.ts';
 import { locationCommand } from './commands/location.ts';
@@ -23,6 +24,7 @@ const COMMANDS = [
   deviceCommand,
   locationCommand,
   tokenCommand,
+  issuesCommand,
   tailCommand,
   showCommand,
   redeliverCommand,

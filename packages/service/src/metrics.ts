@@ -17,6 +17,8 @@ export interface Metrics {
   readonly statusCall: (status: string, result: string) => void;
   readonly crmCall: (operation: string, status: string, seconds: number) => void;
   readonly tokenRefresh: (result: string) => void;
+  /** The kinds of the open issues, each as often as it is open. */
+  readonly issuesOpen: (kinds: readonly string[]) => void;
   readonly render: () => Promise<{ type: string; text: string }>;
 }
 
@@ -72,6 +74,12 @@ export function createMetrics(): Metrics {
   const statuses = counter('status_put_total', 'Status calls by status and result.', 'status', 'result');
   const calls = histogram('crm_request_seconds', 'Duration of calls to the CRM.', 'operation', 'status');
   const refreshes = counter('oauth_refresh_total', 'Token refreshes by result.', 'result');
+  const issues = new Gauge({
+    name: 'footbridge_issues_open',
+    help: 'Open issues of all nodes by kind.',
+    labelNames: ['kind'],
+    registers,
+  });
 
   return {
     webhook(status, code, seconds) {
@@ -92,6 +100,10 @@ export function createMetrics(): Metrics {
     statusCall: (status, result) => statuses.inc({ status, result }),
     crmCall: (operation, status, seconds) => calls.observe({ operation, status }, seconds),
     tokenRefresh: (result) => refreshes.inc({ result }),
+    issuesOpen(kinds) {
+      issues.reset();
+      for (const kind of kinds) issues.inc({ kind });
+    },
     async render() {
       return { type: registry.contentType, text: await registry.metrics() };
     },

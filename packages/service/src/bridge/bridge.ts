@@ -24,6 +24,7 @@ import { sessionRoutes, signInRoute } from '../edges/operator/session-routes.ts'
 import { tokensRoutes } from '../edges/operator/tokens-routes.ts';
 import { tenantsRoutes } from '../edges/operator/tenants-routes.ts';
 import { probeRoutes } from '../edges/operator/probe-routes.ts';
+import { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
 import { SignatureCheck } from '../flows/outbound/verify-signature.ts';
@@ -46,6 +47,7 @@ import { openDatabase } from '../sql/open-database.ts';
 import { composeAssets } from './compose-assets.ts';
 import { composeCluster } from './compose-cluster.ts';
 import { composeCrm } from './compose-crm.ts';
+import { composeIssues } from './compose-issues.ts';
 import { composeMacs } from './compose-macs.ts';
 import type { BridgeContext } from './context.ts';
 import { pruneHourly } from './prune-hourly.ts';
@@ -69,6 +71,8 @@ const MACS_DRAIN_MS = 5000;
 /** Responses in flight get this long after the grace period of idle connections. */
 const RESPONSES_MS = 2000;
 const ENGINES_MS = 1000;
+const QUARTER_HOUR_MS = 900_000;
+const HOUR_MS = 3_600_000;
 
 /** The composition root: the only place that names engines and wires the parts together. */
 export async function createBridge(config: Config, { log, clock = systemClock }: Overrides): Promise<Bridge> {
@@ -156,7 +160,14 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     files,
     failpoint,
   });
+  const now = () => clock.now();
+  const occurrences = {
+    rejectedSignatures: new RecentOccurrences(now, QUARTER_HOUR_MS),
+    contended: new RecentOccurrences(now, QUARTER_HOUR_MS),
+    seatsRefused: new RecentOccurrences(now, HOUR_MS),
+  };
   const macs = composeMacs(context, {
+    occurrences,
     licenses,
     switchboard,
     ledger,
@@ -211,7 +222,10 @@ async function compose(context: BridgeContext): Promise<Bridge> {
       raw: webhookRoute({
         receive,
         onResponse: ({ status, code }, ms) => metrics.webhook(status, code, ms / 1000),
-        onUnsigned: metrics.signatureRejected,
+        onUnsigned(fault) {
+          metrics.signatureRejected(fault);
+          if (fault !== 'absent') occurrences.rejectedSignatures.add('webhooks');
+        },
       }),
       upgrade: macs.upgrade,
       routes: [
@@ -248,6 +262,13 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     await Promise.all([macs.drain(MACS_DRAIN_MS), noticeMs > 0 && clock.sleep(noticeMs)]);
   });
 
+  const issuesApi = composeIssues(context, {
+    database,
+    journal,
+    overview: macs.overview,
+    tenants: crm.tenants,
+    occurrences,
+  });
   const operators = createSqlOperators({ db: database.db, clock });
   const operatorAuth = new OperatorAuth({ token: token.token, operators, clock });
   life.add(
@@ -282,6 +303,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
             tenants: () =>
               listTenants({ ...crm.tenants, locations: () => macs.overview.locations(), journal }),
           })(app);
+          issuesApi(app);
           for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes, ...files.operatorRoutes])
             routes(app);
         },

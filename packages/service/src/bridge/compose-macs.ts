@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
+import type { IssueOccurrences } from './compose-issues.ts';
 import type { BridgeContext } from './context.ts';
 import { addressKey } from '../edges/http/client-address.ts';
 import type { UpgradeRoute } from '../edges/http/listener.ts';
@@ -38,6 +39,7 @@ export interface MacsDeps {
   readonly audit: Audit;
   readonly takeUpload: AssetUploadDeps['take'];
   readonly publicUrl: () => string;
+  readonly occurrences: Pick<IssueOccurrences, 'seatsRefused' | 'contended'>;
   readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'> & Pick<OverviewDeps, 'grantStates'>;
 }
 
@@ -67,7 +69,12 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
     grantStates: crm.grantStates,
     takeOvers: (deviceRow) => tokenUse.of(deviceRow),
   });
-  const enrolment = new Enrolment({ licenses, changes, audit });
+  const enrolment = new Enrolment({
+    licenses,
+    changes,
+    audit,
+    seatRefused: (licenseId) => deps.occurrences.seatsRefused.add(licenseId),
+  });
 
   const gateway = createMacGateway({
     switchboard,
@@ -96,6 +103,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
       gone: () => metrics.macBound(-1),
       locationContended(locationId, deviceId, waitSec) {
         metrics.contended();
+        deps.occurrences.contended.add(locationId);
         log.warn(
           { event: 'location.contended', locationId, deviceId, waitSec },
           'several Macs claim one location, the newest has to wait',

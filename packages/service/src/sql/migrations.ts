@@ -209,6 +209,27 @@ const appEvents: Migration = {
   },
 };
 
+const issues: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('issues')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('kind', 'text', (c) => c.notNull())
+      .addColumn('subject', 'text', (c) => c.notNull())
+      .addColumn('locations', 'text')
+      .addColumn('sentence', 'text', (c) => c.notNull())
+      .addColumn('action', 'text', (c) => c.notNull())
+      .addColumn('since', 'bigint', (c) => c.notNull())
+      .addColumn('opened_at', 'bigint', (c) => c.notNull())
+      .addColumn('closed_at', 'bigint')
+      .addColumn('seen_by', 'text', (c) => c.notNull())
+      .addColumn('seen_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await sql`CREATE UNIQUE INDEX issues_open ON issues (kind, subject) WHERE closed_at IS NULL`.execute(db);
+    await db.schema.createIndex('issues_closed').on('issues').column('closed_at').execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -228,4 +249,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0004-operator-tokens': operatorTokens,
   '0005-search-by-customer': searchByCustomer,
   '0006-app-events': appEvents,
+  '0007-issues': issues,
 };

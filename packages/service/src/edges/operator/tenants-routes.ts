@@ -18,8 +18,9 @@ export function tenantsRoutes({ tenants }: TenantsRoutesDeps) {
   };
 }
 
-const view = ({ links, problem, ...tenant }: Tenant) => ({
-  ...tenant,
+const view = ({ locationId, license, links, problem }: Tenant) => ({
+  locationId,
+  license,
   links: links.map(withTime),
   problem: problem === null ? null : withTime(problem),
 });

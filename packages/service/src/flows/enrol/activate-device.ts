@@ -11,6 +11,8 @@ export interface EnrolmentDeps {
   readonly licenses: Pick<Licenses, 'activate' | 'deactivate' | 'pair'>;
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
+  /** A Mac was refused because all seats of the license are taken. */
+  readonly seatRefused: (licenseId: string) => void;
 }
 
 export type Enrolled =
@@ -74,6 +76,7 @@ export class Enrolment {
 
   async #enrolled(outcome: Activation, deviceToken: string): Promise<Enrolled> {
     if (outcome.kind === 'unknown_key') return { kind: 'rejected_key' };
+    if (outcome.kind === 'exhausted') this.#deps.seatRefused(outcome.licenseId);
     if (outcome.kind !== 'activated') return outcome;
     const { deviceRow, licenseId, again, seats } = outcome;
     // A socket with the previous token must be closed. A new device has none.

@@ -6,6 +6,8 @@ const LOCATIONS_PER_GENERATION = 10_000;
 /** The calls that report a message or its status. Lookups may fail without harm. */
 const COUNTED = new Set(['status', 'inbound']);
 
+export const NO_CALLS: RecentCalls = { calls: 0, rejected: 0, lastResult: null, rejectedSince: null };
+
 interface Call {
   readonly at: number;
   /** The HTTP status of the response, or the reason why there was none. */

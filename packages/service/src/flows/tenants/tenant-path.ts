@@ -36,6 +36,8 @@ export interface Problem {
 export interface TenantPath {
   readonly locationId: string;
   readonly links: readonly Link[];
+  /** All broken links, in order. */
+  readonly broken: readonly Problem[];
   readonly problem: Problem | null;
 }
 
@@ -93,20 +95,15 @@ export function tenantPath(facts: TenantFacts): TenantPath {
     const { state, sentence, since } = findings[name];
     return { name, state, sentence, since };
   });
-  const broken = links.find(({ state }) => state === 'broken');
-  return {
-    locationId: facts.locationId,
-    links,
-    problem:
-      broken === undefined
-        ? null
-        : {
-            link: broken.name,
-            sentence: broken.sentence,
-            action: findings[broken.name].action ?? '',
-            since: broken.since,
-          },
-  };
+  const problems = links
+    .filter(({ state }) => state === 'broken')
+    .map(({ name, sentence, since }) => ({
+      link: name,
+      sentence,
+      action: findings[name].action ?? '',
+      since,
+    }));
+  return { locationId: facts.locationId, links, broken: problems, problem: problems[0] ?? null };
 }
 
 function installed({ token, grant: granted }: TenantFacts): Finding {

@@ -47,7 +47,7 @@ export class SqlDevices {
     await this.#store.failpoint?.('seat.afterCount');
     const again = device?.status === 'active';
     const max = license.max_seats;
-    if (!again && used >= max) return { kind: 'exhausted', seats: { used, max } };
+    if (!again && used >= max) return { kind: 'exhausted', licenseId: license.id, seats: { used, max } };
     const deviceRow = await this.#takeSeat(tx, license.id, device, request);
     const seats = { used: again ? used : used + 1, max };
     return { kind: 'activated', deviceRow, licenseId: license.id, again, seats };

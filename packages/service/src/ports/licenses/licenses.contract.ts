@@ -128,11 +128,12 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
       });
 
       it('M7 rejects a device without a free seat, and a deactivation frees one', async () => {
-        const { keyHash } = await create(1);
+        const { license, keyHash } = await create(1);
         const token = hashSecret(newDeviceToken());
         const first = await activate(keyHash, 'mac-0001', token);
         expect(await activate(keyHash, 'mac-0002')).toEqual({
           kind: 'exhausted',
+          licenseId: license.id,
           seats: { used: 1, max: 1 },
         });
         expect(await otherNode.deactivate(token)).toMatchObject({ deviceRow: rowOf(first) });

@@ -80,7 +80,7 @@ export type Activation =
   | { readonly kind: 'unknown_key' }
   | { readonly kind: 'suspended' }
   | { readonly kind: 'device_revoked' }
-  | { readonly kind: 'exhausted'; readonly seats: Seats };
+  | { readonly kind: 'exhausted'; readonly licenseId: string; readonly seats: Seats };
 
 export type PairingOutcome =
   | { readonly kind: 'paired'; readonly locationId: string; readonly activation: Activation }

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+
+import { contextOf } from '../command-context.ts';
+import { printable } from '../output.ts';
+
+interface Issue {
+  readonly id: string;
+  readonly kind: string;
+  readonly locationIds: readonly string[] | null;
+  readonly sentence: string;
+  readonly action: string;
+  readonly since: string;
+  readonly closedAt: string | null;
+}
+
+const EXAMPLES = `
+Examples:
+  footbridge issues
+  footbridge issues --closed --json`;
+
+const SHOWN_LOCATIONS = 5;
+
+/** `footbridge issues`: what is wrong now, since when, whom it affects and what to do. */
+export function issuesCommand(program: Command): void {
+  program
+    .command('issues')
+    .description('show what is wrong, since when, whom it affects and what to do')
+    .option('--closed', 'show what was wrong, the last closed first')
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ closed = false }: { closed?: boolean }, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const path = `/operator/issues?state=${closed ? 'closed' : 'open'}`;
+      const { issues } = await operator().call<{ issues: Issue[] }>('GET', path);
+      for (const issue of issues) output.result(describe(issue), { ...issue });
+      if (issues.length === 0)
+        output.hint(closed ? 'No issue was closed lately.' : 'There are no open issues.');
+    });
+}
+
+function describe({ kind, sentence, action, since, closedAt, locationIds }: Issue): string {
+  const span = closedAt === null ? `since ${time(since)}` : `${time(since)} to ${time(closedAt)}`;
+  return [`${kind}  ${span}  ${affected(locationIds)}`, `  ${sentence}`, `  Next: ${action}`]
+    .map(printable)
+    .join('\n');
+}
+
+function affected(locationIds: Issue['locationIds']): string {
+  if (locationIds === null) return 'all locations';
+  const rest = locationIds.length - SHOWN_LOCATIONS;
+  return `${locationIds.slice(0, SHOWN_LOCATIONS).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+const time = (iso: string) => iso.slice(0, 16).replace('T', ' ');

@@ -1,0 +1,110 @@
+import type { FastifyInstance } from 'fastify';
+
+import { diskSpace } from '../edges/disk/disk-space.ts';
+import { issuesRoutes } from '../edges/operator/issues-routes.ts';
+import type { Overview } from '../flows/enrol/overview.ts';
+import type { IssueFacts } from '../flows/issues/find-issues.ts';
+import type { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
+import { IssueWatch } from '../flows/issues/watch-issues.ts';
+import { NO_CALLS } from '../flows/tenants/recent-calls.ts';
+import { listTenants } from '../flows/tenants/tenants.ts';
+import type { TenantsDeps } from '../flows/tenants/tenants.ts';
+import { createSqlIssues } from '../ports/issues/issues-sql.ts';
+import type { JournalReader } from '../ports/journal/journal.ts';
+import type { OpenDatabase } from '../sql/open-database.ts';
+import type { BridgeContext } from './context.ts';
+import { pruneHourly } from './prune-hourly.ts';
+
+export interface IssuesDeps {
+  readonly database: OpenDatabase;
+  readonly journal: JournalReader;
+  readonly overview: Pick<Overview, 'licenses' | 'locations'>;
+  readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
+  readonly occurrences: IssueOccurrences;
+}
+
+/** What this node has seen lately. */
+export interface IssueOccurrences {
+  readonly rejectedSignatures: RecentOccurrences;
+  readonly seatsRefused: RecentOccurrences;
+  readonly contended: RecentOccurrences;
+}
+
+const DAY_MS = 86_400_000;
+const MAX_UNCERTAIN = 200;
+
+/** What is wrong, opened and closed by the service. */
+export function composeIssues(
+  context: BridgeContext,
+  { database, journal, overview, tenants, occurrences }: IssuesDeps,
+): (app: FastifyInstance) => void {
+  const { config, clock, log, life, metrics, node } = context;
+  const issues = createSqlIssues({ db: database.db, clock });
+
+  async function facts(): Promise<IssueFacts> {
+    const [locations, licenses, { messages: uncertain }, disk] = await Promise.all([
+      overview.locations(),
+      overview.licenses(),
+      journal.list({
+        direction: 'inbound',
+        state: 'undeliverable',
+        code: 'UNCERTAIN',
+        from: clock.now() - DAY_MS,
+        limit: MAX_UNCERTAIN,
+      }),
+      diskSpace(config.dataDir),
+    ]);
+    const byId = new Map(locations.map((location) => [location.locationId, location]));
+    const isElsewhere = (locationId: string) => (byId.get(locationId)?.connected?.node ?? node) !== node;
+    const paths = await listTenants({
+      locations: async () => locations,
+      withPrivateToken: tenants.withPrivateToken,
+      // No issue depends on the last webhook.
+      journal: { lastWebhooks: async () => new Map() },
+      // The node that holds the socket makes the calls. This one may remember older ones.
+      crmCalls: (locationId) => (isElsewhere(locationId) ? NO_CALLS : tenants.crmCalls(locationId)),
+    });
+    const ofLicense = Map.groupBy(locations, ({ licenseId }) => licenseId);
+    return {
+      tenants: paths.map(({ locationId, broken }) => {
+        const location = byId.get(locationId);
+        return { locationId, broken, hadMac: location?.state === 'bound' && location.lastDevice !== null };
+      }),
+      uncertain,
+      rejectedSignatures: occurrences.rejectedSignatures.of('webhooks'),
+      seatsRefused: occurrences.seatsRefused.all(),
+      licenses: licenses.map(({ id, label, seats }) => ({
+        id,
+        label,
+        seats,
+        locationIds: (ofLicense.get(id) ?? []).map(({ locationId }) => locationId),
+      })),
+      contended: occurrences.contended.all(),
+      disk,
+    };
+  }
+
+  const watch = new IssueWatch({
+    issues,
+    facts,
+    node,
+    clock,
+    log,
+    changed: (change, { id, kind, locationIds }) =>
+      change === 'opened'
+        ? log.warn(
+            { event: 'issue.opened', id, kind, locations: locationIds?.length ?? null },
+            'issue opened',
+          )
+        : log.info({ event: 'issue.closed', id, kind }, 'issue closed'),
+    checked: (open) => metrics.issuesOpen(open.map(({ kind }) => kind)),
+  });
+  life.add('issues', () => watch.close());
+  life.add(
+    'pruning of issues',
+    pruneHourly(context, 'issue.prune_failed', () =>
+      issues.prune(clock.now() - config.retentionDays * DAY_MS),
+    ),
+  );
+  return issuesRoutes({ issues });
+}

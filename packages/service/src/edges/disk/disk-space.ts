@@ -1,0 +1,14 @@
+import { statfs } from 'node:fs/promises';
+import { hostname } from 'node:os';
+
+export interface DiskSpace {
+  readonly host: string;
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+}
+
+/** Resolves with the space of the disk that holds the folder, as far as this process may use it. */
+export async function diskSpace(folder: string): Promise<DiskSpace> {
+  const { bsize, bavail, blocks } = await statfs(folder);
+  return { host: hostname(), freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+
+import { findIssues } from './find-issues.ts';
+import type { IssueFacts } from './find-issues.ts';
+
+const AT = Date.parse('2026-11-15T09:12:00Z');
+
+const facts = (changed: Partial<IssueFacts> = {}): IssueFacts => ({
+  tenants: [],
+  uncertain: [],
+  rejectedSignatures: { count: 0, since: AT },
+  seatsRefused: new Map(),
+  licenses: [],
+  contended: new Map(),
+  disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
+  ...changed,
+});
+
+const tenant = (link: string, hadMac = true): Partial<IssueFacts> => ({
+  tenants: [
+    { locationId: 'loc1', hadMac, broken: [{ link, sentence: 'It broke.', action: 'Fix it.', since: AT }] },
+  ],
+});
+
+const license = (used: number) => ({
+  id: 'l1',
+  label: 'Agency',
+  seats: { used, max: 2 },
+  locationIds: ['loc1'],
+});
+
+test('nothing is wrong by default', () => {
+  expect(findIssues(facts())).toEqual([]);
+});
+
+test.each<[string, Partial<IssueFacts>, RegExp, RegExp]>([
+  ['grant_revoked', tenant('grant'), /It broke/, /Fix it/],
+  ['mac_offline', tenant('mac'), /It broke/, /Fix it/],
+  ['messages_signed_out', tenant('messages'), /It broke/, /Fix it/],
+  ['permission_lost', tenant('permissions'), /It broke/, /Fix it/],
+  ['queue_old', tenant('queue'), /It broke/, /Fix it/],
+  ['crm_rejecting', tenant('crm'), /It broke/, /Fix it/],
+  [
+    'signatures_rejected',
+    { rejectedSignatures: { count: 5, since: AT } },
+    /^5 webhooks got 401/,
+    /footbridge keys test/,
+  ],
+  [
+    'deliveries_uncertain',
+    { uncertain: [{ locationId: 'loc1', createdAt: AT }] },
+    /may or may not have 1 inbound message:/,
+    /redeliver it/,
+  ],
+  [
+    'seats_exhausted',
+    { seatsRefused: new Map([['l1', { count: 1, since: AT }]]), licenses: [license(2)] },
+    /all 2 seats of the license “Agency” are taken/,
+    /footbridge license seats/,
+  ],
+  [
+    'location_contended',
+    { contended: new Map([['loc1', { count: 9, since: AT }]]) },
+    /displace each other/,
+    /stop the agent on all but one/,
+  ],
+  [
+    'disk_almost_full',
+    { disk: { host: 'one', freeBytes: 4e9, totalBytes: 100e9 } },
+    /one has 4000 MB left of 100000 MB/,
+    /Free space/,
+  ],
+])('%s', (kind, changed, sentence, action) => {
+  const [found, ...others] = findIssues(facts(changed));
+  expect(others).toEqual([]);
+  expect(found?.kind).toBe(kind);
+  expect(found?.sentence).toMatch(sentence);
+  expect(found?.action).toMatch(action);
+});
+
+test.each<[string, Partial<IssueFacts>]>([
+  ['a location that never had a Mac', tenant('mac', false)],
+  ['a sub-account in which the app was never installed', tenant('installed')],
+  ['a few webhooks with a wrong signature', { rejectedSignatures: { count: 4, since: AT } }],
+  [
+    'a refused Mac, once a seat is free',
+    { seatsRefused: new Map([['l1', { count: 1, since: AT }]]), licenses: [license(1)] },
+  ],
+  ['a full license that refused no Mac', { licenses: [license(2)] }],
+])('%s is not an issue', (_name, changed) => {
+  expect(findIssues(facts(changed))).toEqual([]);
+});

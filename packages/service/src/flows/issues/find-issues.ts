@@ -1,0 +1,149 @@
+import type { Finding, IssueKind } from '../../ports/issues/issues.ts';
+
+/** A broken link between the CRM and a customer, in words. */
+export interface BrokenLink {
+  readonly link: string;
+  readonly sentence: string;
+  readonly action: string;
+  readonly since: number | null;
+}
+
+/** What this node knows. What all nodes know, such as the connected Macs, is the same on each of them. */
+export interface IssueFacts {
+  readonly tenants: readonly {
+    readonly locationId: string;
+    /** Whether a Mac has ever held the location. */
+    readonly hadMac: boolean;
+    readonly broken: readonly BrokenLink[];
+  }[];
+  /** Inbound messages that wait for the operator's decision, newest first; at most `limit` of them. */
+  readonly uncertain: readonly { readonly locationId: string; readonly createdAt: number }[];
+  /** Webhooks whose signature header is known but whose signature no key verifies. */
+  readonly rejectedSignatures: Occurrences;
+  /** By license. */
+  readonly seatsRefused: ReadonlyMap<string, Occurrences>;
+  readonly licenses: readonly {
+    readonly id: string;
+    readonly label: string;
+    readonly seats: { readonly used: number; readonly max: number };
+    readonly locationIds: readonly string[];
+  }[];
+  /** By location. */
+  readonly contended: ReadonlyMap<string, Occurrences>;
+  readonly disk: { readonly host: string; readonly freeBytes: number; readonly totalBytes: number };
+}
+
+/** How often something happened within its window. */
+export interface Occurrences {
+  readonly count: number;
+  /** The first one. */
+  readonly since: number;
+}
+
+/** The links of a tenant that are an issue when they break. A location that was never set up is not. */
+const BY_LINK: Readonly<Record<string, IssueKind>> = {
+  grant: 'grant_revoked',
+  mac: 'mac_offline',
+  messages: 'messages_signed_out',
+  permissions: 'permission_lost',
+  queue: 'queue_old',
+  crm: 'crm_rejecting',
+};
+/** Fewer may be a probe by a stranger. */
+const MIN_REJECTED_SIGNATURES = 5;
+const MIN_FREE_SHARE = 0.05;
+const MIN_FREE_BYTES = 500_000_000;
+
+/** Returns everything that is wrong, according to these facts. */
+export function findIssues(facts: IssueFacts): Finding[] {
+  return [
+    ...facts.tenants.flatMap(ofTenant),
+    ...rejectedSignatures(facts),
+    ...uncertainDeliveries(facts),
+    ...exhaustedSeats(facts),
+    ...contendedLocations(facts),
+    ...fullDisk(facts),
+  ];
+}
+
+function ofTenant({ locationId, hadMac, broken }: IssueFacts['tenants'][number]): Finding[] {
+  return broken.flatMap(({ link, sentence, action, since }) => {
+    const kind = BY_LINK[link];
+    if (kind === undefined || (kind === 'mac_offline' && !hadMac)) return [];
+    return [{ kind, subject: locationId, locationIds: [locationId], sentence, action, since }];
+  });
+}
+
+function rejectedSignatures({ rejectedSignatures: { count, since } }: IssueFacts): Finding[] {
+  if (count < MIN_REJECTED_SIGNATURES) return [];
+  return [
+    {
+      kind: 'signatures_rejected',
+      subject: '',
+      locationIds: null,
+      sentence: `${count} webhooks got 401: they have a signature header that is known, but no key verifies their signatures.`,
+      action:
+        'Compare the key of the CRM with `footbridge keys list`, and check that no proxy changes the body. `footbridge keys test` names the failing step for a sample.',
+      since,
+    },
+  ];
+}
+
+function uncertainDeliveries({ uncertain }: IssueFacts): Finding[] {
+  return Array.from(
+    Map.groupBy(uncertain, ({ locationId }) => locationId),
+    ([locationId, messages]) => ({
+      kind: 'deliveries_uncertain' as const,
+      subject: locationId,
+      locationIds: [locationId],
+      sentence: `The CRM may or may not have ${counted(messages.length, 'inbound message')}: its responses were lost and its conversations could not be read.`,
+      action: 'Open each message, look it up in the CRM, and redeliver it if it is missing there.',
+      since: messages.at(-1)?.createdAt ?? null,
+    }),
+  );
+}
+
+function exhaustedSeats({ licenses, seatsRefused }: IssueFacts): Finding[] {
+  return licenses.flatMap(({ id, label, seats, locationIds }) => {
+    const refused = seatsRefused.get(id);
+    if (refused === undefined || seats.used < seats.max) return [];
+    return [
+      {
+        kind: 'seats_exhausted' as const,
+        subject: id,
+        locationIds,
+        sentence: `A Mac was refused: all ${counted(seats.max, 'seat')} of the license “${label}” are taken.`,
+        action: `Free a seat with \`footbridge device revoke\`, or add one with \`footbridge license seats\`.`,
+        since: refused.since,
+      },
+    ];
+  });
+}
+
+const contendedLocations = ({ contended }: IssueFacts): Finding[] =>
+  Array.from(contended, ([locationId, { since }]) => ({
+    kind: 'location_contended' as const,
+    subject: locationId,
+    locationIds: [locationId],
+    sentence: 'Several Macs claim this location and displace each other.',
+    action:
+      'Find them with `footbridge device list`, and stop the agent on all but one, or give the others their own locations.',
+    since,
+  }));
+
+function fullDisk({ disk: { host, freeBytes, totalBytes } }: IssueFacts): Finding[] {
+  if (freeBytes >= MIN_FREE_BYTES && freeBytes >= totalBytes * MIN_FREE_SHARE) return [];
+  return [
+    {
+      kind: 'disk_almost_full',
+      subject: host,
+      locationIds: null,
+      sentence: `The disk of ${host} has ${Math.floor(freeBytes / 1_000_000)} MB left of ${Math.floor(totalBytes / 1_000_000)} MB.`,
+      action:
+        'Free space on it, or lower JOURNAL_RETENTION_DAYS and ASSET_RETENTION_DAYS. On a full disk nothing can be recorded.',
+      since: null,
+    },
+  ];
+}
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

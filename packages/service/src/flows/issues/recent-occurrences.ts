@@ -1,0 +1,43 @@
+import type { Occurrences } from './find-issues.ts';
+
+const MAX_SUBJECTS = 10_000;
+
+/** Counts what happened to a subject within a window of time. In memory: a restart forgets it. */
+export class RecentOccurrences {
+  readonly #now: () => number;
+  readonly #windowMs: number;
+  /** The current run of each subject, the one that happened last at the end. */
+  readonly #bySubject = new Map<string, { count: number; since: number; last: number }>();
+
+  constructor(now: () => number, windowMs: number) {
+    this.#now = now;
+    this.#windowMs = windowMs;
+  }
+
+  add(subject: string): void {
+    const at = this.#now();
+    const run = this.#current(subject) ?? { count: 0, since: at, last: at };
+    this.#bySubject.delete(subject);
+    this.#bySubject.set(subject, { count: run.count + 1, since: run.since, last: at });
+    for (const oldest of this.#bySubject.keys()) {
+      if (this.#bySubject.size <= MAX_SUBJECTS) break;
+      this.#bySubject.delete(oldest);
+    }
+  }
+
+  of(subject: string): Occurrences {
+    return this.#current(subject) ?? { count: 0, since: this.#now() };
+  }
+
+  all(): ReadonlyMap<string, Occurrences> {
+    for (const subject of this.#bySubject.keys())
+      if (this.#current(subject) === undefined) this.#bySubject.delete(subject);
+    return this.#bySubject;
+  }
+
+  /** A run ends when nothing has happened for a whole window. */
+  #current(subject: string) {
+    const run = this.#bySubject.get(subject);
+    return run !== undefined && this.#now() - run.last < this.#windowMs ? run : undefined;
+  }
+}

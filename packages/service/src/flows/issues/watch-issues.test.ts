@@ -1,0 +1,133 @@
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
+import { silentLog } from '@footbridge/testkit/silent-log';
+import { afterEach, expect, it } from 'vitest';
+
+import { createSqlIssues } from '../../ports/issues/issues-sql.ts';
+import { openDatabase } from '../../sql/open-database.ts';
+import type { IssueFacts } from './find-issues.ts';
+import { IssueWatch } from './watch-issues.ts';
+
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
+
+const NOTHING: IssueFacts = {
+  tenants: [],
+  uncertain: [],
+  rejectedSignatures: { count: 0, since: 0 },
+  seatsRefused: new Map(),
+  licenses: [],
+  contended: new Map(),
+  disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
+};
+
+const broken = (link: string, sentence = 'It broke.'): IssueFacts => ({
+  ...NOTHING,
+  tenants: [
+    { locationId: 'loc1', hadMac: true, broken: [{ link, sentence, action: 'Fix it.', since: null }] },
+  ],
+});
+
+/** Nodes on one database, each with its own facts. */
+async function start(...names: string[]) {
+  const clock = new FakeClock();
+  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
+  cleanup.add(() => database.close());
+  const issues = createSqlIssues({ db: database.db, clock });
+  const events: string[] = [];
+  const nodes = names.map((node) => {
+    const state = { facts: NOTHING, isDown: false };
+    const watch = new IssueWatch({
+      issues,
+      facts: async () => {
+        if (state.isDown) throw new Error('down');
+        return state.facts;
+      },
+      node,
+      clock,
+      log: silentLog,
+      changed: (change, { kind, subject }) => events.push(`${node} ${change} ${kind} ${subject}`),
+      checked: () => {},
+    });
+    cleanup.add(() => watch.close());
+    return { state, watch };
+  });
+  /** Lets time pass, with a pause after each check for the queries to settle. */
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 5000) {
+      await clock.advance(5000);
+      await Promise.all(nodes.map(({ watch }) => watch.idle()));
+    }
+  };
+  return { nodes, issues, events, pass };
+}
+
+it('opens an issue, gives it new words while it lasts, and closes it', async () => {
+  const { nodes, issues, events, pass } = await start('a');
+  const [a] = nodes;
+  if (a === undefined) throw new Error('no node');
+  a.state.facts = broken('queue', 'Waits 10 minutes.');
+  await pass(15_000);
+  expect(events).toEqual(['a opened queue_old loc1']);
+  a.state.facts = broken('queue', 'Waits 11 minutes.');
+  await pass(30_000);
+  expect((await issues.listOpen()).map(({ sentence }) => sentence)).toEqual(['Waits 11 minutes.']);
+  a.state.facts = NOTHING;
+  await pass(15_000);
+  expect(events).toEqual(['a opened queue_old loc1', 'a closed queue_old loc1']);
+});
+
+it('opens "Mac offline" only after five minutes in a row', async () => {
+  const { nodes, events, pass } = await start('a');
+  const [a] = nodes;
+  if (a === undefined) throw new Error('no node');
+  a.state.facts = broken('mac');
+  await pass(240_000);
+  a.state.facts = NOTHING;
+  await pass(15_000);
+  a.state.facts = broken('mac');
+  await pass(300_000);
+  expect(events).toEqual([]);
+  await pass(30_000);
+  expect(events).toEqual(['a opened mac_offline loc1']);
+});
+
+it('nodes that find the same open and close one issue', async () => {
+  const { nodes, issues, events, pass } = await start('a', 'b');
+  for (const { state } of nodes) state.facts = broken('grant');
+  await pass(90_000);
+  expect(events).toHaveLength(1);
+  expect(await issues.listOpen()).toHaveLength(1);
+  for (const { state } of nodes) state.facts = NOTHING;
+  await pass(90_000);
+  expect(events.map((event) => event.slice(2))).toEqual([
+    'opened grant_revoked loc1',
+    'closed grant_revoked loc1',
+  ]);
+});
+
+it('a node does not close what another node still finds, and closes what a dead node left open', async () => {
+  const { nodes, events, pass } = await start('a', 'b');
+  const [a] = nodes;
+  if (a === undefined) throw new Error('no node');
+  a.state.facts = broken('crm');
+  await pass(180_000);
+  expect(events).toEqual(['a opened crm_rejecting loc1']);
+  await a.watch.close();
+  await pass(90_000);
+  expect(events).toEqual(['a opened crm_rejecting loc1', 'b closed crm_rejecting loc1']);
+});
+
+it('changes nothing while the facts cannot be read', async () => {
+  const { nodes, issues, events, pass } = await start('a');
+  const [a] = nodes;
+  if (a === undefined) throw new Error('no node');
+  a.state.facts = broken('grant');
+  await pass(15_000);
+  a.state.isDown = true;
+  await pass(120_000);
+  expect(await issues.listOpen()).toHaveLength(1);
+  a.state.isDown = false;
+  await pass(15_000);
+  expect(events).toEqual(['a opened grant_revoked loc1']);
+});

@@ -1,0 +1,125 @@
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
+import type { Finding, Issue, IssueKind, Issues } from '../../ports/issues/issues.ts';
+import { findIssues } from './find-issues.ts';
+import type { IssueFacts } from './find-issues.ts';
+
+export interface IssueWatchDeps {
+  readonly issues: Issues;
+  readonly facts: () => Promise<IssueFacts>;
+  /** The id of this node. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called on the one node that opened or closed the issue. Must not throw. */
+  readonly changed: (change: 'opened' | 'closed', issue: Issue) => void;
+  /** Called after each check with the open issues of all nodes. */
+  readonly checked: (open: readonly Issue[]) => void;
+}
+
+const CHECK_MS = 15_000;
+/** A finding opens an issue once this node has found it for this long. The default is 0. */
+const HOLD_MS: Partial<Record<IssueKind, number>> = { mac_offline: 300_000 };
+/** A node that has not confirmed an issue for this long may be gone: another node can close it. */
+const CONFIRMED_MS = 60_000;
+/** How often a node confirms what it still finds. */
+const CONFIRM_MS = 20_000;
+
+/**
+ * Opens and closes issues from what this node finds. Nodes that find the same share one issue: the first opens it, and it stays open while
+ * the node that confirmed it last still finds it, or another takes over within a minute.
+ */
+export class IssueWatch {
+  readonly #deps: IssueWatchDeps;
+  readonly #stop: () => void;
+  /** When this node found something first, by kind and subject. */
+  #foundAt = new Map<string, number>();
+  #checking: Promise<void> = Promise.resolve();
+  #isChecking = false;
+  #isFailing = false;
+
+  constructor(deps: IssueWatchDeps) {
+    this.#deps = deps;
+    this.#stop = every(deps.clock, CHECK_MS, () => {
+      if (this.#isChecking) return;
+      this.#isChecking = true;
+      this.#checking = this.#check().finally(() => (this.#isChecking = false));
+    });
+  }
+
+  /** Resolves when the check in progress, if there is one, has ended. */
+  idle(): Promise<void> {
+    return this.#checking;
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    await this.#checking;
+  }
+
+  async #check(): Promise<void> {
+    const { log } = this.#deps;
+    try {
+      await this.#compare(findIssues(await this.#deps.facts()));
+      if (this.#isFailing) log.info({ event: 'issue.checked' }, 'issues can be checked again');
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing)
+        log.warn({ event: 'issue.check_failed', err: error }, 'issues not checked, will retry');
+      this.#isFailing = true;
+    }
+  }
+
+  /** Compares what is found with what is open. */
+  async #compare(findings: readonly Finding[]): Promise<void> {
+    const { issues, node, clock } = this.#deps;
+    const now = clock.now();
+    const found = new Map(findings.map((finding) => [keyOf(finding), finding]));
+    const open = await issues.listOpen();
+    const known = new Set(open.map(keyOf));
+
+    for (const issue of open) {
+      const finding = found.get(keyOf(issue));
+      if (finding !== undefined && hasOtherWords(issue, finding)) await issues.reword(issue.id, finding);
+    }
+    const isMine = ({ seenBy, seenAt }: Issue) => seenBy === node || now - seenAt >= CONFIRMED_MS;
+    const mine = open.filter(isMine);
+    await issues.confirm(
+      mine
+        .filter(
+          (issue) => found.has(keyOf(issue)) && (issue.seenBy !== node || now - issue.seenAt >= CONFIRM_MS),
+        )
+        .map(({ id }) => id),
+      node,
+    );
+    const closed = await issues.close(mine.filter((issue) => !found.has(keyOf(issue))).map(({ id }) => id));
+    const opened = await issues.open(
+      this.#held(found).filter((finding) => !known.has(keyOf(finding))),
+      node,
+    );
+
+    for (const issue of closed) this.#deps.changed('closed', issue);
+    for (const issue of opened) this.#deps.changed('opened', issue);
+    const gone = new Set(closed.map(({ id }) => id));
+    this.#deps.checked([...open.filter(({ id }) => !gone.has(id)), ...opened]);
+  }
+
+  /** Returns the findings that this node has had for long enough. */
+  #held(found: ReadonlyMap<string, Finding>): Finding[] {
+    const now = this.#deps.clock.monotonic();
+    const before = this.#foundAt;
+    this.#foundAt = new Map(Array.from(found.keys(), (key) => [key, before.get(key) ?? now]));
+    return Array.from(found)
+      .filter(([key, { kind }]) => now - (this.#foundAt.get(key) ?? now) >= (HOLD_MS[kind] ?? 0))
+      .map(([, finding]) => finding);
+  }
+}
+
+const keyOf = ({ kind, subject }: Pick<Finding, 'kind' | 'subject'>) => `${kind} ${subject}`;
+
+const hasOtherWords = (issue: Issue, finding: Finding): boolean =>
+  issue.sentence !== finding.sentence ||
+  issue.action !== finding.action ||
+  JSON.stringify(issue.locationIds) !== JSON.stringify(finding.locationIds);

@@ -1,0 +1,97 @@
+import type { FakeClock } from '@footbridge/testkit/fake-clock';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { Finding, Issues } from './issues.ts';
+
+interface Opened {
+  readonly issues: Issues;
+  readonly clock: FakeClock;
+  close(): Promise<void>;
+}
+
+const finding = (subject: string, changed: Partial<Finding> = {}): Finding => ({
+  kind: 'mac_offline',
+  subject,
+  locationIds: [subject],
+  sentence: 'The Mac is not connected.',
+  action: 'Switch it on.',
+  since: null,
+  ...changed,
+});
+
+export function issuesContract(name: string, open: () => Promise<Opened>): void {
+  describe(`issues: ${name}`, () => {
+    let opened: Opened;
+    beforeEach(async () => {
+      opened = await open();
+    });
+    afterEach(() => opened.close());
+
+    it('opens one issue per kind and subject, whichever node finds it first', async () => {
+      const { issues, clock } = opened;
+      const [first] = await issues.open([finding('loc1', { since: 5 })], 'a');
+      expect(first).toMatchObject({ subject: 'loc1', since: 5, openedAt: clock.now(), seenBy: 'a' });
+      const second = await issues.open([finding('loc1'), finding('loc2', { locationIds: null })], 'b');
+      expect(second.map(({ subject, since }) => [subject, since])).toEqual([['loc2', clock.now()]]);
+      const other = await issues.open([finding('loc1', { kind: 'queue_old' })], 'a');
+      expect(other).toHaveLength(1);
+      expect(
+        (await issues.listOpen()).map(({ kind, subject, locationIds }) => [kind, subject, locationIds]),
+      ).toEqual(
+        expect.arrayContaining([
+          ['mac_offline', 'loc1', ['loc1']],
+          ['queue_old', 'loc1', ['loc1']],
+          ['mac_offline', 'loc2', null],
+        ]),
+      );
+    });
+
+    it('opens many issues at once', async () => {
+      const { issues } = opened;
+      const many = Array.from({ length: 450 }, (_, index) => finding(`loc${index}`));
+      expect(await issues.open(many, 'a')).toHaveLength(450);
+      expect(await issues.open(many, 'b')).toEqual([]);
+    });
+
+    it('closes an issue once, and opens a new one when it comes back', async () => {
+      const { issues, clock } = opened;
+      const [first] = await issues.open([finding('loc1')], 'a');
+      const id = first?.id ?? '';
+      await clock.advance(1000);
+      expect((await issues.close([id])).map(({ closedAt }) => closedAt)).toEqual([clock.now()]);
+      expect(await issues.close([id])).toEqual([]);
+      expect(await issues.listOpen()).toEqual([]);
+      expect((await issues.listClosed(10)).map((issue) => issue.id)).toEqual([id]);
+      expect(await issues.open([finding('loc1')], 'a')).toHaveLength(1);
+    });
+
+    it('records which node confirmed an issue, and its new words', async () => {
+      const { issues, clock } = opened;
+      const [first] = await issues.open([finding('loc1')], 'a');
+      const id = first?.id ?? '';
+      await clock.advance(1000);
+      await issues.confirm([id], 'b');
+      await issues.reword(id, { sentence: 'Other', action: 'words.', locationIds: ['loc1', 'loc2'] });
+      expect(await issues.listOpen()).toMatchObject([
+        {
+          id,
+          seenBy: 'b',
+          seenAt: clock.now(),
+          sentence: 'Other',
+          action: 'words.',
+          locationIds: ['loc1', 'loc2'],
+        },
+      ]);
+    });
+
+    it('prunes issues that were closed long ago, never open ones', async () => {
+      const { issues, clock } = opened;
+      const [first] = await issues.open([finding('loc1'), finding('loc2')], 'a');
+      await issues.close([first?.id ?? '']);
+      await clock.advance(1000);
+      await issues.prune(clock.now());
+      expect(await issues.listClosed(10)).toEqual([]);
+      expect(await issues.listOpen()).toHaveLength(1);
+    });
+  });
+}

@@ -1,0 +1,60 @@
+/** What is wrong. */
+export const ISSUE_KINDS = [
+  'mac_offline',
+  'messages_signed_out',
+  'permission_lost',
+  'grant_revoked',
+  'crm_rejecting',
+  'queue_old',
+  'signatures_rejected',
+  'deliveries_uncertain',
+  'seats_exhausted',
+  'location_contended',
+  'disk_almost_full',
+] as const;
+export type IssueKind = (typeof ISSUE_KINDS)[number];
+
+/** Something that is wrong now, as one node sees it. */
+export interface Finding {
+  readonly kind: IssueKind;
+  /** What it is about: a location, a license, a host. There is at most one open issue for a kind and a subject. */
+  readonly subject: string;
+  /** The locations that it affects; null: all of them. */
+  readonly locationIds: readonly string[] | null;
+  readonly sentence: string;
+  readonly action: string;
+  /** Since when, if it is known. */
+  readonly since: number | null;
+}
+
+export interface Issue extends Finding {
+  readonly id: string;
+  readonly since: number;
+  readonly openedAt: number;
+  /** Null while it is open. */
+  readonly closedAt: number | null;
+  /** The node that found it last, and when. */
+  readonly seenBy: string;
+  readonly seenAt: number;
+}
+
+/**
+ * The issues of all nodes.
+ *
+ * - `open` opens an issue for each finding whose kind and subject have no open issue, and resolves with those that this call opened: of
+ *   several nodes that find the same, one opens it.
+ * - `confirm` records that a node still finds these open issues. `reword` gives one the words of a newer finding.
+ * - `close` resolves with those that this call closed: of several nodes, one closes an issue.
+ * - `listOpen` lists the oldest first, `listClosed` those closed last first.
+ * - Every method rejects with EngineError when the database is unavailable.
+ */
+export interface Issues {
+  open(findings: readonly Finding[], node: string): Promise<Issue[]>;
+  confirm(ids: readonly string[], node: string): Promise<void>;
+  reword(id: string, words: Pick<Finding, 'sentence' | 'action' | 'locationIds'>): Promise<void>;
+  close(ids: readonly string[]): Promise<Issue[]>;
+  listOpen(): Promise<Issue[]>;
+  listClosed(limit: number): Promise<Issue[]>;
+  /** Deletes issues that were closed before this time. */
+  prune(closedBefore: number): Promise<void>;
+}
