@@ -1,3 +1,4 @@
+import type { Clock } from '@footbridge/runtime/clock';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { silentLog } from '@footbridge/testkit/silent-log';
@@ -31,11 +32,14 @@ const broken = (link: string, sentence = 'It broke.'): IssueFacts => ({
 /** Nodes on one database, each with its own facts. */
 async function start(...names: string[]) {
   const clock = new FakeClock();
+  // The clocks of nodes differ.
+  const ahead = { ...bound(clock), now: () => clock.now() + 600_000 };
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
-  const issues = createSqlIssues({ db: database.db, clock });
   const events: string[] = [];
-  const nodes = names.map((node) => {
+  const nodes = names.map((node, index) => {
+    const nodeClock = index === 0 ? clock : ahead;
+    const issues = createSqlIssues({ db: database.db, clock: nodeClock });
     const state = { facts: NOTHING, isDown: false };
     const watch = new IssueWatch({
       issues,
@@ -44,7 +48,7 @@ async function start(...names: string[]) {
         return state.facts;
       },
       node,
-      clock,
+      clock: nodeClock,
       log: silentLog,
       changed: (change, { kind, subject }) => events.push(`${node} ${change} ${kind} ${subject}`),
       checked: () => {},
@@ -59,8 +63,15 @@ async function start(...names: string[]) {
       await Promise.all(nodes.map(({ watch }) => watch.idle()));
     }
   };
-  return { nodes, issues, events, pass };
+  return { nodes, issues: createSqlIssues({ db: database.db, clock }), events, pass };
 }
+
+const bound = (clock: FakeClock): Clock => ({
+  now: () => clock.now(),
+  monotonic: () => clock.monotonic(),
+  after: (ms, task) => clock.after(ms, task),
+  sleep: (ms, signal) => clock.sleep(ms, signal),
+});
 
 it('opens an issue, gives it new words while it lasts, and closes it', async () => {
   const { nodes, issues, events, pass } = await start('a');

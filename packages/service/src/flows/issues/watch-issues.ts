@@ -36,6 +36,8 @@ export class IssueWatch {
   readonly #stop: () => void;
   /** When this node found something first, by kind and subject. */
   #foundAt = new Map<string, number>();
+  /** The last confirmation of each open issue, and when this node saw it first. */
+  #confirmed = new Map<string, { readonly value: string; readonly since: number }>();
   #checking: Promise<void> = Promise.resolve();
   #isChecking = false;
   #isFailing = false;
@@ -84,8 +86,7 @@ export class IssueWatch {
       const finding = found.get(keyOf(issue));
       if (finding !== undefined && hasOtherWords(issue, finding)) await issues.reword(issue.id, finding);
     }
-    const isMine = ({ seenBy, seenAt }: Issue) => seenBy === node || now - seenAt >= CONFIRMED_MS;
-    const mine = open.filter(isMine);
+    const mine = this.#mine(open);
     await issues.confirm(
       mine
         .filter(
@@ -104,6 +105,23 @@ export class IssueWatch {
     for (const issue of opened) this.#deps.changed('opened', issue);
     const gone = new Set(closed.map(({ id }) => id));
     this.#deps.checked([...open.filter(({ id }) => !gone.has(id)), ...opened]);
+  }
+
+  /** Returns the issues that this node confirmed last, and those that no node has confirmed for a while. The clocks of nodes may differ. */
+  #mine(open: readonly Issue[]): Issue[] {
+    const now = this.#deps.clock.monotonic();
+    const before = this.#confirmed;
+    this.#confirmed = new Map(
+      open.map(({ id, seenBy, seenAt }) => {
+        const value = `${seenBy} ${seenAt}`;
+        const known = before.get(id);
+        return [id, known?.value === value ? known : { value, since: now }];
+      }),
+    );
+    return open.filter(
+      ({ id, seenBy }) =>
+        seenBy === this.#deps.node || now - (this.#confirmed.get(id)?.since ?? now) >= CONFIRMED_MS,
+    );
   }
 
   /** Returns the findings that this node has had for long enough. */
