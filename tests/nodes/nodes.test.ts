@@ -10,6 +10,8 @@ import { until } from '@footbridge/testkit/until';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
+import { serverSentEvents } from '../../packages/cli/src/server-sent-events.ts';
+import type { ServerSentEvent } from '../../packages/cli/src/server-sent-events.ts';
 import { startCluster } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
 
@@ -49,6 +51,39 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     expect(await there.ack(seq, 60_000)).toMatchObject({ outcome: 'delivered' });
     expect(crm.accepted(sent.messageId ?? '')).toEqual(['pending', 'delivered']);
     expect(there.frames.filter(({ type }) => type === 'send')).toHaveLength(1);
+  });
+
+  it('M1 the events of all nodes are in the live feed of each, and a client continues at another node', async () => {
+    const location = await cluster.location();
+    const there = await mac(1, location);
+    const stop = new AbortController();
+    cleanup.add(async () => stop.abort());
+    /** Collects the events of this location at a node. */
+    const follow = async (index: number, lastId = '') => {
+      const { operatorUrl, operatorToken } = cluster.node(index).service;
+      const response = await fetch(`${operatorUrl}/operator/events`, {
+        headers: { Authorization: `Bearer ${operatorToken}`, 'Last-Event-ID': lastId },
+        signal: stop.signal,
+      });
+      if (response.body === null) throw new Error('no events');
+      const stream = serverSentEvents(response.body);
+      const seen: ServerSentEvent[] = [];
+      void (async () => {
+        for await (const event of stream) {
+          if (event.data.includes(location)) seen.push(event);
+        }
+      })();
+      return seen;
+    };
+    const at2 = await follow(2);
+    const sent = await cluster.webhook(0, location);
+    await there.nextFrame('send', 60_000);
+    const isOf = (messageId: unknown) => (one: { data: string }) => one.data.includes(String(messageId));
+    await until(() => at2.some(isOf(sent.messageId)), { within: 60_000 });
+    const lastId = at2.at(-1)?.id;
+    const second = await cluster.webhook(0, location);
+    const at3 = await follow(3, lastId);
+    await until(() => at3.some(isOf(second.messageId)), { within: 60_000 });
   });
 
   it('A5 a repeated webhook gets no callback from the node that the Mac has moved to', async () => {

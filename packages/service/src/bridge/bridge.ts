@@ -119,8 +119,8 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     },
   });
   life.add('ledger', () => ledger.shutDown());
-  const cluster = await composeCluster(context, database, ledger);
-  const { switchboard, changes, limits } = cluster;
+  const cluster = await composeCluster(context, database, ledger, journal);
+  const { switchboard, changes, limits, messageEvents } = cluster;
 
   const keys = openCrmKeys(database.db, () => clock.now());
   const fixedKeys = settingsKeys(config.crm);
@@ -156,6 +156,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     licenses,
     switchboard,
     limits,
+    messageEvents,
     audit,
     files,
     failpoint,

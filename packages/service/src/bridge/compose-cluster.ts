@@ -2,8 +2,13 @@ import type { BridgeContext } from './context.ts';
 import type { Changes } from '../ports/changes/changes.ts';
 import { createMemoryChanges } from '../ports/changes/changes-memory.ts';
 import type { HealthCheck } from '../ports/health/health-checks.ts';
+import type { JournalFeed } from '../ports/journal/journal.ts';
+import type { MessageEvents } from '../ports/journal/message-events.ts';
+import { createMemoryMessageEvents } from '../ports/journal/message-events-memory.ts';
+import type { EventBatch } from '../ports/journal/message-events-redis.ts';
 import type { Limits } from '../ports/limits/limits.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
+import { createBusCipher } from '../ports/switchboard/bus.ts';
 import type { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import type { Switchboard } from '../ports/switchboard/switchboard.ts';
 import { createMemorySwitchboard } from '../ports/switchboard/switchboard-memory.ts';
@@ -14,6 +19,7 @@ export interface Cluster {
   readonly switchboard: Switchboard;
   readonly changes: Changes;
   readonly limits: Limits;
+  readonly messageEvents: MessageEvents;
   readonly checks: readonly HealthCheck[];
 }
 
@@ -24,35 +30,45 @@ export function composeCluster(
   context: BridgeContext,
   database: OpenDatabase,
   ledger: SendLedger,
+  feed: JournalFeed,
 ): Cluster | Promise<Cluster> {
   const { cluster } = context.config;
-  return cluster.engine === 'memory' ? oneNode(context) : severalNodes(context, database, ledger, cluster);
+  return cluster.engine === 'memory'
+    ? oneNode(context, feed)
+    : severalNodes(context, database, ledger, feed, cluster);
 }
 
-function oneNode({ log, clock, life, node }: BridgeContext): Cluster {
+function oneNode({ log, clock, life, node }: BridgeContext, feed: JournalFeed): Cluster {
   const limits = createMemoryLimits(clock);
   const changes = createMemoryChanges(log);
   const switchboard = createMemorySwitchboard({ clock, node });
   life.add('limits', () => limits.close());
   life.add('changes', () => changes.close());
   life.add('switchboard', () => switchboard.close());
-  return { switchboard, changes, limits, checks: [] };
+  return { switchboard, changes, limits, messageEvents: createMemoryMessageEvents(feed), checks: [] };
 }
 
 async function severalNodes(
   { log, clock, life, node }: BridgeContext,
   database: OpenDatabase,
   ledger: SendLedger,
+  feed: JournalFeed,
   { url, nodeSecret: given }: RedisChoice,
 ): Promise<Cluster> {
   // Loaded on demand: a single node starts faster without them.
-  const [{ openRedis }, { createRedisLimits }, { createRedisSwitchboard }, { createSqlChanges }] =
-    await Promise.all([
-      import('../redis/open-redis.ts'),
-      import('../ports/limits/limits-redis.ts'),
-      import('../ports/switchboard/switchboard-redis.ts'),
-      import('../ports/changes/changes-sql.ts'),
-    ]);
+  const [
+    { openRedis },
+    { createRedisLimits },
+    { createRedisSwitchboard },
+    { createRedisMessageEvents },
+    { createSqlChanges },
+  ] = await Promise.all([
+    import('../redis/open-redis.ts'),
+    import('../ports/limits/limits-redis.ts'),
+    import('../ports/switchboard/switchboard-redis.ts'),
+    import('../ports/journal/message-events-redis.ts'),
+    import('../ports/changes/changes-sql.ts'),
+  ]);
   if (database.engine !== 'postgres')
     log.warn(
       { event: 'service.redis_without_postgres' },
@@ -67,5 +83,9 @@ async function severalNodes(
   life.add('changes', () => changes.close());
   const switchboard = await createRedisSwitchboard({ redis, nodeSecret, clock, log, ledger, node });
   life.add('switchboard', () => switchboard.close());
-  return { switchboard, changes, limits, checks: [{ name: 'redis', check: () => redis.ping() }] };
+  const cipher = createBusCipher<EventBatch>(nodeSecret, { purpose: 'events v1' });
+  const messageEvents = createRedisMessageEvents({ redis, local: feed, cipher, clock });
+  life.add('message events', () => messageEvents.close());
+  const checks = [{ name: 'redis', check: () => redis.ping() }];
+  return { switchboard, changes, limits, messageEvents, checks };
 }

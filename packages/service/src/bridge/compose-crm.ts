@@ -37,6 +37,7 @@ import { createSqlGrants } from '../ports/grants/grants-sql.ts';
 import { createVault } from '../ports/grants/vault.ts';
 import { createSqlGuids } from '../ports/guids/guids-sql.ts';
 import type { SqlJournal } from '../ports/journal/journal-sql.ts';
+import type { MessageEvents } from '../ports/journal/message-events.ts';
 import type { Licenses } from '../ports/licenses/licenses.ts';
 import type { Limits } from '../ports/limits/limits.ts';
 import type { Lease, Switchboard } from '../ports/switchboard/switchboard.ts';
@@ -50,6 +51,7 @@ export interface CrmDeps {
   readonly licenses: Licenses;
   readonly switchboard: Switchboard;
   readonly limits: Limits;
+  readonly messageEvents: MessageEvents;
   readonly audit: Audit;
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
   readonly failpoint: Failpoint | undefined;
@@ -232,7 +234,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
         audit: deps.audit,
       }),
-      eventsRoutes({ feed: journal, clock }),
+      eventsRoutes({ events: deps.messageEvents, clock }),
       grantsRoutes({ grants, changes, audit: deps.audit }),
     ],
   };

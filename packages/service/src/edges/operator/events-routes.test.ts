@@ -7,6 +7,7 @@ import { until } from '@footbridge/testkit/until';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { createMemoryMessageEvents } from '../../ports/journal/message-events-memory.ts';
 import { RecentEvents } from '../../ports/journal/recent-events.ts';
 import { renderError } from '../http/render-error.ts';
 import { asOperator } from './testing/as-operator.ts';
@@ -33,7 +34,7 @@ async function start() {
   cleanup.add(() => app.close());
   app.setErrorHandler(renderError(silentLog));
   asOperator(app);
-  eventsRoutes({ feed, clock })(app);
+  eventsRoutes({ events: createMemoryMessageEvents(feed), clock })(app);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
 
   async function listen(lastId?: string) {

@@ -4,12 +4,13 @@ import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { FastifyInstance } from 'fastify';
 
-import type { JournalEvent, JournalFeed } from '../../ports/journal/journal.ts';
+import type { JournalEvent } from '../../ports/journal/journal.ts';
+import type { MessageEvents } from '../../ports/journal/message-events.ts';
 import { mayAccess } from './operator-auth.ts';
 import { isoTime, operatorError } from './operator-request.ts';
 
 export interface EventsRoutesDeps {
-  readonly feed: JournalFeed;
+  readonly events: Pick<MessageEvents, 'follow'>;
   readonly clock: Clock;
 }
 
@@ -17,6 +18,7 @@ const EVENTS = { exposeHeadRoute: false, config: { locations: 'filtered' } } as 
 const HEARTBEAT_MS = 15_000;
 const MOST_LISTENERS = 100;
 const MOST_UNREAD_BYTES = 1_000_000;
+const GAP = 'event: gap\ndata: {}\n\n';
 const HEADERS = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
@@ -25,10 +27,10 @@ const HEADERS = {
 };
 
 /**
- * `GET /operator/events`: the events of this node as server-sent events. `Last-Event-ID` resumes; `event: gap` means that events
+ * `GET /operator/events`: the events of all nodes as server-sent events. `Last-Event-ID` resumes; `event: gap` means that events
  * were missed. A client that does not read is disconnected and can resume.
  */
-export function eventsRoutes({ feed, clock }: EventsRoutesDeps) {
+export function eventsRoutes({ events, clock }: EventsRoutesDeps) {
   const listeners = new Set<ServerResponse>();
 
   return (app: FastifyInstance): void => {
@@ -50,16 +52,19 @@ export function eventsRoutes({ feed, clock }: EventsRoutesDeps) {
         request.operator.locations === null ||
         (message !== undefined && mayAccess(request, message.locationId));
       raw.writeHead(200, { ...HEADERS, 'X-Request-Id': request.id });
-      const { events, gap } = feed.since(typeof lastId === 'string' && lastId !== '' ? lastId : undefined);
-      write(
-        `retry: 2000\n\n${gap ? 'event: gap\ndata: {}\n\n' : ''}${events.filter(isVisible).map(line).join('')}`,
-      );
-      const stopListening = feed.listen((event) => isVisible(event) && write(line(event)));
+      write('retry: 2000\n\n');
       const stopBeating = every(clock, HEARTBEAT_MS, () => write(': alive\n\n'));
+      const following = events.follow(
+        typeof lastId === 'string' && lastId !== '' ? lastId : undefined,
+        (event) => {
+          if (event === 'gap') write(GAP);
+          else if (isVisible(event)) write(line(event));
+        },
+      );
       raw.once('close', () => {
         listeners.delete(raw);
-        stopListening();
         stopBeating();
+        void following.then((stop) => stop());
       });
     });
 

@@ -152,7 +152,7 @@ export interface JournalEvent {
   readonly message: JournalEntry | undefined;
 }
 
-/** The live events of this node. The last 1,000 are kept, so that a client that reconnects misses none. */
+/** The live events of this node. The last 1,000 are kept. */
 export interface JournalFeed {
   /** Returns the events after `lastId`. `gap` is true when some of them are no longer kept. Without `lastId` there are none. */
   since(lastId: string | undefined): { events: JournalEvent[]; gap: boolean };

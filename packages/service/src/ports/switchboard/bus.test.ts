@@ -8,7 +8,7 @@ import type { BusMessage } from './bus.ts';
 const SECRET = 'a secret that all nodes share';
 const ours = createBusCipher(SECRET);
 /** As on a platform for which libsodium has no binary. */
-const openssl = createBusCipher(SECRET, null);
+const openssl = createBusCipher(SECRET, { library: null });
 
 const message = (id: string): BusMessage => ({ type: 'write_result', id, result: 'written' });
 

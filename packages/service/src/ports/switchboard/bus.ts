@@ -122,18 +122,21 @@ const NONCE = 12;
 const PREFIX = 8;
 const TAG = 16;
 
-export interface BusCipher {
-  seal(message: BusMessage): Buffer;
-  /** Returns undefined for bytes that were not sealed with the same secret. */
-  open(sealed: Buffer): BusMessage | undefined;
+export interface BusCipher<Message = BusMessage> {
+  seal(message: Message): Buffer;
+  /** Returns undefined for bytes that were not sealed with the same secret for the same purpose. */
+  open(sealed: Buffer): Message | undefined;
 }
 
 /**
- * Encrypts and authenticates bus messages with a key derived from the node secret: they carry texts and phone numbers, and any
+ * Encrypts and authenticates messages between nodes with a key derived from the node secret: they carry texts and phone numbers, and any
  * client that can publish to Redis could otherwise send messages in the CRM's name.
  */
-export function createBusCipher(nodeSecret: string, library = sodium): BusCipher {
-  const key = Buffer.from(hkdfSync('sha256', nodeSecret, 'footbridge', 'bus v3', 32));
+export function createBusCipher<Message = BusMessage>(
+  nodeSecret: string,
+  { purpose = 'bus v3', library = sodium }: { purpose?: string; library?: typeof sodium } = {},
+): BusCipher<Message> {
+  const key = Buffer.from(hkdfSync('sha256', nodeSecret, 'footbridge', purpose, 32));
   const box = library === null ? opensslBox(key) : sodiumBox(library, key);
   const nextNonce = nonces();
   return {
@@ -147,7 +150,7 @@ export function createBusCipher(nodeSecret: string, library = sodium): BusCipher
     open(sealed) {
       if (sealed.length < NONCE + TAG) return undefined;
       try {
-        return JSON.parse(box.open(partsOf(sealed)).toString()) as BusMessage;
+        return JSON.parse(box.open(partsOf(sealed)).toString()) as Message;
       } catch {
         return undefined;
       }

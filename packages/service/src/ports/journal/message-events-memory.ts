@@ -1,0 +1,15 @@
+import type { JournalFeed } from './journal.ts';
+import type { MessageEvents } from './message-events.ts';
+
+/** The engine for a single node: its own events are all there are. */
+export function createMemoryMessageEvents(feed: JournalFeed): MessageEvents {
+  return {
+    async follow(lastId, listener) {
+      const { events, gap } = feed.since(lastId);
+      if (gap) listener('gap');
+      for (const event of events) listener(event);
+      return feed.listen(listener);
+    },
+    async close() {},
+  };
+}
