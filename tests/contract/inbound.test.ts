@@ -1,4 +1,4 @@
-import { parseFooter } from '@footbridge/protocol/footer';
+import { parseFooter, writeFooter } from '@footbridge/protocol/footer';
 import type { Received } from '@footbridge/testkit/mac';
 import { requestProblems } from '@footbridge/testkit/openapi';
 import { until } from '@footbridge/testkit/until';
@@ -77,6 +77,36 @@ describe('the call to the CRM', () => {
     });
   });
 
+  it('I1 has the GUID as altId when that is switched on, and a reply to it is threaded on the Mac', async () => {
+    const { crm, mac, bridge } = await start({
+      env: {
+        CRM_CONVERSATION_PROVIDER_ID: '5f0e1d2c3b4a596877665544',
+        CRM_INBOUND_TYPE: 'Custom',
+        CRM_ACCEPTED_TYPES: 'SMS,Custom',
+        CRM_SEND_ALT_ID: 'true',
+      },
+      settings: { provider: { kind: 'custom', id: '5f0e1d2c3b4a596877665544' } },
+    });
+    await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'GUID-OF-HI' }));
+    expect(crm.callsTo('inbound')[0]?.body).toMatchObject({ altId: 'GUID-OF-HI' });
+    const reply = async (fields: object) => {
+      expect(await bridge.webhook({ messageId: undefined, type: 'Custom', ...fields })).toMatchObject({
+        status: 200,
+      });
+      return (await mac.nextFrame('send')).message ?? '';
+    };
+    expect(parseFooter(await reply({ message: 'Hello', replyToAltId: 'GUID-OF-HI' }))).toMatchObject({
+      text: 'Hello',
+      metadata: { reply_to: { message_guid: 'GUID-OF-HI' } },
+    });
+    for (const replyToAltId of ['', null, 7, 'x'.repeat(257), undefined])
+      expect(await reply({ message: `Hello ${String(replyToAltId).length}`, replyToAltId })).not.toContain(
+        'reply_to',
+      );
+    const own = writeFooter('Hello', { chat_id: 7 });
+    expect(await reply({ message: own, replyToAltId: 'GUID-OF-HI' })).toBe(own);
+  });
+
   it('I1 is repeated after a success without a message id', async () => {
     const { crm, mac } = await start({ env: NO_WAIT });
     crm.injectFault({ match: 'inbound', how: 'emptyBody' });
@@ -101,6 +131,12 @@ describe('the call to the CRM', () => {
         version: '2021-07-28',
         authorization: expect.stringMatching(/^Bearer \S+$/),
       });
+  });
+
+  it('I7 carries the Version of CRM_API_VERSION', async () => {
+    const { crm, mac } = await start({ env: { CRM_API_VERSION: '2021-04-15' } });
+    await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }));
+    expect(crm.callsTo('inbound')[0]?.headers['version']).toBe('2021-04-15');
   });
 
   it('I4 uses the OAuth token when OAuth is enabled', async () => {

@@ -193,7 +193,11 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     clock,
     log,
     failpoint,
-    settings: { ...config.limits, acceptedTypes: config.crm.acceptedTypes },
+    settings: {
+      ...config.limits,
+      acceptedTypes: config.crm.acceptedTypes,
+      sendAltId: config.crm.sendAltId,
+    },
   });
 
   const { drainGraceMs } = config.listeners;

@@ -101,7 +101,12 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       config.oauth.state === 'ready' && grants !== undefined
         ? {
             grants,
-            endpoint: createTokenEndpoint({ transport, crmHost: config.crm.host, ...config.oauth }),
+            endpoint: createTokenEndpoint({
+              transport,
+              crmHost: config.crm.host,
+              apiVersion: config.crm.apiVersion,
+              ...config.oauth,
+            }),
             thresholdSec: config.oauth.refreshThresholdSec,
           }
         : undefined,
@@ -133,6 +138,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   const client = createCrmClient({
     transport,
     host: config.crm.host,
+    apiVersion: config.crm.apiVersion,
     tokens,
     clock,
     callsPer10Sec: config.limits.crmCallsPer10Sec,
@@ -182,6 +188,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     calls: createInboundCalls(client, {
       type: config.crm.inboundType,
       conversationProviderId: config.crm.conversationProviderId,
+      sendAltId: config.crm.sendAltId,
     }),
     contacts,
     conversations: createConversationCalls(client),

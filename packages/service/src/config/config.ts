@@ -60,6 +60,8 @@ export interface Config {
     readonly conversationProviderId: string | undefined;
     readonly acceptedTypes: readonly string[];
     readonly inboundType: string;
+    readonly sendAltId: boolean;
+    readonly apiVersion: string;
     readonly statusWithGuid: boolean;
     readonly createContacts: boolean;
     readonly uploadAttachments: boolean;
@@ -189,6 +191,8 @@ function build(settings: Settings): Config {
       conversationProviderId: settings.conversationProviderId,
       acceptedTypes: value(settings.acceptedTypes),
       inboundType: value(settings.inboundType),
+      sendAltId: value(settings.sendAltId),
+      apiVersion: value(settings.crmApiVersion),
       statusWithGuid: value(settings.statusWithGuid),
       createContacts: value(settings.createContacts),
       uploadAttachments: value(settings.uploadAttachments),

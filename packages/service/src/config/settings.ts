@@ -295,6 +295,20 @@ export const SETTINGS = {
     matching(MESSAGE_TYPE, 'must be a message type such as SMS or Custom'),
     'The type of inbound messages; an added channel needs Custom.',
   ),
+  sendAltId: define(
+    'CRM',
+    'CRM_SEND_ALT_ID',
+    'false',
+    flag,
+    'Send the GUID of each inbound message as altId. When a user replies to that message, the CRM returns it as replyToAltId, and the reply is threaded on the Mac.',
+  ),
+  crmApiVersion: define(
+    'CRM',
+    'CRM_API_VERSION',
+    '2021-07-28',
+    matching(/^(v\d{1,3}|\d{4}-\d{2}-\d{2})$/, 'must be a date such as 2021-07-28, or v3'),
+    'The Version header of every call to the CRM.',
+  ),
   statusWithGuid: define(
     'CRM',
     'STATUS_WITH_GUID',

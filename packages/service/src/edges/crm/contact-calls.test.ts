@@ -15,6 +15,7 @@ function setUp(text: string, { status = 200, callsPer10Sec = 90 } = {}) {
   const requests: string[] = [];
   let token = 1;
   const client = createCrmClient({
+    apiVersion: '2021-07-28',
     transport: {
       async send({ method, path, body }) {
         requests.push([method, path, body].filter((part) => part !== undefined).join(' '));

@@ -12,6 +12,7 @@ const clock = new FakeClock(Date.UTC(2026, 0, 1, 12));
 function setUp(body: unknown, headers: Record<string, string> = {}) {
   const requests: HttpRequest[] = [];
   const client = createCrmClient({
+    apiVersion: '2021-07-28',
     transport: {
       async send(request) {
         requests.push(request);

@@ -40,6 +40,7 @@ function setUp(
   const cancelled = new AbortController();
   let token = 'token-1';
   const client = createCrmClient({
+    apiVersion: '2021-07-28',
     transport: {
       async send(request) {
         sent.push({ ...request, at: clock.monotonic() });

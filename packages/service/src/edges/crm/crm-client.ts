@@ -3,7 +3,6 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Bearer, BearerKind, Tokens } from '../../flows/oauth/tokens.ts';
 import { CANCELLED, failed } from '../../ports/crm/attempt.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
-import { API_VERSION } from './api-version.ts';
 import { classifyResponse } from './classify-response.ts';
 import { redactMessage, readJson, stringsIn, messageOf } from './error-body.ts';
 import { LocationThrottles } from './location-throttle.ts';
@@ -54,6 +53,8 @@ export interface CrmClient {
 export interface CrmClientDeps {
   readonly transport: Transport;
   readonly host: string;
+  /** The `Version` header of every call (I7). */
+  readonly apiVersion: string;
   readonly tokens: Pick<Tokens, 'bearer' | 'renew'>;
   readonly clock: Clock;
   readonly callsPer10Sec?: number;
@@ -85,6 +86,7 @@ class HttpCrmClient implements CrmClient {
   readonly #transport: Transport;
   readonly #origin: string;
   readonly #prefix: string;
+  readonly #apiVersion: string;
   readonly #tokens: CrmClientDeps['tokens'];
   readonly #clock: Clock;
   readonly #throttles: LocationThrottles;
@@ -97,6 +99,7 @@ class HttpCrmClient implements CrmClient {
     this.#transport = deps.transport;
     this.#origin = host.origin;
     this.#prefix = host.pathname.replace(/\/$/, '');
+    this.#apiVersion = deps.apiVersion;
     this.#tokens = deps.tokens;
     this.#clock = deps.clock;
     this.#throttles = new LocationThrottles(deps.clock, deps.callsPer10Sec ?? 90);
@@ -210,7 +213,7 @@ class HttpCrmClient implements CrmClient {
     const isPlainJson = body !== undefined && contentType === undefined && idempotencyKey === undefined;
     const known = isPlainJson ? this.#jsonHeaders.get(bearer) : undefined;
     if (known !== undefined) return known;
-    const headers = ['authorization', bearer.authorization, 'version', API_VERSION, 'accept', JSON_TYPE];
+    const headers = ['authorization', bearer.authorization, 'version', this.#apiVersion, 'accept', JSON_TYPE];
     if (body !== undefined) headers.push('content-type', contentType ?? JSON_TYPE);
     if (idempotencyKey !== undefined) headers.push('idempotency-key', idempotencyKey);
     if (isPlainJson) this.#jsonHeaders.set(bearer, headers);

@@ -9,11 +9,12 @@ const MESSAGE = {
   contactId: 'contact',
   message: 'hello',
   attachments: [],
+  guid: 'GUID-1',
   idempotencyKey: 'key',
 };
 
 /** The call that is made, and what the response `text` is read as. */
-async function post(text: string, more: object = {}, conversationProviderId?: string) {
+async function post(text: string, more: object = {}, conversationProviderId?: string, sendAltId = false) {
   const calls: CrmCall<unknown>[] = [];
   const client: CrmClient = {
     async attempt(call) {
@@ -21,7 +22,8 @@ async function post(text: string, more: object = {}, conversationProviderId?: st
       return call.read(text, 201, () => 0);
     },
   };
-  const shape = { type: conversationProviderId === undefined ? 'SMS' : 'Custom', conversationProviderId };
+  const type = conversationProviderId === undefined ? 'SMS' : 'Custom';
+  const shape = { type, conversationProviderId, sendAltId };
   const posted = await createInboundCalls(client, shape).post({ ...MESSAGE, ...more }, {});
   return { posted, call: calls[0], body: JSON.parse(String(calls[0]?.body)) as object };
 }
@@ -42,6 +44,7 @@ describe('an inbound message', () => {
       type: 'Custom',
       conversationProviderId: 'provider',
     });
+    expect((await post('{}', {}, 'provider', true)).body).toMatchObject({ altId: 'GUID-1' });
   });
 
   it.each([

@@ -10,13 +10,15 @@ export interface InboundShape {
   /** `SMS`, or the type an added channel requires. */
   readonly type: string;
   readonly conversationProviderId: string | undefined;
+  /** Whether the CRM learns the GUID of the message, to name it when a user replies to it. */
+  readonly sendAltId: boolean;
 }
 
 /** `POST /conversations/messages/inbound` (I1). */
 export function createInboundCalls(client: CrmClient, shape: InboundShape): InboundCalls {
-  const { type, conversationProviderId } = shape;
+  const { type, conversationProviderId, sendAltId } = shape;
   return {
-    post: ({ locationId, contactId, message, attachments, idempotencyKey }, guard) =>
+    post: ({ locationId, contactId, message, attachments, guid, idempotencyKey }, guard) =>
       client.attempt(
         {
           operation: 'inbound',
@@ -31,6 +33,7 @@ export function createInboundCalls(client: CrmClient, shape: InboundShape): Inbo
             message,
             ...(attachments.length > 0 && { attachments }),
             ...(conversationProviderId !== undefined && { conversationProviderId }),
+            ...(sendAltId && { altId: guid }),
           }),
           idempotencyKey,
           read: readMessageId,

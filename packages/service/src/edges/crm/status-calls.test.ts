@@ -9,6 +9,7 @@ import { createStatusCalls } from './status-calls.ts';
 async function read(body: unknown, status = 200) {
   const paths: string[] = [];
   const client = createCrmClient({
+    apiVersion: '2021-07-28',
     transport: {
       async send({ method, path }) {
         paths.push(`${method} ${path}`);

@@ -7,6 +7,7 @@ const GRANT = { access_token: 'access', refresh_token: 'refresh', expires_in: 10
 /** The endpoint of a CRM that always responds with `body`. */
 const endpointWith = (body: object, status = 200) =>
   createTokenEndpoint({
+    apiVersion: '2021-07-28',
     transport: {
       send: async () => ({ status, headers: new Map(), text: JSON.stringify(body) }),
       close: async () => {},

@@ -3,7 +3,6 @@ import { isObject } from '@footbridge/protocol/schema';
 import type { IssuedTokens, LocationPage, TokenEndpoint } from '../../flows/oauth/token-endpoint.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
-import { API_VERSION } from './api-version.ts';
 import { redactMessage, readJson, messageOf } from './error-body.ts';
 import type { HttpResponse, NoResponse, Transport } from './transport.ts';
 
@@ -11,6 +10,7 @@ export interface TokenEndpointDeps {
   readonly transport: Transport;
   readonly tokenUrl: string;
   readonly crmHost: string;
+  readonly apiVersion: string;
   readonly clientId: string;
   readonly clientSecret: string;
 }
@@ -30,7 +30,7 @@ const INVALID = /invalid[_ ]grant|refresh token (is invalid|not found|has expire
 
 /** The CRM's OAuth calls over HTTP. Responses are read leniently: real ones have more fields, and some documented ones are missing. */
 export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
-  const { transport, clientId, clientSecret } = deps;
+  const { transport, apiVersion, clientId, clientSecret } = deps;
   const tokenUrl = new URL(deps.tokenUrl);
   const host = new URL(deps.crmHost);
   const prefix = host.pathname.replace(/\/$/, '');
@@ -70,7 +70,7 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
         origin: host.origin,
         method: 'POST',
         path: `${prefix}/oauth/locationToken`,
-        headers: ['authorization', `Bearer ${companyToken}`, 'version', API_VERSION, ...FORM],
+        headers: ['authorization', `Bearer ${companyToken}`, 'version', apiVersion, ...FORM],
         body: new URLSearchParams({ companyId, locationId }).toString(),
         wantsBody: true,
       });
@@ -99,7 +99,7 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
         origin: host.origin,
         method: 'GET',
         path: `${prefix}/oauth/installedLocations?${query.toString()}`,
-        headers: ['authorization', `Bearer ${companyToken}`, 'version', API_VERSION, ...ACCEPT_JSON],
+        headers: ['authorization', `Bearer ${companyToken}`, 'version', apiVersion, ...ACCEPT_JSON],
         wantsBody: true,
       });
       return readLocations(response, skip);

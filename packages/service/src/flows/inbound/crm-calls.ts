@@ -5,6 +5,7 @@ export interface InboundMessage {
   readonly contactId: string;
   readonly message: string;
   readonly attachments: readonly string[];
+  readonly guid: string;
   readonly idempotencyKey: string;
 }
 

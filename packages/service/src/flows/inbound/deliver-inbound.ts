@@ -342,6 +342,7 @@ class InboundDeliveries implements Inbound {
       contactId,
       message: composeMessage(frame, settings.footerOnPlainText, notes),
       attachments: urls,
+      guid: frame.guid,
       idempotencyKey: idempotencyKey(locationId, frame.guid),
     };
     job.posted = message;

@@ -259,7 +259,14 @@ describe('I9 after a lost response', () => {
   it('an older message with the same text, or a recorded one, is not taken for it', async () => {
     const fates: Fate[] = ['answered', 'lost before it was stored'];
     const { start, stored, counts, clock, settled, store } = await setUp(fates);
-    store({ locationId: LOCATION, contactId: 'c', message: 'ok', attachments: [], idempotencyKey: '' });
+    store({
+      locationId: LOCATION,
+      contactId: 'c',
+      message: 'ok',
+      attachments: [],
+      guid: '',
+      idempotencyKey: '',
+    });
     await clock.advance(60_000);
     const inbound = await start();
     for (const guid of ['g1', 'g2']) await settled(inbound.deliver(LEASE, frame(guid, 1, 'ok')));
@@ -277,6 +284,7 @@ describe('I9 after a lost response', () => {
         contactId: 'c',
         message: `${index}`,
         attachments: [],
+        guid: '',
         idempotencyKey: '',
       });
     await settled(ack);
@@ -287,7 +295,14 @@ describe('I9 after a lost response', () => {
   it('no more pages are read than reach back to the claim', async () => {
     const { start, reads, counts, clock, settled, store } = await setUp(['lost before it was stored']);
     for (let index = 0; index < 150; index++)
-      store({ locationId: LOCATION, contactId: 'c', message: 'hello', attachments: [], idempotencyKey: '' });
+      store({
+        locationId: LOCATION,
+        contactId: 'c',
+        message: 'hello',
+        attachments: [],
+        guid: '',
+        idempotencyKey: '',
+      });
     await clock.advance(60_000);
     await settled((await start()).deliver(LEASE, frame('g1', 1, 'hello')));
     expect(counts).toEqual(['absent']);

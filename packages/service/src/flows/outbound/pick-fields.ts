@@ -12,6 +12,8 @@ const NAMES = [
   'type',
   'userId',
 ] as const;
+/** Beyond the contract, and therefore not listed in a rejection. */
+const REPLY_TO = 'replyToAltId';
 
 /** The known fields of a body. A field that is blank or has the wrong type counts as absent (W4). */
 export interface Fields {
@@ -22,6 +24,8 @@ export interface Fields {
   readonly attachments: unknown;
   readonly phone: string | undefined;
   readonly userId: string | undefined;
+  /** The altId of the message that a user replied to. */
+  readonly replyToAltId: string | undefined;
   /** Usable in the path of a status call (A1). */
   readonly messageId: MessageId | undefined;
   /** Unchanged, for the response. */
@@ -32,6 +36,7 @@ export interface Fields {
 // Far above any real id, and small enough for a frame.
 const MAX_LOCATION_ID = 256;
 const MAX_CONTACT_ID = 1024;
+const MAX_GUID = 256;
 
 export function pickFields(body: unknown): Fields {
   const messageId = own(body, 'messageId');
@@ -43,6 +48,7 @@ export function pickFields(body: unknown): Fields {
     attachments: holdsNothing(attachments) ? undefined : attachments,
     phone: text(own(body, 'phone')),
     userId: text(own(body, 'userId')),
+    replyToAltId: text(own(body, REPLY_TO), MAX_GUID),
     messageId: usableMessageId(messageId),
     givenMessageId: typeof messageId === 'string' ? messageId : null,
     type: isRecord(body) && Object.hasOwn(body, 'type') ? { value: body['type'] } : undefined,
@@ -54,7 +60,7 @@ export function receivedNames(body: unknown): string[] {
   return NAMES.filter((name) => isRecord(body) && Object.hasOwn(body, name));
 }
 
-function own(body: unknown, name: (typeof NAMES)[number]): unknown {
+function own(body: unknown, name: (typeof NAMES)[number] | typeof REPLY_TO): unknown {
   return isRecord(body) && Object.hasOwn(body, name) ? body[name] : undefined;
 }
 

@@ -3,6 +3,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Limits, Verdict } from '../../ports/limits/limits.ts';
+import { asReply } from './as-reply.ts';
 import { checkAttachments } from './check-attachments.ts';
 import { checkContentType } from './check-content-type.ts';
 import { checkLength } from './check-length.ts';
@@ -40,6 +41,8 @@ export interface OutboundDeps
     readonly messageMaxLength: number;
     readonly phoneDefaultCountry: string;
     readonly replayMemory: boolean;
+    /** Messages have our GUIDs in the CRM, so a reply can name one. */
+    readonly sendAltId: boolean;
   };
   readonly limits: Pick<Limits, 'take' | 'peek'>;
 }
@@ -166,6 +169,15 @@ async function checkMessage(
   const messageId = fields.messageId ?? null;
   return {
     locationId,
-    frame: { type: 'send', requestId, messageId, contactId, phone, message, attachments, channel },
+    frame: {
+      type: 'send',
+      requestId,
+      messageId,
+      contactId,
+      phone,
+      message: deps.settings.sendAltId ? asReply(message, fields.replyToAltId) : message,
+      attachments,
+      channel,
+    },
   };
 }
