@@ -266,7 +266,7 @@ if (import.meta.main) {
   const sumOf = (count: (score: LinkScore) => number) => scores.reduce((sum, score) => sum + count(score), 0);
   const violations = scores.flatMap((score) => score.violations);
   process.stdout.write(
-    `webhooks=${sumOf(({ webhooks }) => webhooks)} accepted=${sumOf(({ accepted }) => accepted)} violations=${violations.length}\n`,
+    `webhooks=${sumOf(({ webhooks }) => webhooks)} accepted=${sumOf(({ accepted }) => accepted)} unavailable=${sumOf(({ unavailable }) => unavailable)} violations=${violations.length}\n`,
   );
   for (const violation of violations.slice(0, 100)) process.stdout.write(`${violation}\n`);
   process.exit(violations.length === 0 ? 0 : 1);

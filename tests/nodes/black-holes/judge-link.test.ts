@@ -13,9 +13,15 @@ const delivered = () => ['pending', 'delivered'];
 
 describe('the score of a link', () => {
   it('M10 has no violation when all is sent once, in order, and reported', () => {
-    const all = [webhook('a', 0), webhook('b', 5), webhook('c', 20), webhook('d', 40, 404)];
+    const taken = [webhook('a', 0), webhook('b', 5), webhook('c', 20)];
+    const all = [...taken, webhook('d', 40, 404), webhook('e', 60, 503)];
     // The first two were under way at the same time.
-    expect(judgeLink(all, ['b', 'a', 'c'], delivered)).toEqual({ webhooks: 4, accepted: 3, violations: [] });
+    expect(judgeLink(all, ['b', 'a', 'c'], delivered)).toEqual({
+      webhooks: 5,
+      accepted: 3,
+      unavailable: 1,
+      violations: [],
+    });
   });
 
   it.each([

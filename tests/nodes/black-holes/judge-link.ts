@@ -11,6 +11,8 @@ export interface LinkScore {
   readonly webhooks: number;
   /** Answered 200. */
   readonly accepted: number;
+  /** Answered 503. */
+  readonly unavailable: number;
   readonly violations: readonly string[];
 }
 
@@ -40,6 +42,7 @@ export function judgeLink(
   return {
     webhooks: webhooks.length,
     accepted: accepted.length,
+    unavailable: webhooks.filter(({ status }) => status === 503).length,
     violations: [...violations, ...outOfOrder(accepted, sentTexts)],
   };
 }
