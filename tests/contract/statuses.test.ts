@@ -510,6 +510,25 @@ describe('status callbacks', () => {
     expect(bridge.crm.callsTo('status')).toEqual([]);
   });
 
+  it('T32 leave the calls of a location to its messages while the Mac makes up requests', async () => {
+    const bridge = await start({ settings: { strictMessages: true } });
+    const mac = await bridge.mac();
+    const reads = bridge.crm.injectFault({ match: 'message', how: 'hang', times: 1000 });
+    for (let number = 0; number < 30; number++)
+      mac.status({
+        requestId: newRequestId(bridge.clock.now() - 200_000),
+        messageId: `made-up-${number}`,
+        status: 'delivered',
+      });
+    await until(() => reads.hits >= 1);
+    await mac.roundTrip();
+    const messageId = bridge.crm.newMessage(LOCATION);
+    const requestId = await sent(bridge, mac, messageId);
+    mac.status({ requestId, messageId, status: 'delivered' });
+    await until(() => bridge.crm.accepted(messageId).length === 2);
+    expect(reads.hits).toBe(1);
+  });
+
   it('A3 are not made for a report about another location', async () => {
     const bridge = await start();
     const other = 'locBBBBBBBBBBBBBBBB2';

@@ -269,6 +269,7 @@ class QueuedReports implements StatusReports {
       if (shown === 'absent' && attempt.restored === 'unverified') {
         this.#deps.count?.(status, 'unknown_message');
         if (key !== undefined) this.#attempts.delete(key);
+        this.#requests.delete(frame.requestId);
         return { outcome: 'skipped' };
       }
       if (shown === 'pending' || shown === 'delivered' || shown === 'failed')
@@ -358,7 +359,8 @@ class QueuedReports implements StatusReports {
       // The former owner lost the location before it could send it. One that was killed may have sent it.
       attempt.isPendingMissing = isUntold && otherNodes !== undefined && unsettledMs === 0;
     }
-    this.#requests.set(frame.requestId, request);
+    // What only the Mac knows, and the CRM is not asked about, must not push other requests out of the cache (T32).
+    if (sent !== undefined || attempt.messageId !== undefined) this.#requests.set(frame.requestId, request);
     return request;
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
+import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import type { Cancellation } from '../../ports/crm/cancellation.ts';
 import { retry } from '../../ports/crm/retry.ts';
@@ -32,6 +33,8 @@ type Message = Pick<MessageAttempt, 'requestId' | 'locationId' | 'messageId'>;
 export class StatusHistory {
   readonly #deps: StatusHistoryDeps;
   readonly #closed: Cancellation;
+  /** Reads about requests that only the Mac knows. One at a time per location: a Mac that makes them up must not use up its tenant's calls (T32). */
+  readonly #unverified = new SerialByKey<object, ShownStatus | undefined>();
 
   constructor(deps: StatusHistoryDeps, closed: Cancellation) {
     this.#deps = deps;
@@ -106,10 +109,14 @@ export class StatusHistory {
     lease: Lease,
   ): Promise<ShownStatus | undefined> {
     const { clock, readLagMs } = this.#deps;
-    const shown = await this.#shown(locationId, messageId, lease);
-    if (shown !== 'absent' || restored !== 'unverified') return shown;
-    await clock.sleep(readLagMs, this.#closed.signal);
-    return this.#shown(locationId, messageId, lease);
+    const read = () => this.#shown(locationId, messageId, lease);
+    if (restored !== 'unverified') return read();
+    return this.#unverified.add(locationId, {}, async () => {
+      const shown = await read();
+      if (shown !== 'absent') return shown;
+      await clock.sleep(readLagMs, this.#closed.signal);
+      return read();
+    });
   }
 
   async sentStatuses(requestId: string): Promise<SentStatuses | undefined> {
