@@ -261,7 +261,7 @@ class QueuedReports implements StatusReports {
     const { status, error, guid } = frame;
     let last = await attempt.lastStatus;
     if (attempt.restored !== undefined && last !== 'pending' && mayFollow(last, 'terminal', status)) {
-      const shown = await this.#history.shownToMac(attempt, messageId, lease);
+      const shown = await this.#history.shownForReport(attempt, messageId, lease);
       if (this.#closed.isCancelled) {
         attempt.terminal = attempt.outcome = undefined;
         return 'retry';

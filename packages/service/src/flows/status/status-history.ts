@@ -99,11 +99,11 @@ export class StatusHistory {
   }
 
   /**
-   * What the CRM shows for a message of which the Mac reports, but whose statuses are not in the journal: its node was killed, or the
+   * What the CRM shows for a message that the Mac reports, but whose statuses are not in the journal: its node was killed, or the
    * database was unavailable. Undefined when it cannot be read. A message that nothing but the Mac knows counts as absent only after a second
    * read. The wait between them does not depend on the time in the request id: it was another node's clock.
    */
-  async shownToMac(
+  async shownForReport(
     { locationId, restored }: Pick<MessageAttempt, 'locationId' | 'restored'>,
     messageId: string,
     lease: Lease,

@@ -158,7 +158,7 @@ export class RedisLeases {
     keeper?: LeaseKeeper,
   ): Promise<Pick<LeaseHolder, 'node' | 'sessionId'> | undefined> {
     const name = nameOf(locationId);
-    const fields = ['lease', 'epoch', unconfirmedField(keeper?.deviceId ?? '')];
+    const fields = ['lease', 'epoch', unconfirmedField(keeper?.deviceId ?? ''), 'bound'];
     const keys = fields.map((field) => keyOf(name, field));
     const args = [sessionId, keeper?.node ?? '', String(keeper?.forMs ?? 0)];
     const [node, session] = (await this.#redis.run(RELEASE, keys, args, REDIS_TIMEOUT_MS)) as string[];

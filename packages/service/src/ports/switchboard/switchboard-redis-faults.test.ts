@@ -1,6 +1,7 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { ageKeys } from '@footbridge/testkit/age-keys';
 import { sendFrame } from '@footbridge/testkit/send-frame';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import type { Clock } from '@footbridge/runtime/clock';
@@ -432,6 +433,21 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const location = freshLocation();
     for (const { board } of [a, b, a, a])
       expect(await board.settled(await bound(board, location, connect('device-1')))).toBe(0);
+  });
+
+  it('A4 asks the former owner also when it bound the location long ago', async () => {
+    const [a, b] = [await node(), await node()];
+    const location = freshLocation();
+    const asked: string[] = [];
+    a.board.keepStatuses({
+      statusOf: async () => undefined,
+      settle: async (locationId) => void asked.push(locationId),
+    });
+    const lease = await bound(a.board, location, connect('device-1'));
+    await ageKeys(server.url, '*:bound', 600_000);
+    await a.board.release(lease);
+    await b.board.settled(await bound(b.board, location, connect('device-1')));
+    expect(asked).toEqual([location]);
   });
 
   it('A4 does not wait for a former owner that is gone, but for its calls', async () => {
