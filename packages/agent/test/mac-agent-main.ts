@@ -1,3 +1,7 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { ChildProcess } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { createBlockingFailpoints } from '@footbridge/runtime/failpoints';
@@ -7,11 +11,13 @@ import { createFasterClock } from '@footbridge/testkit/faster-clock';
 import { startAgent } from '../src/agent.ts';
 import type { AgentDeps, Mac } from '../src/agent.ts';
 import { readConfig } from '../src/config/config.ts';
+import { CHILD_PROCESSES } from './mac-agent.ts';
 
 /**
  * The agent as a program on a simulated Mac: `--mac` has its home and the paths of its programs, `--limits` those of BlueBubbles.
  * With `--speed 10` all pauses and deadlines are ten times shorter. The settings come from the environment, as for
- * `footbridge-agent run`. SIGUSR2 moves the wall clock an hour ahead, as after a sleep.
+ * `footbridge-agent run`. SIGUSR2 moves the wall clock an hour ahead, as after a sleep. The arguments of every child process are
+ * recorded in the data folder.
  */
 const SLEEP_MS = 3600_000;
 const { values } = parseArgs({
@@ -23,6 +29,12 @@ const { values } = parseArgs({
 });
 const read = readConfig({}, process.env);
 if (!read.ok) throw new Error(read.problems.join('; '));
+const recordedIn = join(read.value.dataDir, CHILD_PROCESSES);
+subscribe('child_process', (message) => {
+  const child = (message as { readonly process: ChildProcess }).process;
+  // Node announces a child process before it has its arguments.
+  queueMicrotask(() => appendFileSync(recordedIn, `${JSON.stringify(child.spawnargs)}\n`));
+});
 const clock = createFasterClock(Number(values.speed), { keepAlive: true });
 let sleptMs = 0;
 process.on('SIGUSR2', () => {

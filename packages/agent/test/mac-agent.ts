@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { Program } from '@footbridge/testkit/program';
 
@@ -13,6 +16,9 @@ export interface MacAgentOptions {
   /** Default: a temporary directory, which `stop` removes. */
   readonly dataDir?: string;
 }
+
+/** The file in the data folder with the arguments of every child process of the agent, one list a line. */
+export const CHILD_PROCESSES = 'child-processes.jsonl';
 
 /** The agent in a process of its own, on a simulated Mac. It can be killed and started again. */
 export class MacAgent extends Program {
@@ -37,6 +43,11 @@ export class MacAgent extends Program {
       ...env,
     });
     await this.logged('registered');
+  }
+
+  /** The arguments of every child process that the agent started, one list a line. */
+  childProcesses(): string {
+    return readFileSync(join(this.dataDir, CHILD_PROCESSES), 'utf8');
   }
 
   /** Moves its wall clock an hour ahead. A suspended process notices it when it is resumed. */

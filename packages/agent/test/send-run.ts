@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { writeFooter } from '@footbridge/protocol/footer';
@@ -147,6 +149,7 @@ class SendRun {
         chat: { members, service: 'iMessage' },
         text: 'Hello from Kanarie',
       });
+    await messages.alter({ sql: `UPDATE chat SET display_name = 'Kanarie group' WHERE style = 43` });
     await until(() => this.#service.received.length === GROUPS.length + 10, { what: 'the first messages' });
     for (const { chat } of this.#service.received) this.#chatIds.set(keyOf(chat.recipients), chat.id);
     await this.#reset();
@@ -284,8 +287,15 @@ class SendRun {
   }
 
   async #findLeaks(): Promise<void> {
+    const childProcesses = this.#agent.childProcesses();
+    if (!childProcesses.includes('"-l"')) this.#report.leaks.push('child processes were not recorded');
     const places = {
-      'process arguments': JSON.stringify(await this.#macos.messages.calls()),
+      'process arguments': childProcesses,
+      'arguments of programs of macOS': JSON.stringify(await this.#macos.messages.calls()),
+      'record of the last send': readFileSync(
+        join(this.#macos.home, 'Library/Caches/Footbridge/last-send.jsonl'),
+        'utf8',
+      ),
       log: JSON.stringify(this.#agent.logs),
       state: JSON.stringify(this.#service.states),
       'error texts': JSON.stringify(this.#service.statuses.map(({ error }) => error)),

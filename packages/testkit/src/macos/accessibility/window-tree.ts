@@ -15,6 +15,9 @@ export const CLASSIC = [
   { code: 2005, identifier: 'questionMark', key: 'acknowledgment.type.question.mark' },
 ] as const;
 
+/** The name of every person in Contacts. */
+export const CONTACT_NAME = 'Kanarie Contact';
+
 const VISIBLE_EMOJI = 12;
 
 /** What Messages shows. */
@@ -76,7 +79,7 @@ function pane(view: ScreenView, prefix: string): AxElement[] {
   if (typeof view.effect === 'object') return effectPreview(view, view.effect.name);
   const chips = (view.people ?? []).map((person) =>
     element(`${prefix}person/${person}`, 'AXPopUpButton', {
-      attributes: { AXDescription: `Name, ${person}` },
+      attributes: { AXDescription: `${CONTACT_NAME}, ${person}` },
     }),
   );
   const popover =

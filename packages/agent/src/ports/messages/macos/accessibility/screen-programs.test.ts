@@ -3,6 +3,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { FINDER_PID } from '@footbridge/testkit/macos/accessibility/screen';
+import { CONTACT_NAME } from '@footbridge/testkit/macos/accessibility/window-tree';
 import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
 import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -79,7 +80,8 @@ describe('with the program osascript', () => {
     });
     expect(messages.environment().report?.permissions).toMatchObject({ accessibility: 'granted' });
     const calls = JSON.stringify(await macos.messages.calls());
-    for (const secret of ['canary', '0100001', '7654321', guid]) expect(calls).not.toContain(secret);
+    for (const secret of ['canary', '0100001', '7654321', guid, CONTACT_NAME])
+      expect(calls).not.toContain(secret);
   });
 
   it('M3 reports the Accessibility permission that an action did not have', async () => {
