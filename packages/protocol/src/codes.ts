@@ -85,6 +85,14 @@ const WEBHOOK = [
       'Omit type or set it to SMS; route email and other message types elsewhere. CRM_ACCEPTED_TYPES adds the type of an added channel.',
   },
   {
+    code: 'OPTED_OUT',
+    http: 403,
+    label: 'Opted out',
+    meaning: 'The recipient asked to get no more texts from this location, and OPT_OUT_ENFORCED is true.',
+    retry: 'no',
+    advice: 'Do not text this number until its owner agrees again, by START or in the CRM.',
+  },
+  {
     code: 'LOCATION_NOT_CONNECTED',
     http: 404,
     label: 'Location not connected',
@@ -163,6 +171,12 @@ const STATUS = [
       'The webhook request was rejected: the phone is neither a possible phone number nor a short code.',
     retry: 'no',
     advice: "Correct the contact's phone number, preferably to E.164 format.",
+  },
+  {
+    code: 'OPTED_OUT',
+    meaning: 'The webhook request was rejected: the recipient asked to get no more texts from this location.',
+    retry: 'no',
+    advice: 'Do not text this number until its owner agrees again, by START or in the CRM.',
   },
   {
     code: 'CLIENT_NOT_CONNECTED',

@@ -26,6 +26,7 @@ import { tenantsRoutes } from '../edges/operator/tenants-routes.ts';
 import { probeRoutes } from '../edges/operator/probe-routes.ts';
 import { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
+import { createDndEvents } from '../flows/opt-out/dnd-event.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
 import { SignatureCheck } from '../flows/outbound/verify-signature.ts';
 import { listTenants } from '../flows/tenants/tenants.ts';
@@ -35,12 +36,14 @@ import { asyncApiDocument } from '../asyncapi/asyncapi-document.ts';
 import { openApiDocument } from '../openapi/openapi-document.ts';
 import { createSqlAudit } from '../ports/audit/audit-sql.ts';
 import { createSqlJournal } from '../ports/journal/journal-sql.ts';
+import { keyedHash } from '../ports/journal/keyed-hash.ts';
 import { openKeyRing } from '../ports/keys/key-ring.ts';
 import { openCrmKeys } from '../ports/keys/keys-sql.ts';
 import { settingsKeys } from '../ports/keys/settings-keys.ts';
 import { createSqlLicenses } from '../ports/licenses/licenses-sql.ts';
 import { createSqlOperators } from '../ports/operators/operators-sql.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
+import { createSqlSuppressions } from '../ports/suppressions/suppressions-sql.ts';
 import { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import { sodium } from '../sodium.ts';
 import { openDatabase } from '../sql/open-database.ts';
@@ -103,13 +106,14 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   life.add('database', () => database.close());
   const audit = createSqlAudit({ db: database.db, clock });
   const licenses = createSqlLicenses({ database, clock, failpoint });
-  const journal = createSqlJournal({
-    database,
-    clock,
-    log,
-    handleKeys: journalKeys(config.privateTokens.encryptionKeys, config.dataDir),
-  });
+  const handleKeys = journalKeys(config.privateTokens.encryptionKeys, config.dataDir);
+  const journal = createSqlJournal({ database, clock, log, handleKeys });
   life.add('journal', () => journal.close());
+  const suppressions = createSqlSuppressions({
+    db: database.db,
+    clock,
+    hashes: (handle) => keyedHash(handleKeys).handle(handle),
+  });
 
   const ledger = new SendLedger({
     clock,
@@ -159,6 +163,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     messageEvents,
     audit,
     files,
+    suppressions,
     failpoint,
   });
   const now = () => clock.now();
@@ -189,6 +194,9 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     contacts: crm.contacts,
     forwarding: switchboard,
     reports: crm.statuses,
+    isSuppressed: config.crm.optOutEnforced
+      ? (locationId, phone) => suppressions.has(locationId, phone)
+      : undefined,
     journal,
     clock,
     log,
@@ -250,6 +258,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
             unsignedPerMinute: config.limits.unsignedPerMinute,
           }),
           handle: crm.handleAppEvent,
+          handleDnd: createDndEvents(suppressions),
           now: () => clock.now(),
           onUnsigned: metrics.signatureRejected,
         }),

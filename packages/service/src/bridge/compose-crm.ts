@@ -8,6 +8,7 @@ import { pruneHourly } from './prune-hourly.ts';
 import { createContactCalls } from '../edges/crm/contact-calls.ts';
 import { createConversationCalls } from '../edges/crm/conversation-calls.ts';
 import { createCrmClient } from '../edges/crm/crm-client.ts';
+import { createDndCalls } from '../edges/crm/dnd-calls.ts';
 import { createInboundCalls } from '../edges/crm/inbound-calls.ts';
 import { createStatusCalls } from '../edges/crm/status-calls.ts';
 import { createTokenEndpoint } from '../edges/crm/token-endpoint.ts';
@@ -21,6 +22,8 @@ import { messagesRoutes } from '../edges/operator/messages-routes.ts';
 import { createPrepareAttachments } from '../flows/assets/prepare-attachments.ts';
 import { createLookUpPhone } from '../flows/contacts/look-up-phone.ts';
 import type { OverviewDeps } from '../flows/enrol/overview.ts';
+import { watchWords } from '../flows/opt-out/watch-words.ts';
+import type { Deliver } from '../flows/opt-out/watch-words.ts';
 import { createInbound } from '../flows/inbound/deliver-inbound.ts';
 import type { AppEvent } from '../flows/oauth/app-events.ts';
 import { grantStates } from '../flows/oauth/grant-states.ts';
@@ -40,6 +43,7 @@ import type { SqlJournal } from '../ports/journal/journal-sql.ts';
 import type { MessageEvents } from '../ports/journal/message-events.ts';
 import type { Licenses } from '../ports/licenses/licenses.ts';
 import type { Limits } from '../ports/limits/limits.ts';
+import type { Suppressions } from '../ports/suppressions/suppressions.ts';
 import type { Lease, Switchboard } from '../ports/switchboard/switchboard.ts';
 import { openDatabase } from '../sql/open-database.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
@@ -54,6 +58,7 @@ export interface CrmDeps {
   readonly messageEvents: MessageEvents;
   readonly audit: Audit;
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
+  readonly suppressions: Suppressions;
   readonly failpoint: Failpoint | undefined;
 }
 
@@ -210,8 +215,18 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     pruneHourly(context, 'journal.prune_failed', () => Promise.all([journal.prune(kept), guids.prune(kept)])),
   );
 
+  const deliver: Deliver = (lease, frame) => inbound.deliver(lease, frame);
   return {
-    inbound,
+    inbound: {
+      deliver: config.crm.optOutWords
+        ? watchWords(deliver, {
+            suppressions: deps.suppressions,
+            calls: createDndCalls(client, contacts),
+            clock,
+            log,
+          })
+        : deliver,
+    },
     statuses,
     grantStates: () => grantStates(tokens),
     handleAppEvent: appEvents && ((event) => appEvents.handle(event)),

@@ -63,6 +63,8 @@ export interface Config {
     readonly sendAltId: boolean;
     readonly apiVersion: string;
     readonly statusWithGuid: boolean;
+    readonly optOutWords: boolean;
+    readonly optOutEnforced: boolean;
     readonly createContacts: boolean;
     readonly uploadAttachments: boolean;
     readonly footerOnPlainText: boolean;
@@ -194,6 +196,8 @@ function build(settings: Settings): Config {
       sendAltId: value(settings.sendAltId),
       apiVersion: value(settings.crmApiVersion),
       statusWithGuid: value(settings.statusWithGuid),
+      optOutWords: value(settings.optOutWords),
+      optOutEnforced: value(settings.optOutEnforced),
       createContacts: value(settings.createContacts),
       uploadAttachments: value(settings.uploadAttachments),
       footerOnPlainText: value(settings.footerOnPlainText),

@@ -316,6 +316,20 @@ export const SETTINGS = {
     flag,
     'Add messageGuid, the GUID of the sent message, to the status delivered. A reaction to that message needs it.',
   ),
+  optOutWords: define(
+    'CRM',
+    'OPT_OUT_WORDS',
+    'false',
+    flag,
+    'When a customer answers nothing but STOP, or another customary word, remember it and set do not disturb for SMS in the CRM; START ends it. Needs the scope contacts.write.',
+  ),
+  optOutEnforced: define(
+    'CRM',
+    'OPT_OUT_ENFORCED',
+    'false',
+    flag,
+    'Reject webhooks to people who asked for no more texts, by STOP or by do not disturb in the CRM, with OPTED_OUT. false: the CRM decides.',
+  ),
   createContacts: define(
     'CRM',
     'CRM_CREATE_CONTACTS',

@@ -230,6 +230,20 @@ const issues: Migration = {
   },
 };
 
+const suppressions: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('suppressions')
+      .addColumn('location_id', 'text', (c) => c.notNull())
+      .addColumn('handle_hash', 'text', (c) => c.notNull())
+      .addColumn('active', 'integer', (c) => c.notNull())
+      .addColumn('source', 'text', (c) => c.notNull())
+      .addColumn('decided_at', 'bigint', (c) => c.notNull())
+      .addPrimaryKeyConstraint('suppressions_key', ['location_id', 'handle_hash'])
+      .execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -250,4 +264,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0005-search-by-customer': searchByCustomer,
   '0006-app-events': appEvents,
   '0007-issues': issues,
+  '0008-suppressions': suppressions,
 };

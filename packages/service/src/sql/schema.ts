@@ -126,6 +126,15 @@ export interface Schema {
     created_at: number;
     expires_at: number;
   };
+  /** Who does not want texts. A row that is not active is kept, so that an older decision does not come back. */
+  suppressions: {
+    location_id: string;
+    /** A keyed hash of the phone number or email address. */
+    handle_hash: string;
+    active: number;
+    source: 'crm' | 'word' | 'operator';
+    decided_at: number;
+  };
   audit: { id: string; at: number; actor: string; action: string; target: string; detail: string | null };
   /** Tokens that the operator created for others. */
   operator_tokens: {

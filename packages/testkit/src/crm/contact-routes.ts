@@ -13,6 +13,16 @@ export const contact: Handler = (state, { call, identity }) => {
   return ok({ contact: toBody(found) });
 };
 
+/** Only the settings of "do not disturb" are kept. */
+export const updateContact: Handler = (state, { call, body, identity }) => {
+  const id = call.params['contactId'] ?? '';
+  const found = state.contacts.byId(id);
+  if (!found) return badRequest(`Contact with id ${id} not found`);
+  if (found.locationId !== identity?.locationId) return forbidden(FOREIGN_LOCATION);
+  found.dndSettings = { ...found.dndSettings, ...fieldsOf(fieldsOf(body)['dndSettings']) };
+  return ok({ succeded: true, contact: toBody(found) });
+};
+
 export const duplicate: Handler = (state, { call, identity }) => {
   const { locationId, number, email } = call.query;
   if (!locationId) return unprocessable('locationId must be a string');

@@ -71,6 +71,13 @@ export const ROUTES: readonly RouteEntry[] = [
     handle: contacts.contact,
   },
   {
+    name: 'updateContact',
+    method: 'PUT',
+    path: '/contacts/:contactId',
+    access: { for: LOCATION, scope: 'contacts.write' },
+    handle: contacts.updateContact,
+  },
+  {
     name: 'conversations',
     method: 'GET',
     path: '/conversations/search',

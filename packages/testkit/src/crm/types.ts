@@ -8,6 +8,7 @@ export type Route =
   | 'duplicate'
   | 'search'
   | 'createContact'
+  | 'updateContact'
   | 'upsert'
   | 'conversations'
   | 'messages'
@@ -123,6 +124,8 @@ export interface Contact {
   name?: string;
   tags: string[];
   source?: string;
+  /** By channel, such as `SMS`. */
+  dndSettings?: Record<string, unknown>;
   dateAdded: string;
   dateUpdated: string;
 }

@@ -21,7 +21,8 @@ export interface CrmCall<T> {
     | 'find_conversation'
     | 'read_messages'
     | 'read_status'
-    | 'upload';
+    | 'upload'
+    | 'set_dnd';
   readonly locationId: string;
   readonly bearer: BearerKind;
   readonly method: HttpRequest['method'];

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
 import type { AppEvent } from '../../flows/oauth/app-events.ts';
+import { DND_EVENT } from '../../flows/opt-out/dnd-event.ts';
 import type { SignatureCheck, SignatureFault } from '../../flows/outbound/verify-signature.ts';
 import { addressKey } from './client-address.ts';
 import { UNSIGNED } from './webhook-response.ts';
@@ -11,6 +12,12 @@ export interface AppEventsRoutesDeps {
   readonly signatures: Pick<SignatureCheck, 'verify'>;
   /** Undefined where there is no OAuth: then events change nothing. */
   readonly handle: ((event: AppEvent) => Promise<void>) | undefined;
+  /** The fields of the event are the CRM's, unchecked. */
+  readonly handleDnd: (
+    locationId: string,
+    fields: Record<string, unknown>,
+    at: number | undefined,
+  ) => Promise<void>;
   readonly now: () => number;
   readonly onUnsigned: (fault: SignatureFault) => void;
 }
@@ -22,7 +29,7 @@ const MAX_ID = 256;
 const MAX_AHEAD_MS = 300_000;
 
 /** `POST /crm/events`: the CRM announces what happens to the app (E1). */
-export function appEventsRoutes({ signatures, handle, now, onUnsigned }: AppEventsRoutesDeps) {
+export function appEventsRoutes({ signatures, handle, handleDnd, now, onUnsigned }: AppEventsRoutesDeps) {
   async function receive(request: FastifyRequest, reply: FastifyReply) {
     const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const fields = fieldsOf(rawBody);
@@ -34,11 +41,12 @@ export function appEventsRoutes({ signatures, handle, now, onUnsigned }: AppEven
     if (!verdict.ok || (verdict.key.locations !== null && locationId === undefined))
       return reply.code(401).type('application/json; charset=utf-8').send(UNSIGNED);
     const event = fields === undefined ? undefined : eventIn(fields, now());
-    if (event === undefined)
+    if (fields === undefined || event === undefined)
       throw new RequestError('INVALID_REQUEST', {
         message: 'The body is not an event: a JSON object with a type, and with ids that are text.',
       });
-    await handle?.(event);
+    if (event.type !== DND_EVENT) await handle?.(event);
+    else if (event.locationId !== null) await handleDnd(event.locationId, fields, event.at);
     return { status: 'success' };
   }
 

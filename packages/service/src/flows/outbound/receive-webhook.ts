@@ -7,6 +7,8 @@ import { asReply } from './as-reply.ts';
 import { checkAttachments } from './check-attachments.ts';
 import { checkContentType } from './check-content-type.ts';
 import { checkLength } from './check-length.ts';
+import { checkOptOut } from './check-opt-out.ts';
+import type { IsSuppressed } from './check-opt-out.ts';
 import { phoneCheck } from './check-phone.ts';
 import type { CheckPhone } from './check-phone.ts';
 import { checkShape } from './check-shape.ts';
@@ -35,6 +37,7 @@ export interface OutboundDeps
   readonly contacts: Contacts;
   readonly reports: StatusReports;
   readonly journal: Journal;
+  readonly isSuppressed: IsSuppressed;
   readonly settings: RateDeps['settings'] & {
     readonly unsignedPerMinute: number;
     readonly acceptedTypes: readonly string[];
@@ -164,6 +167,9 @@ async function checkMessage(
 
   const phone = checkPhone(complete.phone);
   if (phone instanceof Rejection) return phone;
+
+  const optedOut = await checkOptOut(deps.isSuppressed, locationId, phone);
+  if (optedOut !== undefined) return optedOut;
 
   const { requestId, channel } = request;
   const messageId = fields.messageId ?? null;

@@ -1,0 +1,69 @@
+export type OptOutWord = 'stop' | 'start' | 'help';
+
+/** The words that carriers and messaging services take for an instruction, in several languages. */
+const WORDS: Readonly<Record<OptOutWord, readonly string[]>> = {
+  stop: [
+    'stop',
+    'stopall',
+    'stop all',
+    'unsubscribe',
+    'cancel',
+    'end',
+    'quit',
+    'optout',
+    'opt out',
+    'opt-out',
+    'revoke',
+    'remove',
+    'arret',
+    'arrêt',
+    'désabonner',
+    'desabonner',
+    'alto',
+    'baja',
+    'parar',
+    'cancelar',
+    'stopp',
+    'abmelden',
+    'abbestellen',
+    'afmelden',
+    'stoppen',
+    'sair',
+    'ferma',
+    'annulla',
+    'disiscrivimi',
+  ],
+  start: [
+    'start',
+    'unstop',
+    'subscribe',
+    'resubscribe',
+    'optin',
+    'opt in',
+    'opt-in',
+    'anmelden',
+    'comenzar',
+    'iniciar',
+    'commencer',
+    'aanmelden',
+    'inizia',
+  ],
+  help: ['help', 'info', 'aide', 'ayuda', 'hilfe', 'aiuto', 'ajuda', 'hulp'],
+};
+
+const BY_WORD: ReadonlyMap<string, OptOutWord> = new Map(
+  (Object.keys(WORDS) as OptOutWord[]).flatMap((meaning) => WORDS[meaning].map((word) => [word, meaning])),
+);
+const LONGEST = Math.max(...[...BY_WORD.keys()].map((word) => word.length));
+/** Quotes, punctuation and spaces around the word, and an emoji after it. */
+const AROUND = /^[\s\p{P}\p{S}\p{Cf}\p{M}]+|[\s\p{P}\p{S}\p{Cf}\p{M}]+$/gu;
+
+/**
+ * Returns the instruction that a message consists of. Only a message that is nothing but the word counts: "stop by tomorrow" is not an
+ * opt-out.
+ */
+export function optOutWord(text: string): OptOutWord | undefined {
+  if (text.length > 4 * LONGEST) return undefined;
+  const word = text.normalize('NFKC').replaceAll(AROUND, '').replaceAll(/\s+/g, ' ').toLowerCase();
+  return BY_WORD.get(word);
+}

@@ -1,0 +1,82 @@
+import type { AckOutcome, MessageReceivedFrame } from '@footbridge/protocol/frames';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
+import { EngineError } from '../../errors.ts';
+import type { Attempt } from '../../ports/crm/attempt.ts';
+import { fixedDelay } from '../../ports/crm/retry-policies.ts';
+import { retry } from '../../ports/crm/retry.ts';
+import type { Suppressions } from '../../ports/suppressions/suppressions.ts';
+import type { Lease } from '../../ports/switchboard/switchboard.ts';
+import { optOutWord } from './opt-out-word.ts';
+
+/** Sets or clears "do not disturb" for texts of a contact in the CRM. One attempt; never rejects. */
+export interface DndCalls {
+  setDnd(locationId: string, handle: string, isOn: boolean): Promise<Attempt<void>>;
+}
+
+export type Deliver = (lease: Lease, frame: MessageReceivedFrame) => Promise<AckOutcome>;
+
+export interface WatchWordsDeps {
+  readonly suppressions: Pick<Suppressions, 'set'>;
+  readonly calls: DndCalls;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const RETRY_POLICY = fixedDelay(3, 5000);
+
+/**
+ * Acts on the words with which people stop and start texts (E4). The suppression is recorded before the message is delivered: a Mac
+ * whose message is not acknowledged sends it again.
+ */
+export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }: WatchWordsDeps): Deliver {
+  async function setDnd(locationId: string, sender: string, isOn: boolean): Promise<void> {
+    const set = await retry({
+      attempt: () => calls.setDnd(locationId, sender, isOn),
+      policy: RETRY_POLICY,
+      clock,
+    });
+    if (!set.ok)
+      log.warn(
+        { event: 'opt_out.dnd_not_set', locationId, reason: set.reason },
+        'the CRM does not show an opt-out, set it there by hand',
+      );
+  }
+
+  return async (lease, frame) => {
+    const word = isPlainText(frame) ? optOutWord(frame.text) : undefined;
+    if (word === undefined || word === 'help') return deliver(lease, frame);
+    const { locationId } = lease;
+    const isSuppressed = word === 'stop';
+    const sentAt = Date.parse(frame.sentAt);
+    try {
+      await suppressions.set({
+        locationId,
+        handle: frame.sender,
+        isSuppressed,
+        source: 'word',
+        at: Number.isNaN(sentAt) ? undefined : Math.min(sentAt, clock.now()),
+      });
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      log.warn(
+        { event: 'opt_out.not_recorded', locationId, err: error },
+        'opt-out not recorded, tried again',
+      );
+      return 'retry';
+    }
+    log.info({ event: 'opt_out.recorded', locationId, isSuppressed }, 'opt-out recorded');
+    const outcome = await deliver(lease, frame);
+    if (outcome !== 'retry') void setDnd(locationId, frame.sender, isSuppressed);
+    return outcome;
+  };
+}
+
+/** A text to this line alone: in a group, a word may be meant for someone else. */
+const isPlainText = ({ chat, reaction, sticker, voice, attachments }: MessageReceivedFrame): boolean =>
+  !chat.isGroup &&
+  reaction === undefined &&
+  sticker === undefined &&
+  voice === undefined &&
+  attachments.length === 0;

@@ -1,0 +1,105 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { EngineError } from '../../errors.ts';
+import type { Database } from '../../sql/open-database.ts';
+import type { Suppressions, SuppressionSource } from './suppressions.ts';
+
+export interface SqlSuppressionsDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  /** Hashes of a phone number or an address: by the newest key first, then by older ones. */
+  readonly hashes: (handle: string) => readonly string[];
+}
+
+interface Decision {
+  readonly locationId: string;
+  readonly hash: string;
+  readonly isSuppressed: boolean;
+  readonly source: SuppressionSource;
+  readonly at: number;
+}
+
+/** Rows per statement: SQLite takes 32,766 variables in one. */
+const BATCH = 1000;
+
+export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps): Suppressions {
+  async function write(decisions: readonly Decision[]): Promise<void> {
+    for (let start = 0; start < decisions.length; start += BATCH)
+      await db
+        .insertInto('suppressions')
+        .values(
+          decisions.slice(start, start + BATCH).map(({ locationId, hash, isSuppressed, source, at }) => ({
+            location_id: locationId,
+            handle_hash: hash,
+            active: isSuppressed ? 1 : 0,
+            source,
+            decided_at: at,
+          })),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .columns(['location_id', 'handle_hash'])
+            .doUpdateSet((is) => ({
+              active: is.ref('excluded.active'),
+              source: is.ref('excluded.source'),
+              decided_at: is.ref('excluded.decided_at'),
+            }))
+            .whereRef('excluded.decided_at', '>=', 'suppressions.decided_at'),
+        )
+        .execute();
+  }
+
+  return {
+    set: ({ locationId, handle, isSuppressed, source, at = clock.now() }) =>
+      guarded(() =>
+        // With a former key too: a suppression that was recorded under it must not outlive this decision.
+        write(hashes(handle).map((hash) => ({ locationId, hash, isSuppressed, source, at }))),
+      ),
+    has: (locationId, handle) =>
+      guarded(async () => {
+        const found = await db
+          .selectFrom('suppressions')
+          .select('handle_hash')
+          .where('location_id', '=', locationId)
+          .where('handle_hash', 'in', [...hashes(handle)])
+          .where('active', '=', 1)
+          .limit(1)
+          .executeTakeFirst();
+        return found !== undefined;
+      }),
+    list: ({ locationIds, after, limit }) =>
+      guarded(async () => {
+        let query = db
+          .selectFrom('suppressions')
+          .selectAll()
+          .where('active', '=', 1)
+          .orderBy('location_id')
+          .orderBy('handle_hash')
+          .limit(limit);
+        if (locationIds !== undefined) query = query.where('location_id', 'in', [...locationIds]);
+        if (after !== undefined)
+          query = query.where((is) =>
+            is.or([
+              is('location_id', '>', after.locationId),
+              is.and([is('location_id', '=', after.locationId), is('handle_hash', '>', after.hash)]),
+            ]),
+          );
+        return (await query.execute()).map((row) => ({
+          locationId: row.location_id,
+          hash: row.handle_hash,
+          source: row.source,
+          since: row.decided_at,
+        }));
+      }),
+    restore: (entries) =>
+      guarded(() => write(entries.map(({ since: at, ...entry }) => ({ ...entry, isSuppressed: true, at })))),
+  };
+}
+
+async function guarded<T>(task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    throw new EngineError('sql', 'the list of suppressed numbers is unavailable', error);
+  }
+}

@@ -1,0 +1,38 @@
+/** Why a number is suppressed, or no longer is. */
+export type SuppressionSource = 'crm' | 'word' | 'operator';
+
+export interface SuppressionChange {
+  readonly locationId: string;
+  /** A phone number or an email address. Only its hash is stored. */
+  readonly handle: string;
+  readonly isSuppressed: boolean;
+  readonly source: SuppressionSource;
+  /** When it was decided; undefined: now. */
+  readonly at?: number | undefined;
+}
+
+export interface SuppressionView {
+  readonly locationId: string;
+  readonly hash: string;
+  readonly source: SuppressionSource;
+  readonly since: number;
+}
+
+/**
+ * The people of a location who do not want texts (E4). Numbers are kept as keyed hashes.
+ *
+ * - `set` records a decision, unless a newer one is known: decisions may arrive twice and in any order.
+ * - `list` returns a page in order of location and hash, after the given entry. `restore` adds what `list` returned, also of another
+ *   database with the same key.
+ * - Every method rejects with EngineError when the database is unavailable.
+ */
+export interface Suppressions {
+  set(change: SuppressionChange): Promise<void>;
+  has(locationId: string, handle: string): Promise<boolean>;
+  list(options: {
+    readonly locationIds?: readonly string[] | undefined;
+    readonly after?: { readonly locationId: string; readonly hash: string } | undefined;
+    readonly limit: number;
+  }): Promise<SuppressionView[]>;
+  restore(entries: readonly SuppressionView[]): Promise<void>;
+}
