@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { parseBuffer } from 'bplist-parser';
 import { describe, expect, it, vi } from 'vitest';
 
-import { decodeBody } from './message-body.ts';
+import { decodeBody, hasBoundedTime } from './message-body.ts';
 import { mutatedBodies } from './mutated-bodies.ts';
 import { runBounded } from './run-bounded.ts';
 import { readSummaryInfo } from './summary-info.ts';
@@ -93,6 +93,16 @@ describe('the body of a message', () => {
   });
 });
 
+it('a body with an array of a hundred million elements of no size is not read', () => {
+  const array = '[100000000!]';
+  const bomb = Buffer.concat([
+    body('regular-text').subarray(0, 16),
+    Buffer.from([0x84, array.length]),
+    Buffer.from(array),
+  ]);
+  expect(decodeBody(bomb)).toBeUndefined();
+});
+
 describe('the summary of a message', () => {
   it.each([
     ['leading_unsends', [0, 1], []],
@@ -114,12 +124,29 @@ describe('the summary of a message', () => {
 describe('a decoder', () => {
   it('that does not return is ended', () => {
     const started = performance.now();
+    const print = vi.spyOn(console, 'error').mockImplementation(() => {});
     const endless = (): never => {
       for (;;);
     };
     expect(runBounded(endless)).toBeUndefined();
     expect(performance.now() - started).toBeGreaterThan(150);
     expect(runBounded(() => 'still works')).toBe('still works');
+    parseBuffer(NOISY);
+    expect(print).toHaveBeenCalledOnce();
+    print.mockRestore();
+  });
+
+  it.each<[string, boolean, Buffer]>([
+    ['a text', false, body('regular-text')],
+    ['a text and bytes', false, Buffer.concat([body('regular-text'), Buffer.from('[12c]')])],
+    ['a large body', true, Buffer.concat([body('regular-text'), Buffer.alloc(1024)])],
+    ['an array', true, Buffer.concat([body('regular-text'), Buffer.from('[99999999!]')])],
+    ['an array of arrays', true, Buffer.concat([body('regular-text'), Buffer.from('[99999999[0c]]')])],
+    ['a struct', true, Buffer.concat([body('regular-text'), Buffer.from('{=}')])],
+    ['an array with the highest bit set', true, Buffer.concat([body('regular-text'), Buffer.from([0xdb])])],
+    ['a struct with the highest bit set', true, Buffer.concat([body('regular-text'), Buffer.from([0xfb])])],
+  ])('for %s needs a time limit: %s', (_, needsLimit, blob) => {
+    expect(hasBoundedTime(blob)).toBe(!needsLimit);
   });
 
   it('that a busy machine stalls is not ended', () => {
@@ -137,10 +164,9 @@ describe('a decoder', () => {
 
   it('prints nothing, and the console works again afterwards', () => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => {});
-    const noisy = propertyList(Buffer.from([0x32, 0, 0, 0, 0, 0, 0, 0, 0]));
-    readSummaryInfo(noisy);
+    readSummaryInfo(NOISY);
     expect(print).not.toHaveBeenCalled();
-    parseBuffer(noisy);
+    parseBuffer(NOISY);
     expect(print).toHaveBeenCalledOnce();
     print.mockRestore();
   });
@@ -155,6 +181,9 @@ describe('a decoder', () => {
     }
   });
 });
+
+/** A property list that makes its decoder print. */
+const NOISY = propertyList(Buffer.from([0x32, 0, 0, 0, 0, 0, 0, 0, 0]));
 
 /** Returns a binary property list with one object. */
 function propertyList(object: Buffer): Buffer {

@@ -1,6 +1,6 @@
 import { NSAttributedString, NSString, Unarchiver } from '@parseaple/typedstream';
 
-import { runBounded } from './run-bounded.ts';
+import { runBounded, runMuted } from './run-bounded.ts';
 
 /** A body, decoded from `attributedBody`. */
 export interface MessageBody {
@@ -37,7 +37,21 @@ const TRANSCRIPT = 'IMAudioTranscription';
 export function decodeBody(bytes: Uint8Array): MessageBody | undefined {
   const blob = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (blob.byteLength > MAX_BYTES || !blob.subarray(0, HEADER.byteLength).equals(HEADER)) return undefined;
-  return runBounded(() => describe(decodeRoot(blob))) ?? runBounded(() => recover(blob));
+  const run = hasBoundedTime(blob) ? runMuted : runBounded;
+  return run(() => describe(decodeRoot(blob))) ?? runMuted(() => recover(blob));
+}
+
+/** Above this size even loops that consume bytes can take too long. */
+const MAX_QUICK_BYTES = 1024;
+/** The start of an array or a struct in a type encoding, which the decoder reads without the highest bit. Arrays of bytes are quick. */
+const COMPOUND_TYPE = /[[\xdb](?!\d+c\])|[{\xfb]/;
+
+/**
+ * Whether the decoder cannot take long for these bytes: every loop consumes some, except over the elements of an array or a struct
+ * that occupy none. Limiting the time costs more than decoding such a body.
+ */
+export function hasBoundedTime(blob: Buffer): boolean {
+  return blob.byteLength <= MAX_QUICK_BYTES && !COMPOUND_TYPE.test(blob.toString('latin1'));
 }
 
 /** Removes the placeholders of attachments (U+FFFC) and app payloads (U+FFFD) from a text. */

@@ -11,6 +11,15 @@ const context = createContext({ decode: undefined });
 
 const CONSOLE_METHODS = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
 
+/** Runs a decoder whose time is bounded by itself. Otherwise as `runBounded`. */
+export function runMuted<T>(decode: () => T): T | undefined {
+  try {
+    return mute(decode);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Runs a decoder of bytes that other people can influence. Returns undefined when the decoder throws or takes too much CPU time. What
  * it prints is discarded: it would contain message text.
@@ -28,19 +37,26 @@ export function runBounded<T>(decode: () => T): T | undefined {
 
 function runOnce<T>(decode: () => T, limitMs: number): { result: T | undefined } | 'timeout' {
   let result: T | undefined;
-  const printers = CONSOLE_METHODS.map((name) => [name, console[name]] as const);
-  for (const name of CONSOLE_METHODS) console[name] = () => {};
   try {
     context['decode'] = () => {
       result = decode();
     };
-    // The time limit of a script also applies to the functions that it calls.
-    CALL.runInContext(context, { timeout: limitMs });
+    // The time limit of a script also applies to the functions that it calls. One that is ended does not run its finally blocks.
+    mute(() => CALL.runInContext(context, { timeout: limitMs }));
     return { result };
   } catch (error) {
     return isTimeout(error) ? 'timeout' : { result: undefined };
   } finally {
     context['decode'] = undefined;
+  }
+}
+
+function mute<T>(run: () => T): T {
+  const printers = CONSOLE_METHODS.map((name) => [name, console[name]] as const);
+  for (const name of CONSOLE_METHODS) console[name] = () => {};
+  try {
+    return run();
+  } finally {
     for (const [name, print] of printers) console[name] = print;
   }
 }
