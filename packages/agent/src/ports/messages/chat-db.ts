@@ -72,7 +72,8 @@ export class ChatDb implements MessageStore {
   }
 
   rowsAfter(rowid: number, limit: number): StoredRow[] {
-    return this.#stored(this.#rows.where('m.ROWID > ? ORDER BY m.ROWID LIMIT ?', rowid, limit));
+    // A parameter without the plus makes SQLite plan the statement again each time.
+    return this.#stored(this.#rows.where('m.ROWID > +? ORDER BY m.ROWID LIMIT +?', rowid, limit));
   }
 
   guidsSince(time: number): string[] {

@@ -124,6 +124,7 @@ export class Chats {
   }
 
   #select(): string {
+    this.#columns.refresh();
     return `SELECT c.ROWID AS rowid, ${this.#columns.list('chat', 'c', CHAT)} FROM chat c`;
   }
 }

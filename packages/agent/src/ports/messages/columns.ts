@@ -11,7 +11,7 @@ export interface Selected {
 
 /**
  * Writes SELECT lists with the columns that the store has, and NULL for the others: macOS versions differ, and even Macs with
- * the same version. Reads the schema again after an update of macOS changed it.
+ * the same version.
  */
 export class Columns {
   readonly #sql: Statements;
@@ -21,6 +21,15 @@ export class Columns {
 
   constructor(sql: Statements) {
     this.#sql = sql;
+  }
+
+  /** Forgets the columns if an update of macOS changed the schema. Called before each read. */
+  refresh(): void {
+    const version = Number(this.#sql.of('PRAGMA schema_version').get()?.['schema_version']);
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#present.clear();
+    this.#lists.clear();
   }
 
   /** Returns `m.text AS text, …` for the table with this alias. */
@@ -40,12 +49,6 @@ export class Columns {
   }
 
   #columnsOf(table: Table): ReadonlySet<string> {
-    const version = Number(this.#sql.of('PRAGMA schema_version').get()?.['schema_version']);
-    if (version !== this.#version) {
-      this.#version = version;
-      this.#present.clear();
-      this.#lists.clear();
-    }
     const known = this.#present.get(table);
     if (known !== undefined) return known;
     const rows = this.#sql.of('SELECT lower(name) AS name FROM pragma_table_info(?)').all(table);

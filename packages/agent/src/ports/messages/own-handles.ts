@@ -15,6 +15,7 @@ const SOURCES = [
 /** Returns the addresses that this Mac sends from. */
 export function readOwnHandles(sql: Statements): string[] {
   const columns = new Columns(sql);
+  columns.refresh();
   const handles = SOURCES.filter(({ table, column }) => columns.has(table, column)).flatMap(
     ({ table, column, limit }) =>
       sql

@@ -81,6 +81,8 @@ const ATTACHMENT = {
   description: { column: 'emoji_image_short_description' },
 } as const;
 
+const CHAT = { is_filtered: { column: 'is_filtered' } } as const;
+
 const HANDLE = { sender: { column: 'id' }, sender_as_typed: { column: 'uncanonicalized_id' } } as const;
 
 /** A row can be joined to two chats. Its chat is the one that its sender is a member of, else the older one. */
@@ -114,19 +116,16 @@ export class Rows {
 
   /** Returns the rows that fulfil a condition on `m`, oldest first. */
   where(condition: string, ...values: SQLInputValue[]): MessageRow[] {
-    const sql = `SELECT m.ROWID AS rowid, m.guid, ${this.#columns.list('message', 'm', MESSAGE)},
-        ${this.#columns.list('handle', 'h', HANDLE)},
-        ${CHAT_OF_MESSAGE} AS chat_id
-      FROM message m LEFT JOIN handle h ON h.ROWID = ${this.#columns.has('message', 'handle_id') ? 'm.handle_id' : 'NULL'}
-      WHERE ${condition}`;
+    this.#columns.refresh();
     return this.#sql
-      .of(sql)
+      .of(`${this.#select()} WHERE ${condition}`)
       .all(...values)
       .map((row) => this.#read(row));
   }
 
   /** Returns the guids of the messages that people sent since this time, in insertion order. Without dates there are none. */
   guidsSince(time: number): string[] {
+    this.#columns.refresh();
     const sql = `SELECT guid FROM (SELECT m.ROWID AS rowid, m.guid, ${this.#columns.list('message', 'm', RECEIVED)} FROM message m)
       WHERE date_ms >= ? AND date_ms < ? AND coalesce(is_from_me, 0) = 0 AND coalesce(item_type, 0) = 0 ORDER BY rowid`;
     return this.#sql
@@ -136,16 +135,19 @@ export class Rows {
   }
 
   have(columns: readonly string[]): boolean {
+    this.#columns.refresh();
     return columns.every((column) => this.#columns.has('message', column));
   }
 
   body(guid: string): MessageBody | undefined {
+    this.#columns.refresh();
     if (!this.#columns.has('message', 'attributedbody')) return undefined;
     const row = this.#sql.of('SELECT attributedBody AS body FROM message WHERE guid = ?').get(guid);
     return row?.['body'] instanceof Uint8Array ? decodeBody(row['body']) : undefined;
   }
 
   sendState(guid: string): SendState | undefined {
+    this.#columns.refresh();
     const sql = `SELECT ${this.#columns.list('message', 'm', SEND_STATE)} FROM message m WHERE m.guid = ?`;
     const row = this.#sql.of(sql).get(guid);
     if (row === undefined) return undefined;
@@ -153,11 +155,19 @@ export class Rows {
     return { guid, finished: finished === 1, sent: sent === 1, error: Number(error ?? 0) };
   }
 
+  #select(): string {
+    const handle = this.#columns.has('message', 'handle_id') ? 'm.handle_id' : 'NULL';
+    return `SELECT m.ROWID AS rowid, m.guid, ${this.#columns.list('message', 'm', MESSAGE)},
+        ${this.#columns.list('handle', 'h', HANDLE)}, ${this.#columns.list('chat', 'c', CHAT)}, c.ROWID AS chat_id,
+        EXISTS (SELECT 1 FROM message_attachment_join f WHERE f.message_id = m.ROWID) AS has_files
+      FROM message m LEFT JOIN handle h ON h.ROWID = ${handle} LEFT JOIN chat c ON c.ROWID = ${CHAT_OF_MESSAGE}`;
+  }
+
   #read(row: Row): MessageRow {
     const rowid = Number(row['rowid']);
     const chatRowid = row['chat_id'] === null ? undefined : Number(row['chat_id']);
     const fromMe = row['is_from_me'] === 1;
-    const joined = this.#attachments(rowid);
+    const joined = row['has_files'] === 1 ? this.#attachments(rowid) : [];
     const content = readContent(row, joined);
     const retracted = content.retracted.length > 0 || row['part_count'] === 0;
     const balloon = textOf(row['balloon']);
@@ -178,7 +188,7 @@ export class Rows {
       isMessage,
       unsent: retracted && content.text === '' && content.attachments.length === 0,
       edited: row['is_edited'] === 1,
-      filtered: row['is_spam'] === 1 || this.#isFiltered(chatRowid),
+      filtered: row['is_spam'] === 1 || Number(row['is_filtered'] ?? 0) !== 0,
       tapback: readTapback(row),
       effect: textOf(row['effect']),
       replyTo: textOf(row['reply_to']),
@@ -195,12 +205,6 @@ export class Rows {
   #otherIn(chatRowid: number | undefined, fromMe: boolean): string | undefined {
     const chat = fromMe || chatRowid === undefined ? undefined : this.#chats.byRowid(chatRowid);
     return chat?.isGroup === false ? chat.recipients[0] : undefined;
-  }
-
-  #isFiltered(chatRowid: number | undefined): boolean {
-    if (chatRowid === undefined || !this.#columns.has('chat', 'is_filtered')) return false;
-    const row = this.#sql.of('SELECT is_filtered FROM chat WHERE ROWID = ?').get(chatRowid);
-    return Number(row?.['is_filtered'] ?? 0) !== 0;
   }
 
   /** Returns the guid of the text that a link preview belongs to. Messages stores the preview of a link in a row of its own. */
