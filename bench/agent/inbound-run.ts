@@ -33,10 +33,11 @@ const report = await runInbound({
   macos,
   seed: Number(values.seed),
 });
-const { rows, latency, ...problems } = report;
+const { rows, latency, elapsed, ...problems } = report;
 const counts = Object.entries(problems).map(([name, found]) => `${found.length} ${name}`);
 process.stdout.write(`${rows} messages, seed ${values.seed}: ${counts.join(', ')}\n`);
-process.stdout.write(`latency p50 ${latency.p50} ms, p95 ${latency.p95} ms, max ${latency.max} ms\n`);
+for (const [name, { p50, p95, max }] of Object.entries({ latency, elapsed }))
+  process.stdout.write(`${name} p50 ${p50} ms, p95 ${p95} ms, max ${max} ms\n`);
 for (const [name, found] of Object.entries(problems))
   if (found.length > 0) process.stdout.write(`${name}: ${found.slice(0, 10).join(', ')}\n`);
 const isClean = Object.values(problems).every((found) => found.length === 0);

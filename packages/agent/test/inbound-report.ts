@@ -5,11 +5,22 @@ export interface ExpectedMessage {
   readonly guid: string;
   /** Names its chat: messages of one chat arrive in order. */
   readonly chat: string;
+  /** The other members of the chat. */
+  readonly members: readonly string[];
+  readonly sender: string;
   readonly text: string;
   readonly files: number;
 }
 
-/** A time in which the agent did not run, by the wall clock. */
+/** When parts of a message were in the store, by the wall clock. */
+export interface StoredTimes {
+  /** The whole message. */
+  readonly at: number;
+  /** Its chat. */
+  readonly joinedAt: number;
+}
+
+/** A time in which the agent did not run or the store did not have its messages, by the wall clock. */
 export interface Outage {
   readonly from: number;
   readonly to: number;
@@ -26,13 +37,25 @@ export interface InboundReport {
   readonly altered: readonly string[];
   /** Texts that the CRM must not get: of the owner, of the history, of other rows. */
   readonly unexpected: readonly string[];
-  /** From the moment when the message and all before it in its chat were complete and the agent ran, in milliseconds. */
-  readonly latency: { readonly p50: number; readonly p95: number; readonly max: number };
+  /**
+   * How long the agent had the message and did not deliver it: from the moment when nothing had to be waited for, without outages.
+   * A message waits for all before it in its chat, and for the chat of earlier messages that may belong to its own.
+   */
+  readonly latency: Distribution;
+  /** From the moment when the message was complete, with outages and with what it had to wait for. */
+  readonly elapsed: Distribution;
+}
+
+/** In milliseconds. */
+export interface Distribution {
+  readonly p50: number;
+  readonly p95: number;
+  readonly max: number;
 }
 
 export interface InboundResult {
   readonly expected: readonly ExpectedMessage[];
-  readonly completedAt: ReadonlyMap<string, number>;
+  readonly stored: ReadonlyMap<string, StoredTimes>;
   readonly outages: readonly Outage[];
   readonly received: readonly MessageReceivedFrame[];
   readonly receivedAt: readonly number[];
@@ -56,7 +79,7 @@ export function compareInbound(result: InboundResult): InboundReport {
     unexpected: received
       .filter(({ guid, text }) => !wanted.has(guid) && text !== LAST_MESSAGE)
       .map(({ text }) => text),
-    latency: latencyOf(result, arrived),
+    ...timesOf(result, arrived),
   };
 }
 
@@ -96,23 +119,44 @@ function overtakenMessages(
   });
 }
 
-function latencyOf(
-  { expected, completedAt, outages }: InboundResult,
+function timesOf(
+  { expected, stored, outages }: InboundResult,
   arrived: ReadonlyMap<string, Arrival>,
-): InboundReport['latency'] {
-  const ready = new Map<string, number>();
-  const times = expected
-    .map(({ guid, chat }) => {
-      const complete = Math.max(completedAt.get(guid) ?? 0, ready.get(chat) ?? 0);
-      ready.set(chat, complete);
-      return (arrived.get(guid)?.at ?? Infinity) - afterOutages(complete, outages);
-    })
-    .sort((one, other) => one - other);
-  const at = (share: number): number => Math.max(0, times[Math.floor((times.length - 1) * share)] ?? 0);
+): Pick<InboundReport, 'latency' | 'elapsed'> {
+  /** By chat, and by sender: until its chat is known, a message may belong to every chat of its sender. */
+  const readyAt = new Map<string, number>();
+  const joinedAt = new Map<string, number>();
+  const times = expected.map(({ guid, chat, members, sender }) => {
+    const { at, joinedAt: joined } = stored.get(guid) ?? { at: 0, joinedAt: 0 };
+    const others = members.map((member) => joinedAt.get(member) ?? 0);
+    const ready = Math.max(at, readyAt.get(chat) ?? 0, ...others);
+    readyAt.set(chat, ready);
+    joinedAt.set(sender, Math.max(joined, joinedAt.get(sender) ?? 0));
+    const end = arrived.get(guid)?.at ?? Infinity;
+    return { elapsed: end - at, latency: end - ready - outageBetween(ready, end, outages) };
+  });
+  return {
+    latency: distributionOf(times.map(({ latency }) => latency)),
+    elapsed: distributionOf(times.map(({ elapsed }) => elapsed)),
+  };
+}
+
+function distributionOf(times: readonly number[]): Distribution {
+  const sorted = times.toSorted((one, other) => one - other);
+  const at = (share: number): number => Math.max(0, sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
   return { p50: at(0.5), p95: at(0.95), max: at(1) };
 }
 
-/** Returns the first time at or after `time` at which the agent ran. Outages are in order. */
-function afterOutages(time: number, outages: readonly Outage[]): number {
-  return outages.reduce((at, { from, to }) => (at >= from && at < to ? to : at), time);
+/** Returns for how long there was an outage between two times. Outages can overlap. */
+function outageBetween(start: number, end: number, outages: readonly Outage[]): number {
+  let counted = start;
+  let total = 0;
+  for (const { from, to } of outages.toSorted((one, other) => one.from - other.from)) {
+    const first = Math.max(from, counted);
+    const last = Math.min(to, end);
+    if (last <= first) continue;
+    total += last - first;
+    counted = last;
+  }
+  return total;
 }

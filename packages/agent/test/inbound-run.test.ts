@@ -23,28 +23,25 @@ it('I6 over kills, sleeps, rotations and a rebuilt store no inbound message is l
     altered: [],
     unexpected: [],
     latency: expect.any(Object),
+    elapsed: expect.any(Object),
   });
 });
 
 it('the comparison names every kind of difference', () => {
-  const frame = (guid: string, seq: number, text: string) => ({
-    type: 'message_received' as const,
-    guid,
-    seq,
-    sender: '+15550100001',
-    service: 'iMessage' as const,
-    text,
-    sentAt: '2026-11-15T00:00:00.000Z',
-    chat: { id: 1, isGroup: false, recipients: ['+15550100001'] },
-    attachments: [],
-  });
   const report = compareInbound({
-    expected: ['A', 'B', 'C', 'D'].map((guid) => ({ guid, chat: 'one', text: guid, files: 0 })),
-    completedAt: new Map([
-      ['A', 1_000],
-      ['B', 1_500],
-      ['C', 1_200],
-      ['D', 2_000],
+    expected: ['A', 'B', 'C', 'D'].map((guid) => ({
+      guid,
+      chat: 'one',
+      members: ['Anna'],
+      sender: 'Anna',
+      text: guid,
+      files: 0,
+    })),
+    stored: new Map([
+      ['A', { at: 1_000, joinedAt: 1_000 }],
+      ['B', { at: 1_500, joinedAt: 1_500 }],
+      ['C', { at: 1_200, joinedAt: 1_200 }],
+      ['D', { at: 2_000, joinedAt: 2_000 }],
     ]),
     outages: [{ from: 1_400, to: 1_900 }],
     received: [
@@ -63,6 +60,45 @@ it('the comparison names every kind of difference', () => {
     disordered: ['1 before 0 of one'],
     altered: ['A'],
     unexpected: ['E'],
-    latency: { p50: 200, p95: 960, max: Infinity },
+    latency: { p50: 200, p95: 460, max: Infinity },
+    elapsed: { p50: 900, p95: 960, max: Infinity },
   });
+});
+
+it('the latency leaves out overlapping outages, and the time until the chat of an earlier message is known', () => {
+  const message = (guid: string, chat: string, sender: string, members: readonly string[]) => ({
+    guid,
+    chat,
+    sender,
+    members,
+    text: '',
+    files: 0,
+  });
+  const { latency, elapsed } = compareInbound({
+    expected: [message('A', 'group', 'Anna', ['Anna', 'Bert']), message('B', 'anna', 'Anna', ['Anna'])],
+    stored: new Map([
+      ['A', { at: 9_000, joinedAt: 2_000 }],
+      ['B', { at: 1_000, joinedAt: 1_000 }],
+    ]),
+    outages: [
+      { from: 2_500, to: 3_000 },
+      { from: 2_200, to: 2_600 },
+    ],
+    received: [frame('B', 1, ''), frame('A', 2, '')],
+    receivedAt: [3_100, 9_100],
+  });
+  expect(latency).toEqual({ p50: 100, p95: 100, max: 300 });
+  expect(elapsed).toEqual({ p50: 100, p95: 100, max: 2_100 });
+});
+
+const frame = (guid: string, seq: number, text: string) => ({
+  type: 'message_received' as const,
+  guid,
+  seq,
+  sender: '+15550100001',
+  service: 'iMessage' as const,
+  text,
+  sentAt: '2026-11-15T00:00:00.000Z',
+  chat: { id: 1, isGroup: false, recipients: ['+15550100001'] },
+  attachments: [],
 });

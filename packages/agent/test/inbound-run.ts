@@ -8,7 +8,7 @@ import { seeded } from '@footbridge/testkit/seeded';
 import { until } from '@footbridge/testkit/until';
 
 import { compareInbound, LAST_MESSAGE } from './inbound-report.ts';
-import type { ExpectedMessage, InboundReport, Outage } from './inbound-report.ts';
+import type { ExpectedMessage, InboundReport, Outage, StoredTimes } from './inbound-report.ts';
 import { MacAgent } from './mac-agent.ts';
 import { ScriptedService } from './scripted-service.ts';
 
@@ -63,7 +63,7 @@ class InboundRun {
   readonly #agent: MacAgent;
   readonly #random: () => number;
   readonly #expected: ExpectedMessage[] = [];
-  readonly #completedAt = new Map<string, number>();
+  readonly #stored = new Map<string, StoredTimes>();
   readonly #outages: Outage[] = [];
   /** Kills and sleeps, one after another. */
   #agentEvents: Promise<void> = Promise.resolve();
@@ -96,7 +96,7 @@ class InboundRun {
     await this.#finish();
     return compareInbound({
       expected: this.#expected,
-      completedAt: this.#completedAt,
+      stored: this.#stored,
       outages: this.#outages,
       received: this.#service.received,
       receivedAt: this.#service.receivedAt,
@@ -131,7 +131,7 @@ class InboundRun {
     };
     const { messages } = this.#macos;
     add(rotations, () => (this.#random() < 0.5 ? messages.rotate() : messages.checkpoint()));
-    add(rebuilds, () => messages.resync({ newest: RESYNCED }));
+    add(rebuilds, () => this.#during(() => messages.resync({ newest: RESYNCED })));
     add(sleeps, () => this.#onAgent(() => this.#sleep()));
     add(kills, () => this.#onAgent(() => this.#kill()));
     return plan;
@@ -169,14 +169,17 @@ class InboundRun {
     members: readonly string[],
     chat?: string,
   ): Promise<ExpectedMessage> {
+    const sender = this.#pickOf(members);
     const { guid } = await this.#macos.messages.write({
-      from: this.#pickOf(members),
+      from: sender,
       chat: { members, service: 'iMessage' },
       ...message,
     });
     return {
       guid,
       chat: chat === undefined ? members.join(' ') : `${chat} ${guid}`,
+      members,
+      sender,
       text: message.text ?? '',
       files: message.attachments?.length ?? 0,
     };
@@ -216,18 +219,25 @@ class InboundRun {
   }
 
   async #kill(): Promise<void> {
-    const from = Date.now();
-    await this.#agent.kill9();
-    await this.#start();
-    this.#outages.push({ from, to: Date.now() });
+    await this.#during(async () => {
+      await this.#agent.kill9();
+      await this.#start();
+    });
   }
 
   async #sleep(): Promise<void> {
+    await this.#during(async () => {
+      this.#agent.pause();
+      await sleep(200 + this.#random() * 1_800);
+      this.#agent.moveClock();
+      this.#agent.resume();
+    });
+  }
+
+  /** Counts the time of an event as an outage. */
+  async #during(event: () => Promise<void>): Promise<void> {
     const from = Date.now();
-    this.#agent.pause();
-    await sleep(200 + this.#random() * 1_800);
-    this.#agent.moveClock();
-    this.#agent.resume();
+    await event();
     this.#outages.push({ from, to: Date.now() });
   }
 
@@ -237,7 +247,8 @@ class InboundRun {
 
   /** Waits for every message, and then for one that was written after all others could have come twice. */
   async #finish(): Promise<void> {
-    for (const { guid, at } of await this.#macos.messages.takeCompleted()) this.#completedAt.set(guid, at);
+    for (const { guid, ...times } of await this.#macos.messages.takeCompleted())
+      this.#stored.set(guid, times);
     const arrived = (): boolean => {
       const guids = new Set(this.#service.received.map((frame) => frame.guid));
       return this.#expected.every(({ guid }) => guids.has(guid));

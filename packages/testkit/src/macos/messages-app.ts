@@ -73,6 +73,8 @@ export interface WrittenMessage {
 export interface CompletedMessage {
   readonly guid: string;
   readonly at: number;
+  /** When it was joined to its chat. */
+  readonly joinedAt: number;
 }
 
 /**
@@ -280,11 +282,15 @@ export class MessagesApp {
   /** By guid: the rows can get other ids in the meantime. In a store that lacks the message nothing is written. */
   async #complete(message: NewMessage, guid: string, chatGuid: string): Promise<void> {
     const delays = { ...this.#delays, ...message.delays };
+    let joinedAt = 0;
     const content = Promise.all([
-      this.#after(delays.join, () => this.#writeJoins(message, guid, chatGuid)),
+      this.#after(delays.join, () => {
+        this.#writeJoins(message, guid, chatGuid);
+        joinedAt = Date.now();
+      }),
       this.#after(delays.body, () => this.#writeBody(message, guid)),
       this.#writeAttachments(message, guid, delays),
-    ]).then(() => void this.#completed.push({ guid, at: Date.now() }));
+    ]).then(() => void this.#completed.push({ guid, at: Date.now(), joinedAt }));
     await Promise.all([
       content,
       message.linkPreview === true &&
