@@ -228,6 +228,8 @@ export class BlueBubblesServer {
     const before = this.#guidBefore(fields, fault);
     const has = fault.effect ?? !refuses;
     const guids = Array.from({ length: has ? copies : 0 }, () => this.#send(route, command, fault));
+    if (has && fault.againMs !== undefined)
+      setTimeout(() => this.#send(route, command, fault), this.#scaled(fault.againMs));
     if (fault.messagesDownMs !== undefined)
       this.#helpersBackAt = performance.now() + this.#scaled(fault.messagesDownMs);
     if (fault.serverDownMs !== undefined) {
@@ -239,6 +241,10 @@ export class BlueBubblesServer {
       throw new CallError(refused(route, 'Transaction timeout'));
     }
     if (fault.reply !== undefined) return this.#faulty(route, fault.reply);
+    if (fault.early === true) {
+      const data = { guid: guids[0] ?? 'none', text: command.text ?? '', error: 0, isFromMe: true };
+      return success('Message sent!', data);
+    }
     const timeout = route === 'new_chat' ? NEW_CHAT_ROW_TIMEOUT_MS : ROW_TIMEOUT_MS;
     const guid = before ?? guids[0] ?? 'none';
     // On a busy machine a row may take longer than the scaled timeout, which is for rows that a fault delays.
@@ -292,7 +298,10 @@ export class BlueBubblesServer {
     const unreachable =
       command.to.service === 'iMessage' &&
       command.to.members.some((handle) => notOnIMessage.includes(handle));
-    const guid = this.#helper.perform(command, {
+    const { textForm } = fault;
+    const { text = '' } = command;
+    const written = textForm === undefined ? command : { ...command, text: inForm(textForm, text) };
+    const guid = this.#helper.perform(written, {
       rowMs: fault.rowMs === undefined ? rowMs : this.#scaled(fault.rowMs),
       sentMs: fault.sentMs === undefined ? sentMs : this.#scaled(fault.sentMs),
       error: fault.error ?? (unreachable ? NOT_ON_IMESSAGE : 0),
@@ -368,8 +377,23 @@ function sendBroken(response: ServerResponse, fault: TransportFault): void {
   if (fault === 'nothing') return void response.destroy();
   if (fault === 'html')
     return void response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>Just a moment</html>');
+  if (fault === 'empty') return void response.writeHead(200).end();
+  if (fault === 'rate_limited') return void response.writeHead(429, { 'Retry-After': '1' }).end('Slow down');
+  if (fault === 'redirect')
+    return void response.writeHead(301, { Location: 'https://127.0.0.1/api/v1/ping' }).end();
   response.writeHead(200, { 'Content-Type': 'application/json' });
   if (fault === 'half_json') response.end('{"status":200,"message":"Mess');
   else if (fault === 'not_an_envelope') response.end('[1,2,3]');
+  else if (fault === 'error_in_200')
+    response.end(JSON.stringify({ status: 200, error: 'Not sent', data: null }));
+  else if (fault === 'endless') response.write('{"status":200,');
+  else if (fault === 'reset') response.write('{"status":', () => response.socket?.resetAndDestroy());
   else response.end(`{"status":200,"data":"${'x'.repeat(HUGE_BYTES)}"}`);
+}
+
+/** Returns the text as the row has it. */
+function inForm(form: NonNullable<BlueBubblesFault['textForm']>, text: string): string {
+  if (form === 'decomposed') return text.normalize('NFD');
+  // Messages marks the direction of a text, and the emoji form of a symbol.
+  return form === 'trimmed' ? text.trim() : `\u2068${text}\uFE0F\u2069`;
 }

@@ -67,6 +67,12 @@ export interface BlueBubblesFault {
   readonly messagesDownMs?: number;
   /** The server restarts while it handles the command, and does not listen for this time. */
   readonly serverDownMs?: number;
+  /** The server responds as soon as the helper has the command, before there is a row. */
+  readonly early?: boolean;
+  /** How Messages changes the text in the row. */
+  readonly textForm?: 'decomposed' | 'trimmed' | 'marked';
+  /** The server gives the command to the helper again after this time. */
+  readonly againMs?: number;
   /** The response, instead of the one that the result calls for. */
   readonly reply?: FaultReply;
 }
@@ -89,5 +95,17 @@ export type FaultReply =
         /** 10 MB of JSON. */
         | 'huge'
         | 'half_json'
-        | 'not_an_envelope';
+        | 'not_an_envelope'
+        /** 200, and an error in the body. */
+        | 'error_in_200'
+        /** 200 without a body. */
+        | 'empty'
+        /** 429 of something before the server. */
+        | 'rate_limited'
+        /** 301 to https. */
+        | 'redirect'
+        /** The beginning of a response, then a reset of the connection. */
+        | 'reset'
+        /** The headers, and a body that does not end. */
+        | 'endless';
     };

@@ -242,16 +242,30 @@ describe('after a fault with the message sent, the engine reports it as sent', (
       { effect: true, reply: { refuse: 'Chat does not exist!' } },
     ],
     ['a new kind of error', { effect: true, reply: { refuse: 'Something else' } }],
+    [
+      'a refusal, beside a helper that takes a second',
+      { effect: true, rowMs: 500_000, reply: { refuse: 'Failed to send message!' } },
+    ],
+    ['200 with an error in the body', { reply: { send: 'error_in_200' } }],
+    ['200 without a body', { reply: { send: 'empty' } }],
+    ['429', { reply: { send: 'rate_limited' } }],
+    ['a redirect to https', { reply: { send: 'redirect' } }],
+    ['a reset in the middle of the response', { reply: { send: 'reset' } }],
+    ['a response that does not end', { reply: { send: 'endless' } }],
+    ['a response before there is a row', { early: true, rowMs: 100_000 }],
+    ['a row in decomposed Unicode', { textForm: 'decomposed' }],
+    ['a row without the spaces around the text', { textForm: 'trimmed' }],
   ])('%s', async (_, fault) => {
     const messages = await open();
+    const body = ' Grüße an René ';
     const earlier = await toAnna(messages, text('Earlier'));
     await messages.send(text('There'), { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' });
     await fail(fault);
-    const sent = await toAnna(messages, text('Hello'));
+    const sent = await toAnna(messages, text(body));
     expect(sent).toMatchObject({ result: 'sent' });
     expect(guidOf(sent)).not.toBe(guidOf(earlier));
-    expect(messages.store.rowByGuid(guidOf(sent))).toMatchObject({ text: 'Hello' });
-    expect((await performed()).filter((command) => command.text === 'Hello')).toHaveLength(1);
+    expect(messages.store.rowByGuid(guidOf(sent))?.text.normalize('NFC')).toContain(body.trim());
+    expect((await performed()).filter((command) => command.text === body)).toHaveLength(1);
   });
 });
 
@@ -270,6 +284,12 @@ describe('M4 after a fault with nothing sent, the engine does not know, and does
     ['Messages quits', { messagesDownMs: 20_000 }],
     ['the server restarts', { serverDownMs: 20_000 }],
     ['a new kind of error', { reply: { refuse: 'Something else' } }],
+    ['200 without a body', { reply: { send: 'empty' } }],
+    ['200 with an error in the body', { reply: { send: 'error_in_200' } }],
+    ['200 with the GUID of a row that never comes', { early: true }],
+    ['429', { reply: { send: 'rate_limited' } }],
+    ['a redirect to https', { reply: { send: 'redirect' } }],
+    ['a reset in the middle of the response', { reply: { send: 'reset' } }],
     [
       'an error of the match',
       { reply: { refuse: 'Failed to send message! See attached message error code.' } },
