@@ -255,6 +255,7 @@ describe('after a fault with the message sent, the engine reports it as sent', (
     ['a response before there is a row', { early: true, rowMs: 100_000 }],
     ['a row in decomposed Unicode', { textForm: 'decomposed' }],
     ['a row without the spaces around the text', { textForm: 'trimmed' }],
+    ['a row with marks of direction', { textForm: 'marked' }],
   ])('%s', async (_, fault) => {
     const messages = await open();
     const body = ' Grüße an René ';

@@ -86,7 +86,10 @@ function membersOf(
   return chat?.isGroup === false ? { people: chat.recipients, isGroup: false } : undefined;
 }
 
-/** Removes the differences that Messages makes: smart quotes and dashes, placeholders, line ends, characters that are not valid. */
+/**
+ * Removes the differences that Messages makes: smart quotes and dashes, placeholders, line ends, characters that are not valid, marks
+ * of direction and of the emoji form.
+ */
 function fold(text: string): string {
   return text
     .normalize('NFC')
@@ -94,5 +97,5 @@ function fold(text: string): string {
     .replaceAll(/[\u201C\u201D]/g, '"')
     .replaceAll(/[-\u2013\u2014]+/g, '-')
     .replaceAll('\u2026', '...')
-    .replaceAll(/[\s\uFFFC\uFFFD\p{Cc}\p{Cs}]/gu, '');
+    .replaceAll(/[\s\uFE0E\uFE0F\uFFFC\uFFFD\p{Cc}\p{Cf}\p{Cs}]/gu, '');
 }
