@@ -8,6 +8,7 @@ import type { BlueBubblesFault, SimulatedBlueBubbles } from '@footbridge/testkit
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
@@ -208,6 +209,20 @@ describe('the BlueBubbles engine', () => {
     await until(() => events('bluebubbles.sent_twice').length === 1);
     expect(await calls('text')).toHaveLength(1);
     expect(features.load()).toContain('"copies":{"count":1');
+  });
+
+  it('reports a message that the server sends again half a minute later, and not one that was sent twice on purpose', async () => {
+    const clock = new SkippingClock();
+    const messages = await open(PATIENT, { clock });
+    await server.control.configure({ timeScale: 0.01 });
+    await fail({ againMs: 30_000 });
+    for (const body of ['Hello', 'Bye', 'Bye'])
+      expect(await toAnna(messages, text(body))).toMatchObject({ result: 'sent' });
+    await clock.skip(30_000);
+    await until(async () => (await performed()).length === 4);
+    await clock.skip(30_000);
+    expect(events('bluebubbles.sent_twice')).toHaveLength(1);
+    expect(await calls('text')).toHaveLength(3);
   });
 
   it('takes the row that the response names when the owner writes the same at that moment', async () => {

@@ -57,8 +57,20 @@ const LIMITS: Limits = {
   recoveryMs: 30_000,
 };
 const CHECK_INTERVAL_MS = 30_000;
-/** A copy that another helper sends is there within this time. */
-const COPY_MS = 5_000;
+/** How long after a send to look for copies: of another helper, or of a server that repeats the command. */
+const COPY_MS = 60_000;
+const COPY_POLL_MS = 5_000;
+
+interface SentMessage {
+  readonly message: OutgoingMessage;
+  readonly destination: Destination;
+  /** The position of the store before the send. */
+  readonly since: number;
+  /** The rows that were found then. Several of them have been reported as copies. */
+  readonly guids: readonly string[];
+  /** Monotonic time. */
+  readonly at: number;
+}
 
 /**
  * Messages through a BlueBubbles server on this Mac. Its store is read directly; the server, with its Private API, only sends and
@@ -73,9 +85,11 @@ export class BlueBubblesMessages implements Messages {
   readonly #features: Features;
   readonly #hasVoice: boolean;
   readonly #stopChecks: () => void;
+  readonly #stopCounting: () => void;
   #server: ServerCheck;
-  /** Looks for copies of the message that was sent last. */
-  #countCopies: (() => void) | undefined;
+  /** The messages of the last minute. */
+  #recent: SentMessage[] = [];
+  #isSending = false;
 
   /** Resolves when the server was checked. Rejects with an EngineRefusedError when it must not be used as it is set up. */
   static async open(options: BlueBubblesOptions): Promise<BlueBubblesMessages> {
@@ -108,6 +122,7 @@ export class BlueBubblesMessages implements Messages {
     this.#rememberVersions();
     if (server.state !== 'ready') this.#logServer(server);
     this.#stopChecks = every(clock, CHECK_INTERVAL_MS, () => void this.#watchServer());
+    this.#stopCounting = every(clock, COPY_POLL_MS, () => this.#countCopies());
   }
 
   get store(): MessageStore {
@@ -143,7 +158,6 @@ export class BlueBubblesMessages implements Messages {
   }
 
   async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
-    this.#countCopies?.();
     if (message.kind === 'sticker')
       return failed('COMPOSE_FAILED', 'BlueBubbles cannot send a sticker. Nothing was sent.');
     const isReply = message.kind === 'text' && message.replyTo !== undefined;
@@ -151,16 +165,20 @@ export class BlueBubblesMessages implements Messages {
     if (refused !== undefined) return refused;
     const since = this.#positionNow();
     const { programs, clock } = this.#options;
+    // The row of this send may be there before its GUID is known.
+    this.#isSending = true;
     const { result, guids } = await sendMessage(message, destination, {
       client: this.#client,
       store: this.store,
       clock,
       limits: this.#limits,
       afconvert: programs.afconvert,
+    }).finally(() => {
+      this.#isSending = false;
     });
     if (isReply) this.#learnReply(message, result);
     if (guids.length > 1) this.#reportCopies(guids);
-    else if (result.result === 'sent' && since !== undefined) this.#watchCopies(message, destination, since);
+    if (since !== undefined) this.#recent.push({ message, destination, since, guids, at: clock.monotonic() });
     return result;
   }
 
@@ -171,7 +189,9 @@ export class BlueBubblesMessages implements Messages {
     };
     const [first, second = first] = storedForms(message);
     const outcome = await find(first, this.#limits.recoveryMs);
-    this.#countRows(message, destination, since);
+    const guids = outcome.result === 'sent' ? [outcome.guid] : [];
+    this.#recent.push({ message, destination, since, guids, at: this.#options.clock.monotonic() });
+    this.#countCopies();
     return outcome.result === 'unknown' ? find(second, 0) : outcome;
   }
 
@@ -203,7 +223,8 @@ export class BlueBubblesMessages implements Messages {
 
   close(): void {
     this.#stopChecks();
-    this.#countCopies?.();
+    this.#stopCounting();
+    this.#countCopies();
     void this.#client.close();
     this.#reader.close();
   }
@@ -263,26 +284,29 @@ export class BlueBubblesMessages implements Messages {
     this.#options.log.warn({ event: 'bluebubbles.reaction_lost' }, 'helper gone after a reaction');
   }
 
-  #watchCopies(message: OutgoingMessage, destination: Destination, since: number): void {
-    const count = (): void => {
-      cancel();
-      this.#countCopies = undefined;
-      this.#countRows(message, destination, since);
-    };
-    const cancel = this.#options.clock.after(COPY_MS, count);
-    this.#countCopies = count;
-  }
-
-  #countRows(message: OutgoingMessage, destination: Destination, since: number): void {
+  /** Reports each of the last messages of which there are copies, once. */
+  #countCopies(): void {
+    if (this.#isSending) return;
     try {
-      const guids = storedForms(message).flatMap(
-        (form) => findSentRows(this.store, form, destination, since)?.here.map(({ guid }) => guid) ?? [],
-      );
-      if (guids.length > 1) this.#reportCopies(guids);
+      const now = this.#options.clock.monotonic();
+      this.#recent = this.#recent.filter((sent) => !this.#hasCopies(sent) && now - sent.at < COPY_MS);
     } catch (error) {
       // Copies are only reported.
       if (!(error instanceof StoreUnavailableError)) throw error;
     }
+  }
+
+  #hasCopies({ message, destination, since, guids }: SentMessage): boolean {
+    if (guids.length > 1) return false;
+    // The same text can be sent again on purpose.
+    const others = new Set(this.#recent.flatMap((sent) => (sent.guids === guids ? [] : sent.guids)));
+    const rows = storedForms(message).flatMap(
+      (form) => findSentRows(this.store, form, destination, since)?.here ?? [],
+    );
+    const copies = rows.map(({ guid }) => guid).filter((guid) => !others.has(guid));
+    if (copies.length < 2) return false;
+    this.#reportCopies(copies);
+    return true;
   }
 
   #reportCopies(guids: readonly string[]): void {
