@@ -22,7 +22,7 @@ import { ScriptedService } from './scripted-service.ts';
 /** The server's timeouts: 120 seconds take 0.48. */
 const TIME_SCALE = 0.004;
 /** The agent waits longer than the scaled server does, so that a slow machine makes fewer outcomes unknown. */
-const LIMITS = { rowAfterReplyMs: 1_000, replyMs: 20_000, recoveryMs: 2_000 };
+const LIMITS = { rowAfterReplyMs: 1_000, replyMs: 20_000, recoveryMs: 2_000, certainMs: 500 };
 const TIMING = { rowMs: 10, sentMs: 10, replyMs: 100 };
 
 /**

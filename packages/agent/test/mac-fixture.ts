@@ -131,7 +131,8 @@ export class MacFixture {
       dataDir,
       // A clock that skips an hour must not end the connection.
       env: { FOOTBRIDGE_HEARTBEAT_SEC: '3600', ...this.settings, ...options.env },
-      deps: { clock, ...options.deps },
+      // A refusal of the simulated server is certain.
+      deps: { clock, bluebubbles: { certainMs: 50 }, ...options.deps },
     };
     const running = await runAgent(cleanup, onMac);
     return {

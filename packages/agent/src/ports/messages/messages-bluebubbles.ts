@@ -51,9 +51,9 @@ export interface BlueBubblesOptions {
 
 const LIMITS: Limits = {
   replyMs: 210_000,
-  rowAfterReplyMs: 30_000,
+  rowAfterReplyMs: 60_000,
   replyAfterRowMs: 100,
-  certainMs: 250,
+  certainMs: 3_000,
   recoveryMs: 30_000,
 };
 const CHECK_INTERVAL_MS = 30_000;

@@ -17,7 +17,7 @@ export interface Limits {
   readonly rowAfterReplyMs: number;
   /** How long to wait for the response once the row shows the outcome: it names the row, and another copy may follow. */
   readonly replyAfterRowMs: number;
-  /** How long to look for a row after a response that excludes one. Another helper may have carried out the command. */
+  /** How long to look for a row after a refusal by the helper. Another helper may have carried out the command. */
   readonly certainMs: number;
   /** How long to wait for the row of a call that was interrupted: the server goes on with it. */
   readonly recoveryMs: number;
@@ -65,7 +65,9 @@ export async function awaitOutcome(
     } else if (arrived !== undefined) {
       const waited = now - arrived.at;
       const certain = certainFailure(arrived.reply, expected.startsChat);
-      if (certain !== undefined && attempt.guids.length === 0 && waited >= limits.certainMs)
+      // Only the helper can be wrong: what the server rejects itself reaches no helper.
+      const certainMs = isFromHelper(arrived.reply) ? limits.certainMs : 0;
+      if (certain !== undefined && attempt.guids.length === 0 && waited >= certainMs)
         return { result: certain, guids: [] };
       if (waited >= limits.rowAfterReplyMs) return attempt;
     }
@@ -85,6 +87,10 @@ function read(store: MessageStore, expected: Expected, reply: Reply | undefined)
     const message = `outcome unknown: the message store cannot be read (${error.problem})`;
     return { result: { result: 'unknown', code: 'TIMEOUT', message }, guids: [] };
   }
+}
+
+function isFromHelper(reply: Reply): boolean {
+  return reply.kind === 'reply' && reply.status >= 500;
 }
 
 /**
