@@ -1,13 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { DEFAULT_SETTINGS, startBlueBubbles } from '@footbridge/testkit/bluebubbles';
-import type { SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
+import type { BlueBubblesFault, SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startCrm } from '@footbridge/testkit/crm';
 import { crmEnv } from '@footbridge/testkit/crm-env';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import { Program } from '@footbridge/testkit/program';
 import { startService } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -15,7 +16,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { examineBlueBubblesOf } from '../src/agent.ts';
 import { chatIdOf } from '../src/ports/messages/chat-ids.ts';
 import { always, serveFiles } from './file-server.ts';
-import { MacAgent } from './mac-agent.ts';
 import { ANNA, PNG, runAgent, withFooter } from './running-agent.ts';
 import type { RunningAgent } from './running-agent.ts';
 
@@ -171,8 +171,28 @@ describe('the agent with BlueBubbles', () => {
   });
 });
 
+/** `footbridge-agent run` on the simulated Mac. */
+class AgentProgram extends Program {
+  constructor() {
+    super('packages/agent/src/main.ts', undefined);
+    writeFileSync(join(this.dataDir, 'bluebubbles-password'), DEFAULT_SETTINGS.password, { mode: 0o600 });
+  }
+
+  async start(env: Record<string, string>): Promise<void> {
+    this.launch(['run'], {
+      HOME: macos.home,
+      FOOTBRIDGE_PROGRAMS: dirname(macos.commands.swVers),
+      FOOTBRIDGE_AGENT_DIR: this.dataDir,
+      FOOTBRIDGE_SEND_GAP_MS: '0',
+      ...environment(),
+      ...env,
+    });
+    await this.logged('registered');
+  }
+}
+
 describe('from a signed webhook through BlueBubbles', () => {
-  it('a text is delivered, and a reply reaches the CRM', async () => {
+  it('texts are delivered once, whatever the server responds, and a reply reaches the CRM', async () => {
     const crm = await startCrm();
     cleanup.add(() => crm.stop());
     const service = await startService({ env: { ...crmEnv(crm), CRM_OAUTH_REFRESH_THRESHOLD_SEC: '60' } });
@@ -180,24 +200,43 @@ describe('from a signed webhook through BlueBubbles', () => {
     crm.bridgeUrl = service.url;
     const locationId = 'bluebubbles';
     await fetch(`${service.url}/oauth/callback/crm?code=${crm.install({ locationId })}`);
-    const license = (await service.license()).key;
-    const agent = new MacAgent({
-      macos,
-      url: service.url,
-      env: { ...environment(), FOOTBRIDGE_LICENSE: license, FOOTBRIDGE_LOCATION: locationId },
-    });
+    const agent = new AgentProgram();
     cleanup.add(() => agent.stop());
-    writeFileSync(join(agent.dataDir, 'bluebubbles-password'), DEFAULT_SETTINGS.password, { mode: 0o600 });
-    await agent.start();
-
-    // The server loses its response, as it does on a busy Mac.
+    const { key } = await service.license();
+    await agent.start({
+      FOOTBRIDGE_URL: service.url,
+      FOOTBRIDGE_LICENSE: key,
+      FOOTBRIDGE_LOCATION: locationId,
+    });
     await server.control.configure({ timeScale: 0.002 });
-    await server.control.fail({ faults: [{ silent: true }] });
-    const { status, messageId = '' } = await crm.sendWebhook({ locationId, phone: ANNA, message: 'Hello' });
-    expect(status).toBe(200);
-    await until(() => crm.accepted(messageId).length === 2, { what: 'the terminal status' });
-    expect(crm.accepted(messageId)).toEqual(['pending', 'delivered']);
-    expect((await server.control.performed()).map(({ command }) => command.text)).toEqual(['Hello']);
+
+    /** Sends a webhook, and returns the terminal status and its code. */
+    const outcome = async (message: string, fault: BlueBubblesFault): Promise<string[]> => {
+      await server.control.fail({ faults: [fault] });
+      const { status, messageId = '' } = await crm.sendWebhook({ locationId, phone: ANNA, message });
+      expect(status).toBe(200);
+      await until(() => crm.accepted(messageId).length === 2, { what: 'the terminal status' });
+      const error: unknown = crm.statusesOf(messageId).at(-1)?.error;
+      const code = typeof error === 'object' && error !== null && 'code' in error ? [String(error.code)] : [];
+      return [...crm.accepted(messageId), ...code];
+    };
+    const faults: BlueBubblesFault[] = [
+      {},
+      { silent: true },
+      { early: true, rowMs: 100_000 },
+      { textForm: 'decomposed' },
+      { guid: 'stale' },
+      { reply: { send: 'endless' } },
+      { reply: { send: 'reset' } },
+      { reply: { send: 'rate_limited' } },
+    ];
+    const texts = faults.map((_, index) => `Grüße ${index} `);
+    for (const [index, fault] of faults.entries())
+      expect(await outcome(texts[index] ?? '', fault), JSON.stringify(fault)).toEqual(['pending', 'delivered']);
+    const refusal = { reply: { refuse: 'iMessage Private API Helper is not connected!' } };
+    expect(await outcome('Not sent', refusal)).toEqual(['pending', 'failed', 'IMESSAGE_ERROR']);
+    expect((await server.control.performed()).map(({ command }) => command.text)).toEqual(texts);
+
     await macos.messages.write({ from: ANNA, text: 'Thanks' });
     await until(() => crm.messages.some(({ message }) => message?.startsWith('Thanks')), {
       what: 'the reply',
