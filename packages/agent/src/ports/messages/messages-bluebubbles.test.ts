@@ -285,6 +285,22 @@ describe('after a fault with the message sent, the engine reports it as sent', (
   });
 });
 
+it('finds the row of a second helper two seconds after the first one refused', async () => {
+  const clock = new SkippingClock({ stopped: true });
+  const messages = await open({}, { clock });
+  await macos.messages.hold();
+  await fail({ effect: true, reply: { refuse: 'Failed to send message!' } });
+  const result = toAnna(messages, text('Hello'));
+  await until(async () => (await calls('text')).length === 1);
+  for (let step = 0; step < 20; step += 1) {
+    await clock.skip(100);
+    // A turn for the response.
+    await calls('text');
+  }
+  await macos.messages.release();
+  expect(await clock.skipThrough(result)).toMatchObject({ result: 'sent' });
+});
+
 describe('M4 after a fault with nothing sent, the engine does not know, and does not send again', () => {
   it.each<[string, BlueBubblesFault]>([
     ['the helper does not respond', { silent: true }],
