@@ -232,7 +232,10 @@ describe('from a signed webhook through BlueBubbles', () => {
     ];
     const texts = faults.map((_, index) => `Grüße ${index} `);
     for (const [index, fault] of faults.entries())
-      expect(await outcome(texts[index] ?? '', fault), JSON.stringify(fault)).toEqual(['pending', 'delivered']);
+      expect(await outcome(texts[index] ?? '', fault), JSON.stringify(fault)).toEqual([
+        'pending',
+        'delivered',
+      ]);
     const refusal = { reply: { refuse: 'iMessage Private API Helper is not connected!' } };
     expect(await outcome('Not sent', refusal)).toEqual(['pending', 'failed', 'IMESSAGE_ERROR']);
     expect((await server.control.performed()).map(({ command }) => command.text)).toEqual(texts);
