@@ -339,12 +339,14 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       .where('kind', '=', 'location')
       .where('company_id', '=', event.ownerId)
       .where('derived', '=', 1)
-      .where('event_at', '<=', at)
+      .where('state', '!=', 'uninstalled')
       .orderBy('owner_id')
       .execute();
     for (const row of derived) {
-      const { owner_id: ownerId, company_id: companyId } = row;
-      await empty(trx, { kind: 'location', ownerId, companyId }, 'uninstalled', at, row);
+      const { owner_id: ownerId, company_id: companyId, event_at: installedAt } = row;
+      // Installed again since: its tokens end with the company's, and it waits for new ones.
+      const state = installedAt > at ? 'expected' : 'uninstalled';
+      await empty(trx, { kind: 'location', ownerId, companyId }, state, Math.max(at, installedAt), row);
     }
     return [event.ownerId, ...derived.map((row) => row.owner_id)];
   }

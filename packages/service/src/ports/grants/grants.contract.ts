@@ -194,6 +194,13 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(rows).toEqual([{ access_token: '' }, { access_token: '' }]);
     });
 
+    it('E3 a location that was installed after its company was uninstalled waits for new tokens', async () => {
+      await grants.store({ ...GRANT, isDerived: true, issuedAt: 1000 });
+      await grants.expect({ ...EVENT, at: 3000 });
+      await grants.uninstall({ kind: 'company', ownerId: 'comp1', companyId: null, at: 2000 });
+      expect(await find()).toMatchObject({ state: 'expected', accessToken: '' });
+    });
+
     it('E3 does not save tokens that were issued before the app was uninstalled, and saves later ones', async () => {
       await grants.uninstall({ ...EVENT, at: 2000 });
       expect(await grants.store({ ...GRANT, issuedAt: 1000 })).toBeUndefined();
