@@ -276,10 +276,9 @@ class InboundDeliveries implements Inbound {
       sender: frame.sender,
       // Only the monotonic clock of this process knows how long ago that was: the other one may have been set since.
       get claimedAt() {
-        return claim.uncertain
-          ? claim.claimedAt - MAX_CLOCK_STEP_MS
-          : clock.now() - (clock.monotonic() - startedAt);
+        return claim.uncertain ? claim.claimedAt : clock.now() - (clock.monotonic() - startedAt);
       },
+      maxClockStepMs: claim.uncertain ? MAX_CLOCK_STEP_MS : 0,
       contactId: posted?.contactId,
       text: posted?.message ?? composeMessage(frame, settings.footerOnPlainText),
       attachments: posted?.attachments ?? frame.attachments,

@@ -292,6 +292,25 @@ describe('I9 after a lost response', () => {
     expect(reads.filter((read) => read.startsWith('v1'))).toHaveLength(5);
   });
 
+  it('after a kill a hundred messages that reach back to the claim are enough, whatever the clock did', async () => {
+    const { start, stored, reads, counts, clock, settled, store } = await setUp([
+      'lost before it was stored',
+    ]);
+    for (let index = 0; index < 150; index++) {
+      const message = `${index}`;
+      store({ locationId: LOCATION, contactId: 'c', message, attachments: [], guid: '', idempotencyKey: '' });
+      await clock.advance(200);
+    }
+    void (await start()).deliver(LEASE, frame('g1', 1, 'hello'));
+    await clock.advance(100);
+    expect(await settled((await start()).deliver(LEASE, frame('g1', 1, 'hello')))).toEqual({
+      outcome: 'delivered',
+    });
+    expect(counts).toEqual(['absent']);
+    expect(stored).toHaveLength(151);
+    expect(reads.filter((read) => read.startsWith('v1'))).toHaveLength(10);
+  });
+
   it('no more pages are read than reach back to the claim', async () => {
     const { start, reads, counts, clock, settled, store } = await setUp(['lost before it was stored']);
     for (let index = 0; index < 150; index++)

@@ -7,7 +7,7 @@ import type { Guids } from '../../ports/guids/guids.ts';
 import type { ContactCalls, ConversationCalls, StoredMessage } from './crm-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
 import { readPolicy } from './inbound-retry-policy.ts';
-import { isBefore, isMatch } from './match-message.ts';
+import { isBefore, isBeforeClaim, isMatch } from './match-message.ts';
 import type { LostMessage } from './match-message.ts';
 import { readAfterLoss } from './read-after-loss.ts';
 import type { ReadDelays } from './read-after-loss.ts';
@@ -126,7 +126,7 @@ export class LostMessages {
     const { conversations } = this.#deps;
     const { locationId } = lost;
     const candidates: string[] = [];
-    let isComplete = false;
+    let [isComplete, reachesClaim] = [false, false];
     let before: string | undefined;
     let count = 0;
     do {
@@ -137,9 +137,11 @@ export class LostMessages {
       for (const message of messages) if (isMatch(lost, message)) candidates.push(message.id);
       count += messages.length;
       before = messages.at(-1)?.id;
-      isComplete = !hasMore || reachesBack(lost, messages);
+      isComplete = !hasMore || reachesBack(messages, (oldest) => isBefore(lost, oldest));
+      reachesClaim = reachesBack(messages, (oldest) => isBeforeClaim(lost, oldest));
     } while (!isComplete && before !== undefined && count < MAX_MESSAGES);
-    return succeeded({ kind: 'read', candidates, isComplete });
+    // In a busy conversation the newest messages span less time than a clock may have been set by.
+    return succeeded({ kind: 'read', candidates, isComplete: isComplete || reachesClaim });
   }
 
   /** Records the oldest candidate that no other message has taken. */
@@ -176,9 +178,12 @@ async function readAll(
 }
 
 /** The newest message is the first one; a page in another order says nothing about the ones after it. */
-function reachesBack(lost: LostMessage, messages: readonly StoredMessage[]): boolean {
+function reachesBack(
+  messages: readonly StoredMessage[],
+  isFarEnough: (oldest: StoredMessage) => boolean,
+): boolean {
   const [first, last] = [messages[0], messages.at(-1)];
-  return first !== undefined && last !== undefined && first.addedAt >= last.addedAt && isBefore(lost, last);
+  return first !== undefined && last !== undefined && first.addedAt >= last.addedAt && isFarEnough(last);
 }
 
 /** Without the scope that the call needs the CRM responds with 401 or 403. */

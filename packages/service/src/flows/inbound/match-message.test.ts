@@ -17,6 +17,7 @@ const lost = (more: Partial<LostMessage> = {}): LostMessage => ({
   attachments: [],
   mayHaveCopies: false,
   claimedAt: CLAIMED_AT,
+  maxClockStepMs: 0,
   ...more,
 });
 const stored = (more: Partial<StoredMessage> = {}): StoredMessage => ({

@@ -15,6 +15,8 @@ export interface LostMessage {
   readonly mayHaveCopies: boolean;
   /** It was not posted before, by our clock of this moment. */
   readonly claimedAt: number;
+  /** By how much our clock may have been set since then. */
+  readonly maxClockStepMs: number;
 }
 
 /** The CRM may truncate times to whole seconds, and the clocks of its servers differ. */
@@ -35,8 +37,14 @@ export function isMatch(lost: LostMessage, stored: StoredMessage): boolean {
 export const isSameText = (one: string, other: string): boolean => comparable(one) === comparable(other);
 
 /** Whether the CRM certainly stored a message before the lost one was posted. */
-export const isBefore = ({ claimedAt }: LostMessage, { addedAt }: StoredMessage): boolean =>
-  addedAt < claimedAt - TOLERANCE_MS;
+export const isBefore = (lost: LostMessage, stored: StoredMessage): boolean =>
+  isBeforeClaim(lost, { addedAt: stored.addedAt + lost.maxClockStepMs });
+
+/** The same, provided that our clock was not set since the claim. */
+export const isBeforeClaim = (
+  { claimedAt }: Pick<LostMessage, 'claimedAt'>,
+  { addedAt }: Pick<StoredMessage, 'addedAt'>,
+): boolean => addedAt < claimedAt - TOLERANCE_MS;
 
 const comparable = (text: string) => text.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 
