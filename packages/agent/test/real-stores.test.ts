@@ -181,7 +181,7 @@ class Inbox {
 
   frames(): MessageReceivedFrame[] {
     return this.journal.outbox
-      .unacknowledged(0, 1_000)
+      .unacknowledged(0, 100_000)
       .map(({ text }) => JSON.parse(text) as MessageReceivedFrame);
   }
 
@@ -543,6 +543,57 @@ it('I6 over many late rows, restarts, checkpoints and replaced stores none is lo
   await inbox.pass(130_000);
   expect(inbox.texts()).toEqual(expected);
 });
+
+it.each([1, 2, 3])(
+  'I6 from a writer with other habits (seed %i) none is lost, repeated, empty or out of order',
+  async (seed) => {
+    const inbox = await new Inbox(await tempDir(cleanup), 26).createStore().start();
+    cleanup.add(() => inbox.stop());
+    const random = seededRandom(seed);
+    const expected: string[] = [];
+    let written = 0;
+    const next = (...links: string[]): string => {
+      const text = [`Message ${(written += 1)}`, ...links].join(' ');
+      expected.push(text);
+      return text;
+    };
+    const habits: readonly (() => Promise<void> | void)[] = [
+      /** More messages in one transaction than the agent reads at once. */
+      () => {
+        inbox.run('BEGIN');
+        for (let count = random(250); count >= 0; count -= 1) inbox.say({ text: next() });
+        inbox.run('COMMIT');
+      },
+      /** The body in two updates, and the chat between them. */
+      async () => {
+        const text = next();
+        const rowid = inbox.row({ part_count: 1 });
+        await inbox.noticed();
+        inbox.run(`UPDATE message SET cache_roomnames = 'x' WHERE ROWID = ${rowid}`);
+        inbox.join(rowid);
+        await inbox.pass(random(300));
+        inbox.run(`UPDATE message SET text = '${text}' WHERE ROWID = ${rowid}`);
+      },
+      /** The newest messages are deleted as soon as they were passed on, and their row ids are not used again. */
+      async () => {
+        inbox.say({ text: next() });
+        await inbox.pass(3_000);
+        inbox.run('DELETE FROM message WHERE ROWID > (SELECT max(ROWID) - 3 FROM message)');
+      },
+      () => inbox.run('VACUUM'),
+      () => inbox.run(`PRAGMA wal_checkpoint(${['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE'][random(4)]})`),
+      /** A link whose preview never comes. */
+      () => void inbox.say({ text: next('https://example.com/1') }),
+      () => inbox.restart(),
+    ];
+    for (let step = 0; step < 60; step += 1) {
+      await habits[random(habits.length)]?.();
+      await inbox.pass(random(3_000));
+    }
+    await inbox.pass(15_000);
+    expect(inbox.texts()).toEqual(expected);
+  },
+);
 
 it.each([
   [true, ['Spam', 'Unknown sender', 'Anna']],
