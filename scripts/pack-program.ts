@@ -25,6 +25,7 @@ const BUNDLED = 'node_modules';
 const EXTRAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   agent: {
     'launcher/Info.plist': 'packages/mac-launcher/src/Info.plist',
+    'launcher/applet.js': 'packages/mac-launcher/src/applet.js',
     'launcher/arm64/footbridge-agent': 'packages/mac-launcher/prebuilt/arm64/footbridge-agent',
     'launcher/x86_64/footbridge-agent': 'packages/mac-launcher/prebuilt/x86_64/footbridge-agent',
   },

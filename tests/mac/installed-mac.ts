@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { tempDir } from '@footbridge/testkit/cleanup';
@@ -37,6 +37,8 @@ export interface InstalledMac {
   readonly support: string;
   /** Returns a new pairing code. */
   newCode(): Promise<string>;
+  /** Makes a program of the simulated macOS fail from now on. */
+  breakProgram(name: string): Promise<void>;
   inTerminal(env: Readonly<Record<string, string>>, ...args: string[]): TerminalSession;
   /** Runs a command of the packed agent in `root`. */
   command(root: string, env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ended>;
@@ -75,6 +77,7 @@ export async function startInstalledMac(
       const path = `/operator/locations/${LOCATION}/pairing-codes`;
       return String((await bridge.operator('POST', path)).body['code']);
     },
+    breakProgram: (name) => writeFile(join(macos.home, 'bin', name), '#!/bin/sh\nexit 1\n'),
     inTerminal(env, ...args) {
       const session = new TerminalSession(process.execPath, [bin(program), ...args], environment(env));
       cleanup.add(() => session.end());

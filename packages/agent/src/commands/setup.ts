@@ -13,11 +13,12 @@ import { readToken } from '../edges/enrolment/token-file.ts';
 import { saveSettings } from '../edges/enrolment/save-settings.ts';
 import { comeBack } from '../edges/stay-away.ts';
 import { InterruptedError } from '../errors.ts';
-import { installApp } from '../install/app-bundle.ts';
+import { installApp, installApplet } from '../install/app-bundle.ts';
 import { thisInstallation } from '../install/installation.ts';
 import type { Installation } from '../install/installation.ts';
 import type { Layout } from '../install/layout.ts';
 import { packageRoot } from '../install/package-root.ts';
+import { runProgram } from '../install/run-program.ts';
 import { installVersion } from '../install/versions.ts';
 import { activateMac } from './activate.ts';
 import { askPermissions } from './ask-permissions.ts';
@@ -158,13 +159,12 @@ async function install(
   { installation, terminal, clock }: SetupDeps,
 ): Promise<string | undefined> {
   const { layout, launchAgent } = installation;
-  const app = await installApp(layout.app, root);
-  if (app === 'replaced')
-    terminal.say('The app was replaced by a newer one, so macOS asks for its permissions again.');
   await installVersion(layout, root, AGENT_VERSION);
   await saveSettings(layout.support, { [SETTINGS.logFile.name]: layout.logFile });
   comeBack(layout.support);
   await stopAgent(layout.support, clock);
+  const noApp = await installWorkingApp(root, installation, terminal);
+  if (noApp !== undefined) return noApp;
   const refused = await launchAgent.install();
   if (refused !== undefined) return `launchd does not start the agent: ${refused}`;
   const start = await agentStarted(layout.support, clock);
@@ -174,6 +174,25 @@ async function install(
       : `The agent stopped: ${start.because}\nIf this Mac has to be paired again: footbridge-agent setup --code CODE`;
   terminal.say(`✔ Footbridge Agent ${AGENT_VERSION} is installed and running.`);
   return undefined;
+}
+
+/** Starts a new app once, to see whether macOS starts it at all. Returns the reason when there is no app that it starts. */
+async function installWorkingApp(
+  root: string,
+  { layout: { app }, programs }: Installation,
+  terminal: Terminal,
+): Promise<string | undefined> {
+  const outcome = await installApp(app, root);
+  if (outcome === 'kept') return undefined;
+  if (outcome === 'replaced')
+    terminal.say('The app was replaced by a newer one, so macOS asks for its permissions again.');
+  const opened = await runProgram(programs.open, ['-g', '-j', '-a', app]);
+  if (opened.ok) return undefined;
+  terminal.say('macOS does not start the app, so an applet is made in its place.');
+  const problem = await installApplet(app, root, programs);
+  return problem === undefined
+    ? undefined
+    : `macOS does not start the app (${opened.stderr.trim()}) and cannot make an applet (${problem}). Send this line to the operator of the service.`;
 }
 
 async function testText(given: string | undefined, { installation, terminal }: SetupDeps): Promise<number> {

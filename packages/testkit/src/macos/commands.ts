@@ -15,9 +15,11 @@ const FULL_VERSIONS: Readonly<Record<MacosVersion, readonly [version: string, bu
 
 /** The paths of the simulated system programs. */
 export interface Commands {
+  readonly osacompile: string;
   readonly osascript: string;
   readonly open: string;
   readonly swVers: string;
+  readonly codesign: string;
   readonly defaults: string;
   readonly fdesetup: string;
   readonly ioreg: string;
@@ -48,7 +50,18 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
       join(folder, 'sw_vers'),
       `case "$1" in -productVersion) echo ${version};; -buildVersion) echo ${build};; esac`,
     ),
+    // `codesign --force --sign - APP`. What the signature covers must not change afterwards.
+    codesign: script(
+      join(folder, 'codesign'),
+      'mkdir "$4/Contents/_CodeSignature" && cp "$4/Contents/Info.plist" "$4/Contents/_CodeSignature/CodeResources"',
+    ),
     defaults: system('defaults'),
+    // `osacompile -l JavaScript -o APP SCRIPT`.
+    osacompile: script(
+      join(folder, 'osacompile'),
+      `mkdir -p "$4/Contents/MacOS" "$4/Contents/Resources/Scripts" && cp "$5" "$4/Contents/Resources/Scripts/main.scpt" &&
+echo 'a program of Apple' > "$4/Contents/MacOS/applet" && echo '<plist/>' > "$4/Contents/Info.plist"`,
+    ),
     fdesetup: system('fdesetup'),
     ioreg: system('ioreg'),
     launchctl: system('launchctl'),

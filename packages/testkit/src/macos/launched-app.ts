@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-/** Footbridge Agent.app. Its launcher is a program for Macs, so this does what the launcher does: starts `current` in the home folder. */
+/** Footbridge Agent.app, with its launcher or as an applet. */
 export class LaunchedApp {
   readonly #home: string;
   #running: ChildProcess | undefined;
+  #refusesLauncher = false;
   /** How often the app was started. */
   starts = 0;
 
@@ -15,15 +17,29 @@ export class LaunchedApp {
     this.#home = home;
   }
 
-  /** Starts the app unless it runs, and resolves when it ends. */
-  async open(app: string): Promise<void> {
-    if (!existsSync(join(app, 'Contents/MacOS/footbridge-agent')))
-      throw new Error(`There is no app at ${app}`);
-    if (this.#running !== undefined) return void (await once(this.#running, 'exit'));
+  /** `refusesLauncher`: macOS starts no program without a developer's certificate, as some companies configure it. */
+  configure({ refusesLauncher }: { refusesLauncher: boolean }): void {
+    this.#refusesLauncher = refusesLauncher;
+  }
+
+  /** Starts the app unless it runs, and with `wait` resolves when it ends. Rejects when macOS does not start it. */
+  async open({ app, wait }: { app: string; wait: boolean }): Promise<void> {
+    const running = this.#running ?? this.#start(app);
+    if (wait) await once(running, 'exit');
+  }
+
+  kill(): void {
+    const pid = this.#running?.pid;
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  }
+
+  #start(app: string): ChildProcess {
     const support = join(this.#home, 'Library/Application Support/Footbridge');
-    const current = join(support, 'current');
-    const child = spawn(join(current, 'node'), [join(current, 'agent.mjs'), 'run'], {
+    const [program, ...args] = this.#commandOf(app, join(support, 'current'));
+    const child = spawn(program, args, {
       stdio: ['ignore', 'ignore', 'inherit'],
+      // In its own process group, so that the child of an applet is killed with it.
+      detached: true,
       env: {
         PATH: process.env['PATH'],
         HOME: this.#home,
@@ -34,11 +50,25 @@ export class LaunchedApp {
     });
     this.starts += 1;
     this.#running = child;
-    await once(child, 'exit');
-    this.#running = undefined;
+    child.once('exit', () => {
+      this.#running = undefined;
+    });
+    return child;
   }
 
-  kill(): void {
-    this.#running?.kill('SIGKILL');
+  /** The launcher is a program for Macs, so this does what the launcher does. The script of an applet runs as it is. */
+  #commandOf(app: string, current: string): [program: string, ...args: string[]] {
+    const read = (path: string) => readFileSync(join(app, 'Contents', path), 'utf8');
+    const info = read('Info.plist');
+    const executable = /<key>CFBundleExecutable<\/key>\s*<string>([^<]*)/.exec(info)?.[1] ?? '';
+    read(join('MacOS', executable));
+    if (executable !== 'applet') {
+      if (this.#refusesLauncher) throw new Error('Launch failed');
+      return [join(current, 'node'), join(current, 'agent.mjs'), 'run'];
+    }
+    if (read('_CodeSignature/CodeResources') !== info)
+      throw new Error('The signature of the applet is invalid');
+    const main = fileURLToPath(new URL('applet-main.ts', import.meta.url));
+    return [process.execPath, main, join(app, 'Contents/Resources/Scripts/main.scpt')];
   }
 }

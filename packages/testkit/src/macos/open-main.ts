@@ -9,4 +9,11 @@ const macos = remote<MessagesOperations>(controlUrl);
 await macos.recordCall({ program: 'open', arguments: args });
 const app = args.at(-1) ?? '';
 if (app === 'Messages') await macos.startMessages();
-if (args.includes('-a') && app.endsWith('.app')) await macos.openApp({ app });
+if (args.includes('-a') && app.endsWith('.app')) {
+  await macos.openApp({ app, wait: args.includes('-W') }).catch(() => {
+    process.stderr.write(
+      'The application cannot be opened for an unexpected reason, error=Error Domain=NSOSStatusErrorDomain Code=-10810\n',
+    );
+    process.exitCode = 1;
+  });
+}

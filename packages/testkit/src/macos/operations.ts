@@ -68,8 +68,9 @@ export function operationsOf(
     configureFileVault: system.fdesetup.configure.bind(system.fdesetup),
     /** Privacy & Security: what the owner allows the agent to do. */
     configurePrivacy: privacy.configure.bind(privacy),
-    /** Starts Footbridge Agent.app and resolves when it ends. */
-    openApp: ({ app: path }: { app: string }) => agentApp.open(path),
+    /** Starts Footbridge Agent.app, and with `wait` resolves when it ends. */
+    openApp: agentApp.open.bind(agentApp),
+    configureApps: agentApp.configure.bind(agentApp),
     appStarts: () => agentApp.starts,
     killApp: () => agentApp.kill(),
     /** Every process of the owner is killed, and the launch agents in the home folder start. */
