@@ -7,6 +7,7 @@ import type { Channel } from '@footbridge/protocol/codes';
 
 import { configurationPage, envExample } from '@footbridge/service/config/documents';
 import { operatePage } from './log-events.ts';
+import { verifiedPage, verifiedTable } from './mac-verified.ts';
 import { clausesJson } from './numbered-rules.ts';
 import { securityPage } from './security-page.ts';
 import { noticesPage } from './third-party-notices.ts';
@@ -40,8 +41,10 @@ const DOCUMENTS: Record<string, (root: string) => string> = {
   '.env.example': envExample,
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
+  'docs/mac-verified.md': verifiedPage,
   'docs/operate.md': operatePage,
   'docs/security.md': securityPage,
+  'packages/agent/src/config/verified-on-mac-table.ts': verifiedTable,
   'tests/contract/clauses.json': clausesJson,
   'THIRD-PARTY-NOTICES': noticesPage,
 };

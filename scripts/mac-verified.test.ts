@@ -1,0 +1,45 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { afterEach, expect, it } from 'vitest';
+
+import { verifiedPage, verifiedTable } from './mac-verified.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
+
+/** A repository with these records. */
+async function rootWith(...records: object[]): Promise<string> {
+  const root = await tempDir(cleanup);
+  const folder = join(root, 'packages/agent/fixtures/selftest');
+  await mkdir(folder, { recursive: true });
+  await mkdir(join(root, 'docs'));
+  await writeFile(join(root, 'docs/mac-verified.md'), await readFile(join(ROOT, 'docs/mac-verified.md')));
+  for (const [index, record] of records.entries())
+    await writeFile(join(folder, `${index}.json`), JSON.stringify(record));
+  return root;
+}
+
+const record = (version: string, verdict: string, onMac = true) => ({
+  onMac,
+  macos: { version },
+  steps: [{ name: 'text', verdict }],
+});
+
+it('a record of a Mac verifies the capabilities that worked, in the table and on the page', async () => {
+  const root = await rootWith(
+    record('26.1', 'verified'),
+    record('15.6', 'verified'),
+    record('14.8', 'failed'),
+  );
+  expect(verifiedTable(root)).toContain("{ capability: 'text', macos: '15.6, 26.1' }");
+  expect(verifiedPage(root)).toContain('| `text` | 15.6, 26.1 |');
+  expect(verifiedPage(root)).toContain('| `groups` | not yet verified on a Mac |');
+});
+
+it('a record of a simulated macOS verifies nothing', async () => {
+  const root = await rootWith(record('26.1', 'verified', false));
+  expect(verifiedPage(root)).toContain('| `text` | not yet verified on a Mac |');
+});
