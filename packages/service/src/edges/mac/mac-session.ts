@@ -106,7 +106,7 @@ const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
 /** Leaves room for `again`, so that the frame can be repeated. */
 const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
 /** Maximum pings, pongs, `state` frames and frames of unknown type between two heartbeats, and the bytes of such frames. */
-const MAX_UNCOUNTED = { frames: 1000, bytes: 4 * 1_048_576 } as const;
+const MAX_UNCOUNTED = { frames: 1000, bytes: 1_048_576 } as const;
 /** How the agent writes `received`, up to its `requestId`. */
 const RECEIVED = '{"type":"received","requestId":"';
 const REGISTER_FIRST = 'the first frame must be register';
@@ -252,8 +252,9 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
       this.#violated('too many pings, pongs, states or frames of unknown types');
   }
 
-  #violated(how: string): void {
-    this.end(CLOSE.protocol, how);
+  #violated(how: string, code: CloseCode = CLOSE.protocol): void {
+    this.#socket.stopReading();
+    this.end(code, how);
   }
 
   #registered(frame: RegisterFrame): void {
@@ -362,7 +363,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #take(frame: Acknowledged, bytes: number): void {
     // An undelivered frame will be resent; later ones must not overtake it (I5).
     if (this.#state === 'ended' || this.#owesRetry || this.#leaving !== undefined) return;
-    if (this.#unacknowledged >= WINDOW) return this.end(CLOSE.window, 'too many frames unacknowledged');
+    if (this.#unacknowledged >= WINDOW) return this.#violated('too many frames unacknowledged', CLOSE.window);
     // The Mac keeps the frame and sends it again.
     if (!this.#deps.frameMemory.take(this.device.licenseId, this.#unacknowledgedBytes, bytes))
       return void (this.#owesRetry = true);

@@ -31,6 +31,7 @@ const PING = Buffer.from([0x89, 0x00]);
 export class MacSocket extends WebSocket {
   owner: SocketOwner | undefined;
   #stream: Duplex | undefined;
+  #isDeaf = false;
 
   belongTo(owner: SocketOwner, stream: Duplex): void {
     this.owner = owner;
@@ -60,10 +61,17 @@ export class MacSocket extends WebSocket {
     if (this.readyState === WebSocket.OPEN) this.#stream?.write(PING);
   }
 
+  /** Discards what the Mac sends from now on, and ends the stream with the close frame: during the closing handshake a flood would be parsed. */
+  stopReading(): void {
+    this.#isDeaf = true;
+    this.#stream?.removeAllListeners('data').resume();
+  }
+
   override close(code?: number, reason: string | Buffer = ''): void {
     const fault = code === undefined ? undefined : BROKEN.get(code);
     if (fault === undefined) super.close(code, shortened(reason.toString()));
     else super.close(CLOSE.protocol, fault);
+    if (this.#isDeaf) this.#stream?.end();
   }
 }
 
