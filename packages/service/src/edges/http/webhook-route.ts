@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '@footbridge/protocol/ids';
 import { nextRequestId } from '@footbridge/runtime/request-id';
 
+import { OnePerTick } from '../../flows/outbound/one-per-tick.ts';
 import type { ReceiveWebhook } from '../../flows/outbound/receive-webhook.ts';
 import type { SignatureFault } from '../../flows/outbound/verify-signature.ts';
 import type { Channel } from '../../flows/outbound/webhook-request.ts';
@@ -22,6 +23,9 @@ export const WEBHOOK_PATHS: ReadonlyMap<string, Channel> = new Map([
   ['/crm/webhook/sms', 'sms'],
 ]);
 
+/** Larger bodies are parsed one per tick of the event loop: some take ten milliseconds, before any signature is checked (T54). */
+const MAX_PARSED_AT_ONCE = 32_768;
+
 export interface WebhookRouteDeps {
   readonly receive: ReceiveWebhook;
   /** Called once per response, for metrics. */
@@ -34,6 +38,7 @@ type Route = (request: IncomingMessage, response: ServerResponse, address: strin
 /** The webhook directly on Node's server: no router, no hooks, one write per response. Returns false for any other path. */
 export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDeps): Route {
   const memory = new BodyMemory(BUDGETS.webhooks.memoryBytes);
+  const turns = new OnePerTick();
 
   function write(response: ServerResponse, requestId: RequestId, rendered: Rendered, since: number): void {
     const { status, type, headers, body } = rendered;
@@ -59,9 +64,7 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
       return true;
     }
     const onSize = (bytes: number) => memory.grow(request, response, bytes);
-    readBody(request, onSize, (raw) => {
-      const since = performance.now();
-      if (typeof raw === 'number') return write(response, requestId, page(raw), since);
+    const handle = (raw: Buffer, since: number) => {
       const contentType = (request.headers['content-type'] ?? '').toLowerCase();
       const parsed = parseBody(raw, contentType);
       if (typeof parsed === 'number') return write(response, requestId, page(parsed), since);
@@ -78,6 +81,12 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
         if (outcome.kind === 'unsigned') onUnsigned?.(outcome.fault);
         write(response, requestId, { ...webhookResponse(outcome), type: JSON_TYPE }, since);
       });
+    };
+    readBody(request, onSize, (raw) => {
+      const since = performance.now();
+      if (typeof raw === 'number') write(response, requestId, page(raw), since);
+      else if (raw.length <= MAX_PARSED_AT_ONCE) handle(raw, since);
+      else void turns.turn().then(() => handle(raw, since));
     });
     return true;
   };
