@@ -53,7 +53,7 @@ function row({ about, slots, memoryBytes, stall, maxMs, dropsIncomplete }: Budge
     `${memoryBytes / MIB} MiB`,
     `${seconds(stall.ms)} for ${bytes}`,
     seconds(maxMs),
-    dropsIncomplete ? 'drops the oldest incomplete request, else 503' : '503',
+    dropsIncomplete ? 'drops the oldest request that waits for its client, else 503' : '503',
   ];
 }
 

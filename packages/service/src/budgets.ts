@@ -10,7 +10,10 @@ export interface Budget {
   readonly stall: { readonly bytes: number; readonly ms: number };
   /** A client that has not sent its request or read its response after this time is disconnected. */
   readonly maxMs: number;
-  /** When the slots are taken, the oldest incomplete request is dropped for a new one: withholding the end of a body costs nothing. */
+  /**
+   * When the slots are taken, the oldest request that waits for its client is dropped for a new one: withholding the end of a body, or not
+   * reading a response, costs nothing.
+   */
   readonly dropsIncomplete: boolean;
 }
 
@@ -61,8 +64,17 @@ export const BUDGETS = {
     maxMs: 12_000,
     dropsIncomplete: true,
   },
+  health: {
+    // Apart from the callback, which waits for the CRM: a load balancer must not take the node for dead meanwhile.
+    about: 'Health checks: `/health`',
+    slots: { total: 64, perAddress: 32 },
+    memoryBytes: 4 * MIB,
+    stall: { bytes: 1, ms: 10_000 },
+    maxMs: 12_000,
+    dropsIncomplete: true,
+  },
   other: {
-    about: 'Other public paths: health, OAuth callback',
+    about: 'Other public paths: OAuth callback',
     slots: { total: 128, perAddress: 64 },
     memoryBytes: 8 * MIB,
     stall: { bytes: 1, ms: 10_000 },

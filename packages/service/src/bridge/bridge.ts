@@ -228,6 +228,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           ['/mac/assets', BUDGETS.uploads],
           ['/mac/', BUDGETS.enrolment],
           ['/assets/', BUDGETS.downloads],
+          ['/health', BUDGETS.health],
         ],
         otherBudget: BUDGETS.other,
         clock,

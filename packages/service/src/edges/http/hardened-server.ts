@@ -79,7 +79,8 @@ export function createHardenedServer(
       const onSocket = connections.begin(socket, response);
       if (onSocket === 0) return;
       if (onSocket > perSocket) return void socket.destroy();
-      const arrival = budget.begin(request, budget.countsAddresses ? addressOf(request) : undefined);
+      const address = budget.countsAddresses ? addressOf(request) : undefined;
+      const arrival = budget.begin(request, response, address);
       const isRejected = typeof arrival === 'string';
       response.once('close', () => {
         if (!isRejected) budget.end(arrival);

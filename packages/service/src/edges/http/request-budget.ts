@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 import type { Budget } from '../../budgets.ts';
@@ -9,6 +9,7 @@ import type { Scope } from '../../slots.ts';
 export interface Arrival {
   readonly number: number;
   readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   /** Kept here: an aborted request no longer references it. */
   readonly socket: Socket;
   readonly release: () => void;
@@ -38,7 +39,11 @@ export class RequestBudget {
   }
 
   /** Takes a slot for the request, or returns the limit that does not allow it. */
-  begin(request: IncomingMessage, address: string | undefined): Arrival | Scope | 'total' {
+  begin(
+    request: IncomingMessage,
+    response: ServerResponse,
+    address: string | undefined,
+  ): Arrival | Scope | 'total' {
     const holder = address === undefined ? {} : { address };
     if (this.#slots.isFull && this.#budget.dropsIncomplete) this.#dropOldest();
     const release = this.#slots.enter(holder);
@@ -46,7 +51,7 @@ export class RequestBudget {
     const { socket } = request;
     const number = this.#arrivals++;
     const movedBytes = moved(socket);
-    const arrival = { number, request, socket, release, waitedMs: 0, idleMs: 0, movedBytes };
+    const arrival = { number, request, response, socket, release, waitedMs: 0, idleMs: 0, movedBytes };
     this.#inFlight.set(number, arrival);
     return arrival;
   }
@@ -81,8 +86,9 @@ export class RequestBudget {
   }
 
   #dropOldest(): void {
-    for (const { number, request, socket, release } of this.#inFlight.values()) {
-      if (request.complete) continue;
+    for (const { number, request, response, socket, release } of this.#inFlight.values()) {
+      // A finished response that is still here waits for its reader, or behind an earlier one on its socket.
+      if (request.complete && !response.writableEnded) continue;
       this.#inFlight.delete(number);
       release();
       socket.destroy();
