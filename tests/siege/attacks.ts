@@ -9,16 +9,27 @@ import { signedRequest } from '@footbridge/testkit/keys';
 import { ATTACKER } from './stage.ts';
 import type { Stage } from './stage.ts';
 
+/** What an attack adds to the measurement of honest traffic. */
+export interface Started {
+  /** The service that it attacks, if it needs one of its own. */
+  readonly on?: Stage;
+  /** The memory of that service before the attack. */
+  readonly idle?: number;
+  /** Resolves with what did not hold. */
+  readonly verify?: () => Promise<string | undefined>;
+}
+
 /** Starts an attack that continues until the cleanup runs. */
-export type Attack = (stage: Stage, cleanup: Cleanup) => Promise<unknown>;
+export type Attack = (stage: Stage, cleanup: Cleanup) => Promise<Started | void>;
 
 /** Runs `act` at a bounded rate. Its failures are part of the attack. */
-function repeat(cleanup: Cleanup, perSec: number, act: () => unknown): void {
+export function repeat(cleanup: Cleanup, perSec: number, act: () => unknown): void {
   const timer = setInterval(() => void Promise.resolve(act()).catch(() => undefined), 1000 / perSec);
   cleanup.add(() => clearInterval(timer));
 }
 
-function hold(stage: Stage, cleanup: Cleanup, bytes: string | Buffer): void {
+/** Writes bytes to a new connection and reads nothing. */
+export function hold(stage: Stage, cleanup: Cleanup, bytes: string | Buffer): void {
   const { hostname, port } = new URL(stage.service.url);
   const socket = connect(Number(port), hostname);
   cleanup.add(() => socket.destroy());
@@ -28,7 +39,7 @@ function hold(stage: Stage, cleanup: Cleanup, bytes: string | Buffer): void {
     .write(bytes);
 }
 
-async function upload(stage: Stage, token: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
+export async function upload(stage: Stage, token: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
   const headers = { Authorization: `Bearer ${token}` };
   const answer = await fetch(`${stage.service.url}/mac/assets`, { method: 'POST', headers, body });
   const { url = '' } = (await answer.json()) as { url?: string };
@@ -47,28 +58,28 @@ function holdUpload(stage: Stage, cleanup: Cleanup, token: string): void {
 const SILENCE = new Uint8Array(Buffer.concat([Buffer.from('#!AMR\n'), Buffer.alloc(4000, 0x7c)]));
 
 export const ATTACKS: Readonly<Record<string, Attack>> = {
-  'nothing (reference)': async () => undefined,
+  'nothing (reference)': async () => {},
 
-  'downloads that are not read': async (stage, cleanup) => {
+  '#1 downloads that are not read': async (stage, cleanup) => {
     const { token } = await stage.device('mac-downloads', 'locDownloads');
     const { pathname } = new URL(await upload(stage, token, new Uint8Array(5_000_000)));
     const get = `GET ${pathname} HTTP/1.1\r\nHost: a\r\n\r\n`;
     for (let socket = 0; socket < 40; socket++) hold(stage, cleanup, get.repeat(31));
   },
 
-  'slow uploads of 20 Macs': async (stage, cleanup) => {
+  '#2 slow uploads of 20 Macs': async (stage, cleanup) => {
     for (let number = 0; number < 20; number++) {
       const { token } = await stage.device(`mac-uploads-${number}`, `${ATTACKER}${number}`);
       for (let file = 0; file < 50; file++) holdUpload(stage, cleanup, token);
     }
   },
 
-  'recordings to convert': async (stage, cleanup) => {
+  '#8 #2 recordings to convert': async (stage, cleanup) => {
     const { token } = await stage.device('mac-converter', 'locConverter');
     repeat(cleanup, 20, () => upload(stage, token, SILENCE));
   },
 
-  'messages with 20 attachments each': async (stage, cleanup) => {
+  '#3 messages with 20 attachments each': async (stage, cleanup) => {
     const { token, mac } = await stage.device('mac-attachments', ATTACKER);
     const url = await upload(stage, token, new Uint8Array(4_900_000));
     stage.crm.injectFault({ match: 'upload', times: 10_000, how: 'hang' });
@@ -77,7 +88,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
       mac.received({ sender: `+141555501${sender}`, text: 'look', attachments: Array(20).fill(url) });
   },
 
-  'one device at many locations': async (stage, cleanup) => {
+  '#4 one device at many locations': async (stage, cleanup) => {
     const { token } = await stage.device('mac-locations', 'locTaken');
     let number = 0;
     repeat(cleanup, 50, async () => {
@@ -87,7 +98,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     });
   },
 
-  'frames of 90 kB while the CRM hangs': async (stage, cleanup) => {
+  '#4 frames of 90 kB while the CRM hangs': async (stage, cleanup) => {
     stage.crm.injectFault({ match: '*', locationId: ATTACKER, times: 10_000, how: 'hang' });
     cleanup.add(() => stage.crm.clearFaults());
     const { mac } = await stage.device('mac-frames', ATTACKER);
@@ -95,7 +106,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     for (let sender = 100; sender < 160; sender++) mac.received({ sender: `+14155550${sender}`, text });
   },
 
-  'rejections that resemble the text': async (stage, cleanup) => {
+  '#5 rejections that resemble the text': async (stage, cleanup) => {
     const { mac } = await stage.device('mac-rejections', ATTACKER);
     const body = { message: 'aaaaaaac'.repeat(40) };
     stage.crm.injectFault({
@@ -110,7 +121,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     repeat(cleanup, 10, () => mac.isOpen && mac.received({ sender: `+1415555${sender++}`, text }));
   },
 
-  'tenants whose CRM does not respond': async (stage, cleanup) => {
+  '#7 tenants whose CRM does not respond': async (stage, cleanup) => {
     stage.crm.injectFault({ match: 'contact', locationId: ATTACKER, times: 10_000, how: 'hang' });
     cleanup.add(() => stage.crm.clearFaults());
     const body = { locationId: ATTACKER, contactId: 'c', message: 'Hello' };
@@ -148,7 +159,8 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     const { token } = await stage.device('mac-garbage', 'locGarbage');
     repeat(cleanup, 50, async () => {
       const mac = await connectMac(stage.service.url, { token });
-      mac.sendRaw(Buffer.alloc(200_000, '{"a":['));
+      await mac.register('locGarbage');
+      mac.sendRaw('{"a":['.repeat(40_000));
     });
   },
 };

@@ -1,12 +1,18 @@
 // Attacks a started service at a bounded rate while an honest tenant sends webhooks: npm run siege [-- --seconds 5] [-- --only TEXT]
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import { createCleanup } from '@footbridge/testkit/cleanup';
 
 import { ATTACKS } from './attacks.ts';
+import type { Attack } from './attacks.ts';
+import { DEFECTS } from './defects.ts';
+import { FLOODS } from './floods.ts';
 import { startStage } from './stage.ts';
 
 const MAX_P99_MS = 100;
+/** What one device, or clients without a token, may add to the memory of the service. */
+const MAX_GROWTH = 64 * 1_048_576;
 const MIB = 1_048_576;
 
 const { values } = parseArgs({
@@ -16,22 +22,38 @@ const print = (line: string) => void process.stdout.write(`${line}\n`);
 
 const all = createCleanup();
 const stage = await startStage(all);
-await stage.honest(2);
-let failures = 0;
-print('| attack | honest webhooks accepted | p99 | memory of the service | result |');
-print('|---|---|---|---|---|');
-for (const [name, attack] of Object.entries(ATTACKS)) {
-  if (!name.includes(values.only)) continue;
+
+async function row(name: string, attack: Attack): Promise<boolean> {
   const cleanup = createCleanup();
-  await attack(stage, cleanup);
-  const { sent, accepted, p99Ms } = await stage.honest(Number(values.seconds));
-  const memory = await stage.metric('process_resident_memory_bytes');
+  const before = await stage.memory();
+  const { on = stage, idle = before, verify } = (await attack(stage, cleanup)) ?? {};
+  const { sent, accepted, p99Ms } = await on.honest(Number(values.seconds));
+  const growth = (await on.memory()) - idle;
+  const faults = [
+    accepted < sent && `${sent - accepted} webhooks not accepted`,
+    p99Ms >= MAX_P99_MS && 'slow',
+    growth > MAX_GROWTH && 'memory',
+    await verify?.(),
+  ].filter((fault) => typeof fault === 'string');
   await cleanup.run();
-  const held = accepted === sent && p99Ms < MAX_P99_MS;
-  if (!held) failures++;
-  print(
-    `| ${name} | ${accepted} of ${sent} | ${p99Ms.toFixed(0)} ms | ${(memory / MIB).toFixed(0)} MiB | ${held ? 'held' : 'NOT HELD'} |`,
-  );
+  const result = faults.length === 0 ? 'held' : `NOT HELD: ${faults.join(', ')}`;
+  const cells = [
+    name,
+    `${accepted} of ${sent}`,
+    `${p99Ms.toFixed(0)} ms`,
+    `${(growth / MIB).toFixed(0)} MiB`,
+    loadavg()[0]?.toFixed(1) ?? '',
+    result,
+  ];
+  print(`| ${cells.join(' | ')} |`);
+  return faults.length === 0;
 }
+
+await stage.honest(2);
+print('| attack | honest webhooks accepted | p99 | memory added | load of the machine | result |');
+print('|---|---|---|---|---|---|');
+let failures = 0;
+for (const [name, attack] of Object.entries({ ...ATTACKS, ...DEFECTS, ...FLOODS }))
+  if (name.includes(values.only) && !(await row(name, attack))) failures++;
 await all.run();
 process.exitCode = failures === 0 ? 0 : 1;

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { loadavg } from 'node:os';
 
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { connectMac } from '@footbridge/testkit/mac';
@@ -18,6 +19,8 @@ export interface FuzzReport {
   readonly isRunning: boolean;
   readonly eventLoopLagP99Ms: number;
   readonly memoryMiB: number;
+  /** Of the machine over the last 15 minutes: on a busy machine the lag says little about the service. */
+  readonly loadAverage: number;
   readonly seconds: number;
 }
 
@@ -84,6 +87,7 @@ export async function fuzz(
     isRunning,
     eventLoopLagP99Ms: 1000 * (await stage.metric('nodejs_eventloop_lag_p99_seconds')),
     memoryMiB: (await stage.metric('process_resident_memory_bytes')) / MIB,
+    loadAverage: loadavg()[2] ?? 0,
     seconds: (performance.now() - since) / 1000,
   };
 }

@@ -1,5 +1,5 @@
-import { performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { startCrm } from '@footbridge/testkit/crm';
@@ -11,6 +11,7 @@ import type { Mac } from '@footbridge/testkit/mac';
 import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
 
+import type { HonestRequests, SentRequest } from './honest-sender.ts';
 import { quantile } from './honest-traffic.ts';
 
 export const HONEST = 'locHonestTenant00001';
@@ -24,15 +25,28 @@ export interface Stage {
   token(deviceId: string): Promise<string>;
   /** A device of the attacker that is bound to a location. */
   device(deviceId: string, locationId: string): Promise<{ token: string; mac: Mac }>;
+  /** Connects the Mac of the honest tenant again, after a restart of the service. */
+  rejoin(): Promise<void>;
   /** Sends webhooks of the honest tenant at a constant rate. */
   honest(seconds: number): Promise<{ sent: number; accepted: number; p99Ms: number }>;
   /** A metric of the service. */
   metric(name: string): Promise<number>;
+  /** Bytes that the service uses, without garbage. */
+  memory(): Promise<number>;
 }
 
+/** The files of one location. */
+export const QUOTA_MB = 20;
 const RATE_PER_SEC = 20;
 
-export async function startStage(cleanup: Cleanup): Promise<Stage> {
+const HONEST_SENDER = new URL('honest-sender.ts', import.meta.url);
+const MEMORY_PROBE = new URL('memory-probe.ts', import.meta.url).href;
+
+/** `envOf` returns settings that replace those of the stage. */
+export async function startStage(
+  cleanup: Cleanup,
+  envOf: (crm: Crm) => Promise<Record<string, string>> = async () => ({}),
+): Promise<Stage> {
   const crm = await startCrm({ settings: { rateLimit: null } });
   cleanup.add(() => crm.stop());
   const service = await startService({
@@ -44,6 +58,10 @@ export async function startStage(cleanup: Cleanup): Promise<Stage> {
       RATE_LIMIT_CRM_WEBHOOK: '1000000',
       RATE_LIMIT_UNSIGNED: '1000000',
       RATE_LIMIT_OAUTH_CALLBACK: '1000000',
+      RATE_LIMIT_HEALTH: '1000000',
+      ASSET_QUOTA_MB: String(QUOTA_MB),
+      NODE_OPTIONS: `--import ${MEMORY_PROBE}`,
+      ...(await envOf(crm)),
     },
     readyWithin: 60_000,
   });
@@ -55,23 +73,19 @@ export async function startStage(cleanup: Cleanup): Promise<Stage> {
   }
   const honest = await service.license(10, 'honest');
   const attacker = await service.license(100, 'attacker');
-  const mac = await joinMac(service.url, { licenseKey: honest.key, locationId: HONEST });
-  cleanup.add(() => mac.close());
+  const join = () => joinMac(service.url, { licenseKey: honest.key, locationId: HONEST });
+  let mac = await join();
+  cleanup.add(() => mac.terminate());
 
-  async function send(number: number): Promise<{ status: number; ms: number }> {
+  function request(number: number): HonestRequests['requests'][number] {
     const body = JSON.stringify({
       locationId: HONEST,
       contactId: 'contact1',
       phone: '+14155550100',
       message: `Message ${number}`,
     });
-    const since = performance.now();
-    const { status } = await fetch(`${service.url}/crm/webhook`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', [crm.key.header]: signBody(body, crm.key) },
-      body,
-    }).catch(() => ({ status: 0 }));
-    return { status, ms: performance.now() - since };
+    const signature = signBody(body, crm.key);
+    return { body, headers: { 'Content-Type': 'application/json', [crm.key.header]: signature } };
   }
 
   const tokens = new Map<string, Promise<string>>();
@@ -96,14 +110,18 @@ export async function startStage(cleanup: Cleanup): Promise<Stage> {
       await device.register(locationId);
       return { token, mac: device };
     },
+    async rejoin() {
+      mac = await join();
+    },
     async honest(seconds) {
-      const calls = [];
-      for (let number = 0; number < seconds * RATE_PER_SEC; number++) {
-        calls.push(send(number));
-        mac.frames.length = 0;
-        await sleep(1000 / RATE_PER_SEC);
-      }
-      const results = await Promise.all(calls);
+      const workerData: HonestRequests = {
+        url: `${service.url}/crm/webhook`,
+        perSec: RATE_PER_SEC,
+        requests: Array.from({ length: seconds * RATE_PER_SEC + 1 }, (_, number) => request(number)),
+      };
+      const worker = new Worker(HONEST_SENDER, { workerData });
+      const [results] = (await once(worker, 'message')) as [readonly SentRequest[]];
+      mac.frames.length = 0;
       return {
         sent: results.length,
         accepted: results.filter(({ status }) => status === 200).length,
@@ -112,6 +130,11 @@ export async function startStage(cleanup: Cleanup): Promise<Stage> {
           0.99,
         ),
       };
+    },
+    async memory() {
+      const line = service.logsNext('memory in use');
+      process.kill(service.pid, 'SIGUSR2');
+      return Number((await line)['bytes']);
     },
     async metric(name) {
       const text = await (await fetch(`${service.operatorUrl}/metrics`)).text();
