@@ -19,6 +19,7 @@ it('creates, lists and removes a token for another user', async () => {
   expect((await run(['location', 'list'], token)).code).toBe(0);
   expect((await run(['license', 'list'], token)).stderr).toContain('covers some locations only');
   expect((await run(['token', 'list'])).stdout).toMatch(/Agency/);
+  expect((await run(['audit'])).stdout).toMatch(/"name":"Operator","action":"token.created"/);
   expect((await run(['token', 'remove', 'other', '--yes'])).stderr).toContain('no token matches other');
   expect((await run(['token', 'remove', 'Agency', '--yes'])).code).toBe(0);
   expect((await run(['location', 'list'], token)).code).not.toBe(0);

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 
 import { Command, CommanderError } from 'commander';
 
+import { auditCommand } from './commands/audit.ts';
 import { deviceCommand } from './commands/device.ts';
 import { explainCommand } from './commands/explain.ts';
 import { issuesCommand } from './commands/issues.ts';
@@ -25,6 +26,7 @@ const COMMANDS = [
   locationCommand,
   tokenCommand,
   issuesCommand,
+  auditCommand,
   tailCommand,
   showCommand,
   redeliverCommand,

@@ -17,6 +17,7 @@ import { healthRoutes } from '../edges/http/health-routes.ts';
 import { startListener } from '../edges/http/listener.ts';
 import type { Listener } from '../edges/http/listener.ts';
 import { webhookRoute } from '../edges/http/webhook-route.ts';
+import { auditRoutes } from '../edges/operator/audit-routes.ts';
 import { keyRoutes } from '../edges/operator/keys-routes.ts';
 import { requireOperator } from '../edges/operator/operator-auth.ts';
 import { consoleRoutes } from '../edges/operator/console-routes.ts';
@@ -308,11 +309,12 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           },
         }),
         consoleRoutes(readConsole()),
-        signInRoute({ auth: operatorAuth, limits }),
+        signInRoute({ auth: operatorAuth, limits, audit }),
         (app) => {
           requireOperator({ auth: operatorAuth, limits })(app);
           sessionRoutes({ auth: operatorAuth })(app);
           tokensRoutes({ auth: operatorAuth, operators, audit })(app);
+          auditRoutes({ audit })(app);
           keyRoutes({ keys, fixed: fixedKeys, reload: () => ring.reload(), changes, audit })(app);
           tenantsRoutes({
             tenants: () =>

@@ -244,6 +244,12 @@ const suppressions: Migration = {
   },
 };
 
+const auditNames: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('audit').addColumn('name', 'text').execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -265,4 +271,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0006-app-events': appEvents,
   '0007-issues': issues,
   '0008-suppressions': suppressions,
+  '0009-audit-names': auditNames,
 };

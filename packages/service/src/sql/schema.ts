@@ -135,7 +135,16 @@ export interface Schema {
     source: 'crm' | 'word' | 'operator';
     decided_at: number;
   };
-  audit: { id: string; at: number; actor: string; action: string; target: string; detail: string | null };
+  audit: {
+    id: string;
+    at: number;
+    actor: string;
+    /** The label of the operator's token. Null for a Mac, and in entries of earlier versions. */
+    name: string | null;
+    action: string;
+    target: string;
+    detail: string | null;
+  };
   /** Tokens that the operator created for others. */
   operator_tokens: {
     id: string;

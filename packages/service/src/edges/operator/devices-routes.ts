@@ -30,11 +30,11 @@ export function devicesRoutes({ licenseAdmin, overview }: DeviceRoutesDeps) {
     app.get('/operator/devices', async () => ({ devices: (await overview.devices()).map(view) }));
 
     app.post<{ Params: { id: string } }>('/operator/devices/:id/revoke', async (request) =>
-      changed(request.params.id, (id) => licenseAdmin.revokeDevice(id)),
+      changed(request.params.id, (id) => licenseAdmin.revokeDevice(id, request.operator.label)),
     );
 
     app.post<{ Params: { id: string } }>('/operator/devices/:id/restore', async (request) =>
-      changed(request.params.id, (id) => licenseAdmin.restoreDevice(id)),
+      changed(request.params.id, (id) => licenseAdmin.restoreDevice(id, request.operator.label)),
     );
   };
 }

@@ -11,6 +11,7 @@ import { createVault } from '../../ports/grants/vault.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import { renderError } from '../http/render-error.ts';
 import { grantsRoutes } from './grants-routes.ts';
+import { asOperator } from './testing/as-operator.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -26,6 +27,7 @@ async function start(keys: Buffer[] = [randomBytes(32)]) {
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
   cleanup.add(() => app.close());
   app.setErrorHandler(renderError(silentLog));
+  asOperator(app);
   grantsRoutes({
     grants,
     changes: { announce: async (_topic, subject) => void announced.push(subject) },

@@ -1,6 +1,6 @@
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 
 import type { Audit } from '../../ports/audit/audit.ts';
@@ -35,12 +35,13 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
   }
 
   async function tell(
+    { operator }: FastifyRequest,
     action: string,
     locationId: string,
     topic: 'grant' | 'grant_removed' = 'grant',
   ): Promise<void> {
     await changes.announce(topic, locationId);
-    await audit.record({ actor: 'operator', action, target: locationId });
+    await audit.record({ actor: 'operator', name: operator.label, action, target: locationId });
   }
 
   return (app: FastifyInstance): void => {
@@ -57,7 +58,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
       const locationId = read(request.params.locationId);
       if (!(await store().remove('location', locationId)))
         throw operatorError('NOT_FOUND', 'This location has no grant.');
-      await tell('grant.removed', locationId, 'grant_removed');
+      await tell(request, 'grant.removed', locationId, 'grant_removed');
       return reply.code(204).send();
     });
 
@@ -65,7 +66,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
       const locationId = read(request.params.locationId);
       const { token } = readBody(PRIVATE_TOKEN, request.body);
       await store().setPrivateToken(locationId, token);
-      await tell('private_token.set', locationId);
+      await tell(request, 'private_token.set', locationId);
       return reply.code(204).send();
     });
 
@@ -73,7 +74,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
       const locationId = read(request.params.locationId);
       if (!(await store().removePrivateToken(locationId)))
         throw operatorError('NOT_FOUND', 'No private integration token is set for this location.');
-      await tell('private_token.removed', locationId, 'grant_removed');
+      await tell(request, 'private_token.removed', locationId, 'grant_removed');
       return reply.code(204).send();
     });
   };

@@ -8,6 +8,7 @@ import { settingsKeys } from '../../ports/keys/settings-keys.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import { renderError } from '../http/render-error.ts';
 import { keyRoutes } from './keys-routes.ts';
+import { asOperator } from './testing/as-operator.ts';
 
 const undo: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -25,6 +26,7 @@ async function start() {
   });
   const app = fastify();
   app.setErrorHandler(renderError(silentLog));
+  asOperator(app);
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.UTC(2026, 0, 1)),
     fixed,

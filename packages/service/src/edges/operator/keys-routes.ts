@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 
 import { RequestError } from '../../errors.ts';
@@ -35,12 +35,13 @@ const CHANGE = z.strictObject({ enabled: z.boolean() });
 
 /** The allowlist of CRM keys: `GET`, `POST`, `PATCH`, `DELETE /operator/keys` (S5, S6). */
 export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps) {
-  async function announce(action: string, key: KeyRecord): Promise<void> {
+  async function announce({ operator }: FastifyRequest, action: string, key: KeyRecord): Promise<void> {
     await reload();
     await changes.announce('keys', key.id);
     const { label, scheme, header, fingerprint } = key;
     await audit.record({
       actor: 'operator',
+      name: operator.label,
       action,
       target: key.id,
       detail: { label, scheme, header, fingerprint },
@@ -73,7 +74,7 @@ export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps
         const message = `This key is already registered for header ${header} as "${label}". Enable that one, or remove it first.`;
         throw new RequestError('CONFLICT', { message, id }, { label: 'Conflict' });
       }
-      await announce('key.added', outcome.key);
+      await announce(request, 'key.added', outcome.key);
       return reply.code(201).send(view(outcome.key, 'operator'));
     });
 
@@ -83,7 +84,7 @@ export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps
       const { enabled } = readBody(CHANGE, request.body);
       const key = isRowId(id) ? await keys.setEnabled(id, enabled) : undefined;
       if (key === undefined) throw notFound();
-      await announce(enabled ? 'key.enabled' : 'key.disabled', key);
+      await announce(request, enabled ? 'key.enabled' : 'key.disabled', key);
       return view(key, 'operator');
     });
 
@@ -92,7 +93,7 @@ export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps
       rejectFixed(id);
       const key = isRowId(id) ? await keys.remove(id) : undefined;
       if (key === undefined) throw notFound();
-      await announce('key.removed', key);
+      await announce(request, 'key.removed', key);
       return reply.code(204).send();
     });
   };

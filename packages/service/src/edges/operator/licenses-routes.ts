@@ -34,7 +34,10 @@ const CHANGE = z
 export function licensesRoutes({ licenseAdmin, overview }: LicenseRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.post('/operator/licenses', async (request, reply) => {
-      const { license, key } = await licenseAdmin.createLicense(readBody(CREATE, request.body));
+      const { license, key } = await licenseAdmin.createLicense(
+        readBody(CREATE, request.body),
+        request.operator.label,
+      );
       return reply
         .code(201)
         .header('Cache-Control', 'no-store')
@@ -46,7 +49,9 @@ export function licensesRoutes({ licenseAdmin, overview }: LicenseRoutesDeps) {
     app.patch<{ Params: { id: string } }>('/operator/licenses/:id', async (request) => {
       const change = changeOf(readBody(CHANGE, request.body));
       const { id } = request.params;
-      const outcome = isRowId(id) ? await licenseAdmin.changeLicense(id, change) : NOWHERE;
+      const outcome = isRowId(id)
+        ? await licenseAdmin.changeLicense(id, change, request.operator.label)
+        : NOWHERE;
       if (outcome.kind === 'changed') return view(outcome.license);
       if (outcome.kind === 'not_found')
         throw operatorError(

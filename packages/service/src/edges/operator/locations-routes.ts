@@ -40,7 +40,11 @@ export function locationsRoutes({ licenseAdmin, overview, publicUrl }: LocationR
 
     app.put<OfLocation>('/operator/locations/:locationId', async (request) => {
       const locationId = read(request.params.locationId);
-      const outcome = await licenseAdmin.assignLocation(locationId, readBody(ASSIGN, request.body).licenseId);
+      const outcome = await licenseAdmin.assignLocation(
+        locationId,
+        readBody(ASSIGN, request.body).licenseId,
+        request.operator.label,
+      );
       if (outcome.kind === 'changed') return await show(locationId);
       if (outcome.kind === 'no_such_license')
         throw operatorError('INVALID_REQUEST', 'licenseId: the license does not exist or is revoked.');
@@ -51,7 +55,7 @@ export function locationsRoutes({ licenseAdmin, overview, publicUrl }: LocationR
 
     app.post<OfLocation>('/operator/locations/:locationId/pairing-codes', async (request, reply) => {
       const locationId = read(request.params.locationId);
-      const created = await licenseAdmin.createPairingCode(locationId);
+      const created = await licenseAdmin.createPairingCode(locationId, request.operator.label);
       if (created === undefined)
         throw operatorError(
           'CONFLICT',
@@ -71,7 +75,7 @@ export function locationsRoutes({ licenseAdmin, overview, publicUrl }: LocationR
         const locationId = read(request.params.locationId);
         const location = await overview.location(locationId);
         if (location === undefined) throw unheardOf();
-        await licenseAdmin.disconnectLocation(locationId);
+        await licenseAdmin.disconnectLocation(locationId, request.operator.label);
         return { locationId, wasConnected: location.connected !== null };
       },
     );

@@ -82,6 +82,7 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
         throw operatorError('CONFLICT', 'The Mac of this location is not connected. Try again when it is.');
       await audit.record({
         actor: 'operator',
+        name: request.operator.label,
         action: 'message.redelivered',
         target: trail.id,
         detail: { seq },

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 
 import type { OperatorAuth, SignedIn } from '../../flows/operators/authenticate-operator.ts';
+import type { Audit } from '../../ports/audit/audit.ts';
 import type { Limits } from '../../ports/limits/limits.ts';
 import { rejection } from './operator-auth.ts';
 import { readBody } from './operator-request.ts';
@@ -10,17 +11,25 @@ import { sessionCookie } from './session-cookie.ts';
 export interface SignInDeps {
   readonly auth: Pick<OperatorAuth, 'signIn'>;
   readonly limits: Limits;
+  readonly audit: Pick<Audit, 'record'>;
 }
 
 const SIGN_IN = z.strictObject({ token: z.string().min(1).max(4096) });
 
 /** `POST /operator/session`: exchanges an operator token for the cookie of a browser session. Needs no earlier sign-in. */
-export function signInRoute({ auth, limits }: SignInDeps) {
+export function signInRoute({ auth, limits, audit }: SignInDeps) {
   return (app: FastifyInstance): void => {
     app.post('/operator/session', async (request, reply) => {
       const { token } = readBody(SIGN_IN, request.body);
       const signedIn = await auth.signIn(token);
       if (signedIn === undefined) throw await rejection(request, limits, true);
+      const { label, tokenId } = signedIn.operator;
+      await audit.record({
+        actor: 'operator',
+        name: label,
+        action: 'session.started',
+        target: tokenId ?? 'operator',
+      });
       return noStore(reply)
         .header('Set-Cookie', sessionCookie(request, signedIn.session))
         .send(view(signedIn));

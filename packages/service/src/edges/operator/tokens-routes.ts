@@ -30,12 +30,13 @@ export function tokensRoutes({ auth, operators, audit }: TokensRoutesDeps) {
 
     app.post('/operator/tokens', async (request, reply) => {
       const { token, secret } = await auth.createToken(readBody(CREATE, request.body));
-      const { id, readOnly, locations } = token;
+      const { id, label, readOnly, locations } = token;
       await audit.record({
         actor: 'operator',
+        name: request.operator.label,
         action: 'token.created',
         target: id,
-        detail: { readOnly, locations: locations?.length ?? null },
+        detail: { label, readOnly, locations: locations?.length ?? null },
       });
       return reply
         .code(201)
@@ -47,7 +48,12 @@ export function tokensRoutes({ auth, operators, audit }: TokensRoutesDeps) {
       const { id } = request.params;
       if (!isRowId(id) || !(await operators.removeToken(id)))
         throw operatorError('NOT_FOUND', 'There is no such token. List them with `footbridge token list`.');
-      await audit.record({ actor: 'operator', action: 'token.removed', target: id });
+      await audit.record({
+        actor: 'operator',
+        name: request.operator.label,
+        action: 'token.removed',
+        target: id,
+      });
       return reply.code(204).send();
     });
   };

@@ -83,6 +83,7 @@ export class Enrolment {
     if (again) await this.#deps.changes.announce('device', deviceRow);
     await this.#deps.audit.record({
       actor: 'mac',
+      name: null,
       action: 'device.activated',
       target: deviceRow,
       detail: { licenseId, again, seatsUsed: seats.used },
@@ -99,6 +100,7 @@ export class Enrolment {
     await this.#deps.changes.announce('device', deviceRow);
     await this.#deps.audit.record({
       actor: 'mac',
+      name: null,
       action: 'device.deactivated',
       target: deviceRow,
       detail: { licenseId },

@@ -36,7 +36,7 @@ export interface PairingCode {
 
 /**
  * The operator's changes of licenses, devices and locations. Each change is stored, announced to all nodes, which close the
- * sockets it affects, and recorded in the audit log. Repeating a change announces it again.
+ * sockets it affects, and recorded in the audit log with the name of the operator (`by`). Repeating a change announces it again.
  */
 export class LicenseAdmin {
   readonly #deps: LicenseAdminDeps;
@@ -46,48 +46,56 @@ export class LicenseAdmin {
   }
 
   /** The result is the only place where the key appears. */
-  async createLicense(request: {
-    label: string;
-    maxSeats: number;
-  }): Promise<{ license: License; key: string }> {
+  async createLicense(
+    request: { label: string; maxSeats: number },
+    by: string,
+  ): Promise<{ license: License; key: string }> {
     const key = newLicenseKey();
     const keyHash = hashSecret(key.symbols);
     const license = await this.#deps.licenses.createLicense({ ...request, keyHash, keyHint: key.hint });
-    await this.#record('license.created', license.id, { maxSeats: request.maxSeats });
+    await this.#record(by, 'license.created', license.id, { maxSeats: request.maxSeats });
     return { license, key: key.shown };
   }
 
-  async changeLicense(id: string, change: LicenseChange): Promise<LicenseChangeOutcome> {
+  async changeLicense(id: string, change: LicenseChange, by: string): Promise<LicenseChangeOutcome> {
     const outcome = await this.#deps.licenses.changeLicense(id, change);
     if (outcome.kind !== 'changed') return outcome;
     const { status, seats } = outcome.license;
     await this.#announce('license', id);
-    await this.#record('license.changed', id, { from: outcome.before, to: status, maxSeats: seats.max });
+    await this.#record(by, 'license.changed', id, { from: outcome.before, to: status, maxSeats: seats.max });
     return outcome;
   }
 
-  async revokeDevice(deviceRow: string): Promise<DeviceChangeOutcome> {
-    return await this.#deviceChanged('device.revoked', await this.#deps.licenses.revokeDevice(deviceRow));
+  async revokeDevice(deviceRow: string, by: string): Promise<DeviceChangeOutcome> {
+    return await this.#deviceChanged(by, 'device.revoked', await this.#deps.licenses.revokeDevice(deviceRow));
   }
 
-  async restoreDevice(deviceRow: string): Promise<DeviceChangeOutcome> {
-    return await this.#deviceChanged('device.restored', await this.#deps.licenses.restoreDevice(deviceRow));
+  async restoreDevice(deviceRow: string, by: string): Promise<DeviceChangeOutcome> {
+    return await this.#deviceChanged(
+      by,
+      'device.restored',
+      await this.#deps.licenses.restoreDevice(deviceRow),
+    );
   }
 
-  async #deviceChanged(action: string, outcome: DeviceChangeOutcome): Promise<DeviceChangeOutcome> {
+  async #deviceChanged(
+    by: string,
+    action: string,
+    outcome: DeviceChangeOutcome,
+  ): Promise<DeviceChangeOutcome> {
     if (outcome.kind !== 'changed') return outcome;
     await this.#announce('device', outcome.device.id);
-    await this.#record(action, outcome.device.id, { licenseId: outcome.device.licenseId });
+    await this.#record(by, action, outcome.device.id, { licenseId: outcome.device.licenseId });
     return outcome;
   }
 
   /** Assigns the location to a license, or releases it with null. */
-  async assignLocation(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome> {
+  async assignLocation(locationId: LocationId, licenseId: string | null, by: string): Promise<AssignOutcome> {
     const outcome = await this.#deps.licenses.assign(locationId, licenseId);
     if (outcome.kind !== 'changed') return outcome;
     await this.#announce('location', locationId);
     const action = licenseId === null ? 'location.released' : 'location.assigned';
-    await this.#record(action, locationId, { from: outcome.before, to: licenseId });
+    await this.#record(by, action, locationId, { from: outcome.before, to: licenseId });
     return outcome;
   }
 
@@ -95,26 +103,26 @@ export class LicenseAdmin {
    * Creates a code that activates one Mac for the location within 15 minutes (M12). The result is the only place where it appears.
    * Resolves with undefined when no license owns the location.
    */
-  async createPairingCode(locationId: LocationId): Promise<PairingCode | undefined> {
+  async createPairingCode(locationId: LocationId, by: string): Promise<PairingCode | undefined> {
     const { shown, symbols } = newPairingCode();
     const expiresAt = this.#deps.clock.now() + PAIRING_CODE_VALID_MS;
     const codeHash = hashSecret(symbols);
     if (!(await this.#deps.licenses.createPairingCode({ codeHash, locationId, expiresAt }))) return undefined;
-    await this.#record('location.pairing_code_created', locationId, {});
+    await this.#record(by, 'location.pairing_code_created', locationId, {});
     return { code: shown, expiresAt };
   }
 
   /** Disconnects the Mac that holds the location. The Mac may reconnect. */
-  async disconnectLocation(locationId: LocationId): Promise<void> {
+  async disconnectLocation(locationId: LocationId, by: string): Promise<void> {
     await this.#deps.switchboard.disconnect(locationId);
-    await this.#record('location.disconnected', locationId, {});
+    await this.#record(by, 'location.disconnected', locationId, {});
   }
 
   async #announce(topic: Topic, subject: string): Promise<void> {
     await this.#deps.changes.announce(topic, subject);
   }
 
-  async #record(action: string, target: string, detail: AuditDetail): Promise<void> {
-    await this.#deps.audit.record({ actor: 'operator', action, target, detail });
+  async #record(by: string, action: string, target: string, detail: AuditDetail): Promise<void> {
+    await this.#deps.audit.record({ actor: 'operator', name: by, action, target, detail });
   }
 }

@@ -17,11 +17,12 @@ function auditContract(name: string, open: () => Promise<OpenDatabase>): void {
       for (let index = 0; index < 25; index++)
         await audit.record({
           actor: 'operator',
+          name: 'Front office',
           action: 'license.changed',
           target: `lic_${index}`,
           detail: { index },
         });
-      await audit.record({ actor: 'mac', action: 'device.activated', target: 'dev_1' });
+      await audit.record({ actor: 'mac', name: null, action: 'device.activated', target: 'dev_1' });
       const seen = [];
       for (let before: string | undefined; ;) {
         const page = await audit.list({ limit: 10, ...(before !== undefined && { before }) });
@@ -37,14 +38,15 @@ function auditContract(name: string, open: () => Promise<OpenDatabase>): void {
         id: expect.any(String),
         at: clock.now(),
         actor: 'mac',
+        name: null,
         action: 'device.activated',
         target: 'dev_1',
       });
-      expect(seen[1]).toMatchObject({ actor: 'operator', detail: { index: 24 } });
+      expect(seen[1]).toMatchObject({ actor: 'operator', name: 'Front office', detail: { index: 24 } });
       await database.close();
-      await expect(audit.record({ actor: 'mac', action: 'x', target: 'y' })).rejects.toBeInstanceOf(
-        EngineError,
-      );
+      await expect(
+        audit.record({ actor: 'mac', name: null, action: 'x', target: 'y' }),
+      ).rejects.toBeInstanceOf(EngineError);
     });
   });
 }

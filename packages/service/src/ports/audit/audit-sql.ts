@@ -19,7 +19,7 @@ class SqlAudit implements Audit {
     this.#clock = clock;
   }
 
-  async record({ actor, action, target, detail }: AuditRecord): Promise<void> {
+  async record({ actor, name, action, target, detail }: AuditRecord): Promise<void> {
     const at = this.#clock.now();
     // Entries are ordered by their ids, which contain a time: it grows also within one millisecond.
     this.#latest = Math.max(at, this.#latest + 1);
@@ -27,6 +27,7 @@ class SqlAudit implements Audit {
       id: newRequestId(this.#latest),
       at,
       actor,
+      name,
       action,
       target,
       detail: JSON.stringify(detail ?? null),
@@ -42,10 +43,11 @@ class SqlAudit implements Audit {
     try {
       const newest = this.#db.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
       const rows = await (before === undefined ? newest : newest.where('id', '<', before)).execute();
-      return rows.map(({ id, at, actor, action, target, detail }) => ({
+      return rows.map(({ id, at, actor, name, action, target, detail }) => ({
         id,
         at,
         actor: actor === 'mac' ? 'mac' : 'operator',
+        name,
         action,
         target,
         ...detailOf(detail),

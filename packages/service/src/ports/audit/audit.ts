@@ -4,6 +4,8 @@ export type AuditDetail = Readonly<Record<string, string | number | boolean | nu
 export interface AuditRecord {
   /** `mac` for an action of a Mac with its license. */
   readonly actor: 'operator' | 'mac';
+  /** The label of the operator's token; null for a Mac. */
+  readonly name: string | null;
   /** `license.created`, `device.revoked`, `location.assigned`, `key.added` … */
   readonly action: string;
   /** The id of the changed object. */

@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+
+import { contextOf } from '../command-context.ts';
+
+interface Entry {
+  readonly at: string;
+  readonly actor: 'operator' | 'mac';
+  readonly name: string | null;
+  readonly action: string;
+  readonly target: string;
+  readonly detail: Readonly<Record<string, unknown>> | null;
+}
+
+const EXAMPLES = `
+Examples:
+  footbridge audit
+  footbridge audit --limit 200 --json`;
+
+/** `footbridge audit`: who changed what. */
+export function auditCommand(program: Command): void {
+  program
+    .command('audit')
+    .description('list who changed what, newest first')
+    .option('--limit <count>', 'how many entries, at most 200', '50')
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ limit }: { limit: string }, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const path = `/operator/audit?limit=${encodeURIComponent(limit)}`;
+      const { entries } = await operator().call<{ entries: Entry[] }>('GET', path);
+      output.rows(
+        entries.map((entry) => ({ ...entry })),
+        [
+          { title: 'TIME', value: (row) => String(row['at']) },
+          { title: 'WHO', value: (row) => String(row['name'] ?? row['actor']) },
+          { title: 'ACTION', value: (row) => String(row['action']) },
+          { title: 'TARGET', value: (row) => String(row['target']) },
+          { title: 'DETAIL', value: (row) => factsOf(row['detail']) },
+        ],
+        'The audit log is empty.',
+      );
+    });
+}
+
+const factsOf = (detail: unknown): string =>
+  Object.entries(Object(detail))
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(' ');
