@@ -39,6 +39,9 @@ async function start() {
     keys: openCrmKeys(database.db, () => Date.now()),
     fixed: [],
     reload: async () => {},
+    rejections: () => [
+      { step: 'key', header: 'x-acme-signature', locationId: 'loc1', count: 3, lastAt: Date.UTC(2026, 0, 1) },
+    ],
     changes: { announce: async () => {} },
     audit: { record: async () => {} },
   })(app);
@@ -58,6 +61,18 @@ async function start() {
 const ADD = ['keys', 'add', '--label', 'Acme', '--header', 'X-Acme-Signature', '--file', 'key.pem'];
 
 describe('footbridge keys', () => {
+  it('shows at which step webhooks got 401', async () => {
+    const { run } = await start();
+    const { stdout } = await run(['keys', 'rejections', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      step: 'key',
+      header: 'x-acme-signature',
+      count: 3,
+      lastAt: '2026-01-01T00:00:00.000Z',
+      meaning: 'No enabled key of this header verifies the signature.',
+    });
+  });
+
   it('S6 adds, lists, disables, enables and removes a key', async () => {
     const { run: cli } = await start();
     const added = await cli([...ADD, '--location', 'locA', 'locB']);

@@ -1,14 +1,24 @@
 import { createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
+import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
+import type { SignatureStep } from '@footbridge/protocol/signature-steps';
+import { diagnoseSignature } from '@footbridge/runtime/diagnose-signature';
+import type { CandidateKey, Diagnosis } from '@footbridge/runtime/diagnose-signature';
 import type { Command } from 'commander';
 
-import { diagnoseSignature } from '../diagnose-signature.ts';
-import type { CandidateKey, Diagnosis } from '../diagnose-signature.ts';
 import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
+
+interface Rejections {
+  readonly step: SignatureStep;
+  readonly header: string | null;
+  readonly locationId: string | null;
+  readonly count: number;
+  readonly lastAt: string;
+}
 
 interface Key {
   readonly id: string;
@@ -106,6 +116,32 @@ export function keysCommand(program: Command): void {
       await confirm(`Remove ${printable(key.label)} (${short(key)})? Webhooks signed with it will get 401.`);
       await client.call('DELETE', `/operator/keys/${key.id}`);
       output.result(`Removed ${key.label}.`, { id: key.id, removed: true });
+    });
+
+  keys
+    .command('rejections')
+    .description('show why webhooks got 401 within the last hour, by failing step')
+    .action(async (_options: object, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const { rejections } = await operator().call<{ rejections: Rejections[] }>(
+        'GET',
+        '/operator/keys/rejections',
+      );
+      output.rows(
+        rejections.map(({ header, ...row }) => ({
+          ...row,
+          header: header ?? '-',
+          ...SIGNATURE_STEPS[row.step],
+        })),
+        [
+          { title: 'COUNT', value: (row) => String(row['count']) },
+          { title: 'LAST', value: (row) => String(row['lastAt']) },
+          { title: 'HEADER', value: ({ header }) => (typeof header === 'string' ? header : '-') },
+          { title: 'STEP', value: (row) => String(row['step']) },
+          { title: 'MEANING', value: (row) => String(row['meaning']) },
+        ],
+        'The node of the service that responded has rejected no signature within the last hour.',
+      );
     });
 
   keys

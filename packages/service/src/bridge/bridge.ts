@@ -28,8 +28,10 @@ import { probeRoutes } from '../edges/operator/probe-routes.ts';
 import { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
 import { createDndEvents } from '../flows/opt-out/dnd-event.ts';
+import { RecentRejections } from '../flows/outbound/recent-rejections.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
 import { SignatureCheck } from '../flows/outbound/verify-signature.ts';
+import type { SignatureFault } from '../flows/outbound/verify-signature.ts';
 import { listTenants } from '../flows/tenants/tenants.ts';
 import { createMetrics } from '../metrics.ts';
 import { journalKeys, operatorToken } from '../operator-token.ts';
@@ -188,6 +190,11 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   });
 
   const unsigned = createMemoryLimits(clock);
+  const rejections = new RecentRejections(() => clock.now());
+  const onUnsigned = (fault: SignatureFault) => {
+    metrics.signatureRejected(fault.step);
+    rejections.add(fault);
+  };
   const receive = receiveWebhook({
     keys: ring,
     limits,
@@ -238,8 +245,8 @@ async function compose(context: BridgeContext): Promise<Bridge> {
         receive,
         onResponse: ({ status, code }, ms) => metrics.webhook(status, code, ms / 1000),
         onUnsigned(fault) {
-          metrics.signatureRejected(fault);
-          if (fault !== 'absent') occurrences.rejectedSignatures.add('webhooks');
+          onUnsigned(fault);
+          if (fault.header !== null) occurrences.rejectedSignatures.add('webhooks');
         },
       }),
       upgrade: macs.upgrade,
@@ -262,7 +269,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           handle: crm.handleAppEvent,
           handleDnd: createDndEvents(suppressions),
           now: () => clock.now(),
-          onUnsigned: metrics.signatureRejected,
+          onUnsigned,
         }),
         ...crm.publicRoutes,
         ...macs.publicRoutes,
@@ -315,7 +322,14 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           sessionRoutes({ auth: operatorAuth })(app);
           tokensRoutes({ auth: operatorAuth, operators, audit })(app);
           auditRoutes({ audit })(app);
-          keyRoutes({ keys, fixed: fixedKeys, reload: () => ring.reload(), changes, audit })(app);
+          keyRoutes({
+            keys,
+            fixed: fixedKeys,
+            reload: () => ring.reload(),
+            rejections: () => rejections.list(),
+            changes,
+            audit,
+          })(app);
           tenantsRoutes({
             tenants: () =>
               listTenants({ ...crm.tenants, locations: () => macs.overview.locations(), journal }),

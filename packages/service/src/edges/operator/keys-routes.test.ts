@@ -31,6 +31,7 @@ async function start() {
     keys: openCrmKeys(database.db, () => Date.UTC(2026, 0, 1)),
     fixed,
     reload: async () => void happened.push('reload'),
+    rejections: () => [],
     changes: { announce: async (topic, subject) => void happened.push(`announce ${topic} ${subject}`) },
     audit: { record: async ({ action, target }) => void happened.push(`audit ${action} ${target}`) },
   })(app);

@@ -1,12 +1,14 @@
+import { diagnoseSignature } from '@footbridge/runtime/diagnose-signature';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 
 import { RequestError } from '../../errors.ts';
+import type { SignatureRejections } from '../../flows/outbound/recent-rejections.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { CrmKeys, KeyRecord, KeyInput } from '../../ports/keys/keys.ts';
 import { PRESET_NAMES, presetKey } from '../../ports/keys/presets.ts';
-import { isRowId, readBody } from './operator-request.ts';
+import { isoTime, isRowId, readBody } from './operator-request.ts';
 
 export interface KeyRoutesDeps {
   readonly keys: CrmKeys;
@@ -14,6 +16,8 @@ export interface KeyRoutesDeps {
   readonly fixed: readonly KeyRecord[];
   /** Applies a change on this node before the response is sent. */
   readonly reload: () => Promise<void>;
+  /** The signatures that this node rejected within the last hour. */
+  readonly rejections: () => readonly SignatureRejections[];
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
 }
@@ -31,10 +35,14 @@ const BY_HAND = z.strictObject({
   publicKey: z.string(),
   locations,
 });
+const SAMPLE = z.strictObject({
+  body: z.base64('must be the raw request body, in base64').max(1_000_000),
+  signature: z.string().max(4096),
+});
 const CHANGE = z.strictObject({ enabled: z.boolean() });
 
-/** The allowlist of CRM keys: `GET`, `POST`, `PATCH`, `DELETE /operator/keys` (S5, S6). */
-export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps) {
+/** The allowlist of CRM keys: `GET`, `POST`, `PATCH`, `DELETE /operator/keys` (S5, S6), and why a signature is rejected. */
+export function keyRoutes({ keys, fixed, reload, rejections, changes, audit }: KeyRoutesDeps) {
   async function announce({ operator }: FastifyRequest, action: string, key: KeyRecord): Promise<void> {
     await reload();
     await changes.announce('keys', key.id);
@@ -76,6 +84,19 @@ export function keyRoutes({ keys, fixed, reload, changes, audit }: KeyRoutesDeps
       }
       await announce(request, 'key.added', outcome.key);
       return reply.code(201).send(view(outcome.key, 'operator'));
+    });
+
+    app.get('/operator/keys/rejections', async () => ({
+      rejections: rejections().map(({ lastAt, ...rest }) => ({ ...rest, lastAt: isoTime(lastAt) })),
+    }));
+
+    // The sample is neither stored nor logged.
+    app.post('/operator/keys/diagnose', async (request) => {
+      const { body, signature } = readBody(SAMPLE, request.body);
+      return diagnoseSignature(Buffer.from(body, 'base64'), signature.trim(), [
+        ...fixed,
+        ...(await keys.list()),
+      ]);
     });
 
     app.patch<{ Params: { id: string } }>('/operator/keys/:id', async (request) => {

@@ -1,4 +1,5 @@
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 
 import type { KeyRing, TrustedKey } from '../../ports/keys/keys.ts';
 import type { Limit, Verdict } from '../../ports/limits/limits.ts';
@@ -12,8 +13,14 @@ export interface SignatureDeps {
   readonly unsignedPerMinute: number;
 }
 
-/** For metrics only: the response never shows it (S1). */
-export type SignatureFault = 'absent' | 'malformed' | 'unknown';
+/** For the operator only: the response never shows it (S1). */
+export interface SignatureFault {
+  readonly step: SignatureStep;
+  /** The header that was verified; null when the request has none. */
+  readonly header: string | null;
+  /** As the unverified body names it. */
+  readonly locationId: string | null;
+}
 
 export type SignatureVerdict =
   | { readonly ok: true; readonly key: TrustedKey }
@@ -44,9 +51,11 @@ export class SignatureCheck {
     locationId: LocationId | undefined,
   ): Promise<SignatureVerdict> {
     const header = this.#deps.keys.headers.find((name) => request.headers[name] !== undefined);
-    if (header === undefined) return this.#reject(request.address, 'absent');
+    const reject = (step: SignatureStep) =>
+      this.#reject(request.address, { step, header: header ?? null, locationId: locationId ?? null });
+    if (header === undefined || request.headers[header] === UNSIGNED) return reject('header');
     const signature = decode(request.headers[header]);
-    if (signature === undefined) return this.#reject(request.address, 'malformed');
+    if (signature === undefined) return reject('base64');
 
     const candidates = this.#deps.keys.candidates(header);
     const isCandidate = (key: TrustedKey) =>
@@ -68,7 +77,7 @@ export class SignatureCheck {
       this.#remember(locationId, key);
       return { ok: true, key };
     }
-    return this.#reject(request.address, 'unknown');
+    return reject(failedStep(candidates, signature, locationId));
   }
 
   #remember(locationId: LocationId | undefined, key: TrustedKey): void {
@@ -85,6 +94,20 @@ export class SignatureCheck {
     this.#deps.unsigned.take(this.#limit, address);
     return { ok: false, fault };
   }
+}
+
+/** What HighLevel writes into the header of a request that it does not sign. */
+const UNSIGNED = 'N/A';
+
+/** Returns the first check that no key passed. */
+function failedStep(
+  candidates: readonly TrustedKey[],
+  { length }: Buffer,
+  locationId: LocationId | undefined,
+): SignatureStep {
+  const sameLength = candidates.filter(({ signatureBytes }) => signatureBytes === length);
+  if (sameLength.length === 0) return 'length';
+  return sameLength.some((key) => isAllowedFor(key, locationId)) ? 'key' : 'location';
 }
 
 /** A key may be limited to named locations (S7). */
