@@ -20,6 +20,10 @@ it('creates, lists and removes a token for another user', async () => {
   expect((await run(['license', 'list'], token)).stderr).toContain('covers some locations only');
   expect((await run(['token', 'list'])).stdout).toMatch(/Agency/);
   expect((await run(['audit'])).stdout).toMatch(/"name":"Operator","action":"token.created"/);
+  const link = await run(['console', '--json'], token);
+  expect(JSON.parse(link.stdout)).toMatchObject({
+    url: expect.stringMatching(/\/console#code=[\w-]{43}$/),
+  });
   expect((await run(['token', 'remove', 'other', '--yes'])).stderr).toContain('no token matches other');
   expect((await run(['token', 'remove', 'Agency', '--yes'])).code).toBe(0);
   expect((await run(['location', 'list'], token)).code).not.toBe(0);

@@ -109,6 +109,49 @@ describe('signing in to the console', () => {
   });
 });
 
+describe('a sign-in link', () => {
+  const createCode = async (bridge: TestBridge, token = bridge.bridge.operatorToken) => {
+    const authorization = `Bearer ${token}`;
+    const { status, body } = await call(bridge, 'POST', '/operator/session/codes', { authorization });
+    expect(status).toBe(201);
+    return String(body['code']);
+  };
+  const signInWith = (bridge: TestBridge, code: string) =>
+    call(bridge, 'POST', '/operator/session', {}, { code });
+
+  it('S6 signs a browser in once, within a minute', async () => {
+    const bridge = await start();
+    const code = await createCode(bridge);
+    const { status, cookie } = await signInWith(bridge, code);
+    expect(status).toBe(200);
+    const headers = { cookie: cookie.split(';')[0] ?? '' };
+    expect((await call(bridge, 'GET', '/operator/licenses', headers)).status).toBe(200);
+    expect((await signInWith(bridge, code)).status).toBe(401);
+
+    const late = await createCode(bridge);
+    await bridge.clock.skip(60_000);
+    expect((await signInWith(bridge, late)).status).toBe(401);
+  });
+
+  it('S6 has the rights of its token, and none after the token is removed', async () => {
+    const bridge = await start();
+    const { body } = await bridge.operator('POST', '/operator/tokens', {
+      label: 'Agency',
+      readOnly: true,
+      locations: ['loc1'],
+    });
+    const token = String(body['token']);
+    const [used, unused] = [await createCode(bridge, token), await createCode(bridge, token)];
+    expect((await signInWith(bridge, used)).body).toMatchObject({
+      label: 'Agency',
+      readOnly: true,
+      locations: ['loc1'],
+    });
+    await bridge.operator('DELETE', `/operator/tokens/${String(body['id'])}`);
+    expect((await signInWith(bridge, unused)).status).toBe(401);
+  });
+});
+
 describe('tokens for others', () => {
   async function createToken(bridge: TestBridge, wanted: object) {
     const { status, body } = await bridge.operator('POST', '/operator/tokens', {

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 
 import { auditCommand } from './commands/audit.ts';
+import { consoleCommand } from './commands/console.ts';
 import { deviceCommand } from './commands/device.ts';
 import { explainCommand } from './commands/explain.ts';
 import { issuesCommand } from './commands/issues.ts';
@@ -24,6 +25,7 @@ const COMMANDS = [
   licenseCommand,
   deviceCommand,
   locationCommand,
+  consoleCommand,
   tokenCommand,
   issuesCommand,
   auditCommand,

@@ -9,6 +9,8 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 /** Client of the operator API. Every method rejects with a CliError that has the matching exit code. */
 export interface OperatorClient {
+  /** The address of the operator listener. */
+  readonly url: string;
   call<T>(method: Method, path: string, body?: object): Promise<T>;
   /** Subscribes to server-sent events after `lastId`. Resolves once subscribed; the iteration ends with the connection. */
   events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;
@@ -17,6 +19,7 @@ export interface OperatorClient {
 export function createOperatorClient(target: ServiceTarget, timeoutMs: number): OperatorClient {
   const token = target.token();
   return {
+    url: target.url,
     async call<T>(method: Method, path: string, body?: object): Promise<T> {
       const response = await request(target, path, {
         method,

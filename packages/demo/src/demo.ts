@@ -41,6 +41,8 @@ export interface Demo {
   secondMac(settings: Record<string, string>, location?: string): Promise<Agent>;
   /** Kills the service with kill -9 and starts it again. */
   killService(): Promise<void>;
+  /** Returns a link that signs a browser in to the console once. */
+  consoleLink(): Promise<string>;
   /** Installs the app at a location and hands its OAuth code to the service. */
   install(locationId: string): Promise<void>;
 }
@@ -151,6 +153,10 @@ export async function startDemo(ports: Ports, step: Step, cleanup: Cleanup): Pro
       record('bad', 'kill -9', `Footbridge was killed (process ${pid})`);
       await service.start();
       record('good', 'restart', `Footbridge is running again (process ${service.pid})`);
+    },
+    async consoleLink() {
+      const { body } = await service.operator('POST', '/operator/session/codes');
+      return `${service.operatorUrl}/console#code=${String(body['code'])}`;
     },
     install,
   };

@@ -128,8 +128,8 @@ async function run(): Promise<void> {
     // Measured from the start of the process.
     const ms = Math.round(performance.now());
     print(
-      { ready: url, ms },
-      `\n  ${styleText('bold', 'Open')}  ${styleText('cyan', url)}     ${styleText('dim', `ready in ${(ms / 1000).toFixed(1)} s`)}\n  ${styleText('bold', 'Stop')}  Ctrl-C\n`,
+      { ready: url, console: `${url}/console`, ms },
+      `\n  ${styleText('bold', 'Open')}     ${styleText('cyan', url)}     ${styleText('dim', `ready in ${(ms / 1000).toFixed(1)} s`)}\n  ${styleText('bold', 'Console')}  ${styleText('cyan', `${url}/console`)}\n  ${styleText('bold', 'Stop')}     Ctrl-C\n`,
     );
   } catch (error) {
     fail(error);

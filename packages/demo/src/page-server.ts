@@ -27,7 +27,7 @@ const policy = (service: string) =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-/** Serves the page. `GET /events` streams all changes, `POST /do/<action>` performs an action of the customer or the agent. */
+/** Serves the page. `GET /events` streams all changes, `GET /console` signs in to the console, `POST /do/<action>` performs an action of the customer or the agent. */
 export async function startPage(
   demo: Demo,
   port: number,
@@ -73,6 +73,8 @@ export async function startPage(
         crmUrl: demo.crmUrl,
         breaks: SCENARIOS.map(({ id, title, promise }) => ({ id, title, promise })),
       });
+    } else if (request.method === 'GET' && path === '/console') {
+      response.writeHead(303, { Location: await demo.consoleLink(), 'Cache-Control': 'no-store' }).end();
     } else if (request.method === 'POST' && path.startsWith('/do/') && isSameOrigin(request)) {
       respond(response, 200, await runAction(path.slice('/do/'.length), await readJson(request)));
       snapshots.refreshSoon();

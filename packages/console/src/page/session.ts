@@ -63,13 +63,27 @@ function readJson(text: string): unknown {
 
 const RETRY_MS = 3000;
 
-/** Finds out who is signed in. Tries again while the service does not respond. */
-export async function startSession(): Promise<void> {
+/** The code of a sign-in link. It is part of the fragment, which browsers do not send to servers, and leaves the address at once. */
+function takeCode(): string | undefined {
+  const [, code] = /^#code=([\w-]+)$/.exec(window.location.hash) ?? [];
+  if (code !== undefined) history.replaceState(null, '', window.location.pathname + window.location.search);
+  return code;
+}
+
+/** Signs in with the code of the link, or finds out who is signed in. Tries again while the service does not respond. */
+export async function startSession(code = takeCode()): Promise<void> {
   try {
-    session.value = await call<Session>('GET', '/operator/session');
+    session.value =
+      code === undefined
+        ? await call<Session>('GET', '/operator/session')
+        : await call<Session>('POST', '/operator/session', { code });
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) session.value = null;
-    else setTimeout(() => void startSession(), RETRY_MS);
+    const isRejected = error instanceof ApiError && error.status === 401;
+    if (!isRejected) return void setTimeout(() => void startSession(code), RETRY_MS);
+    if (code === undefined) return void (session.value = null);
+    notice.value = TEXTS.linkUsed;
+    // The browser may be signed in from earlier.
+    await startSession();
   }
 }
 

@@ -15,6 +15,7 @@ export const TEXTS = {
   token: 'Operator token',
   tokenHint: 'It is in OPERATOR_TOKEN, or in the file operator-token of the data folder.',
   sessionEnded: 'You were signed out: the session has expired, or its token was removed.',
+  linkUsed: 'This sign-in link was already used, or it is older than a minute.',
   unreachable: 'The service does not respond. This page tries again every few seconds.',
   allWell: 'All tenants can text.',
   noTenants: 'There are no tenants yet. Create a license, then pair a Mac with a location.',

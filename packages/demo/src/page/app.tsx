@@ -58,6 +58,9 @@ export function App() {
         <span class={isLive.value ? 'live is-live' : 'live'} role="status">
           {isLive.value ? 'Live' : 'Reconnecting'}
         </span>
+        <a class="text-button" href="/console" target="_blank" rel="noopener">
+          <Icon name="desk" /> Console
+        </a>
         <button type="button" class="text-button" onClick={startTour} disabled={isOnTour.value}>
           <Icon name="tour" /> Tour
         </button>

@@ -250,6 +250,17 @@ const auditNames: Migration = {
   },
 };
 
+const signInCodes: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('sign_in_codes')
+      .addColumn('code_hash', 'text', (c) => c.primaryKey())
+      .addColumn('token_hash', 'text', (c) => c.notNull())
+      .addColumn('expires_at', 'bigint', (c) => c.notNull())
+      .execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -272,4 +283,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0007-issues': issues,
   '0008-suppressions': suppressions,
   '0009-audit-names': auditNames,
+  '0010-sign-in-codes': signInCodes,
 };

@@ -30,6 +30,8 @@ export interface OperatorAuthRouteDeps {
 
 const FAILURES: Limit = { name: 'operator-login', max: 10, windowSec: 60 };
 const READING = new Set(['GET', 'HEAD']);
+/** A read-only token may sign a browser in and out. */
+const OWN_SESSION = new Set(['/operator/session', '/operator/session/codes']);
 
 /**
  * Requires an operator token or the session of a browser. A session needs its CSRF token to change something. Ten wrong tokens in a
@@ -99,7 +101,7 @@ function checkCsrf(request: FastifyRequest, { csrf }: SignedIn): void {
 }
 
 function checkAccess(request: FastifyRequest, operator: Operator): void {
-  if (operator.readOnly && !READING.has(request.method) && request.routeOptions.url !== '/operator/session')
+  if (operator.readOnly && !READING.has(request.method) && !OWN_SESSION.has(request.routeOptions.url ?? ''))
     throw operatorError('FORBIDDEN', 'This token is read-only.');
   if (operator.locations === null) return;
   const { locations } = request.routeOptions.config;

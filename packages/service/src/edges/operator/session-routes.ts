@@ -5,23 +5,30 @@ import type { OperatorAuth, SignedIn } from '../../flows/operators/authenticate-
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Limits } from '../../ports/limits/limits.ts';
 import { rejection } from './operator-auth.ts';
-import { readBody } from './operator-request.ts';
+import { isoTime, readBody } from './operator-request.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 export interface SignInDeps {
-  readonly auth: Pick<OperatorAuth, 'signIn'>;
+  readonly auth: Pick<OperatorAuth, 'signIn' | 'signInWithCode'>;
   readonly limits: Limits;
   readonly audit: Pick<Audit, 'record'>;
 }
 
-const SIGN_IN = z.strictObject({ token: z.string().min(1).max(4096) });
+const SIGN_IN = z.union(
+  [
+    z.strictObject({ token: z.string().min(1).max(4096) }),
+    z.strictObject({ code: z.string().min(1).max(256) }),
+  ],
+  'must have either a token or a code',
+);
 
-/** `POST /operator/session`: exchanges an operator token for the cookie of a browser session. Needs no earlier sign-in. */
+/** `POST /operator/session`: exchanges an operator token, or a code that works once, for the cookie of a browser session. Needs no earlier sign-in. */
 export function signInRoute({ auth, limits, audit }: SignInDeps) {
   return (app: FastifyInstance): void => {
     app.post('/operator/session', async (request, reply) => {
-      const { token } = readBody(SIGN_IN, request.body);
-      const signedIn = await auth.signIn(token);
+      const given = readBody(SIGN_IN, request.body);
+      const signedIn =
+        'token' in given ? await auth.signIn(given.token) : await auth.signInWithCode(given.code);
       if (signedIn === undefined) throw await rejection(request, limits, true);
       const { label, tokenId } = signedIn.operator;
       await audit.record({
@@ -37,12 +44,23 @@ export function signInRoute({ auth, limits, audit }: SignInDeps) {
   };
 }
 
-/** `GET /operator/session`: who is signed in. `DELETE`: signs out. */
-export function sessionRoutes({ auth }: { readonly auth: Pick<OperatorAuth, 'signOut'> }) {
+/** `GET /operator/session`: who is signed in. `DELETE`: signs out. `POST /operator/session/codes`: a code for another browser. */
+export function sessionRoutes({
+  auth,
+}: {
+  readonly auth: Pick<OperatorAuth, 'signOut' | 'createSignInCode'>;
+}) {
   return (app: FastifyInstance): void => {
     app.get('/operator/session', { config: { locations: 'filtered' } }, async (request, reply) => {
       const { operator, signedIn } = request;
       return noStore(reply).send(view(signedIn ?? { operator, csrf: '' }));
+    });
+
+    app.post('/operator/session/codes', { config: { locations: 'filtered' } }, async (request, reply) => {
+      const { code, expiresAt } = await auth.createSignInCode(request.operator);
+      return noStore(reply)
+        .code(201)
+        .send({ code, expiresAt: isoTime(expiresAt) });
     });
 
     app.delete('/operator/session', { config: { locations: 'filtered' } }, async (request, reply) => {

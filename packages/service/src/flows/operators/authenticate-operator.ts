@@ -8,6 +8,8 @@ import type { Operators, OperatorToken } from '../../ports/operators/operators.t
 export interface Operator {
   /** The id of a token that the operator created; null for the operator's own token. */
   readonly tokenId: string | null;
+  /** The hash of the token. */
+  readonly tokenHash: string;
   readonly label: string;
   readonly readOnly: boolean;
   /** Null: all locations. */
@@ -33,18 +35,23 @@ export const SESSION_IDLE_MS = 60 * MINUTE_MS;
 export const SESSION_MAX_MS = 12 * 60 * MINUTE_MS;
 /** Activity is recorded at most this often. */
 const TOUCH_MS = MINUTE_MS;
+export const SIGN_IN_CODE_MS = MINUTE_MS;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
-
-const OWNER: Operator = { tokenId: null, label: 'Operator', readOnly: false, locations: null };
 
 /** Recognises operators by a token or by the session of a browser. A changed or removed token ends its sessions. */
 export class OperatorAuth {
   readonly #deps: OperatorAuthDeps;
-  readonly #ownHash: string;
+  readonly #owner: Operator;
 
   constructor(deps: OperatorAuthDeps) {
     this.#deps = deps;
-    this.#ownHash = hashOf(deps.token);
+    this.#owner = {
+      tokenId: null,
+      tokenHash: hashOf(deps.token),
+      label: 'Operator',
+      readOnly: false,
+      locations: null,
+    };
   }
 
   async byToken(token: string): Promise<Operator | undefined> {
@@ -52,10 +59,26 @@ export class OperatorAuth {
   }
 
   async signIn(token: string): Promise<SignedIn | undefined> {
-    const operator = await this.byToken(token);
+    return await this.#startSession(await this.byToken(token));
+  }
+
+  /** Creates a code that signs a browser in once, within a minute, as this operator. */
+  async createSignInCode({ tokenHash }: Operator): Promise<{ code: string; expiresAt: number }> {
+    const code = newSecret();
+    const expiresAt = this.#deps.clock.now() + SIGN_IN_CODE_MS;
+    await this.#deps.operators.addSignInCode(hashOf(code), tokenHash, expiresAt);
+    return { code, expiresAt };
+  }
+
+  async signInWithCode(code: string): Promise<SignedIn | undefined> {
+    const tokenHash = SECRET.test(code) ? await this.#deps.operators.takeSignInCode(hashOf(code)) : undefined;
+    return await this.#startSession(tokenHash === undefined ? undefined : await this.#byHash(tokenHash));
+  }
+
+  async #startSession(operator: Operator | undefined): Promise<SignedIn | undefined> {
     if (operator === undefined) return undefined;
     const session = newSecret();
-    await this.#deps.operators.addSession(hashOf(session), hashOf(token));
+    await this.#deps.operators.addSession(hashOf(session), operator.tokenHash);
     return { operator, session, csrf: csrfOf(session) };
   }
 
@@ -97,11 +120,17 @@ export class OperatorAuth {
   }
 
   async #byHash(tokenHash: string): Promise<Operator | undefined> {
-    if (isSame(tokenHash, this.#ownHash)) return OWNER;
+    if (isSame(tokenHash, this.#owner.tokenHash)) return this.#owner;
     const token = await this.#deps.operators.findToken(tokenHash);
     if (token === undefined) return undefined;
     const { id, label, readOnly, locations } = token;
-    return { tokenId: id, label, readOnly, locations: locations === null ? null : new Set(locations) };
+    return {
+      tokenId: id,
+      tokenHash,
+      label,
+      readOnly,
+      locations: locations === null ? null : new Set(locations),
+    };
   }
 }
 

@@ -93,8 +93,27 @@ export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }
         await db.deleteFrom('operator_sessions').where('id_hash', '=', idHash).execute();
       }),
 
+    addSignInCode: (codeHash, tokenHash, expiresAt) =>
+      withEngineError(async () => {
+        await db
+          .insertInto('sign_in_codes')
+          .values({ code_hash: codeHash, token_hash: tokenHash, expires_at: expiresAt })
+          .execute();
+      }),
+
+    takeSignInCode: (codeHash) =>
+      withEngineError(async () => {
+        const row = await db
+          .deleteFrom('sign_in_codes')
+          .where('code_hash', '=', codeHash)
+          .returning(['token_hash', 'expires_at'])
+          .executeTakeFirst();
+        return row !== undefined && row.expires_at > clock.now() ? row.token_hash : undefined;
+      }),
+
     prune: ({ lastSeen, created }) =>
       withEngineError(async () => {
+        await db.deleteFrom('sign_in_codes').where('expires_at', '<=', clock.now()).execute();
         await db
           .deleteFrom('operator_sessions')
           .where((row) => row.or([row('last_seen_at', '<', lastSeen), row('created_at', '<', created)]))

@@ -57,6 +57,19 @@ export function operatorsContract(name: string, open: () => Promise<Opened>): vo
       expect(await operators.findSession('session-1')).toBeUndefined();
     });
 
+    it('takes a sign-in code once, and not after it has expired', async () => {
+      const { operators, clock } = opened;
+      await operators.addSignInCode('code-1', 'hash-1', clock.now() + 1000);
+      await operators.addSignInCode('code-2', 'hash-2', clock.now() + 1000);
+      await operators.addSignInCode('code-3', 'hash-3', clock.now() + 2000);
+      expect(await operators.takeSignInCode('code-1')).toBe('hash-1');
+      expect(await operators.takeSignInCode('code-1')).toBeUndefined();
+      await clock.advance(1000);
+      expect(await operators.takeSignInCode('code-2')).toBeUndefined();
+      await operators.prune({ lastSeen: 0, created: 0 });
+      expect(await operators.takeSignInCode('code-3')).toBe('hash-3');
+    });
+
     it('prunes sessions that are too old or unused for too long', async () => {
       const { operators, clock } = opened;
       await operators.addSession('old', 'hash-1');

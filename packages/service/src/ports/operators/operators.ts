@@ -20,11 +20,12 @@ export interface OperatorSession {
 }
 
 /**
- * Operator tokens and browser sessions. Only hashes of tokens and session ids are stored.
+ * Operator tokens, browser sessions and codes that sign a browser in once. Only hashes are stored.
  *
  * - `removeToken` also ends the sessions of that token.
  * - `touchSession` records activity; it does nothing when the session has ended.
- * - `prune` deletes sessions that were last seen, or created, before the given times.
+ * - `takeSignInCode` resolves with the hash of the token that created the code, at most once and never after it has expired.
+ * - `prune` deletes sessions that were last seen, or created, before the given times, and expired codes.
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Operators {
@@ -36,5 +37,7 @@ export interface Operators {
   findSession(idHash: string): Promise<OperatorSession | undefined>;
   touchSession(idHash: string): Promise<void>;
   removeSession(idHash: string): Promise<void>;
+  addSignInCode(codeHash: string, tokenHash: string, expiresAt: number): Promise<void>;
+  takeSignInCode(codeHash: string): Promise<string | undefined>;
   prune(before: { readonly lastSeen: number; readonly created: number }): Promise<void>;
 }

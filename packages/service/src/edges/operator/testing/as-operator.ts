@@ -4,6 +4,6 @@ import type { FastifyInstance } from 'fastify';
 export function asOperator(app: FastifyInstance): void {
   app.decorateRequest('operator');
   app.addHook('onRequest', async (request) => {
-    request.operator = { tokenId: null, label: 'Operator', readOnly: false, locations: null };
+    request.operator = { tokenId: null, tokenHash: '', label: 'Operator', readOnly: false, locations: null };
   });
 }
