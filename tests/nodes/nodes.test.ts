@@ -86,6 +86,25 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     await until(() => at3.some(isOf(second.messageId)), { within: 60_000 });
   });
 
+  it('T18 a capture of texts begins and ends on all nodes, and each shows the texts of all', async () => {
+    const location = await cluster.location();
+    await mac(2, location);
+    const path = `/operator/locations/${location}/capture`;
+    const trail = async (index: number, id: string) =>
+      (await cluster.node(index).service.operator('GET', `/operator/messages/${id}`)).body;
+    const send = async (message: string) =>
+      ((await cluster.webhook(1, location, { message })).answer as { requestId: string }).requestId;
+    const first = await send('Before');
+    await cluster.node(0).service.operator('PUT', path);
+    for (const index of [0, 1, 2, 3])
+      await until(async () => typeof (await trail(index, first))['capturedUntil'] === 'string');
+    const id = await send('Captured');
+    for (const index of [0, 1, 2, 3])
+      await until(async () => (await trail(index, id))['text'] === 'Captured');
+    await cluster.node(3).service.operator('DELETE', path);
+    for (const index of [0, 1, 2, 3]) await until(async () => (await trail(index, id))['text'] === null);
+  });
+
   it('A5 a repeated webhook gets no callback from the node that the Mac has moved to', async () => {
     const { crm } = cluster;
     const location = await cluster.location();

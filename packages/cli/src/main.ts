@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 
 import { auditCommand } from './commands/audit.ts';
+import { captureCommand } from './commands/capture.ts';
 import { consoleCommand } from './commands/console.ts';
 import { deviceCommand } from './commands/device.ts';
 import { explainCommand } from './commands/explain.ts';
@@ -31,6 +32,7 @@ const COMMANDS = [
   auditCommand,
   tailCommand,
   showCommand,
+  captureCommand,
   redeliverCommand,
   explainCommand,
 ];

@@ -10,6 +10,8 @@ import type { Message, Step } from './format-message.ts';
 
 interface Request extends Message {
   readonly steps: readonly Step[];
+  /** Null unless the location is captured. */
+  readonly text?: string | null;
 }
 
 /** The newest request that carried the message, and all of them, oldest first. */
@@ -61,7 +63,7 @@ export function formatHistory(history: MessageHistory, sentence: string): string
 }
 
 function formatRequest(
-  { id, createdAt, steps, status, code }: Request,
+  { id, createdAt, steps, status, code, text }: Request,
   index: number,
   count: number,
 ): string {
@@ -72,5 +74,6 @@ function formatRequest(
   });
   const number = count === 1 ? 'Request' : `Request ${index + 1} of ${count}`;
   const end = `  ${status}${code === null ? '' : ` ${printable(code)}`}`;
-  return [`${number}  ${localDate(createdAt)}  id ${id}`, ...lines, end].join('\n');
+  const shown = typeof text === 'string' ? [`  text  ${printable(text)}`] : [];
+  return [`${number}  ${localDate(createdAt)}  id ${id}`, ...shown, ...lines, end].join('\n');
 }

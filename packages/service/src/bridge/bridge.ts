@@ -26,6 +26,7 @@ import { tokensRoutes } from '../edges/operator/tokens-routes.ts';
 import { tenantsRoutes } from '../edges/operator/tenants-routes.ts';
 import { probeRoutes } from '../edges/operator/probe-routes.ts';
 import { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
+import { TextCapture } from '../flows/capture/text-capture.ts';
 import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
 import { createDndEvents } from '../flows/opt-out/dnd-event.ts';
 import { RecentRejections } from '../flows/outbound/recent-rejections.ts';
@@ -38,6 +39,7 @@ import { journalKeys, operatorToken } from '../operator-token.ts';
 import { asyncApiDocument } from '../asyncapi/asyncapi-document.ts';
 import { openApiDocument } from '../openapi/openapi-document.ts';
 import { createSqlAudit } from '../ports/audit/audit-sql.ts';
+import { createSqlCaptures } from '../ports/captures/captures-sql.ts';
 import { createSqlJournal } from '../ports/journal/journal-sql.ts';
 import { keyedHash } from '../ports/journal/keyed-hash.ts';
 import { openKeyRing } from '../ports/keys/key-ring.ts';
@@ -128,6 +130,14 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   life.add('ledger', () => ledger.shutDown());
   const cluster = await composeCluster(context, database, ledger, journal);
   const { switchboard, changes, limits, messageEvents } = cluster;
+  const capture = await TextCapture.open({
+    captures: createSqlCaptures({ db: database.db, clock }),
+    changes,
+    broadcast: cluster.broadcast,
+    clock,
+    log,
+  });
+  life.add('text capture', () => capture.close());
 
   const keys = openCrmKeys(database.db, () => clock.now());
   const fixedKeys = settingsKeys(config.crm);
@@ -165,6 +175,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     limits,
     messageEvents,
     audit,
+    capture,
     files,
     suppressions,
     failpoint,
@@ -206,6 +217,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
       ? (locationId, phone) => suppressions.has(locationId, phone)
       : undefined,
     journal,
+    capture: (...message) => capture.take(...message),
     clock,
     log,
     failpoint,

@@ -1,4 +1,7 @@
 import type { BridgeContext } from './context.ts';
+import type { Broadcast } from '../ports/broadcast/broadcast.ts';
+import type { BroadcastMessage } from '../ports/broadcast/broadcast-redis.ts';
+import { createMemoryBroadcast } from '../ports/broadcast/broadcast-memory.ts';
 import type { Changes } from '../ports/changes/changes.ts';
 import { createMemoryChanges } from '../ports/changes/changes-memory.ts';
 import type { HealthCheck } from '../ports/health/health-checks.ts';
@@ -16,6 +19,7 @@ import type { OpenDatabase } from '../sql/open-database.ts';
 import { sharedSecret } from '../sql/shared-secret.ts';
 
 export interface Cluster {
+  readonly broadcast: Broadcast;
   readonly switchboard: Switchboard;
   readonly changes: Changes;
   readonly limits: Limits;
@@ -45,7 +49,14 @@ function oneNode({ log, clock, life, node }: BridgeContext, feed: JournalFeed): 
   life.add('limits', () => limits.close());
   life.add('changes', () => changes.close());
   life.add('switchboard', () => switchboard.close());
-  return { switchboard, changes, limits, messageEvents: createMemoryMessageEvents(feed), checks: [] };
+  return {
+    switchboard,
+    changes,
+    broadcast: createMemoryBroadcast(),
+    limits,
+    messageEvents: createMemoryMessageEvents(feed),
+    checks: [],
+  };
 }
 
 async function severalNodes(
@@ -59,12 +70,14 @@ async function severalNodes(
   const [
     { openRedis },
     { createRedisLimits },
+    { createRedisBroadcast },
     { createRedisSwitchboard },
     { createRedisMessageEvents },
     { createSqlChanges },
   ] = await Promise.all([
     import('../redis/open-redis.ts'),
     import('../ports/limits/limits-redis.ts'),
+    import('../ports/broadcast/broadcast-redis.ts'),
     import('../ports/switchboard/switchboard-redis.ts'),
     import('../ports/journal/message-events-redis.ts'),
     import('../ports/changes/changes-sql.ts'),
@@ -81,11 +94,17 @@ async function severalNodes(
   life.add('limits', () => limits.close());
   const changes = await createSqlChanges({ db: database.db, clock, log });
   life.add('changes', () => changes.close());
+  const broadcast = await createRedisBroadcast({
+    redis,
+    cipher: createBusCipher<BroadcastMessage>(nodeSecret, { purpose: 'broadcast v1' }),
+    node,
+    log,
+  });
   const switchboard = await createRedisSwitchboard({ redis, nodeSecret, clock, log, ledger, node });
   life.add('switchboard', () => switchboard.close());
   const cipher = createBusCipher<EventBatch>(nodeSecret, { purpose: 'events v1' });
   const messageEvents = createRedisMessageEvents({ redis, local: feed, cipher, clock });
   life.add('message events', () => messageEvents.close());
   const checks = [{ name: 'redis', check: () => redis.ping() }];
-  return { switchboard, changes, limits, messageEvents, checks };
+  return { switchboard, changes, broadcast, limits, messageEvents, checks };
 }

@@ -16,10 +16,12 @@ import { createTransport } from '../edges/crm/transport.ts';
 import { createUploadCalls } from '../edges/crm/upload-calls.ts';
 import { oauthRoutes } from '../edges/http/oauth-routes.ts';
 import type { GatewayDeps } from '../edges/mac/mac-gateway.ts';
+import { captureRoutes } from '../edges/operator/capture-routes.ts';
 import { eventsRoutes } from '../edges/operator/events-routes.ts';
 import { grantsRoutes } from '../edges/operator/grants-routes.ts';
 import { messagesRoutes } from '../edges/operator/messages-routes.ts';
 import { createPrepareAttachments } from '../flows/assets/prepare-attachments.ts';
+import type { TextCapture } from '../flows/capture/text-capture.ts';
 import { createLookUpPhone } from '../flows/contacts/look-up-phone.ts';
 import type { OverviewDeps } from '../flows/enrol/overview.ts';
 import { watchWords } from '../flows/opt-out/watch-words.ts';
@@ -57,6 +59,7 @@ export interface CrmDeps {
   readonly limits: Limits;
   readonly messageEvents: MessageEvents;
   readonly audit: Audit;
+  readonly capture: TextCapture;
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
   readonly suppressions: Suppressions;
   readonly failpoint: Failpoint | undefined;
@@ -204,6 +207,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       clock,
       log,
     }),
+    capture: (...message) => deps.capture.take(...message),
     count: metrics.inbound,
     countLookUp: metrics.inboundLookUp,
   });
@@ -254,8 +258,10 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       messagesRoutes({
         journal,
         redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
+        texts: deps.capture,
         audit: deps.audit,
       }),
+      captureRoutes({ capture: deps.capture, audit: deps.audit }),
       eventsRoutes({ events: deps.messageEvents, clock }),
       grantsRoutes({ grants, changes, audit: deps.audit }),
     ],

@@ -261,6 +261,16 @@ const signInCodes: Migration = {
   },
 };
 
+const captures: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('captures')
+      .addColumn('location_id', 'text', (c) => c.primaryKey())
+      .addColumn('until_at', 'bigint', (c) => c.notNull())
+      .execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -284,4 +294,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0008-suppressions': suppressions,
   '0009-audit-names': auditNames,
   '0010-sign-in-codes': signInCodes,
+  '0011-captures': captures,
 };

@@ -39,6 +39,7 @@ async function start(redelivered: 'written' | 'not_connected' = 'written') {
       asked.push([locationId, seq]);
       return redelivered;
     },
+    texts: { until: () => undefined, textOf: () => undefined },
     audit: { record: async (entry) => void audit.push(entry) },
   })(app);
   const call = async (method: 'GET' | 'POST', url: string) => {

@@ -3,6 +3,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 
+import type { TextCapture } from '../../flows/capture/text-capture.ts';
 import type { Operator } from '../../flows/operators/authenticate-operator.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from '../../ports/journal/journal.ts';
@@ -13,6 +14,8 @@ export interface MessagesRoutesDeps {
   readonly journal: JournalReader;
   /** Asks the Mac of a location to resend a rejected frame. */
   readonly redeliver: (locationId: LocationId, seq: number) => Promise<'written' | 'not_connected'>;
+  /** The texts of captured locations. */
+  readonly texts: Pick<TextCapture, 'until' | 'textOf'>;
   readonly audit: Pick<Audit, 'record'>;
 }
 
@@ -43,7 +46,12 @@ interface OfMessage {
 }
 
 /** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal, and redelivery. */
-export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps) {
+export function messagesRoutes({ journal, redeliver, texts, audit }: MessagesRoutesDeps) {
+  const shown = (trail: MessageTrail) => ({
+    ...history(trail),
+    text: texts.textOf(trail.locationId, trail.id) ?? null,
+  });
+
   async function trailOf(request: FastifyRequest<OfMessage>): Promise<MessageTrail> {
     const { id } = request.params;
     const trail = id.length <= LONGEST_ID ? await journal.show(id) : undefined;
@@ -69,7 +77,12 @@ export function messagesRoutes({ journal, redeliver, audit }: MessagesRoutesDeps
       const { locationId, messageId } = trail;
       const requests =
         messageId === null || id === trail.id ? [trail] : await journal.requestsOf(locationId, messageId);
-      return { ...history(trail), requests: requests.map(history) };
+      const until = texts.until(locationId);
+      return {
+        ...shown(trail),
+        capturedUntil: until === undefined ? null : isoTime(until),
+        requests: requests.map(shown),
+      };
     });
 
     app.post<OfMessage>('/operator/messages/:id/redeliver', FILTERED, async (request, reply) => {

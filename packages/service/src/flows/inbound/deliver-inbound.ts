@@ -7,6 +7,7 @@ import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { ClaimedGuid, GuidClaim, Guids } from '../../ports/guids/guids.ts';
+import type { CaptureText } from '../../ports/captures/captures.ts';
 import type { Journal, JournalReader } from '../../ports/journal/journal.ts';
 import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
@@ -53,6 +54,7 @@ export interface InboundDeps extends LeaseChecks {
   /** Whether another node may still be completing calls that it began while it held the location. */
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
+  readonly capture?: CaptureText;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
   readonly countLookUp?: (result: Finding['kind']) => void;
 }
@@ -199,6 +201,7 @@ class InboundDeliveries implements Inbound {
   }
 
   #record({ id, locationId, frame }: InboundJob): void {
+    this.#deps.capture?.(locationId, id, frame.text);
     this.#deps.journal.open(
       {
         id,

@@ -1,6 +1,7 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
+import type { CaptureText } from '../../ports/captures/captures.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Limits, Verdict } from '../../ports/limits/limits.ts';
 import { asReply } from './as-reply.ts';
@@ -38,6 +39,7 @@ export interface OutboundDeps
   readonly reports: StatusReports;
   readonly journal: Journal;
   readonly isSuppressed: IsSuppressed;
+  readonly capture: CaptureText;
   readonly settings: RateDeps['settings'] & {
     readonly unsignedPerMinute: number;
     readonly acceptedTypes: readonly string[];
@@ -57,7 +59,7 @@ export type ReceiveWebhook = (request: WebhookRequest) => Promise<WebhookOutcome
  * reports rejections to the CRM (A7); the node that holds the Mac's socket reports `pending` and the final status (A2).
  */
 export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
-  const { settings, contacts, reports, journal, log, failpoint } = deps;
+  const { settings, contacts, reports, journal, capture, log, failpoint } = deps;
   const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
   const limitRate = rateLimit(deps);
   const checkPhone = phoneCheck(settings.phoneDefaultCountry);
@@ -70,6 +72,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     const signature = await signatures.verify(request, fields.locationId);
     if (!signature.ok) return { kind: 'unsigned', fault: signature.fault };
 
+    if (fields.locationId !== undefined) capture(fields.locationId, requestId, fields.message ?? '');
     const received = { request, fields, key: signature.key };
     const check = async () => {
       const rate = await limitRate({ locationId: fields.locationId, address });

@@ -1,5 +1,5 @@
-/** What changed: the key allowlist, a license, a device, the owner of a location, a stored token, a removed token. */
-export type Topic = 'keys' | 'license' | 'device' | 'location' | 'grant' | 'grant_removed';
+/** What changed: the key allowlist, a license, a device, the owner of a location, a stored token, a removed token, a text capture. */
+export type Topic = 'keys' | 'license' | 'device' | 'location' | 'grant' | 'grant_removed' | 'capture';
 
 /**
  * Change notices for all parts of the service on all nodes, so that caches can be invalidated.

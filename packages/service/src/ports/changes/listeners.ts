@@ -2,7 +2,15 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { Topic } from './changes.ts';
 
-export const TOPICS: readonly Topic[] = ['keys', 'license', 'device', 'location', 'grant', 'grant_removed'];
+export const TOPICS: readonly Topic[] = [
+  'keys',
+  'license',
+  'device',
+  'location',
+  'grant',
+  'grant_removed',
+  'capture',
+];
 
 /** The listeners of this node, by topic. */
 export class Listeners {

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+
+import { contextOf } from '../command-context.ts';
+import { printable } from '../output.ts';
+
+const EXAMPLES = `
+Examples:
+  footbridge capture ve9EPM428h8vShlRW1KT
+  footbridge capture ve9EPM428h8vShlRW1KT --off`;
+
+/** `footbridge capture LOCATION`: shows the texts of a location for 15 minutes. */
+export function captureCommand(program: Command): void {
+  program
+    .command('capture <location>')
+    .description('show the texts of new messages of a location for 15 minutes; recorded in the audit log')
+    .option('--off', 'end it now', false)
+    .addHelpText('after', EXAMPLES)
+    .action(async (location: string, { off }: { off: boolean }, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const path = `/operator/locations/${encodeURIComponent(location)}/capture`;
+      if (off) {
+        await operator().call('DELETE', path);
+        output.result(`The texts of ${printable(location)} are hidden again.`, { locationId: location });
+        return;
+      }
+      const { until } = await operator().call<{ until: string }>('PUT', path);
+      output.result(`New texts of ${printable(location)} are shown until ${until}.`, {
+        locationId: location,
+        until,
+      });
+      output.hint('To see the text of a message: footbridge show ID');
+    });
+}
