@@ -2,19 +2,35 @@ import { Icon } from '@footbridge/ui/icons';
 import { theme, toggleTheme } from '@footbridge/ui/theme';
 
 import { isLive } from './live.ts';
+import { AuditPage } from './audit/audit-page.tsx';
+import { ConnectPage } from './crm/connect-page.tsx';
+import { KeysPage } from './keys/keys-page.tsx';
+import { MacsPage } from './macs/macs-page.tsx';
+import { PairPage } from './macs/pair-page.tsx';
 import { MessagesPage } from './messages/messages-page.tsx';
 import { TrailPage } from './messages/trail-page.tsx';
 import { follow, hrefOf, route } from './route.ts';
-import { isReachable, session, signOut } from './session.ts';
+import { clockOffsetMs, isReachable, session, signOut } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { TenantsPage } from './tenants/tenants-page.tsx';
-import { TEXTS } from './texts.ts';
+import { AUDIT_TEXTS, CLOCK_TEXTS, CRM_TEXTS, KEYS_TEXTS, MACS_TEXTS, TEXTS } from './texts.ts';
 import { isUtc, toggleUtc } from './times.ts';
 
 const PAGES = [
   { path: '/', title: TEXTS.tenants },
   { path: '/messages', title: TEXTS.messages },
 ] as const;
+
+/** For tokens of all locations. */
+const OPERATOR_PAGES = [
+  { path: '/macs', title: MACS_TEXTS.title },
+  { path: '/highlevel', title: CRM_TEXTS.title },
+  { path: '/keys', title: KEYS_TEXTS.title },
+  { path: '/audit', title: AUDIT_TEXTS.title },
+] as const;
+
+/** A clock that is wrong by less is not worth a word. */
+const WRONG_CLOCK_MS = 120_000;
 
 export function App() {
   return (
@@ -55,6 +71,11 @@ export function App() {
             {TEXTS.unreachable}
           </p>
         )}
+        {Math.abs(clockOffsetMs.value) > WRONG_CLOCK_MS && (
+          <p class="advice" role="status">
+            {CLOCK_TEXTS.wrong(Math.round(clockOffsetMs.value / 60_000))}
+          </p>
+        )}
         <Page />
       </main>
     </>
@@ -65,7 +86,7 @@ function Navigation() {
   const { path } = route.value;
   return (
     <nav aria-label="Pages">
-      {PAGES.map((page) => (
+      {[...PAGES, ...(session.value?.locations === null ? OPERATOR_PAGES : [])].map((page) => (
         <a
           key={page.path}
           href={hrefOf(page.path)}
@@ -85,5 +106,10 @@ function Page() {
   const { path } = route.value;
   const [, messageId] = /^\/messages\/(.+)$/.exec(path) ?? [];
   if (messageId !== undefined) return <TrailPage id={decodeURIComponent(messageId)} />;
+  if (path === '/macs/pair') return <PairPage />;
+  if (path.startsWith('/macs')) return <MacsPage />;
+  if (path.startsWith('/highlevel')) return <ConnectPage />;
+  if (path.startsWith('/keys')) return <KeysPage />;
+  if (path.startsWith('/audit')) return <AuditPage />;
   return path.startsWith('/messages') ? <MessagesPage /> : <TenantsPage />;
 }

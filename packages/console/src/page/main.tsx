@@ -7,6 +7,7 @@ import '@footbridge/ui/styles/controls.css';
 import './styles/console.css';
 import './styles/tenants.css';
 import './styles/messages.css';
+import './styles/setup.css';
 
 const root = document.querySelector('#app');
 if (root !== null) render(<App />, root);

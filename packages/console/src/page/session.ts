@@ -15,6 +15,11 @@ export const session = signal<Session | null | undefined>(undefined);
 export const notice = signal<string | undefined>(undefined);
 export const isReachable = signal(true);
 
+/** How far the clock of the service is ahead of the browser's. Both may be wrong; the times on the pages come from the service. */
+export const clockOffsetMs = signal(0);
+/** The time of the service. */
+export const serverTime = (): number => Date.now() + clockOffsetMs.value;
+
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -42,6 +47,7 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
     throw new ApiError(0, TEXTS.unreachable);
   }
   isReachable.value = response.status < 500;
+  noteClock(response.headers.get('date'));
   const text = await response.text();
   const json = readJson(text);
   if (response.ok) return json as T;
@@ -51,6 +57,14 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
   }
   const { message, error } = (json ?? {}) as { message?: string; error?: string };
   throw new ApiError(response.status, message ?? error ?? TEXTS.unreachable);
+}
+
+/** Clocks that differ by less count as equal: the header has no fractions of a second, and the response took time. */
+const TOLERANCE_MS = 2000;
+
+function noteClock(date: string | null): void {
+  const offset = Date.parse(date ?? '') - Date.now();
+  if (Math.abs(offset - clockOffsetMs.value) > TOLERANCE_MS) clockOffsetMs.value = offset;
 }
 
 function readJson(text: string): unknown {

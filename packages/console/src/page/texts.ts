@@ -43,7 +43,6 @@ export const TEXTS = {
   copied: 'Copied',
   redeliver: 'Redeliver',
   redelivered: 'The Mac was asked to send it again.',
-  textHidden: 'The text of a message is not stored.',
 } as const;
 
 /** The names of the links of a tenant, in the order of a message. */
@@ -56,4 +55,190 @@ export const LINK_NAMES: Readonly<Record<string, string>> = {
   permissions: 'Permissions',
   queue: 'Queue',
   crm: 'CRM accepts',
+};
+
+export const CLOCK_TEXTS = {
+  wrong: (minutes: number) =>
+    `The clock of this computer is ${Math.abs(minutes)} minutes ${minutes > 0 ? 'behind' : 'ahead of'} the service's. Times on this page are those of the service.`,
+} as const;
+
+export const CONFIRM_TEXTS = { keep: 'Keep it', copy: 'Copy', copied: 'Copied' } as const;
+
+export const CAPTURE_TEXTS = {
+  hidden: 'Texts are not stored.',
+  start: 'Show texts for 15 minutes',
+  explanation: 'Only messages that pass from now on, in memory only; the audit log records it.',
+  until: (time: string) => `The texts of this location are shown until ${time}.`,
+  stop: 'Hide texts now',
+  missed: 'This message passed before the texts were shown, so its text is not known.',
+  text: 'Text',
+} as const;
+
+export const MACS_TEXTS = {
+  title: 'Macs',
+  pair: 'Pair a Mac',
+  noLicenses: 'There is no license yet. Create one: each Mac takes a seat of a license.',
+  newLicense: 'New license',
+  label: 'Name',
+  seats: 'Seats',
+  create: 'Create license',
+  keyOnce: 'The license key. It is shown only now; a pairing code does not need it.',
+  used: (used: number, max: number) => `${used} of ${max} seats in use`,
+  setSeats: 'Change seats',
+  suspend: 'Suspend',
+  suspendWarning: 'Its Macs are disconnected until you resume it.',
+  resume: 'Resume',
+  noDevices: 'No Mac has taken a seat.',
+  mac: 'Mac',
+  system: 'System',
+  state: 'State',
+  locations: 'Connected for',
+  lastSeen: 'Last seen',
+  revoke: 'Revoke',
+  revokeWarning: 'It is disconnected, its seat is free, and it cannot activate again.',
+  restore: 'Restore',
+  notConnected: 'not connected',
+} as const;
+
+export const PAIR_TEXTS = {
+  title: 'Pair a Mac',
+  intro: 'A pairing code connects one Mac with one location. It works once, within 15 minutes.',
+  location: 'Location id',
+  locationHint: 'The id of the sub-account in HighLevel.',
+  license: 'License',
+  licenseHint: 'No license owns this location yet. The Mac takes a seat of this one.',
+  create: 'Create pairing code',
+  newCode: 'Create a new code',
+  steps: 'On the Mac',
+  stepOne: 'Open Terminal and run:',
+  command: 'npx footbridge-agent@latest setup',
+  stepTwo: 'Enter this code:',
+  qr: 'The pairing code as a QR code',
+  expires: (time: string) => `Expires in ${time}.`,
+  expired: 'This code has expired.',
+  waiting: 'Waiting for the Mac.',
+  arrived: (name: string) => `The Mac “${name}” has arrived and is connected.`,
+  next: 'See whether the tenant can text',
+} as const;
+
+export const CRM_TEXTS = {
+  title: 'Connect HighLevel',
+  intro: 'Enter these values in your app at marketplace.gohighlevel.com, then install the app.',
+  notHttps: 'HighLevel accepts https addresses only. Set BASE_URL to the public address of this service.',
+  delivery: 'Delivery URL',
+  deliveryHint: 'Conversation provider of type SMS.',
+  redirect: 'Redirect URL',
+  redirectHint: 'Advanced settings, Auth.',
+  events: 'Webhook URL',
+  eventsHint: 'For the events INSTALL and UNINSTALL.',
+  scopes: 'Scopes',
+  scopesHint: 'HighLevel fixes them when a version is published: select all of them.',
+  install: 'Install link',
+  installHint:
+    'Open it, or give it to your customer. For a private app, append &version_id= and the id of the version.',
+  open: 'Open the install link',
+  disabled:
+    'OAuth is off: the service uses private integration tokens. To use an app, set CRM_OAUTH_ENABLED.',
+  incomplete: (names: string) => `OAuth is not ready. Set ${names} and restart the service.`,
+  state: 'Installations',
+  waiting: 'Waiting for an installation. This page notices it by itself.',
+  installed: (id: string) => `Installed for ${id}.`,
+  none: 'The app is not installed anywhere yet.',
+  owner: 'Installed for',
+  kind: 'Kind',
+  grant: 'Grant',
+  refreshed: 'Token refreshed',
+  active: 'active',
+  reauth: 'revoked: install the app again',
+} as const;
+
+export const KEYS_TEXTS = {
+  title: 'Keys',
+  intro: 'A webhook is accepted only with a signature of one of these keys.',
+  none: 'There is no key, so every webhook gets 401.',
+  preset: "Trust HighLevel's published key",
+  add: 'Add a key',
+  label: 'Name',
+  header: 'Header',
+  scheme: 'Scheme',
+  publicKey: 'Public key (PEM)',
+  addButton: 'Add key',
+  rotate: 'To rotate a key, add the new one, wait until the CRM signs with it, then disable the old one.',
+  fingerprint: 'Fingerprint',
+  limitedTo: 'Locations',
+  allLocations: 'all',
+  state: 'State',
+  enabled: 'enabled',
+  disabled: 'disabled',
+  settings: 'from the settings',
+  enable: 'Enable',
+  disable: 'Disable',
+  disableWarning: 'Webhooks signed with it get 401.',
+  remove: 'Remove',
+  sample: 'Test a signed sample',
+  sampleIntro: 'Paste the raw body of a request and its signature. The sample is not stored.',
+  body: 'Body',
+  file: 'or the body as a file',
+  signature: 'Signature header',
+  test: 'Test',
+  valid: 'The signature is valid.',
+  invalid: (step: string) => `Rejected at the step “${step}”`,
+  rejections: 'Rejected within the last hour',
+  noRejections: 'The node that serves this page has rejected no signature.',
+  step: 'Step',
+  count: 'Count',
+  last: 'Last',
+  why: 'Meaning',
+} as const;
+
+/** The names of the steps of the verification. */
+export const STEP_NAMES: Readonly<Record<string, string>> = {
+  header: 'no signature',
+  base64: 'not base64',
+  length: 'wrong length',
+  location: 'other location',
+  key: 'no key matches',
+  body: 'body changed',
+  enabled: 'key disabled',
+  verified: 'valid',
+};
+
+export const AUDIT_TEXTS = {
+  title: 'Audit log',
+  intro: 'Every change, with the token that made it.',
+  empty: 'Nothing has been changed yet.',
+  who: 'Who',
+  what: 'What',
+  target: 'Object',
+  detail: 'Details',
+  mac: 'a Mac',
+  earlier: 'Operator',
+  older: 'Load older entries',
+} as const;
+
+/** What the actions of the audit log mean. */
+export const ACTION_WORDS: Readonly<Record<string, string>> = {
+  'license.created': 'created a license',
+  'license.changed': 'changed a license',
+  'device.activated': 'took a seat',
+  'device.deactivated': 'freed its seat',
+  'device.revoked': 'revoked a Mac',
+  'device.restored': 'restored a Mac',
+  'location.assigned': 'assigned a location to a license',
+  'location.released': 'released a location',
+  'location.disconnected': 'disconnected a Mac',
+  'location.pairing_code_created': 'created a pairing code',
+  'key.added': 'added a key',
+  'key.enabled': 'enabled a key',
+  'key.disabled': 'disabled a key',
+  'key.removed': 'removed a key',
+  'token.created': 'created an operator token',
+  'token.removed': 'removed an operator token',
+  'session.started': 'signed in',
+  'grant.removed': 'removed a grant',
+  'private_token.set': 'set a private integration token',
+  'private_token.removed': 'removed a private integration token',
+  'message.redelivered': 'redelivered a message',
+  'capture.started': 'started to show texts',
+  'capture.stopped': 'hid texts again',
 };

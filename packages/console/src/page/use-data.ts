@@ -10,12 +10,15 @@ const POLL_MS = 5000;
 export interface Data<T> {
   readonly value: ReadonlySignal<T | undefined>;
   readonly problem: ReadonlySignal<string | undefined>;
+  /** Reads it again now. */
+  readonly reload: () => void;
 }
 
 /** Reads a resource of the operator API again whenever messages change, and every few seconds. Keeps the old data meanwhile. */
 export function useData<T>(path: string, options: { readonly refresh: boolean }): Data<T> {
   const value = useSignal<T | undefined>(undefined);
   const problem = useSignal<string | undefined>(undefined);
+  const reloads = useSignal(0);
 
   useEffect(() => {
     let isCurrent = true;
@@ -30,15 +33,16 @@ export function useData<T>(path: string, options: { readonly refresh: boolean })
       }
     }
     void read();
-    if (!options.refresh) return () => (isCurrent = false);
-    const timer = setInterval(() => void read(), POLL_MS);
-    const stop = changes.subscribe(() => void read());
+    // What does not change is read again only while it is missing.
+    const isWanted = () => options.refresh || value.value === undefined;
+    const timer = setInterval(() => isWanted() && void read(), POLL_MS);
+    const stop = changes.subscribe(() => isWanted() && void read());
     return () => {
       isCurrent = false;
       clearInterval(timer);
       stop();
     };
-  }, [path, options.refresh]);
+  }, [path, options.refresh, reloads.value]);
 
-  return { value, problem };
+  return { value, problem, reload: () => reloads.value++ };
 }

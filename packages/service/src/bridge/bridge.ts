@@ -18,6 +18,7 @@ import { startListener } from '../edges/http/listener.ts';
 import type { Listener } from '../edges/http/listener.ts';
 import { webhookRoute } from '../edges/http/webhook-route.ts';
 import { auditRoutes } from '../edges/operator/audit-routes.ts';
+import { crmAppRoutes } from '../edges/operator/crm-app-routes.ts';
 import { keyRoutes } from '../edges/operator/keys-routes.ts';
 import { requireOperator } from '../edges/operator/operator-auth.ts';
 import { consoleRoutes } from '../edges/operator/console-routes.ts';
@@ -334,6 +335,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           sessionRoutes({ auth: operatorAuth })(app);
           tokensRoutes({ auth: operatorAuth, operators, audit })(app);
           auditRoutes({ audit })(app);
+          crmAppRoutes({ oauth: config.oauth, publicUrl: () => address.url })(app);
           keyRoutes({
             keys,
             fixed: fixedKeys,

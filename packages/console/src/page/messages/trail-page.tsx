@@ -9,13 +9,14 @@ import { call, session } from '../session.ts';
 import { TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
+import { CapturedText } from './captured-text.tsx';
 import { StatusChip } from './status-chip.tsx';
 import type { History, Request, Step } from './types.ts';
 
 /** What became of one message, and every request that carried it. */
 export function TrailPage({ id }: { readonly id: string }) {
   const path = `/operator/messages/${encodeURIComponent(id)}`;
-  const { value, problem } = useData<History>(path, { refresh: true });
+  const { value, problem, reload } = useData<History>(path, { refresh: true });
   const result = useSignal<string | undefined>(undefined);
   const history = value.value;
 
@@ -44,8 +45,9 @@ export function TrailPage({ id }: { readonly id: string }) {
           <h1>{messageOutcome(history.requests).sentence}</h1>
           <p class="hint">
             {history.direction === 'outbound' ? TEXTS.outbound : TEXTS.inbound} <bdi>{history.phone}</bdi>,{' '}
-            <bdi>{history.locationId}</bdi>, {history.kind}. {TEXTS.textHidden}
+            <bdi>{history.locationId}</bdi>, {history.kind}.
           </p>
+          <CapturedText history={history} reload={reload} />
           <Advice history={history} />
           <p class="actions">
             <CopyCurl id={history.id} />

@@ -20,9 +20,12 @@ export interface Step {
 }
 
 export interface Request extends Message {
+  /** Null unless the message passed while its location was captured. */
+  readonly text: string | null;
   readonly steps: readonly Step[];
 }
 
 export interface History extends Request {
+  readonly capturedUntil: string | null;
   readonly requests: readonly Request[];
 }

@@ -3,7 +3,8 @@ import type { IconName } from '@footbridge/ui/icons';
 import { useSignal } from '@preact/signals';
 
 import { follow, hrefOf } from '../route.ts';
-import { LINK_NAMES, TEXTS } from '../texts.ts';
+import { session } from '../session.ts';
+import { LINK_NAMES, PAIR_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 
@@ -52,6 +53,11 @@ export function TenantsPage() {
         <p role="status">
           {tenants.length === 0 ? TEXTS.noTenants : broken === 0 ? TEXTS.allWell : TEXTS.problems(broken)}
         </p>
+        {session.value?.locations === null && (
+          <a href={hrefOf('/macs/pair')} onClick={follow}>
+            {PAIR_TEXTS.title}
+          </a>
+        )}
         {tenants.length > 5 && (
           <input
             type="search"

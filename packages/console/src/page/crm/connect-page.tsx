@@ -1,0 +1,132 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+
+import { CopyField, Problem } from '../controls.tsx';
+import { CRM_TEXTS } from '../texts.ts';
+import { timeText } from '../times.ts';
+import { useData } from '../use-data.ts';
+
+interface CrmApp {
+  readonly deliveryUrl: string;
+  readonly redirectUrl: string;
+  readonly eventsUrl: string;
+  readonly scopes: readonly { readonly scope: string; readonly purpose: string }[];
+  readonly oauth: 'ready' | 'incomplete' | 'disabled';
+  readonly missing: readonly string[];
+  readonly installUrl: string | null;
+}
+
+interface Grant {
+  readonly kind: string;
+  readonly ownerId: string;
+  readonly state: string;
+  readonly refreshedAt: string;
+}
+
+/** What to enter in the app at HighLevel. Waits for the installation and confirms it. */
+export function ConnectPage() {
+  const { value, problem } = useData<CrmApp>('/operator/crm-app', { refresh: false });
+  const app = value.value;
+  return (
+    <>
+      <div class="page-head">
+        <h1>{CRM_TEXTS.title}</h1>
+        <p class="hint">{CRM_TEXTS.intro}</p>
+      </div>
+      <Problem text={problem.value} />
+      {app !== undefined && (
+        <div class="two-columns">
+          <section class="card form">
+            {!app.deliveryUrl.startsWith('https://') && <p class="advice">{CRM_TEXTS.notHttps}</p>}
+            <CopyField label={CRM_TEXTS.delivery} value={app.deliveryUrl} hint={CRM_TEXTS.deliveryHint} />
+            <CopyField label={CRM_TEXTS.redirect} value={app.redirectUrl} hint={CRM_TEXTS.redirectHint} />
+            <CopyField label={CRM_TEXTS.events} value={app.eventsUrl} hint={CRM_TEXTS.eventsHint} />
+            <CopyField
+              label={CRM_TEXTS.scopes}
+              value={app.scopes.map(({ scope }) => scope).join(' ')}
+              hint={CRM_TEXTS.scopesHint}
+            />
+            <ul class="scopes hint">
+              {app.scopes.map(({ scope, purpose }) => (
+                <li key={scope}>
+                  <code>{scope}</code> {purpose}
+                </li>
+              ))}
+            </ul>
+          </section>
+          <div class="stack">
+            <section class="card form">
+              <h2>{CRM_TEXTS.install}</h2>
+              {app.oauth === 'disabled' && <p>{CRM_TEXTS.disabled}</p>}
+              {app.oauth === 'incomplete' && <p>{CRM_TEXTS.incomplete(app.missing.join(', '))}</p>}
+              {app.installUrl !== null && (
+                <>
+                  <CopyField label={CRM_TEXTS.install} value={app.installUrl} hint={CRM_TEXTS.installHint} />
+                  <p>
+                    <a href={app.installUrl} target="_blank" rel="noopener noreferrer">
+                      {CRM_TEXTS.open}
+                    </a>
+                  </p>
+                </>
+              )}
+            </section>
+            <Installations />
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Installations() {
+  const { value, problem } = useData<{ grants: Grant[] }>('/operator/grants', { refresh: true });
+  const known = useSignal<ReadonlySet<string> | undefined>(undefined);
+  const grants = value.value?.grants;
+  // Compared with what was installed when the page was opened, not with a time: the clock of the browser may be wrong.
+  useEffect(() => {
+    if (grants !== undefined) known.value ??= new Set(active(grants));
+  }, [grants]);
+  const added = active(grants ?? []).filter((id) => known.value?.has(id) === false);
+  return (
+    <section class="card form">
+      <h2>{CRM_TEXTS.state}</h2>
+      <Problem text={problem.value} />
+      <p role="status" class={added.length > 0 ? 'result result-good' : 'hint'}>
+        {added.length > 0 ? CRM_TEXTS.installed(added.join(', ')) : CRM_TEXTS.waiting}
+      </p>
+      {grants?.length === 0 && <p class="hint">{CRM_TEXTS.none}</p>}
+      {grants !== undefined && grants.length > 0 && (
+        <table class="list">
+          <thead>
+            <tr>
+              {[CRM_TEXTS.owner, CRM_TEXTS.kind, CRM_TEXTS.grant, CRM_TEXTS.refreshed].map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {grants.map(({ kind, ownerId, state, refreshedAt }) => (
+              <tr key={`${kind} ${ownerId}`}>
+                <th scope="row">
+                  <bdi class="id">{ownerId}</bdi>
+                </th>
+                <td>{kind}</td>
+                <td>
+                  <span class={state === 'active' ? 'chip chip-good' : 'chip chip-bad'}>
+                    {state === 'active' ? CRM_TEXTS.active : CRM_TEXTS.reauth}
+                  </span>
+                </td>
+                <td class="nowrap">{timeText(refreshedAt)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+const active = (grants: readonly Grant[]): string[] =>
+  grants.filter(({ state }) => state === 'active').map(({ ownerId }) => ownerId);

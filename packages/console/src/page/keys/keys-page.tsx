@@ -1,0 +1,219 @@
+import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
+import type { SignatureStep } from '@footbridge/protocol/signature-steps';
+import { useEffect } from 'preact/hooks';
+
+import { ChangeButton, fieldsOf, isReadOnly, Problem } from '../controls.tsx';
+import { call } from '../session.ts';
+import { KEYS_TEXTS, STEP_NAMES } from '../texts.ts';
+import { timeText } from '../times.ts';
+import { useAction } from '../use-action.ts';
+import type { Action } from '../use-action.ts';
+import { useData } from '../use-data.ts';
+import { SampleForm } from './sample-form.tsx';
+
+interface Key {
+  readonly id: string;
+  readonly label: string;
+  readonly scheme: string;
+  readonly header: string;
+  readonly fingerprint: string;
+  readonly locations: readonly string[] | null;
+  readonly enabled: boolean;
+  readonly source: 'settings' | 'operator';
+}
+
+interface Rejections {
+  readonly step: SignatureStep;
+  readonly header: string | null;
+  readonly locationId: string | null;
+  readonly count: number;
+  readonly lastAt: string;
+}
+
+/** The keys that may sign webhooks, and why signatures are rejected. */
+export function KeysPage() {
+  const { value, problem, reload } = useData<{ keys: Key[] }>('/operator/keys', { refresh: true });
+  const action = useAction();
+  const keys = value.value?.keys;
+  useEffect(() => action.isRunning.subscribe((isRunning) => !isRunning && reload()), []);
+  const add = (body: object) => action.run(() => call('POST', '/operator/keys', body));
+  return (
+    <>
+      <div class="page-head">
+        <h1>{KEYS_TEXTS.title}</h1>
+        <p class="hint">{KEYS_TEXTS.intro}</p>
+      </div>
+      <Problem text={problem.value ?? action.problem.value} />
+      {keys?.length === 0 && (
+        <p class="banner" role="status">
+          {KEYS_TEXTS.none}
+        </p>
+      )}
+      {keys !== undefined && keys.length > 0 && <KeyTable keys={keys} action={action} />}
+      {keys !== undefined && !keys.some(({ header }) => header === 'X-GHL-Signature') && (
+        <p>
+          <button
+            type="button"
+            class="main-button"
+            disabled={isReadOnly()}
+            onClick={() => void add({ preset: 'highlevel' })}
+          >
+            {KEYS_TEXTS.preset}
+          </button>
+        </p>
+      )}
+      <RejectionsCard />
+      <div class="two-columns">
+        <SampleForm />
+        <AddForm add={add} />
+      </div>
+    </>
+  );
+}
+
+function KeyTable({ keys, action }: { readonly keys: readonly Key[]; readonly action: Action }) {
+  const set = (id: string, enabled: boolean) => () => call('PATCH', `/operator/keys/${id}`, { enabled });
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          {[
+            KEYS_TEXTS.label,
+            KEYS_TEXTS.header,
+            KEYS_TEXTS.scheme,
+            KEYS_TEXTS.fingerprint,
+            KEYS_TEXTS.limitedTo,
+            KEYS_TEXTS.state,
+          ].map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map(({ id, label, header, scheme, fingerprint, locations, enabled, source }) => (
+          <tr key={id}>
+            <th scope="row">
+              <bdi>{label}</bdi>
+            </th>
+            <td>
+              <code>{header}</code>
+            </td>
+            <td>{scheme}</td>
+            <td>
+              <code title={fingerprint}>{fingerprint.slice(0, 16)}…</code>
+            </td>
+            <td>
+              <bdi>{locations === null ? KEYS_TEXTS.allLocations : locations.join(', ')}</bdi>
+            </td>
+            <td>
+              <div class="actions">
+                <span class={enabled ? 'chip chip-good' : 'chip'}>
+                  {enabled ? KEYS_TEXTS.enabled : KEYS_TEXTS.disabled}
+                </span>
+                {source === 'settings' && <span class="hint">{KEYS_TEXTS.settings}</span>}
+                {source === 'operator' && !enabled && (
+                  <ChangeButton name={KEYS_TEXTS.enable} action={action} change={set(id, true)} />
+                )}
+                {source === 'operator' && enabled && (
+                  <ChangeButton
+                    name={KEYS_TEXTS.disable}
+                    action={action}
+                    change={set(id, false)}
+                    warning={KEYS_TEXTS.disableWarning}
+                  />
+                )}
+                {source === 'operator' && !enabled && (
+                  <ChangeButton
+                    name={KEYS_TEXTS.remove}
+                    action={action}
+                    change={() => call('DELETE', `/operator/keys/${id}`)}
+                    warning={KEYS_TEXTS.disableWarning}
+                  />
+                )}
+              </div>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function RejectionsCard() {
+  const { value } = useData<{ rejections: Rejections[] }>('/operator/keys/rejections', { refresh: true });
+  const rejections = value.value?.rejections;
+  return (
+    <section class="card">
+      <h2>{KEYS_TEXTS.rejections}</h2>
+      {rejections?.length === 0 && <p class="hint">{KEYS_TEXTS.noRejections}</p>}
+      {rejections !== undefined && rejections.length > 0 && (
+        <table class="list">
+          <thead>
+            <tr>
+              {[KEYS_TEXTS.step, KEYS_TEXTS.header, KEYS_TEXTS.count, KEYS_TEXTS.last, KEYS_TEXTS.why].map(
+                (name) => (
+                  <th key={name} scope="col">
+                    {name}
+                  </th>
+                ),
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            {rejections.map(({ step, header, locationId, count, lastAt }) => (
+              <tr key={`${step} ${header ?? ''}`}>
+                <th scope="row">{STEP_NAMES[step] ?? step}</th>
+                <td>
+                  <code>{header}</code>
+                </td>
+                <td>{count}</td>
+                <td class="nowrap">{timeText(lastAt)}</td>
+                <td>
+                  {SIGNATURE_STEPS[step].meaning} {SIGNATURE_STEPS[step].advice}{' '}
+                  {locationId !== null && <bdi class="hint">{locationId}</bdi>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function AddForm({ add }: { readonly add: (body: object) => Promise<boolean> }) {
+  async function submit(event: SubmitEvent): Promise<void> {
+    const form = event.currentTarget as HTMLFormElement;
+    if (await add(fieldsOf(event))) form.reset();
+  }
+  return (
+    <form class="card form" onSubmit={(event) => void submit(event)}>
+      <h2>{KEYS_TEXTS.add}</h2>
+      <p class="hint">{KEYS_TEXTS.rotate}</p>
+      <label>
+        {KEYS_TEXTS.label}
+        <input name="label" required maxLength={100} />
+      </label>
+      <label>
+        {KEYS_TEXTS.header}
+        <input name="header" required defaultValue="X-CRM-Signature" />
+      </label>
+      <label>
+        {KEYS_TEXTS.scheme}
+        <select name="scheme">
+          <option>Ed25519</option>
+          <option>RSA-SHA256</option>
+        </select>
+      </label>
+      <label>
+        {KEYS_TEXTS.publicKey}
+        <textarea name="publicKey" required rows={4} spellcheck={false} />
+      </label>
+      <button type="submit" class="main-button" disabled={isReadOnly()}>
+        {KEYS_TEXTS.addButton}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,231 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+
+import { ChangeButton, CopyField, fieldsOf, isReadOnly, Problem } from '../controls.tsx';
+import { follow, hrefOf } from '../route.ts';
+import { call } from '../session.ts';
+import { MACS_TEXTS } from '../texts.ts';
+import { timeText } from '../times.ts';
+import { useAction } from '../use-action.ts';
+import type { Action } from '../use-action.ts';
+import { useData } from '../use-data.ts';
+
+interface License {
+  readonly id: string;
+  readonly label: string;
+  readonly keyHint: string;
+  readonly status: 'active' | 'suspended' | 'revoked';
+  readonly seats: { readonly used: number; readonly max: number };
+}
+
+interface Device {
+  readonly id: string;
+  readonly licenseId: string;
+  readonly name: string;
+  readonly osVersion: string;
+  readonly appVersion: string;
+  readonly status: 'active' | 'deactivated' | 'revoked';
+  readonly locations: readonly string[];
+  readonly lastSeenAt: string;
+}
+
+/** Licenses with their seats, and the Macs that take them. */
+export function MacsPage() {
+  const licenses = useData<{ licenses: License[] }>('/operator/licenses', { refresh: true });
+  const devices = useData<{ devices: Device[] }>('/operator/devices', { refresh: true });
+  const action = useAction();
+  useEffect(
+    () =>
+      action.isRunning.subscribe((isRunning) => {
+        if (isRunning) return;
+        licenses.reload();
+        devices.reload();
+      }),
+    [],
+  );
+  const list = licenses.value.value?.licenses;
+  return (
+    <>
+      <div class="page-head">
+        <h1>{MACS_TEXTS.title}</h1>
+        <a class="main-button" href={hrefOf('/macs/pair')} onClick={follow}>
+          {MACS_TEXTS.pair}
+        </a>
+      </div>
+      <Problem text={licenses.problem.value ?? action.problem.value} />
+      {list?.length === 0 && <p class="hint">{MACS_TEXTS.noLicenses}</p>}
+      <div class="stack">
+        {list?.map((license) => (
+          <LicenseCard
+            key={license.id}
+            license={license}
+            devices={devices.value.value?.devices.filter(({ licenseId }) => licenseId === license.id) ?? []}
+            action={action}
+          />
+        ))}
+        <NewLicense onCreated={licenses.reload} />
+      </div>
+    </>
+  );
+}
+
+interface LicenseCardProps {
+  readonly license: License;
+  readonly devices: readonly Device[];
+  readonly action: Action;
+}
+
+function LicenseCard({ license, devices, action }: LicenseCardProps) {
+  const { id, label, keyHint, status, seats } = license;
+  const change = (body: object) => () => call('PATCH', `/operator/licenses/${id}`, body);
+  const wanted = useSignal(seats.max);
+  return (
+    <section class="card">
+      <div class="card-head">
+        <h2>
+          <bdi>{label}</bdi>
+        </h2>
+        <span class="hint">…{keyHint}</span>
+        <span class={status === 'active' ? 'chip chip-good' : 'chip chip-bad'}>{status}</span>
+      </div>
+      <p class="seats">
+        <meter
+          min={0}
+          max={seats.max}
+          value={seats.used}
+          aria-label={MACS_TEXTS.used(seats.used, seats.max)}
+        />
+        {MACS_TEXTS.used(seats.used, seats.max)}
+      </p>
+      {status !== 'revoked' && (
+        <div class="actions">
+          <input
+            type="number"
+            class="number"
+            aria-label={`${MACS_TEXTS.seats}: ${label}`}
+            min={1}
+            defaultValue={String(seats.max)}
+            onInput={(event) => (wanted.value = event.currentTarget.valueAsNumber)}
+          />
+          <ChangeButton
+            name={MACS_TEXTS.setSeats}
+            action={action}
+            change={change({ maxSeats: wanted.value })}
+          />
+          {status === 'active' ? (
+            <ChangeButton
+              name={MACS_TEXTS.suspend}
+              action={action}
+              change={change({ status: 'suspended' })}
+              warning={MACS_TEXTS.suspendWarning}
+            />
+          ) : (
+            <ChangeButton name={MACS_TEXTS.resume} action={action} change={change({ status: 'active' })} />
+          )}
+        </div>
+      )}
+      {devices.length === 0 ? (
+        <p class="hint">{MACS_TEXTS.noDevices}</p>
+      ) : (
+        <DeviceTable devices={devices} action={action} />
+      )}
+    </section>
+  );
+}
+
+function DeviceTable({ devices, action }: { readonly devices: readonly Device[]; readonly action: Action }) {
+  const change = (id: string, what: 'revoke' | 'restore') => () =>
+    call('POST', `/operator/devices/${id}/${what}`);
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          {[
+            MACS_TEXTS.mac,
+            MACS_TEXTS.system,
+            MACS_TEXTS.locations,
+            MACS_TEXTS.lastSeen,
+            MACS_TEXTS.state,
+          ].map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {devices.map(({ id, name, osVersion, appVersion, locations, lastSeenAt, status }) => (
+          <tr key={id}>
+            <th scope="row">
+              <bdi>{name}</bdi>
+            </th>
+            <td>
+              <bdi>
+                macOS {osVersion}, agent {appVersion}
+              </bdi>
+            </td>
+            <td>
+              <bdi>{locations.length === 0 ? MACS_TEXTS.notConnected : locations.join(', ')}</bdi>
+            </td>
+            <td class="nowrap">{timeText(lastSeenAt)}</td>
+            <td>
+              <div class="actions">
+                <span class={status === 'active' ? 'chip chip-good' : 'chip'}>{status}</span>
+                {status === 'revoked' ? (
+                  <ChangeButton name={MACS_TEXTS.restore} action={action} change={change(id, 'restore')} />
+                ) : (
+                  <ChangeButton
+                    name={MACS_TEXTS.revoke}
+                    action={action}
+                    change={change(id, 'revoke')}
+                    warning={MACS_TEXTS.revokeWarning}
+                  />
+                )}
+              </div>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function NewLicense({ onCreated }: { readonly onCreated: () => void }) {
+  const action = useAction();
+  const key = useSignal<string | undefined>(undefined);
+
+  async function submit(event: SubmitEvent): Promise<void> {
+    const form = event.currentTarget as HTMLFormElement;
+    const { label, maxSeats } = fieldsOf(event);
+    const isCreated = await action.run(async () => {
+      const body = { label, maxSeats: Number(maxSeats) };
+      key.value = (await call<{ key: string }>('POST', '/operator/licenses', body)).key;
+    });
+    if (!isCreated) return;
+    form.reset();
+    onCreated();
+  }
+
+  return (
+    <form class="card form" onSubmit={(event) => void submit(event)}>
+      <h2>{MACS_TEXTS.newLicense}</h2>
+      <div class="fields">
+        <label>
+          {MACS_TEXTS.label}
+          <input name="label" required maxLength={200} />
+        </label>
+        <label>
+          {MACS_TEXTS.seats}
+          <input name="maxSeats" type="number" class="number" required min={1} defaultValue="1" />
+        </label>
+        <button type="submit" class="main-button" disabled={isReadOnly()}>
+          {MACS_TEXTS.create}
+        </button>
+      </div>
+      <Problem text={action.problem.value} />
+      {key.value !== undefined && (
+        <CopyField label={MACS_TEXTS.newLicense} value={key.value} hint={MACS_TEXTS.keyOnce} />
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,159 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+
+import { CopyField, fieldsOf, isReadOnly, Problem } from '../controls.tsx';
+import { follow, hrefOf, route } from '../route.ts';
+import { call, serverTime } from '../session.ts';
+import { PAIR_TEXTS } from '../texts.ts';
+import { useAction } from '../use-action.ts';
+import { useData } from '../use-data.ts';
+import { QrCode } from './qr-code.tsx';
+
+interface Location {
+  readonly locationId: string;
+  readonly licenseId: string | null;
+  readonly connected: { readonly name: string; readonly since: string } | null;
+}
+
+interface License {
+  readonly id: string;
+  readonly label: string;
+  readonly status: string;
+}
+
+interface Pairing {
+  readonly locationId: string;
+  readonly code: string;
+  readonly expiresAt: string;
+  /** Since when a Mac was connected for the location before the code was created. */
+  readonly connectedBefore: string | undefined;
+}
+
+const SECOND_MS = 1000;
+
+/** Creates a pairing code and waits for the Mac. */
+export function PairPage() {
+  const { value: known } = useData<{ locations: Location[] }>('/operator/locations', { refresh: true });
+  const { value: owners } = useData<{ licenses: License[] }>('/operator/licenses', { refresh: false });
+  const action = useAction();
+  const pairing = useSignal<Pairing | undefined>(undefined);
+  const wanted = useSignal(route.value.query.get('locationId') ?? '');
+  const find = (locationId: string) =>
+    known.value?.locations.find((location) => location.locationId === locationId);
+  const licenses = owners.value?.licenses.filter(({ status }) => status === 'active') ?? [];
+  const needsLicense = (find(wanted.value)?.licenseId ?? null) === null;
+
+  async function create(locationId: string, licenseId: string | undefined): Promise<void> {
+    const path = `/operator/locations/${encodeURIComponent(locationId)}`;
+    await action.run(async () => {
+      if (licenseId !== undefined) await call('PUT', path, { licenseId });
+      const created = await call<Pairing>('POST', `${path}/pairing-codes`);
+      pairing.value = { ...created, connectedBefore: find(locationId)?.connected?.since };
+    });
+  }
+
+  function submit(event: SubmitEvent): void {
+    const { locationId = '', licenseId } = fieldsOf(event);
+    void create(locationId, licenseId);
+  }
+
+  const current = pairing.value;
+  const mac = current === undefined ? null : (find(current.locationId)?.connected ?? null);
+  const arrived = mac !== null && mac.since !== current?.connectedBefore ? mac : null;
+  return (
+    <>
+      <div class="page-head">
+        <h1>{PAIR_TEXTS.title}</h1>
+        <p class="hint">{PAIR_TEXTS.intro}</p>
+      </div>
+      <Problem text={action.problem.value} />
+      <form class="card form" onSubmit={submit}>
+        <label>
+          {PAIR_TEXTS.location}
+          <input
+            name="locationId"
+            list="locations"
+            required
+            maxLength={256}
+            autocomplete="off"
+            spellcheck={false}
+            value={wanted.value}
+            aria-describedby="location-hint"
+            onInput={(event) => (wanted.value = event.currentTarget.value)}
+          />
+        </label>
+        <p id="location-hint" class="hint">
+          {PAIR_TEXTS.locationHint}
+        </p>
+        <datalist id="locations">
+          {known.value?.locations.map(({ locationId }) => (
+            <option key={locationId} value={locationId} />
+          ))}
+        </datalist>
+        {wanted.value !== '' && needsLicense && licenses.length > 0 && (
+          <>
+            <label>
+              {PAIR_TEXTS.license}
+              <select name="licenseId" aria-describedby="license-hint">
+                {licenses.map(({ id, label }) => (
+                  <option key={id} value={id}>
+                    {label}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <p id="license-hint" class="hint">
+              {PAIR_TEXTS.licenseHint}
+            </p>
+          </>
+        )}
+        <button type="submit" class="main-button" disabled={isReadOnly() || action.isRunning.value}>
+          {current === undefined ? PAIR_TEXTS.create : PAIR_TEXTS.newCode}
+        </button>
+      </form>
+      {current !== undefined && <Code key={current.code} pairing={current} arrived={arrived?.name} />}
+    </>
+  );
+}
+
+function Code({ pairing, arrived }: { readonly pairing: Pairing; readonly arrived: string | undefined }) {
+  const left = useSignal(leftOf(pairing));
+  useEffect(() => {
+    const timer = setInterval(() => (left.value = leftOf(pairing)), SECOND_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const isOver = left.value <= 0;
+  return (
+    <section class="card pairing">
+      <div class="pairing-words">
+        <h2>{PAIR_TEXTS.steps}</h2>
+        <CopyField label={PAIR_TEXTS.stepOne} value={PAIR_TEXTS.command} />
+        {arrived === undefined && !isOver && <CopyField label={PAIR_TEXTS.stepTwo} value={pairing.code} />}
+        <p role="status" class={arrived === undefined ? 'hint' : 'result result-good'}>
+          {arrived !== undefined
+            ? PAIR_TEXTS.arrived(arrived)
+            : isOver
+              ? PAIR_TEXTS.expired
+              : PAIR_TEXTS.waiting}
+        </p>
+        {arrived === undefined && !isOver && (
+          <p class="countdown">{PAIR_TEXTS.expires(minutes(left.value))}</p>
+        )}
+        {arrived !== undefined && (
+          <p>
+            <a href={hrefOf('/')} onClick={follow}>
+              {PAIR_TEXTS.next}
+            </a>
+          </p>
+        )}
+      </div>
+      {arrived === undefined && !isOver && <QrCode text={pairing.code} label={PAIR_TEXTS.qr} />}
+    </section>
+  );
+}
+
+const leftOf = ({ expiresAt }: Pairing): number =>
+  Math.max(0, Math.ceil((Date.parse(expiresAt) - serverTime()) / SECOND_MS));
+
+const minutes = (seconds: number): string =>
+  `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;

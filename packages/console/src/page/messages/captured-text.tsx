@@ -1,0 +1,47 @@
+import { ChangeButton, Problem } from '../controls.tsx';
+import { call } from '../session.ts';
+import { CAPTURE_TEXTS } from '../texts.ts';
+import { timeText } from '../times.ts';
+import { useAction } from '../use-action.ts';
+import type { History } from './types.ts';
+
+interface CapturedTextProps {
+  readonly history: History;
+  readonly reload: () => void;
+}
+
+/** The text of a message while its location is captured, and the switch for it. */
+export function CapturedText({ history, reload }: CapturedTextProps) {
+  const action = useAction();
+  const path = `/operator/locations/${encodeURIComponent(history.locationId)}/capture`;
+  const change = (method: 'PUT' | 'DELETE') => async () => {
+    await call(method, path);
+    reload();
+  };
+  if (history.capturedUntil === null)
+    return (
+      <div class="capture">
+        <p class="hint">
+          {CAPTURE_TEXTS.hidden} {CAPTURE_TEXTS.explanation}
+        </p>
+        <ChangeButton name={CAPTURE_TEXTS.start} action={action} change={change('PUT')} />
+        <Problem text={action.problem.value} />
+      </div>
+    );
+  const texts = [...new Set(history.requests.flatMap(({ text }) => text ?? []))];
+  return (
+    <div class="capture is-on">
+      <p role="status">
+        <strong>{CAPTURE_TEXTS.until(timeText(history.capturedUntil))}</strong>
+      </p>
+      {texts.length === 0 && <p class="hint">{CAPTURE_TEXTS.missed}</p>}
+      {texts.map((text) => (
+        <blockquote key={text} aria-label={CAPTURE_TEXTS.text}>
+          <bdi>{text}</bdi>
+        </blockquote>
+      ))}
+      <ChangeButton name={CAPTURE_TEXTS.stop} action={action} change={change('DELETE')} />
+      <Problem text={action.problem.value} />
+    </div>
+  );
+}
