@@ -34,18 +34,27 @@ describe('one device', () => {
     await until(() => bridge.connect({ token }).catch(() => undefined));
   });
 
-  it('T53 has a bounded amount of unacknowledged frames in memory, and loses none', async () => {
-    const bridge = await start({ MAC_HEARTBEAT_SEC: '1' });
-    await bridge.mac(OTHER_LOCATION);
-    const mac = await bridge.mac(LOCATION);
-    bridge.crm.injectFault({ match: '*', locationId: LOCATION, times: 1000, how: 'hang' });
-    const text = 'x'.repeat(90_000);
-    for (let message = 0; message < 60; message++)
-      mac.received({ sender: `+1415555${1000 + message}`, text });
-    expect(await honestTraffic(bridge)).toMatchObject(ALL_SENT);
-    // The service asks for the frames that it did not keep: the Mac comes back and sends them again.
-    expect(await mac.closed).toMatchObject({ code: 1001, reason: expect.stringContaining('not delivered') });
-  });
+  it.each([
+    ['', 'x', 60],
+    [', counted with two bytes a character where the text takes them', '\u6587', 30],
+  ])(
+    'T53 has a bounded amount of unacknowledged frames in memory, and loses none%s',
+    async (_how, first, messages) => {
+      const bridge = await start({ MAC_HEARTBEAT_SEC: '1' });
+      await bridge.mac(OTHER_LOCATION);
+      const mac = await bridge.mac(LOCATION);
+      bridge.crm.injectFault({ match: '*', locationId: LOCATION, times: 1000, how: 'hang' });
+      const text = first + 'x'.repeat(90_000);
+      for (let message = 0; message < messages; message++)
+        mac.received({ sender: `+1415555${1000 + message}`, text });
+      expect(await honestTraffic(bridge)).toMatchObject(ALL_SENT);
+      // The service asks for the frames that it did not keep: the Mac comes back and sends them again.
+      expect(await mac.closed).toMatchObject({
+        code: 1001,
+        reason: expect.stringContaining('not delivered'),
+      });
+    },
+  );
 });
 
 it('T30 a Mac that sends large frames of unknown types is disconnected after a few megabytes', async () => {
