@@ -106,6 +106,20 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     for (let sender = 100; sender < 160; sender++) mac.received({ sender: `+14155550${sender}`, text });
   },
 
+  '#4 four connections of a device, full of frames of two bytes a character': async (stage, cleanup) => {
+    const token = await stage.token('mac-full');
+    const text = `\u6587${'x'.repeat(99_000)}`;
+    for (const locationId of ['locFull1', 'locFull2', 'locFull3', 'locFull4']) {
+      await fetch(`${stage.service.url}/oauth/callback/crm?code=${stage.crm.install({ locationId })}`);
+      stage.crm.injectFault({ match: '*', locationId, times: 10_000, how: 'hang' });
+      const mac = await connectMac(stage.service.url, { token });
+      cleanup.add(() => mac.terminate());
+      await mac.register(locationId);
+      for (let sender = 100; sender < 160; sender++) mac.received({ sender: `+14155550${sender}`, text });
+    }
+    cleanup.add(() => stage.crm.clearFaults());
+  },
+
   '#5 rejections that resemble the text': async (stage, cleanup) => {
     const { mac } = await stage.device('mac-rejections', ATTACKER);
     const body = { message: 'aaaaaaac'.repeat(40) };
