@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { diskSpace } from '../edges/disk/disk-space.ts';
 import { issuesRoutes } from '../edges/operator/issues-routes.ts';
+import { overviewRoutes } from '../edges/operator/overview-routes.ts';
 import type { Overview } from '../flows/enrol/overview.ts';
 import type { IssueFacts } from '../flows/issues/find-issues.ts';
 import type { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
@@ -9,6 +10,8 @@ import { IssueWatch } from '../flows/issues/watch-issues.ts';
 import { NO_CALLS } from '../flows/tenants/recent-calls.ts';
 import { listTenants } from '../flows/tenants/tenants.ts';
 import type { TenantsDeps } from '../flows/tenants/tenants.ts';
+import { MacHistory } from '../flows/traffic/mac-history.ts';
+import { TrafficOverview } from '../flows/traffic/show-traffic.ts';
 import { createSqlIssues } from '../ports/issues/issues-sql.ts';
 import type { JournalReader } from '../ports/journal/journal.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
@@ -33,13 +36,14 @@ export interface IssueOccurrences {
 const DAY_MS = 86_400_000;
 const MAX_UNCERTAIN = 200;
 
-/** What is wrong, opened and closed by the service. */
+/** What is wrong, opened and closed by the service, and the last day in numbers. */
 export function composeIssues(
   context: BridgeContext,
   { database, journal, overview, tenants, occurrences }: IssuesDeps,
 ): (app: FastifyInstance) => void {
   const { config, clock, log, life, metrics, node } = context;
   const issues = createSqlIssues({ db: database.db, clock });
+  const macHistory = new MacHistory(() => clock.now());
 
   async function facts(): Promise<IssueFacts> {
     const [locations, licenses, { messages: uncertain }, disk] = await Promise.all([
@@ -54,6 +58,7 @@ export function composeIssues(
       }),
       diskSpace(config.dataDir),
     ]);
+    macHistory.add(locations.filter(({ connected }) => connected !== null).length);
     const byId = new Map(locations.map((location) => [location.locationId, location]));
     const isElsewhere = (locationId: string) => (byId.get(locationId)?.connected?.node ?? node) !== node;
     const paths = await listTenants({
@@ -106,5 +111,9 @@ export function composeIssues(
       issues.prune(clock.now() - config.retentionDays * DAY_MS),
     ),
   );
-  return issuesRoutes({ issues });
+  const traffic = new TrafficOverview({ journal, now: () => clock.now() });
+  return (app) => {
+    issuesRoutes({ issues })(app);
+    overviewRoutes({ traffic, locations: () => overview.locations(), issues, macHistory })(app);
+  };
 }

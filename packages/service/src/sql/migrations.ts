@@ -271,6 +271,22 @@ const captures: Migration = {
   },
 };
 
+/** Partial: each has only the rows that are rare, so that neither writing nor searching them costs more as the journal grows. */
+const rareMessages: Migration = {
+  async up(db: Kysely<unknown>) {
+    await sql`CREATE INDEX messages_undelivered ON messages (status, created_at, id) WHERE status <> 'delivered'`.execute(
+      db,
+    );
+    await sql`CREATE INDEX messages_code ON messages (code, created_at, id) WHERE code IS NOT NULL`.execute(
+      db,
+    );
+    await sql`CREATE INDEX messages_kind ON messages (kind, created_at, id) WHERE kind <> 'text'`.execute(db);
+    await sql`CREATE INDEX messages_inbound ON messages (created_at, id) WHERE direction = 'inbound'`.execute(
+      db,
+    );
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -295,4 +311,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0009-audit-names': auditNames,
   '0010-sign-in-codes': signInCodes,
   '0011-captures': captures,
+  '0012-rare-messages': rareMessages,
 };

@@ -1,8 +1,8 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 
+import { visibleIssues } from '../../flows/issues/visible-issues.ts';
 import type { Issue, Issues } from '../../ports/issues/issues.ts';
-import { mayAccess } from './operator-auth.ts';
 import { isoTime, readBody } from './operator-request.ts';
 
 export interface IssuesRoutesDeps {
@@ -18,16 +18,9 @@ export function issuesRoutes({ issues }: IssuesRoutesDeps) {
     app.get('/operator/issues', { config: { locations: 'filtered' } }, async (request) => {
       const { state } = readBody(QUERY, request.query);
       const found = state === 'open' ? await issues.listOpen() : await issues.listClosed(MAX_CLOSED);
-      return { issues: found.flatMap((issue) => visible(request, issue) ?? []).map(view) };
+      return { issues: visibleIssues(found, request.operator.locations).map(view) };
     });
   };
-}
-
-/** A token for some locations sees the issues of these, and none that affect the whole service. */
-function visible(request: FastifyRequest, issue: Issue): Issue | undefined {
-  if (request.operator.locations === null) return issue;
-  const locationIds = issue.locationIds?.filter((locationId) => mayAccess(request, locationId)) ?? [];
-  return locationIds.length === 0 ? undefined : { ...issue, locationIds };
 }
 
 const view = ({ id, kind, locationIds, sentence, action, since, closedAt }: Issue) => ({

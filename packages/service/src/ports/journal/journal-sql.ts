@@ -7,6 +7,7 @@ import { Batcher } from '../../batcher.ts';
 import { EngineError } from '../../errors.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import type {
+  CountQuery,
   Journal,
   JournalEvent,
   JournalFeed,
@@ -233,6 +234,14 @@ class WriteBehindJournal implements SqlJournal {
 
   lastWebhooks(locationIds: readonly string[]) {
     return this.#read(() => this.#reader.lastWebhooks(locationIds));
+  }
+
+  counts(query: CountQuery) {
+    return this.#read(() => this.#reader.counts(query));
+  }
+
+  newest(query: Pick<MessageQuery, 'locationIds' | 'limit'>) {
+    return this.#read(() => this.#reader.newest(query));
   }
 
   inboundId(locationId: string, guid: string) {

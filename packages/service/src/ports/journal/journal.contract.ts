@@ -243,8 +243,41 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await list({ locationIds: ['loc2'] })).toEqual([['loc2', 'accepted']]);
       expect(await list({ locationIds: [] })).toEqual([]);
       expect(await list({ state: 'rejected' })).toEqual([['loc1', 'rejected']]);
+      expect(await list({ state: 'delivered' })).toEqual([]);
       expect(await list({ direction: 'inbound' })).toEqual([['loc1', 'received']]);
       expect(await list({ cursor: 'not a cursor' })).toHaveLength(3);
+    });
+
+    it('counts the messages of a span of time by direction, state and code', async () => {
+      const from = clock.now();
+      journal.open(entry(), 'accepted');
+      journal.open(entry(), 'rejected', { state: 'rejected', code: 'TIMEOUT' });
+      journal.open(entry({ locationId: 'loc2' }), 'rejected', { state: 'rejected', code: 'TIMEOUT' });
+      await clock.advance(1000);
+      journal.open(entry({ direction: 'inbound' }), 'received');
+      const rejected = { direction: 'outbound', state: 'rejected', code: 'TIMEOUT' };
+      const counted = await journal.counts({ from, until: from + 1000 });
+      expect(counted).toHaveLength(2);
+      expect(counted).toContainEqual({ ...rejected, count: 2 });
+      expect(counted).toContainEqual({ direction: 'outbound', state: 'accepted', code: null, count: 1 });
+      expect(await journal.counts({ from, until: from + 1000, locationIds: ['loc2'] })).toEqual([
+        { ...rejected, count: 1 },
+      ]);
+      expect(await journal.counts({ from, until: from + 1000, locationIds: [] })).toEqual([]);
+    });
+
+    it('returns the newest messages with their steps', async () => {
+      journal.open(entry({ id: 'old' }), 'accepted');
+      await clock.advance(1000);
+      journal.open(entry({ id: 'new', locationId: 'loc2' }), 'accepted');
+      await clock.advance(1000);
+      journal.step('new', 'written');
+      const [newest, ...others] = await journal.newest({ limit: 1 });
+      expect(others).toEqual([]);
+      expect(newest?.steps.map(({ step }) => step)).toEqual(['accepted', 'written']);
+      expect((await journal.newest({ limit: 9, locationIds: ['loc1'] })).map(({ id }) => id)).toEqual([
+        'old',
+      ]);
     });
 
     it('finds the messages of a customer by phone number and by contact', async () => {

@@ -101,6 +101,17 @@ export interface MessageQuery {
   readonly limit: number;
 }
 
+export interface CountQuery {
+  /** Undefined: all locations. */
+  readonly locationIds?: readonly string[] | undefined;
+  readonly from: number;
+  readonly until: number;
+}
+
+export interface MessageCount extends Pick<MessageSummary, 'direction' | 'state' | 'code'> {
+  readonly count: number;
+}
+
 /**
  * The reading side of the journal. Reads include the steps that this node has recorded but not written yet. Every method rejects
  * with EngineError when the database is unavailable.
@@ -115,6 +126,10 @@ export interface JournalReader {
   locationOf(requestId: string): Promise<string | undefined>;
   /** Resolves with the time of the newest webhook of each of these locations that has one. */
   lastWebhooks(locationIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Resolves with the number of messages of a span of time, by direction, state and code. */
+  counts(query: CountQuery): Promise<MessageCount[]>;
+  /** Resolves with the newest messages and their steps, newest first. */
+  newest(query: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]>;
   /** Resolves with the id of the newest entry of an inbound message. */
   inboundId(locationId: string, guid: string): Promise<string | undefined>;
   /** Resolves with the statuses of a request that were sent to the CRM. */

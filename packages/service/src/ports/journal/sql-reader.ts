@@ -5,7 +5,9 @@ import type { Database } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type {
+  CountQuery,
   LastStatus,
+  MessageCount,
   MessageQuery,
   MessageState,
   MessageSummary,
@@ -51,8 +53,12 @@ export function createReader(db: Database, hash: KeyedHash) {
       let rows = db.selectFrom('messages').selectAll();
       if (locationIds !== undefined) rows = rows.where('location_id', 'in', locationIds);
       if (state !== undefined) rows = rows.where('status', '=', state);
-      if (direction !== undefined) rows = rows.where('direction', '=', direction);
+      if (direction !== undefined) rows = rows.where('direction', '=', sql.lit(direction));
       if (kind !== undefined) rows = rows.where('kind', '=', kind);
+      // SQLite uses a partial index only for a query that repeats the condition of the index.
+      if (state !== undefined && state !== 'delivered')
+        rows = rows.where('status', '<>', sql.lit('delivered'));
+      if (kind !== undefined && kind !== 'text') rows = rows.where('kind', '<>', sql.lit('text'));
       if (code !== undefined) rows = rows.where('code', '=', code);
       if (handle !== undefined) rows = rows.where('phone_hash', 'in', hash.handle(handle));
       if (contactId !== undefined) rows = rows.where('contact_hash', 'in', hash.contact(contactId));
@@ -118,6 +124,39 @@ export function createReader(db: Database, hash: KeyedHash) {
           ORDER BY created_at DESC LIMIT 1
         ) AS last FROM asked`.execute(db);
       return new Map(rows.flatMap(({ id, last }) => (last === null ? [] : [[id, last]])));
+    },
+
+    async counts({ locationIds, from, until }: CountQuery): Promise<MessageCount[]> {
+      if (locationIds?.length === 0) return [];
+      let rows = db
+        .selectFrom('messages')
+        .select(['direction', 'status', 'code'])
+        .select((eb) => eb.fn.countAll().as('count'))
+        .where('created_at', '>=', from)
+        .where('created_at', '<', until);
+      if (locationIds !== undefined) rows = rows.where('location_id', 'in', locationIds);
+      const found = await rows.groupBy(['direction', 'status', 'code']).execute();
+      return found.map(({ direction, status, code, count }) => ({
+        direction,
+        state: status as MessageState,
+        code,
+        count: Number(count),
+      }));
+    },
+
+    async newest({
+      locationIds,
+      limit,
+    }: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]> {
+      if (locationIds?.length === 0) return [];
+      let query = db.selectFrom('messages').selectAll();
+      if (locationIds !== undefined) query = query.where('location_id', 'in', locationIds);
+      const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();
+      const steps = await stepsByMessage(rows);
+      return rows.map((row) => {
+        const own = steps.get(row.id) ?? [];
+        return { ...summaryOf(row, own), steps: own };
+      });
     },
 
     async inboundId(locationId: string, guid: string): Promise<string | undefined> {

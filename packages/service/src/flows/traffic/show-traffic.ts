@@ -1,0 +1,114 @@
+import { nextTurn } from '../../batcher.ts';
+import type { JournalReader, MessageCount } from '../../ports/journal/journal.ts';
+import { slowestHops } from './hops.ts';
+import type { Hop } from './hops.ts';
+
+export interface TrafficDeps {
+  readonly journal: Pick<JournalReader, 'counts' | 'newest'>;
+  readonly now: () => number;
+}
+
+/** Messages of one direction. */
+export interface Direction {
+  readonly total: number;
+  readonly delivered: number;
+  /** Failed, rejected or undeliverable. The others are on their way. */
+  readonly failed: number;
+}
+
+export interface Bucket {
+  readonly from: number;
+  readonly outbound: Direction;
+  readonly inbound: Direction;
+}
+
+export interface Traffic {
+  /** Half hours, oldest first. */
+  readonly buckets: readonly Bucket[];
+  /** Failures by direction and code, the most frequent first. */
+  readonly failures: readonly Pick<MessageCount, 'direction' | 'code' | 'count'>[];
+  readonly hops: readonly Hop[];
+}
+
+export const BUCKET_MS = 1_800_000;
+export const BUCKETS = 48;
+/** Messages of these buckets may still change their state. */
+const OPEN_BUCKETS = 2;
+const SAMPLE = 500;
+const FRESH_MS = 5000;
+const FAILED = new Set(['failed', 'rejected', 'undeliverable']);
+
+/** The messages of the last 24 hours, in numbers. */
+export class TrafficOverview {
+  readonly #deps: TrafficDeps;
+  /** The counts of buckets whose messages are settled, by their start. Only for all locations together. */
+  readonly #settled = new Map<number, readonly MessageCount[]>();
+  #latest: { readonly at: number; readonly traffic: Promise<Traffic> } | undefined;
+
+  constructor(deps: TrafficDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves with the traffic of these locations; undefined: all of them. For all of them it may be a few seconds old. */
+  show(locationIds: readonly string[] | undefined): Promise<Traffic> {
+    if (locationIds !== undefined) return this.#read(locationIds);
+    const at = this.#deps.now();
+    if (this.#latest === undefined || at - this.#latest.at >= FRESH_MS) {
+      const latest = { at, traffic: this.#read(undefined) };
+      this.#latest = latest;
+      latest.traffic.catch(() => {
+        if (this.#latest === latest) this.#latest = undefined;
+      });
+    }
+    return this.#latest.traffic;
+  }
+
+  async #read(locationIds: readonly string[] | undefined): Promise<Traffic> {
+    const { journal, now } = this.#deps;
+    const last = Math.floor(now() / BUCKET_MS) * BUCKET_MS;
+    const starts = Array.from({ length: BUCKETS }, (_, index) => last - (BUCKETS - 1 - index) * BUCKET_MS);
+    for (const start of this.#settled.keys()) if (start < (starts[0] ?? 0)) this.#settled.delete(start);
+    const counts: { from: number; counts: readonly MessageCount[] }[] = [];
+    for (const [index, from] of starts.entries()) {
+      const isSettled = locationIds === undefined && index < BUCKETS - OPEN_BUCKETS;
+      const known = isSettled ? this.#settled.get(from) : undefined;
+      const read = known ?? (await journal.counts({ locationIds, from, until: from + BUCKET_MS }));
+      if (isSettled) this.#settled.set(from, read);
+      // SQLite runs in this process: webhooks get their turn between two buckets.
+      if (known === undefined) await nextTurn();
+      counts.push({ from, counts: read });
+    }
+    return {
+      buckets: counts.map(({ from, counts: some }) => ({
+        from,
+        outbound: directionOf(some, 'outbound'),
+        inbound: directionOf(some, 'inbound'),
+      })),
+      failures: failuresOf(counts.flatMap(({ counts: some }) => some)),
+      hops: slowestHops(await journal.newest({ locationIds, limit: SAMPLE })),
+    };
+  }
+}
+
+function directionOf(counts: readonly MessageCount[], direction: MessageCount['direction']): Direction {
+  const own = counts.filter((one) => one.direction === direction);
+  return {
+    total: sum(own),
+    delivered: sum(own.filter(({ state }) => state === 'delivered')),
+    failed: sum(own.filter(({ state }) => FAILED.has(state))),
+  };
+}
+
+function failuresOf(counts: readonly MessageCount[]): Traffic['failures'] {
+  const failed = counts.filter(({ state }) => FAILED.has(state));
+  return Array.from(
+    Map.groupBy(failed, ({ direction, code }) => `${direction} ${code}`).values(),
+    (same) => ({
+      direction: same[0]?.direction ?? 'outbound',
+      code: same[0]?.code ?? null,
+      count: sum(same),
+    }),
+  ).toSorted((one, other) => other.count - one.count);
+}
+
+const sum = (counts: readonly MessageCount[]) => counts.reduce((total, { count }) => total + count, 0);
