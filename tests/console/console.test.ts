@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { findChromium } from '@footbridge/testkit/servers/chromium';
+import { until } from '@footbridge/testkit/until';
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -33,9 +34,15 @@ beforeAll(async () => {
     lastSentAt: null,
     lastReceivedAt: null,
   });
+  await mac.roundTrip();
   await bridge.webhook({ message: 'CANARY-TEXT' });
   await bridge.webhook({ phone: '+15555550188', message: 'Hi' });
   await bridge.webhook({ locationId: '"><img src=x onerror=alert(1)>', message: 'Hi' });
+  // The next check opens the issue of the missing permission.
+  await until(async () => {
+    await bridge.clock.skip(15_000);
+    return ((await bridge.operator('GET', '/operator/issues')).body['issues'] as unknown[]).length > 0;
+  });
 }, 120_000);
 afterAll(() => cleanup.run());
 
@@ -94,6 +101,43 @@ describe('the console', () => {
     await page.getByRole('row').nth(1).getByRole('link').click();
     await page.getByRole('heading', { name: 'Not known yet' }).waitFor(WITHIN);
     await page.getByText("written to the Mac's socket").waitFor(WITHIN);
+  });
+
+  it('S6 shows what is wrong and what to do, with the count in the navigation', async () => {
+    const page = await open();
+    await signIn(page);
+    await page.getByRole('link', { name: 'Issues 1' }).click();
+    const card = page.getByRole('listitem').filter({ hasText: 'Permission missing' });
+    await card
+      .getByRole('heading', { name: 'does not have the Full Disk Access permission' })
+      .waitFor(WITHIN);
+    await card.getByText('Privacy & Security > Full Disk Access').waitFor(WITHIN);
+    await card.getByText(/Since .*\d\d:\d\d:\d\d/).waitFor(WITHIN);
+    await card.getByRole('link', { name: LOCATION }).click();
+    await page.getByRole('heading', { name: 'Messages' }).waitFor(WITHIN);
+    await expect.poll(() => page.url(), WITHIN).toContain(`locationId=${LOCATION}`);
+  });
+
+  it('S6 shows the last day in four numbers, each also as a table, and failures by code', async () => {
+    const page = await open('/overview');
+    await signIn(page);
+    for (const name of ['Macs connected', 'Messages to customers', 'Messages from customers', 'Issues'])
+      await page.getByRole('heading', { name, exact: true }).waitFor(WITHIN);
+    await page.getByText('1 / 1').waitFor(WITHIN);
+    await page.getByRole('button', { name: 'Show as table: Messages to customers' }).click();
+    const table = page.getByRole('region', { name: 'Messages to customers' });
+    await expect.poll(() => table.getByRole('row').count(), WITHIN).toBe(49);
+    await page.getByRole('link', { name: 'LOCATION_NOT_CONNECTED' }).click();
+    await expect.poll(() => page.url(), WITHIN).toContain('code=LOCATION_NOT_CONNECTED');
+    await page.getByText('onerror=alert(1)').first().waitFor(WITHIN);
+  });
+
+  it('S6 shows new messages as they arrive', async () => {
+    const page = await open('/messages?phone=%2B15555550177');
+    await signIn(page);
+    await page.getByText('No message matches these filters.').waitFor(WITHIN);
+    await bridge.webhook({ phone: '+15555550177', message: 'Hi' });
+    await page.getByText('+1•••0177').waitFor(WITHIN);
   });
 
   it('S6 shows no text of a message and runs no text from outside as code', async () => {
@@ -157,6 +201,13 @@ describe('the console', () => {
         .first()
         .click();
       await page.getByRole('article').waitFor(WITHIN);
+      expect(await violations(page)).toEqual([]);
+      await page.goto(`${bridge.bridge.operatorUrl}/console/issues`);
+      await page.getByRole('heading', { name: 'Full Disk Access' }).waitFor(WITHIN);
+      expect(await violations(page)).toEqual([]);
+      await page.goto(`${bridge.bridge.operatorUrl}/console/overview`);
+      await page.getByRole('button', { name: 'Show as table: Messages to customers' }).click();
+      await page.getByRole('region', { name: 'Messages to customers' }).waitFor(WITHIN);
       expect(await violations(page)).toEqual([]);
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect(overflow).toBe(0);

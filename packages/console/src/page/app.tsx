@@ -1,6 +1,8 @@
 import { Icon } from '@footbridge/ui/icons';
 import { theme, toggleTheme } from '@footbridge/ui/theme';
 
+import { IssuesPage } from './issues/issues-page.tsx';
+import { openIssues } from './issues/open-issues.ts';
 import { isLive } from './live.ts';
 import { AuditPage } from './audit/audit-page.tsx';
 import { ConnectPage } from './crm/connect-page.tsx';
@@ -9,6 +11,7 @@ import { MacsPage } from './macs/macs-page.tsx';
 import { PairPage } from './macs/pair-page.tsx';
 import { MessagesPage } from './messages/messages-page.tsx';
 import { TrailPage } from './messages/trail-page.tsx';
+import { OverviewPage } from './overview/overview-page.tsx';
 import { follow, hrefOf, route } from './route.ts';
 import { clockOffsetMs, isReachable, session, signOut } from './session.ts';
 import { SignIn } from './sign-in.tsx';
@@ -19,6 +22,8 @@ import { isUtc, toggleUtc } from './times.ts';
 const PAGES = [
   { path: '/', title: TEXTS.tenants },
   { path: '/messages', title: TEXTS.messages },
+  { path: '/issues', title: TEXTS.issues },
+  { path: '/overview', title: TEXTS.overview },
 ] as const;
 
 /** For tokens of all locations. */
@@ -94,6 +99,9 @@ function Navigation() {
           onClick={follow}
         >
           {page.title}
+          {page.path === '/issues' && openIssues.value !== undefined && openIssues.value.length > 0 && (
+            <span class="count">{openIssues.value.length}</span>
+          )}
         </a>
       ))}
     </nav>
@@ -111,5 +119,7 @@ function Page() {
   if (path.startsWith('/highlevel')) return <ConnectPage />;
   if (path.startsWith('/keys')) return <KeysPage />;
   if (path.startsWith('/audit')) return <AuditPage />;
+  if (path.startsWith('/issues')) return <IssuesPage />;
+  if (path.startsWith('/overview')) return <OverviewPage />;
   return path.startsWith('/messages') ? <MessagesPage /> : <TenantsPage />;
 }

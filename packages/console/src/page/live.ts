@@ -7,11 +7,13 @@ export const changes = signal(0);
 export const isLive = signal(false);
 
 const QUIET_MS = 1000;
+const RETRY_MS = 3000;
 
-/** Listens to the events of the service while an operator is signed in. The browser reconnects and resumes by itself. */
+/** Listens to the events of the service while an operator is signed in. The browser resumes after the last event. */
 effect(() => {
   if (!session.value) return undefined;
-  const source = new EventSource('/operator/events');
+  let source: EventSource;
+  let retry: ReturnType<typeof setTimeout> | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const changed = () => {
     timer ??= setTimeout(() => {
@@ -19,15 +21,24 @@ effect(() => {
       changes.value++;
     }, QUIET_MS);
   };
-  source.addEventListener('open', () => {
-    isLive.value = true;
-    changed();
-  });
-  source.addEventListener('error', () => (isLive.value = false));
-  source.addEventListener('message', changed);
-  source.addEventListener('gap', changed);
+  const connect = () => {
+    source = new EventSource('/operator/events');
+    source.addEventListener('open', () => {
+      isLive.value = true;
+      changed();
+    });
+    source.addEventListener('error', () => {
+      isLive.value = false;
+      // The browser reconnects after a lost connection, but not after an error response.
+      if (source.readyState === EventSource.CLOSED) retry = setTimeout(connect, RETRY_MS);
+    });
+    source.addEventListener('message', changed);
+    source.addEventListener('gap', changed);
+  };
+  connect();
   return () => {
     source.close();
+    clearTimeout(retry);
     clearTimeout(timer);
     isLive.value = false;
   };

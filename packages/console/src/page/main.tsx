@@ -8,6 +8,8 @@ import './styles/console.css';
 import './styles/tenants.css';
 import './styles/messages.css';
 import './styles/setup.css';
+import './styles/issues.css';
+import './styles/overview.css';
 
 const root = document.querySelector('#app');
 if (root !== null) render(<App />, root);

@@ -3,6 +3,8 @@ export const TEXTS = {
   product: 'Footbridge',
   tenants: 'Tenants',
   messages: 'Messages',
+  issues: 'Issues',
+  overview: 'Overview',
   skip: 'Skip to the content',
   live: 'Live',
   reconnecting: 'Reconnecting',
@@ -43,6 +45,36 @@ export const TEXTS = {
   copied: 'Copied',
   redeliver: 'Redeliver',
   redelivered: 'The Mac was asked to send it again.',
+  moreTenants: (count: number) => `Show more (${count})`,
+  noIssues: 'Nothing is wrong.',
+  openIssues: (count: number) => `${count} ${count === 1 ? 'issue is' : 'issues are'} open.`,
+  closedIssues: 'Closed lately',
+  since: (time: string) => `Since ${time}`,
+  affects: 'Affects',
+  allLocations: 'all locations',
+  andMore: (count: number) => ` and ${count} more`,
+  lastDay: 'The last 24 hours.',
+  macsConnected: 'Macs connected',
+  macsExpected: 'connected / expected',
+  messagesOut: 'Messages to customers',
+  messagesIn: 'Messages from customers',
+  deliveredShare: (share: string) => `${share} delivered`,
+  acceptedShare: (share: string) => `${share} accepted by the CRM`,
+  openNow: 'open now',
+  showTable: 'Show as table',
+  hideTable: 'Hide the table',
+  halfHourFrom: 'Half hour from',
+  notKnown: 'not known',
+  failuresByCode: 'Failures by code',
+  noFailures: 'No message failed.',
+  code: 'Code',
+  noCode: 'no code',
+  count: 'Messages',
+  whatToDo: 'What it means, and what to do',
+  slowestHops: 'Slowest hop',
+  slowestHopsHint: '95 of 100 of the newest 500 messages were faster.',
+  hop: 'Hop',
+  p95: 'Time',
 } as const;
 
 /** The names of the links of a tenant, in the order of a message. */
@@ -241,4 +273,28 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   'message.redelivered': 'redelivered a message',
   'capture.started': 'started to show texts',
   'capture.stopped': 'hid texts again',
+};
+
+/** The kinds of issues. */
+export const ISSUE_NAMES: Readonly<Record<string, string>> = {
+  mac_offline: 'Mac offline',
+  messages_signed_out: 'Messages signed out',
+  permission_lost: 'Permission missing',
+  grant_revoked: 'Grant revoked',
+  crm_rejecting: 'CRM rejects calls',
+  queue_old: 'Messages wait on the Mac',
+  signatures_rejected: 'Signatures rejected',
+  deliveries_uncertain: 'Delivery uncertain',
+  seats_exhausted: 'No free seat',
+  location_contended: 'Macs fight for a location',
+  disk_almost_full: 'Disk almost full',
+};
+
+/** The parts of the way of a message. */
+export const HOP_NAMES: Readonly<Record<string, string>> = {
+  accept: 'Webhook to the socket of the Mac',
+  pending: 'CRM accepts “pending”',
+  mac: 'Mac sends the message',
+  outcome: 'CRM accepts the outcome',
+  inbound: 'CRM accepts an inbound message',
 };

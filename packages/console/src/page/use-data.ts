@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { batch, useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
@@ -9,6 +9,8 @@ const POLL_MS = 5000;
 
 export interface Data<T> {
   readonly value: ReadonlySignal<T | undefined>;
+  /** The path of the value, which is another one until the new value arrives. */
+  readonly of: ReadonlySignal<string>;
   readonly problem: ReadonlySignal<string | undefined>;
   /** Reads it again now. */
   readonly reload: () => void;
@@ -17,6 +19,7 @@ export interface Data<T> {
 /** Reads a resource of the operator API again whenever messages change, and every few seconds. Keeps the old data meanwhile. */
 export function useData<T>(path: string, options: { readonly refresh: boolean }): Data<T> {
   const value = useSignal<T | undefined>(undefined);
+  const of = useSignal(path);
   const problem = useSignal<string | undefined>(undefined);
   const reloads = useSignal(0);
 
@@ -26,8 +29,11 @@ export function useData<T>(path: string, options: { readonly refresh: boolean })
       try {
         const data = await call<T>('GET', path);
         if (!isCurrent) return;
-        value.value = data;
-        problem.value = undefined;
+        batch(() => {
+          value.value = data;
+          of.value = path;
+          problem.value = undefined;
+        });
       } catch (error) {
         if (isCurrent) problem.value = error instanceof Error ? error.message : String(error);
       }
@@ -36,7 +42,9 @@ export function useData<T>(path: string, options: { readonly refresh: boolean })
     // What does not change is read again only while it is missing.
     const isWanted = () => options.refresh || value.value === undefined;
     const timer = setInterval(() => isWanted() && void read(), POLL_MS);
-    const stop = changes.subscribe(() => isWanted() && void read());
+    // A subscriber is also called at once.
+    const seen = changes.peek();
+    const stop = changes.subscribe((count) => count !== seen && isWanted() && void read());
     return () => {
       isCurrent = false;
       clearInterval(timer);
@@ -44,5 +52,5 @@ export function useData<T>(path: string, options: { readonly refresh: boolean })
     };
   }, [path, options.refresh, reloads.value]);
 
-  return { value, problem, reload: () => reloads.value++ };
+  return { value, of, problem, reload: () => reloads.value++ };
 }

@@ -1,20 +1,27 @@
-import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
 import { follow, goTo, hrefOf, route } from '../route.ts';
 import { call } from '../session.ts';
 import { TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
-import { useData } from '../use-data.ts';
+import { useVisibleRows } from '../use-visible-rows.ts';
 import { StatusChip } from './status-chip.tsx';
 import type { Message } from './types.ts';
+import { useMessages } from './use-messages.ts';
 
-interface Page {
-  readonly messages: readonly Message[];
-  readonly cursor: string | null;
-}
-
-const FILTERS = ['locationId', 'phone', 'contactId', 'direction', 'status', 'code', 'kind'] as const;
+const FILTERS = [
+  'locationId',
+  'phone',
+  'contactId',
+  'direction',
+  'status',
+  'code',
+  'kind',
+  'from',
+  'until',
+] as const;
+/** Filters that have no field of their own: links from other pages set them. */
+const CHIPS = ['locationId', 'code', 'kind', 'from', 'until'] as const;
 const STATUSES = [
   'accepted',
   'written',
@@ -33,21 +40,7 @@ export function MessagesPage() {
   const path = `/operator/messages?${new URLSearchParams(
     Object.entries(filters).flatMap(([name, value]) => (value ? [[name, value]] : [])),
   ).toString()}`;
-  const { value, problem } = useData<Page>(path, { refresh: true });
-  const older = useSignal<readonly Page[]>([]);
-  useEffect(() => {
-    older.value = [];
-  }, [path]);
-
-  const pages = [...(value.value === undefined ? [] : [value.value]), ...older.value];
-  const messages = [...new Map(pages.flatMap((page) => page.messages).map((one) => [one.id, one])).values()];
-  const cursor = pages.at(-1)?.cursor ?? null;
-  const loadOlder = async () => {
-    older.value = [
-      ...older.value,
-      await call<Page>('GET', `${path}&cursor=${encodeURIComponent(cursor ?? '')}`),
-    ];
-  };
+  const { messages, hasOlder, problem, loadOlder } = useMessages(path);
   return (
     <>
       <div class="page-head">
@@ -59,14 +52,9 @@ export function MessagesPage() {
           {problem.value}
         </p>
       )}
-      {value.value !== undefined && messages.length === 0 && <p class="hint">{TEXTS.noMessages}</p>}
-      {messages.length > 0 && <MessageTable messages={messages} />}
-      {cursor !== null && (
-        <p>
-          <button type="button" class="text-button" onClick={() => void loadOlder()}>
-            {TEXTS.older}
-          </button>
-        </p>
+      {messages?.length === 0 && <p class="hint">{TEXTS.noMessages}</p>}
+      {messages !== undefined && messages.length > 0 && (
+        <MessageTable messages={messages} loadOlder={hasOlder ? loadOlder : undefined} />
       )}
     </>
   );
@@ -125,10 +113,13 @@ function Filters({ filters }: { readonly filters: Readonly<Record<string, string
           ))}
         </select>
       </label>
-      {filters['locationId'] !== undefined && (
-        <span class="chip">
-          <bdi>{filters['locationId']}</bdi>
-        </span>
+      {CHIPS.map(
+        (name) =>
+          filters[name] !== undefined && (
+            <span key={name} class="chip">
+              <bdi>{filters[name]}</bdi>
+            </span>
+          ),
       )}
       {Object.values(filters).some(Boolean) && (
         <a href={hrefOf('/messages')} onClick={follow}>
@@ -142,42 +133,70 @@ function Filters({ filters }: { readonly filters: Readonly<Record<string, string
 /** A phone number, or an email address. Anything else is an id. */
 const isHandle = (text: string) => /^\+?[\d\s().-]{5,}$/.test(text) || text.includes('@');
 
-function MessageTable({ messages }: { readonly messages: readonly Message[] }) {
+const COLUMNS = [TEXTS.time, TEXTS.direction, TEXTS.location, TEXTS.phone, TEXTS.kind, TEXTS.status];
+
+interface TableProps {
+  readonly messages: readonly Message[];
+  /** Undefined: there are no older ones. */
+  readonly loadOlder: (() => Promise<void>) | undefined;
+}
+
+/** Draws the rows on the screen. Scrolling to the end loads older messages. */
+function MessageTable({ messages, loadOlder }: TableProps) {
+  const { container, first, end, above, below } = useVisibleRows(messages.length);
+  useEffect(() => {
+    if (end === messages.length && first > 0) void loadOlder?.();
+  }, [end, first, messages.length, loadOlder]);
   return (
-    <table class="messages">
-      <thead>
-        <tr>
-          {[TEXTS.time, TEXTS.direction, TEXTS.location, TEXTS.phone, TEXTS.kind, TEXTS.status].map(
-            (name) => (
+    <>
+      <table class="messages" aria-rowcount={messages.length + 1}>
+        <thead>
+          <tr>
+            {COLUMNS.map((name) => (
               <th key={name} scope="col">
                 {name}
               </th>
-            ),
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        {messages.map((message) => (
-          <tr key={message.id}>
-            <td>
-              <a href={hrefOf(`/messages/${encodeURIComponent(message.id)}`)} onClick={follow}>
-                {timeText(message.createdAt)}
-              </a>
-            </td>
-            <td>{message.direction === 'outbound' ? TEXTS.outbound : TEXTS.inbound}</td>
-            <td>
-              <bdi>{message.locationId}</bdi>
-            </td>
-            <td>
-              <bdi>{message.phone}</bdi>
-            </td>
-            <td>{message.kind}</td>
-            <td>
-              <StatusChip status={message.status} code={message.code} />
-            </td>
+            ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody ref={container}>
+          {above > 0 && <tr class="not-drawn" aria-hidden="true" style={{ height: `${above}px` }} />}
+          {messages.slice(first, end).map((message, index) => (
+            <MessageRow key={message.id} message={message} rowIndex={first + index + 2} />
+          ))}
+          {below > 0 && <tr class="not-drawn" aria-hidden="true" style={{ height: `${below}px` }} />}
+        </tbody>
+      </table>
+      {loadOlder !== undefined && (
+        <p>
+          <button type="button" class="text-button" onClick={() => void loadOlder()}>
+            {TEXTS.older}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function MessageRow({ message, rowIndex }: { readonly message: Message; readonly rowIndex: number }) {
+  return (
+    <tr aria-rowindex={rowIndex}>
+      <td>
+        <a href={hrefOf(`/messages/${encodeURIComponent(message.id)}`)} onClick={follow}>
+          {timeText(message.createdAt)}
+        </a>
+      </td>
+      <td>{message.direction === 'outbound' ? TEXTS.outbound : TEXTS.inbound}</td>
+      <td title={message.locationId}>
+        <bdi>{message.locationId}</bdi>
+      </td>
+      <td>
+        <bdi>{message.phone}</bdi>
+      </td>
+      <td>{message.kind}</td>
+      <td>
+        <StatusChip status={message.status} code={message.code} />
+      </td>
+    </tr>
   );
 }

@@ -86,7 +86,8 @@ function Advice({ history }: { readonly history: History }) {
   return (
     <>
       {[...codes].map((code) => {
-        const entry = codeEntry(code, 'status') ?? codeEntry(code);
+        const entry =
+          codeEntry(code, history.direction === 'inbound' ? 'inbound' : 'status') ?? codeEntry(code);
         return entry === undefined ? null : (
           <p key={code} class="advice">
             <code>{code}</code> {entry.meaning} {entry.advice}

@@ -1,6 +1,8 @@
 import { Icon } from '@footbridge/ui/icons';
 import type { IconName } from '@footbridge/ui/icons';
 import { useSignal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 
 import { follow, hrefOf } from '../route.ts';
 import { session } from '../session.ts';
@@ -34,45 +36,88 @@ const MARKS: Readonly<Record<Link['state'], { icon: IconName; word: string }>> =
   broken: { icon: 'cross', word: 'broken' },
 };
 
-/** The home page: whether each tenant can text right now, and if not, why. */
+interface Tenants {
+  readonly tenants: readonly Tenant[];
+  readonly total: number;
+  readonly broken: number;
+  readonly found: number;
+}
+
+const STEP = 30;
+const TYPING_MS = 200;
+
+/** The home page: whether each tenant can text right now, and if not, why. Those with a problem are first. */
 export function TenantsPage() {
-  const { value, problem } = useData<{ tenants: Tenant[] }>('/operator/tenants', { refresh: true });
-  const wanted = useSignal('');
-  const tenants = value.value?.tenants;
-  if (tenants === undefined) return <p class="hint">{problem.value}</p>;
-  const broken = tenants.filter((tenant) => tenant.problem !== null).length;
-  const shown = tenants
-    .filter(({ locationId, license }) =>
-      `${locationId} ${license ?? ''}`.toLowerCase().includes(wanted.value.toLowerCase()),
-    )
-    .toSorted((one, other) => Number(other.problem !== null) - Number(one.problem !== null));
+  const limit = useSignal(STEP);
+  const search = useSignal('');
+  const query = new URLSearchParams({ limit: String(limit.value), search: search.value });
+  const { value, problem } = useData<Tenants>(`/operator/tenants?${query.toString()}`, { refresh: true });
+  const page = value.value;
+  if (page === undefined) return <p class="hint">{problem.value}</p>;
+  const { tenants, total, broken, found } = page;
   return (
     <>
       <div class="page-head">
         <h1>{TEXTS.tenants}</h1>
         <p role="status">
-          {tenants.length === 0 ? TEXTS.noTenants : broken === 0 ? TEXTS.allWell : TEXTS.problems(broken)}
+          {total === 0 ? TEXTS.noTenants : broken === 0 ? TEXTS.allWell : TEXTS.problems(broken)}
         </p>
         {session.value?.locations === null && (
           <a href={hrefOf('/macs/pair')} onClick={follow}>
             {PAIR_TEXTS.title}
           </a>
         )}
-        {tenants.length > 5 && (
-          <input
-            type="search"
-            aria-label={TEXTS.findTenant}
-            placeholder={TEXTS.findTenant}
-            onInput={(event) => (wanted.value = event.currentTarget.value)}
-          />
-        )}
+        {total > 5 && <Search search={search} />}
       </div>
       <ul class="tenants">
-        {shown.map((tenant) => (
+        {tenants.map((tenant) => (
           <TenantCard key={tenant.locationId} tenant={tenant} />
         ))}
       </ul>
+      {found > tenants.length && (
+        <More
+          key={tenants.length}
+          count={found - tenants.length}
+          show={() => (limit.value = tenants.length + STEP)}
+        />
+      )}
     </>
+  );
+}
+
+function Search({ search }: { readonly search: Signal<string> }) {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  return (
+    <input
+      type="search"
+      aria-label={TEXTS.findTenant}
+      placeholder={TEXTS.findTenant}
+      onInput={(event) => {
+        const text = event.currentTarget.value;
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => (search.value = text), TYPING_MS);
+      }}
+    />
+  );
+}
+
+/** Shows more when it comes near the screen, or is pressed. */
+function More({ count, show }: { readonly count: number; readonly show: () => void }) {
+  const element = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      (entries) => entries.some(({ isIntersecting }) => isIntersecting) && show(),
+      { rootMargin: '600px' },
+    );
+    if (element.current !== null) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <p ref={element}>
+      <button type="button" class="text-button" onClick={show}>
+        {TEXTS.moreTenants(count)}
+      </button>
+    </p>
   );
 }
 

@@ -1,0 +1,89 @@
+import { Icon } from '@footbridge/ui/icons';
+
+import { follow, hrefOf } from '../route.ts';
+import { ISSUE_NAMES, TEXTS } from '../texts.ts';
+import { timeText } from '../times.ts';
+import { useData } from '../use-data.ts';
+import { openIssues } from './open-issues.ts';
+import type { Issue } from './open-issues.ts';
+
+const SHOWN_LOCATIONS = 5;
+const SHOWN_CLOSED = 20;
+
+/** What is wrong now and what to do about it; below, what was wrong lately. */
+export function IssuesPage() {
+  const { value: closed } = useData<{ issues: Issue[] }>('/operator/issues?state=closed', { refresh: true });
+  const open = openIssues.value;
+  if (open === undefined) return null;
+  const recent = (closed.value?.issues ?? []).slice(0, SHOWN_CLOSED);
+  return (
+    <>
+      <div class="page-head">
+        <h1>{TEXTS.issues}</h1>
+        <p role="status">{open.length === 0 ? TEXTS.noIssues : TEXTS.openIssues(open.length)}</p>
+      </div>
+      <ul class="issues">
+        {open.map((issue) => (
+          <IssueCard key={issue.id} issue={issue} />
+        ))}
+      </ul>
+      {recent.length > 0 && (
+        <section class="card closed-issues">
+          <h2>{TEXTS.closedIssues}</h2>
+          <ul>
+            {recent.map((issue) => (
+              <li key={issue.id}>
+                <Icon name="check" />
+                <span>
+                  <bdi>{issue.sentence}</bdi>{' '}
+                  <span class="hint">
+                    {timeText(issue.since)} – {timeText(issue.closedAt ?? issue.since)}
+                  </span>
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+function IssueCard({ issue: { kind, sentence, action, since, locationIds } }: { readonly issue: Issue }) {
+  return (
+    <li class="card issue">
+      <p class="issue-head">
+        <span class="chip chip-bad">
+          <Icon name="bolt" />
+          {ISSUE_NAMES[kind] ?? kind}
+        </span>
+        <span class="hint">{TEXTS.since(timeText(since))}</span>
+      </p>
+      <h2>
+        <bdi>{sentence}</bdi>
+      </h2>
+      <p>{action}</p>
+      <p class="hint">
+        {TEXTS.affects} <Affected locationIds={locationIds} />
+      </p>
+    </li>
+  );
+}
+
+function Affected({ locationIds }: Pick<Issue, 'locationIds'>) {
+  if (locationIds === null) return <>{TEXTS.allLocations}</>;
+  const rest = locationIds.length - SHOWN_LOCATIONS;
+  return (
+    <>
+      {locationIds.slice(0, SHOWN_LOCATIONS).map((locationId, index) => (
+        <span key={locationId}>
+          {index > 0 && ', '}
+          <a href={hrefOf('/messages', { locationId })} onClick={follow}>
+            <bdi>{locationId}</bdi>
+          </a>
+        </span>
+      ))}
+      {rest > 0 && TEXTS.andMore(rest)}
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+import { DIST } from '@footbridge/console/console-files';
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import { findChromium } from '@footbridge/testkit/servers/chromium';
+import { chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { LOCATION, TestBridge } from '../contract/test-bridge.ts';
+
+const MAX_GZIPPED = 90 * 1024;
+const WITHIN = { timeout: 60_000 };
+const ROWS = 1000;
+const TENANTS = 200;
+const cleanup = createCleanup();
+
+let bridge: TestBridge;
+let browser: Browser;
+
+beforeAll(async () => {
+  await import('@footbridge/console/build-console');
+  bridge = await TestBridge.start();
+  cleanup.add(() => bridge.stop());
+  browser = await chromium.launch(await findChromium());
+  cleanup.add(() => browser.close());
+  const now = bridge.clock.now();
+  bridge.rows(`with recursive n (i) as (select 0 union all select i + 1 from n where i < ${ROWS - 1})
+    insert into messages (id, direction, location_id, message_id, kind, status, length, created_at, updated_at, steps)
+    select printf('m%05d', i), 'outbound', '${LOCATION}', printf('m%05d', i), 'text', 'delivered', 1, ${now} - 1000 * i, ${now}, '[]' from n`);
+  bridge.rows(`with recursive n (i) as (select 0 union all select i + 1 from n where i < ${TENANTS - 1})
+    insert into locations (location_id, state, created_at, updated_at)
+    select printf('tenant-%04d', i), 'unassigned', ${now}, ${now} from n`);
+}, 120_000);
+afterAll(() => cleanup.run());
+
+async function open(path: string) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  cleanup.add(() => page.close());
+  await page.goto(`${bridge.bridge.operatorUrl}/console${path}`);
+  await page.getByLabel('Operator token').fill(bridge.bridge.operatorToken);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  return page;
+}
+
+describe('the console with many rows', () => {
+  it('S6 loads all messages while the user scrolls, and draws those on the screen', async () => {
+    const page = await open('/messages');
+    await page.getByRole('table').waitFor(WITHIN);
+    await expect
+      .poll(async () => {
+        await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
+        return page.getByRole('table').getAttribute('aria-rowcount');
+      }, WITHIN)
+      .toBe(String(ROWS + 1));
+    await expect
+      .poll(async () => {
+        await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
+        return page.locator(`[aria-rowindex="${ROWS + 1}"]`).count();
+      }, WITHIN)
+      .toBe(1);
+    expect(await page.getByRole('row').count()).toBeLessThan(100);
+  });
+
+  it('S6 shows more tenants while the user scrolls, and finds one by its name', async () => {
+    const page = await open('');
+    await page.getByText('tenants need attention').waitFor(WITHIN);
+    const cards = page.locator('.tenant');
+    expect(await cards.count()).toBeLessThan(TENANTS);
+    await expect
+      .poll(async () => {
+        await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
+        return cards.count();
+      }, WITHIN)
+      .toBeGreaterThan(TENANTS);
+    await page.getByRole('searchbox').fill('tenant-0123');
+    await expect.poll(() => cards.count(), WITHIN).toBe(1);
+  });
+
+  it('S6 has at most 90 KB of code, gzipped', async () => {
+    const sizes = (await readdir(DIST)).map(
+      async (name) => gzipSync(await readFile(join(DIST, name))).length,
+    );
+    const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect(total).toBeLessThanOrEqual(MAX_GZIPPED);
+  });
+});
