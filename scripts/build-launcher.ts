@@ -9,10 +9,12 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 
+import { readMachO } from '@footbridge/mac-launcher/mach-o';
 import { unpackProgram } from '@footbridge/testkit/servers/debian-program';
 
 const run = promisify(execFile);
 const LAUNCHER = join(import.meta.dirname, '../packages/mac-launcher');
+const SUMS = join(LAUNCHER, 'prebuilt/SHA256SUMS');
 const SOURCES = ['src/launcher.c', 'src/libSystem.tbd'];
 const NAME = 'footbridge-agent';
 const MINIMUM_MACOS = '13.5';
@@ -74,9 +76,13 @@ async function write(): Promise<void> {
     await writeFile(prebuilt(architecture), bytes);
     await chmod(prebuilt(architecture), 0o755);
   }
+  await writeFile(SUMS, await sums());
+}
+
+async function sums(): Promise<string> {
   const files = [...SOURCES, ...ARCHITECTURES.map((architecture) => `prebuilt/${architecture}/${NAME}`)];
-  const sums = files.map(async (file) => `${await sha256(join(LAUNCHER, file))}  ${file}\n`);
-  await writeFile(join(LAUNCHER, 'prebuilt/SHA256SUMS'), (await Promise.all(sums)).join(''));
+  const lines = files.map(async (file) => `${await sha256(join(LAUNCHER, file))}  ${file}\n`);
+  return (await Promise.all(lines)).join('');
 }
 
 async function sha256(path: string): Promise<string> {
@@ -85,16 +91,34 @@ async function sha256(path: string): Promise<string> {
     .digest('hex');
 }
 
+/** Rebuilds the launchers and verifies what is committed: its bytes, headers, page hashes and hashes. */
 async function check(): Promise<boolean> {
-  let same = true;
-  for (const architecture of ARCHITECTURES) {
-    const isSame = (await buildLauncher(architecture)).equals(await readFile(prebuilt(architecture)));
-    process.stdout.write(
-      `${isSame ? '✔' : '✖'} ${architecture}: ${isSame ? 'same bytes' : 'differs from prebuilt'}\n`,
-    );
-    same &&= isSame;
-  }
-  return same;
+  const verdicts = await Promise.all([...ARCHITECTURES.map(checkLauncher), checkSums()]);
+  for (const { ok, text } of verdicts) process.stdout.write(`${ok ? '✔' : '✖'} ${text}\n`);
+  return verdicts.every(({ ok }) => ok);
+}
+
+interface Verdict {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+async function checkLauncher(expected: Architecture): Promise<Verdict> {
+  const committed = await readFile(prebuilt(expected));
+  const isSame = (await buildLauncher(expected)).equals(committed);
+  const { architecture, minimumMacos, signature } = readMachO(committed);
+  const { pages, changedPages, cdHash } = signature;
+  const ok =
+    isSame && architecture === expected && minimumMacos === MINIMUM_MACOS && changedPages.length === 0;
+  return {
+    ok,
+    text: `${expected}: ${isSame ? 'same bytes' : 'differs from prebuilt'}, ${committed.length} bytes for macOS ${minimumMacos} on ${architecture}, ${pages - changedPages.length} of ${pages} page hashes match, cdhash ${cdHash}`,
+  };
+}
+
+async function checkSums(): Promise<Verdict> {
+  const ok = (await sums()) === (await readFile(SUMS, 'utf8'));
+  return { ok, text: `SHA256SUMS ${ok ? 'matches' : 'does not match'} sources and programs` };
 }
 
 if (!process.argv.includes('--check')) await write();
