@@ -1,6 +1,8 @@
 /** The languages of the simulated Messages. */
 export const LANGUAGES = ['en', 'nl', 'de', 'fr', 'es', 'it', 'pt', 'ja', 'ar', 'zh'] as const;
-export type Language = (typeof LANGUAGES)[number];
+/** A language that no program can know: its labels do not resemble those of any other. */
+export const MADE_UP_LANGUAGE = 'xx';
+export type Language = (typeof LANGUAGES)[number] | typeof MADE_UP_LANGUAGE;
 
 export type LabelTable = 'Accessibility' | 'ChatKit';
 
@@ -150,6 +152,21 @@ const WORDS: Readonly<Record<Language, readonly string[]>> = {
     '将表情符号添加为点回',
     '添加自定表情符号',
     '回复记录',
+  ],
+  // Characters that mean something in patterns and formats, and two labels of which one is the beginning of the other.
+  xx: [
+    '(.*)',
+    'Heart',
+    'Heart 2',
+    '%@ ñ',
+    '"\\n"',
+    '$1',
+    '‏ⵣⵣ‏',
+    '[a-z]+',
+    '?',
+    '🙂',
+    '🙂🙂',
+    'Name:',
   ],
 };
 

@@ -15,6 +15,10 @@ export interface ScreenSettings {
   readonly language: Language;
   /** The language of the tables of the system. Default: the same. */
   readonly systemLanguage: Language | undefined;
+  /** Keys that the tables of the system do not have, as in a later version of macOS. */
+  readonly absentLabels: readonly string[];
+  /** Identifiers of elements that have another one, as in a later version of macOS. */
+  readonly renamedIdentifiers: readonly string[];
   readonly isTrusted: boolean;
   readonly isLocked: boolean;
   readonly isOnConsole: boolean;
@@ -101,6 +105,8 @@ const EMOJI =
 const DEFAULTS: ScreenSettings = {
   language: 'en',
   systemLanguage: undefined,
+  absentLabels: [],
+  renamedIdentifiers: [],
   isTrusted: true,
   isLocked: false,
   isOnConsole: true,
@@ -233,8 +239,9 @@ export class Screen {
   }
 
   labels({ table, language }: { readonly table: LabelTable; readonly language?: Language }): Labels {
-    const { language: own, systemLanguage = own } = this.#settings;
-    return labelsOf(table, language ?? systemLanguage, this.#app.store.macos);
+    const { language: own, systemLanguage = own, absentLabels } = this.#settings;
+    const labels = labelsOf(table, language ?? systemLanguage, this.#app.store.macos);
+    return Object.fromEntries(Object.entries(labels).filter(([key]) => !absentLabels.includes(key)));
   }
 
   open({ url }: { readonly url: string }): boolean {
@@ -252,7 +259,7 @@ export class Screen {
   /** The elements of Messages now. */
   tree(): AxElement {
     this.#follow();
-    const tree = applicationTree(this.#view());
+    const tree = renamed(applicationTree(this.#view()), this.#settings.renamedIdentifiers);
     if (this.#isUnseen && this.#next === undefined) {
       this.#isUnseen = false;
       this.#happened('shown');
@@ -461,4 +468,15 @@ export class Screen {
       rowMs,
     );
   }
+}
+
+function renamed(element: AxElement, identifiers: readonly string[]): AxElement {
+  if (identifiers.length === 0) return element;
+  const identifier = element.attributes['AXIdentifier'];
+  const isRenamed = typeof identifier === 'string' && identifiers.includes(identifier);
+  return {
+    ...element,
+    attributes: { ...element.attributes, ...(isRenamed && { AXIdentifier: `${identifier}V2` }) },
+    children: element.children.map((child) => renamed(child, identifiers)),
+  };
 }

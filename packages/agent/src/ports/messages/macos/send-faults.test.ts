@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -9,7 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
+import { systemClock } from '@footbridge/runtime/clock';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
@@ -20,7 +24,12 @@ import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import type { OutgoingMessage, SendResult } from '../messages.ts';
+import type { FileToSend } from '../../../../test/send-file-main.ts';
+import { LastDispatch } from './last-dispatch.ts';
 import { MacMessages } from './mac-messages.ts';
+import { MacStore } from './mac-store.ts';
+import { Osascript } from './osascript.ts';
+import { sendMessage } from './send-message.ts';
 
 const ANNA = '+15550100001';
 /** The deadline of a program in the engine. */
@@ -81,6 +90,7 @@ class ProgramClock extends SkippingClock {
   }
 }
 
+const NO_MEMORY = { load: () => undefined, save: () => undefined };
 const HELLO: OutgoingMessage = { kind: 'text', text: 'Hello' };
 
 /** Sends to Anna and skips all pauses. While a program runs, time is skipped only after `hangs` says that it hangs. */
@@ -331,6 +341,45 @@ describe('M3 a file', () => {
     replace(second());
     expect(await send(await file('b.txt'))).toMatchObject(NOTHING_SENT);
     expect(await sent()).toHaveLength(1);
+  });
+
+  // As a user who may write everywhere: no user can write there.
+  const readOnly = process.platform === 'darwin' ? '/System' : '/proc/sys';
+
+  it.each<[string, (writable: string) => readonly [string, string], object, number]>([
+    ['the first folder is', (writable) => [readOnly, writable], SENT, 1],
+    ['both folders are', () => [readOnly, readOnly], NOTHING_SENT, 0],
+  ])('M3 is not staged where %s read-only', async (_, folders, outcome, count) => {
+    const store = new MacStore({ home: macos.home, messages: join(macos.home, 'Library/Messages') }, NO_MEMORY);
+    cleanup.add(() => store.close());
+    const deps = {
+      store,
+      osascript: new Osascript({ path: macos.commands.osascript, clock: systemClock }),
+      lastDispatch: new LastDispatch(join(await tempDir(cleanup), 'last-send.jsonl')),
+      clock: systemClock,
+      startMessages: () => Promise.resolve(),
+      stagingFolders: folders(second()),
+    };
+    const destination = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
+    expect(await sendMessage(await file('a.txt'), destination, deps)).toMatchObject(outcome);
+    expect(await sent()).toHaveLength(count);
+  });
+
+  it('M3 for which the disk has no space fails, and leaves nothing behind', async () => {
+    const message = await file('a.bin', 'x'.repeat(1_000_000));
+    if (message.kind !== 'file') throw new Error('not a file');
+    const { home, commands: programs } = macos;
+    const argument: FileToSend = { home, programs, handle: ANNA, file: message.file };
+    const main = fileURLToPath(new URL('../../../../test/send-file-main.ts', import.meta.url));
+    // A limit of the process has the effect of a full disk: a write fails in the middle of the file.
+    const limited = ['-c', 'ulimit -f 64 && exec "$@"', 'sh', process.execPath, main, JSON.stringify(argument)];
+    const { stdout } = await promisify(execFile)('sh', limited);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...NOTHING_SENT,
+      message: expect.stringContaining('cannot be copied') as string,
+    });
+    expect(await sent()).toEqual([]);
+    expect([...stagedIn(first()), ...stagedIn(second())]).toEqual([]);
   });
 
   it('M3 that is gone fails, and leaves nothing behind', async () => {

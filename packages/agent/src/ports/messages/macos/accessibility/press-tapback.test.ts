@@ -1,4 +1,6 @@
+import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { MADE_UP_LANGUAGE } from '@footbridge/testkit/macos/accessibility/labels';
 import { FINDER_PID } from '@footbridge/testkit/macos/accessibility/screen';
 import type { ScreenFault, ScreenSettings } from '@footbridge/testkit/macos/accessibility/screen';
 import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
@@ -11,6 +13,7 @@ import type { PressResult, TapbackPress } from '../../messages.ts';
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
 const PHOTO = { name: 'photo.jpg', mime: 'image/jpeg', base64: 'AAAA' };
+const EFFECT = 'com.apple.messages.effect.CKConfettiEffect';
 const LOVE = { kind: 'classic', type: 'love' } as const;
 
 const cleanup = createCleanup();
@@ -55,6 +58,46 @@ describe.each(MACOS_VERSIONS)('on macOS %i, a Tapback', (macos) => {
       hasOpenPicker: false,
     });
     expect(mac.store.ownReaction(mac.guid)).toEqual(LOVE);
+  });
+});
+
+describe.each(MACOS_VERSIONS)('on macOS %i in an unknown language', (macos) => {
+  const toAnna = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
+
+  it('each Tapback, a reply and an effect are found by the labels of the system', async () => {
+    const mac = await start(macos);
+    mac.screen.configure({ language: MADE_UP_LANGUAGE });
+    for (const type of CLASSIC_TYPES) {
+      expect(await mac.press({ kind: 'classic', type })).toEqual(PRESSED);
+      expect(mac.store.ownReaction(mac.guid)).toEqual({ kind: 'classic', type });
+    }
+    for (const how of [{ replyTo: mac.guid }, { effect: EFFECT }])
+      expect(await mac.send({ kind: 'text', text: 'Hello', ...how }, toAnna)).toMatchObject({
+        result: 'sent',
+      });
+    expect(mac.screen.actions().sends).toMatchObject([{ replyTo: mac.guid }, { effect: EFFECT }]);
+  });
+});
+
+describe('on a later version of macOS', () => {
+  it.each<[string, Partial<ScreenSettings>, code: string]>([
+    [
+      'that renamed the transcript',
+      { renamedIdentifiers: ['TranscriptCollectionView'] },
+      'TARGET_NOT_FOUND',
+    ],
+    ['that renamed the bubbles', { renamedIdentifiers: ['CKBalloonTextView'] }, 'TARGET_NOT_FOUND'],
+    [
+      'without the label of a Tapback',
+      { absentLabels: ['acknowledgment.type.heart'] },
+      'PICKER_FAILED',
+    ],
+    ['without the label of a thread', { absentLabels: ['group.reply.collection'] }, 'PICKER_FAILED'],
+  ])('%s nothing is pressed', async (_, settings, code) => {
+    const mac = await start();
+    mac.screen.configure(settings);
+    expect(await mac.press()).toMatchObject({ result: 'failed', code });
+    expect(mac.screen.actions()).toMatchObject({ presses: [], frontApplication: FINDER_PID });
   });
 });
 

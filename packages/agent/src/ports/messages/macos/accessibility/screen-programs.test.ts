@@ -1,11 +1,17 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { systemClock } from '@footbridge/runtime/clock';
-import { createCleanup } from '@footbridge/testkit/cleanup';
+import type { Clock } from '@footbridge/runtime/clock';
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { FINDER_PID } from '@footbridge/testkit/macos/accessibility/screen';
 import { CONTACT_NAME } from '@footbridge/testkit/macos/accessibility/window-tree';
 import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
 import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import { SkippingClock } from '@footbridge/testkit/skipping-clock';
+import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import type { OutgoingMessage, PressResult } from '../../messages.ts';
@@ -29,7 +35,11 @@ interface Scenario extends Opened {
   readonly react: () => Promise<PressResult>;
 }
 
-async function open(version: MacosVersion, uiAutomation = true): Promise<Opened> {
+async function open(
+  version: MacosVersion,
+  uiAutomation = true,
+  clock: Clock = systemClock,
+): Promise<Opened> {
   const macos = await startSimulatedMacos({ macos: version });
   cleanup.add(() => macos.stop());
   let saved: string | undefined;
@@ -39,14 +49,18 @@ async function open(version: MacosVersion, uiAutomation = true): Promise<Opened>
       saved = value;
     },
   };
-  const options = { home: macos.home, programs: macos.commands, memory, clock: systemClock, uiAutomation };
+  const options = { home: macos.home, programs: macos.commands, memory, clock, uiAutomation };
   const messages = await MacMessages.open(options);
   cleanup.add(() => messages.close());
   return { macos, messages };
 }
 
-async function start(version: MacosVersion = 26, uiAutomation = true): Promise<Scenario> {
-  const { macos, messages } = await open(version, uiAutomation);
+async function start(
+  version: MacosVersion = 26,
+  uiAutomation = true,
+  clock: Clock = systemClock,
+): Promise<Scenario> {
+  const { macos, messages } = await open(version, uiAutomation, clock);
   await macos.messages.write({ from: ANNA, text: 'canary-before' });
   const { guid } = await macos.messages.write({ from: ANNA, text: 'canary-target' });
   await macos.messages.settled();
@@ -123,6 +137,65 @@ describe('with the program osascript', () => {
       expect((await macos.messages.screenActions()).presses).toEqual([]);
     },
   );
+});
+
+describe('M3 osascript that', () => {
+  const PROGRAM_TIMEOUT_MS = 90_000;
+
+  it('M3 is missing fails, and nothing is pressed', async () => {
+    const { macos, react } = await start();
+    rmSync(macos.commands.osascript);
+    expect(await react()).toMatchObject({ result: 'failed', code: 'PICKER_FAILED' });
+    expect((await macos.messages.screenActions()).presses).toEqual([]);
+  });
+
+  it('M3 prints without end may have pressed: the row decides', async () => {
+    const { macos, messages, guid, react } = await start();
+    await macos.messages.breakOsascript({ faults: ['flood'] });
+    expect(await react()).toEqual({ result: 'pressed' });
+    expect(messages.store.ownReaction(guid)).toBeUndefined();
+    expect(await react()).toMatchObject({ result: 'failed', code: 'TIMEOUT' });
+    expect((await macos.messages.screenActions()).presses).toEqual([]);
+  });
+
+  it.each([
+    ['before', { result: 'failed', code: 'PICKER_FAILED' }, 0],
+    ['after', { result: 'pressed' }, 1],
+  ] as const)('M3 hangs %s the press is stopped at its deadline', async (when, result, presses) => {
+    const clock = new SkippingClock();
+    const { macos, react } = await start(26, true, clock);
+    await macos.messages.breakOsascript({ faults: [`hang_${when}`] });
+    const reacting = react();
+    const made = async (): Promise<number> => (await macos.messages.screenActions()).presses.length;
+    await until(async () => (await macos.messages.calls()).length > 0 && (await made()) === presses);
+    await clock.skip(PROGRAM_TIMEOUT_MS);
+    expect(await reacting).toMatchObject(result);
+    expect(await made()).toBe(presses);
+  });
+});
+
+describe('on a version of macOS that the agent does not know', () => {
+  it.each([
+    ['27.0', true],
+    ['27', true],
+    ['unknown', false],
+  ])('sw_vers says %j: what is offered follows from the number, and a Tapback is pressed', async (version, hasEmoji) => {
+    const { macos, guid } = await start();
+    const swVers = join(await tempDir(cleanup), 'sw_vers');
+    writeFileSync(swVers, `#!/bin/sh\necho ${version}\n`, { mode: 0o755 });
+    const messages = await MacMessages.open({
+      home: macos.home,
+      programs: { ...macos.commands, swVers },
+      memory: { load: () => undefined, save: () => undefined },
+      clock: systemClock,
+      uiAutomation: true,
+    });
+    cleanup.add(() => messages.close());
+    expect(messages.environment().macos).toBe(version);
+    expect(messages.capabilities().includes('emoji-reactions')).toBe(hasEmoji);
+    const chatId = messages.store.directChat(ANNA, 'iMessage')?.id ?? 0;
+    expect(await messages.react({ chatId, targetGuid: guid, tapback: LOVE })).toEqual({ result: 'pressed' });
+  });
 });
 
 describe('while the owner does not allow UI automation', () => {
