@@ -154,20 +154,7 @@ const WORDS: Readonly<Record<Language, readonly string[]>> = {
     '回复记录',
   ],
   // Characters that mean something in patterns and formats, and two labels of which one is the beginning of the other.
-  xx: [
-    '(.*)',
-    'Heart',
-    'Heart 2',
-    '%@ ñ',
-    '"\\n"',
-    '$1',
-    '‏ⵣⵣ‏',
-    '[a-z]+',
-    '?',
-    '🙂',
-    '🙂🙂',
-    'Name:',
-  ],
+  xx: ['(.*)', 'Heart', 'Heart 2', '%@ ñ', '"\\n"', '$1', '‏ⵣⵣ‏', '[a-z]+', '?', '🙂', '🙂🙂', 'Name:'],
 };
 
 /** Returns a table of the system in one language, as the given version of macOS has it. */

@@ -350,7 +350,10 @@ describe('M3 a file', () => {
     ['the first folder is', (writable) => [readOnly, writable], SENT, 1],
     ['both folders are', () => [readOnly, readOnly], NOTHING_SENT, 0],
   ])('M3 is not staged where %s read-only', async (_, folders, outcome, count) => {
-    const store = new MacStore({ home: macos.home, messages: join(macos.home, 'Library/Messages') }, NO_MEMORY);
+    const store = new MacStore(
+      { home: macos.home, messages: join(macos.home, 'Library/Messages') },
+      NO_MEMORY,
+    );
     cleanup.add(() => store.close());
     const deps = {
       store,
@@ -372,7 +375,14 @@ describe('M3 a file', () => {
     const argument: FileToSend = { home, programs, handle: ANNA, file: message.file };
     const main = fileURLToPath(new URL('../../../../test/send-file-main.ts', import.meta.url));
     // A limit of the process has the effect of a full disk: a write fails in the middle of the file.
-    const limited = ['-c', 'ulimit -f 64 && exec "$@"', 'sh', process.execPath, main, JSON.stringify(argument)];
+    const limited = [
+      '-c',
+      'ulimit -f 64 && exec "$@"',
+      'sh',
+      process.execPath,
+      main,
+      JSON.stringify(argument),
+    ];
     const { stdout } = await promisify(execFile)('sh', limited);
     expect(JSON.parse(stdout)).toMatchObject({
       ...NOTHING_SENT,

@@ -81,17 +81,9 @@ describe.each(MACOS_VERSIONS)('on macOS %i in an unknown language', (macos) => {
 
 describe('on a later version of macOS', () => {
   it.each<[string, Partial<ScreenSettings>, code: string]>([
-    [
-      'that renamed the transcript',
-      { renamedIdentifiers: ['TranscriptCollectionView'] },
-      'TARGET_NOT_FOUND',
-    ],
+    ['that renamed the transcript', { renamedIdentifiers: ['TranscriptCollectionView'] }, 'TARGET_NOT_FOUND'],
     ['that renamed the bubbles', { renamedIdentifiers: ['CKBalloonTextView'] }, 'TARGET_NOT_FOUND'],
-    [
-      'without the label of a Tapback',
-      { absentLabels: ['acknowledgment.type.heart'] },
-      'PICKER_FAILED',
-    ],
+    ['without the label of a Tapback', { absentLabels: ['acknowledgment.type.heart'] }, 'PICKER_FAILED'],
     ['without the label of a thread', { absentLabels: ['group.reply.collection'] }, 'PICKER_FAILED'],
   ])('%s nothing is pressed', async (_, settings, code) => {
     const mac = await start();

@@ -35,11 +35,7 @@ interface Scenario extends Opened {
   readonly react: () => Promise<PressResult>;
 }
 
-async function open(
-  version: MacosVersion,
-  uiAutomation = true,
-  clock: Clock = systemClock,
-): Promise<Opened> {
+async function open(version: MacosVersion, uiAutomation = true, clock: Clock = systemClock): Promise<Opened> {
   const macos = await startSimulatedMacos({ macos: version });
   cleanup.add(() => macos.stop());
   let saved: string | undefined;
@@ -179,23 +175,28 @@ describe('on a version of macOS that the agent does not know', () => {
     ['27.0', true],
     ['27', true],
     ['unknown', false],
-  ])('sw_vers says %j: what is offered follows from the number, and a Tapback is pressed', async (version, hasEmoji) => {
-    const { macos, guid } = await start();
-    const swVers = join(await tempDir(cleanup), 'sw_vers');
-    writeFileSync(swVers, `#!/bin/sh\necho ${version}\n`, { mode: 0o755 });
-    const messages = await MacMessages.open({
-      home: macos.home,
-      programs: { ...macos.commands, swVers },
-      memory: { load: () => undefined, save: () => undefined },
-      clock: systemClock,
-      uiAutomation: true,
-    });
-    cleanup.add(() => messages.close());
-    expect(messages.environment().macos).toBe(version);
-    expect(messages.capabilities().includes('emoji-reactions')).toBe(hasEmoji);
-    const chatId = messages.store.directChat(ANNA, 'iMessage')?.id ?? 0;
-    expect(await messages.react({ chatId, targetGuid: guid, tapback: LOVE })).toEqual({ result: 'pressed' });
-  });
+  ])(
+    'sw_vers says %j: what is offered follows from the number, and a Tapback is pressed',
+    async (version, hasEmoji) => {
+      const { macos, guid } = await start();
+      const swVers = join(await tempDir(cleanup), 'sw_vers');
+      writeFileSync(swVers, `#!/bin/sh\necho ${version}\n`, { mode: 0o755 });
+      const messages = await MacMessages.open({
+        home: macos.home,
+        programs: { ...macos.commands, swVers },
+        memory: { load: () => undefined, save: () => undefined },
+        clock: systemClock,
+        uiAutomation: true,
+      });
+      cleanup.add(() => messages.close());
+      expect(messages.environment().macos).toBe(version);
+      expect(messages.capabilities().includes('emoji-reactions')).toBe(hasEmoji);
+      const chatId = messages.store.directChat(ANNA, 'iMessage')?.id ?? 0;
+      expect(await messages.react({ chatId, targetGuid: guid, tapback: LOVE })).toEqual({
+        result: 'pressed',
+      });
+    },
+  );
 });
 
 describe('while the owner does not allow UI automation', () => {
