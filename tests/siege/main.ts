@@ -23,6 +23,11 @@ const print = (line: string) => void process.stdout.write(`${line}\n`);
 const all = createCleanup();
 const stage = await startStage(all);
 
+/** What is left of an attack must not count for the next one: its requests may still be on their way. */
+async function settled(): Promise<void> {
+  for (let tries = 0; tries < 10; tries++) if ((await stage.honest(1)).p99Ms < MAX_P99_MS) return;
+}
+
 async function row(name: string, attack: Attack): Promise<boolean> {
   const cleanup = createCleanup();
   const before = await stage.memory();
@@ -36,6 +41,7 @@ async function row(name: string, attack: Attack): Promise<boolean> {
     await verify?.(),
   ].filter((fault) => typeof fault === 'string');
   await cleanup.run();
+  await settled();
   const result = faults.length === 0 ? 'held' : `NOT HELD: ${faults.join(', ')}`;
   const cells = [
     name,
