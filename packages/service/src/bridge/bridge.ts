@@ -345,8 +345,8 @@ async function compose(context: BridgeContext): Promise<Bridge> {
             audit,
           })(app);
           tenantsRoutes({
-            tenants: () =>
-              listTenants({ ...crm.tenants, locations: () => macs.overview.locations(), journal }),
+            tenants: (query) =>
+              listTenants({ ...crm.tenants, locations: () => macs.overview.locations(), journal }, query),
           })(app);
           issuesApi(app);
           for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes, ...files.operatorRoutes])

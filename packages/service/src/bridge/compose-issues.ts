@@ -8,7 +8,7 @@ import type { IssueFacts } from '../flows/issues/find-issues.ts';
 import type { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { IssueWatch } from '../flows/issues/watch-issues.ts';
 import { NO_CALLS } from '../flows/tenants/recent-calls.ts';
-import { listTenants } from '../flows/tenants/tenants.ts';
+import { brokenLinks } from '../flows/tenants/tenants.ts';
 import type { TenantsDeps } from '../flows/tenants/tenants.ts';
 import { MacHistory } from '../flows/traffic/mac-history.ts';
 import { TrafficOverview } from '../flows/traffic/show-traffic.ts';
@@ -61,11 +61,9 @@ export function composeIssues(
     macHistory.add(locations.filter(({ connected }) => connected !== null).length);
     const byId = new Map(locations.map((location) => [location.locationId, location]));
     const isElsewhere = (locationId: string) => (byId.get(locationId)?.connected?.node ?? node) !== node;
-    const paths = await listTenants({
+    const paths = await brokenLinks({
       locations: async () => locations,
       withPrivateToken: tenants.withPrivateToken,
-      // No issue depends on the last webhook.
-      journal: { lastWebhooks: async () => new Map() },
       // The node that holds the socket makes the calls. This one may remember older ones.
       crmCalls: (locationId) => (isElsewhere(locationId) ? NO_CALLS : tenants.crmCalls(locationId)),
     });

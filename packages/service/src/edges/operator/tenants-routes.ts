@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 
-import type { Tenant } from '../../flows/tenants/tenants.ts';
+import type { Tenant, TenantsPage, TenantsQuery } from '../../flows/tenants/tenants.ts';
 import { mayAccess } from './operator-auth.ts';
 import { isoTime, readBody } from './operator-request.ts';
 
 export interface TenantsRoutesDeps {
-  readonly tenants: () => Promise<Tenant[]>;
+  readonly tenants: (query: TenantsQuery) => Promise<TenantsPage>;
 }
 
 const QUERY = z.strictObject({
@@ -21,19 +21,11 @@ const QUERY = z.strictObject({
 export function tenantsRoutes({ tenants }: TenantsRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.get('/operator/tenants', { config: { locations: 'filtered' } }, async (request) => {
-      const { search = '', limit } = readBody(QUERY, request.query);
-      const wanted = search.toLowerCase();
-      const own = (await tenants()).filter(({ locationId }) => mayAccess(request, locationId));
-      const [broken, well] = [own.filter(({ problem }) => problem), own.filter(({ problem }) => !problem)];
-      const found = [...broken, ...well].filter(({ locationId, license }) =>
-        `${locationId} ${license ?? ''}`.toLowerCase().includes(wanted),
-      );
-      return {
-        tenants: found.slice(0, limit).map(view),
-        total: own.length,
-        broken: broken.length,
-        found: found.length,
-      };
+      const page = await tenants({
+        ...readBody(QUERY, request.query),
+        mayAccess: (locationId) => mayAccess(request, locationId),
+      });
+      return { ...page, tenants: page.tenants.map(view) };
     });
   };
 }

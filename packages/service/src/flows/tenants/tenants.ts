@@ -28,25 +28,67 @@ export interface Tenant extends TenantPath {
   readonly license: string | null;
 }
 
-/** Lists the tenants with the state of every link between the CRM and the customer. */
-export async function listTenants(deps: TenantsDeps): Promise<Tenant[]> {
-  const locations = await deps.locations();
-  const ids = locations.map(({ locationId }) => locationId);
-  const [withToken, lastWebhooks] = await Promise.all([
-    deps.withPrivateToken(ids),
-    deps.journal.lastWebhooks(ids),
-  ]);
-  return locations.map((location) => {
-    const { locationId, license, connected, lastDevice, oauth } = location;
-    const facts: TenantFacts = {
+/** Which tenants to list. */
+export interface TenantsQuery {
+  readonly mayAccess: (locationId: string) => boolean;
+  /** Part of the location id or the license, in any case. */
+  readonly search?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface TenantsPage {
+  readonly tenants: readonly Tenant[];
+  /** All tenants, those with a problem, and those that match the search. */
+  readonly total: number;
+  readonly broken: number;
+  readonly found: number;
+}
+
+/** Lists the tenants with the state of every link between the CRM and the customer, those with a problem first. */
+export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promise<TenantsPage> {
+  const wanted = (query.search ?? '').toLowerCase();
+  const all = await tenantFacts(deps, query);
+  // The last webhook is never the problem: it is read only for those that are shown.
+  const own = all.map((one) => ({ ...one, problem: tenantPath(one.facts).problem }));
+  const broken = own.filter(({ problem }) => problem !== null);
+  const found = [...broken, ...own.filter(({ problem }) => problem === null)].filter(({ facts, license }) =>
+    `${facts.locationId} ${license ?? ''}`.toLowerCase().includes(wanted),
+  );
+  const shown = found.slice(0, query.limit);
+  const lastWebhooks = await deps.journal.lastWebhooks(shown.map(({ facts }) => facts.locationId));
+  return {
+    tenants: shown.map(({ facts, license }) => ({
+      ...tenantPath({ ...facts, lastWebhookAt: lastWebhooks.get(facts.locationId) ?? null }),
+      license,
+    })),
+    total: own.length,
+    broken: broken.length,
+    found: found.length,
+  };
+}
+
+/** Returns the tenants with all of their broken links. */
+export async function brokenLinks(deps: Omit<TenantsDeps, 'journal'>): Promise<TenantPath[]> {
+  const all = await tenantFacts(deps, { mayAccess: () => true });
+  return all.map(({ facts }) => tenantPath(facts));
+}
+
+async function tenantFacts(
+  deps: Omit<TenantsDeps, 'journal'>,
+  { mayAccess }: Pick<TenantsQuery, 'mayAccess'>,
+): Promise<{ facts: TenantFacts; license: string | null }[]> {
+  const locations = (await deps.locations()).filter(({ locationId }) => mayAccess(locationId));
+  const withToken = await deps.withPrivateToken(locations.map(({ locationId }) => locationId));
+  return locations.map(({ locationId, license, connected, lastDevice, oauth }) => ({
+    license,
+    facts: {
       locationId,
       token: oauth !== null ? 'oauth' : withToken.has(locationId) ? 'private' : 'none',
       grant: oauth,
-      lastWebhookAt: lastWebhooks.get(locationId) ?? null,
+      lastWebhookAt: null,
       mac: connected,
       lastMac: lastDevice,
       crmCalls: deps.crmCalls(locationId),
-    };
-    return { ...tenantPath(facts), license };
-  });
+    },
+  }));
 }
