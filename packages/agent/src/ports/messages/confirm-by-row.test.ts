@@ -46,6 +46,13 @@ async function write(message: NewMessage): Promise<string> {
   return guid;
 }
 
+/** Writes the row of a message that was sent and got an error before the store is read again. */
+async function writeSentWithError(error: number): Promise<string> {
+  const guid = await write(own());
+  app.change({ guid, columns: { error } });
+  return guid;
+}
+
 /** Confirms a message while `events` happen: after so many seconds, and this. */
 async function confirm(
   events: readonly (readonly [atSec: number, happens: () => unknown])[],
@@ -104,6 +111,36 @@ describe('the row of a send', () => {
       message: expect.stringContaining(`error ${error}`) as string,
       ...more,
     });
+  });
+
+  it('that gets an error after it was sent does not change the outcome', async () => {
+    let guid = '';
+    const { result, tookSec } = await confirm([
+      [1, async () => void (guid = await write(own()))],
+      [2, () => app.change({ guid, columns: { error: 22 } })],
+    ]);
+    expect({ result, tookSec }).toEqual({ result: { result: 'sent', guid }, tookSec: 1 });
+  });
+
+  it.each([22, 25, 34])(
+    'that was sent and has error %i leaves the outcome unknown: the message may have arrived',
+    async (error) => {
+      const { result } = await confirm([[1, () => writeSentWithError(error)]]);
+      expect(result).toEqual({
+        result: 'unknown',
+        code: 'TIMEOUT',
+        message: expect.stringContaining(`error ${error}`) as string,
+      });
+    },
+  );
+
+  it('that was sent, got an error and lost it again is sent', async () => {
+    let guid = '';
+    const { result } = await confirm([
+      [1, async () => void (guid = await writeSentWithError(22))],
+      [9, () => app.change({ guid, columns: { error: 0 } })],
+    ]);
+    expect(result).toEqual({ result: 'sent', guid });
   });
 
   it('that appears twice is one message: the first one', async () => {

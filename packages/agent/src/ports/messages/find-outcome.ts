@@ -36,6 +36,9 @@ export function outcomeOfRows(
     );
   if (states.some((state) => !state.finished || state.error === 0))
     return unknown('Messages is still sending');
+  // The message may have arrived: a failure would allow that it is sent again.
+  if (states.some((state) => state.sent))
+    return unknown(`Messages sent the message and reported error ${failure.error} afterwards`);
   return {
     result: 'failed',
     code: 'IMESSAGE_ERROR',
