@@ -141,7 +141,10 @@ describe('M3 osascript that', () => {
   it('M3 is missing fails, and nothing is pressed', async () => {
     const { macos, react } = await start();
     rmSync(macos.commands.osascript);
-    expect(await react()).toMatchObject({ result: 'failed', code: 'PICKER_FAILED' });
+    expect(await react()).toMatchObject({
+      code: 'PICKER_FAILED',
+      message: expect.stringContaining('cannot be started'),
+    });
     expect((await macos.messages.screenActions()).presses).toEqual([]);
   });
 
