@@ -18,7 +18,7 @@ const PAGES = [
   ['/audit', 'Audit log'],
 ] as const;
 
-describe.skipIf(!(await hasChromium()))('the pages that set a tenant up', { timeout: 120_000 }, () => {
+describe.skipIf(!(await hasChromium()))('the setup pages of the console', { timeout: 120_000 }, () => {
   let bridge: TestBridge;
   let browser: ConsoleBrowser;
 
@@ -52,7 +52,7 @@ describe.skipIf(!(await hasChromium()))('the pages that set a tenant up', { time
 
   const codeOn = (page: Page) => page.locator('code').filter({ hasText: /^[A-Z0-9]{4}-[A-Z0-9]{4}@/ });
 
-  it('M12 creates a license, pairs a Mac with a code and shows when it has arrived', async () => {
+  it('M12 creates a license, pairs a Mac with a code and shows that it is connected', async () => {
     const page = await browser.open('/macs');
     await page.getByLabel('Name').fill('Dental agency');
     await page.getByRole('spinbutton', { name: 'Seats', exact: true }).fill('2');
@@ -68,7 +68,7 @@ describe.skipIf(!(await hasChromium()))('the pages that set a tenant up', { time
     await page.getByText(/Expires in 1[45]:\d\d/).waitFor(WITHIN);
     await page.getByText('Waiting for the Mac.').waitFor(WITHIN);
     await pair((await codeOn(page).textContent()) ?? '', 'loc-new');
-    await page.getByText('The Mac “Front desk” has arrived and is connected.').waitFor(WITHIN);
+    await page.getByText('The Mac “Front desk” is connected.').waitFor(WITHIN);
     await page.getByRole('link', { name: 'Macs', exact: true }).click();
     await card.getByText('1 of 2 seats in use').waitFor(WITHIN);
     await card.getByRole('button', { name: 'Revoke' }).click();

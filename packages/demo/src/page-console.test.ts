@@ -18,7 +18,7 @@ describe.skipIf(!(await hasChromium()))('the console of the demo', () => {
   afterEach(() => afterTest.run());
   afterAll(() => cleanup.run());
 
-  it('opens from the page, signed in, and shows the same messages', async () => {
+  it('opens from the demo page, already signed in, and shows the same messages', async () => {
     const { page } = await testPage.open({}, (task) => afterTest.add(task));
     const opening = page.context().waitForEvent('page');
     await page.getByRole('link', { name: 'Console' }).click();

@@ -27,7 +27,7 @@ const policy = (service: string) =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-/** Serves the page. `GET /events` streams all changes, `GET /console` signs in to the console, `POST /do/<action>` performs an action of the customer or the agent. */
+/** Serves the page. `GET /events` streams all changes, `GET /console` redirects to a sign-in link, `POST /do/<action>` performs an action of the customer or the agent. */
 export async function startPage(
   demo: Demo,
   port: number,

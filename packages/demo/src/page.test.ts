@@ -211,7 +211,7 @@ describe.skipIf(!(await hasChromium()))('the page of the demo', { timeout: 240_0
     const { page, phone } = await open();
     await type(phone, 'Press and hold');
     const bar = phone.getByRole('toolbar', { name: 'React' });
-    // The conversation may still move under the pointer: then the press hits something else.
+    // The conversation may still be scrolling, so the press can hit something else.
     await expect
       .poll(
         async () => {

@@ -88,9 +88,9 @@ const WEBHOOK = [
     code: 'OPTED_OUT',
     http: 403,
     label: 'Opted out',
-    meaning: 'The recipient asked to get no more texts from this location, and OPT_OUT_ENFORCED is true.',
+    meaning: 'The recipient asked not to receive texts from this location, and OPT_OUT_ENFORCED is true.',
     retry: 'no',
-    advice: 'Do not text this number until its owner agrees again, by START or in the CRM.',
+    advice: 'Do not text this number until the recipient opts in again, with START or in the CRM.',
   },
   {
     code: 'LOCATION_NOT_CONNECTED',
@@ -174,9 +174,9 @@ const STATUS = [
   },
   {
     code: 'OPTED_OUT',
-    meaning: 'The webhook request was rejected: the recipient asked to get no more texts from this location.',
+    meaning: 'The webhook request was rejected: the recipient asked not to receive texts from this location.',
     retry: 'no',
-    advice: 'Do not text this number until its owner agrees again, by START or in the CRM.',
+    advice: 'Do not text this number until the recipient opts in again, with START or in the CRM.',
   },
   {
     code: 'CLIENT_NOT_CONNECTED',

@@ -16,12 +16,12 @@ Examples:
   footbridge audit
   footbridge audit --limit 200 --json`;
 
-/** `footbridge audit`: who changed what. */
+/** `footbridge audit`: lists who changed what. */
 export function auditCommand(program: Command): void {
   program
     .command('audit')
     .description('list who changed what, newest first')
-    .option('--limit <count>', 'how many entries, at most 200', '50')
+    .option('--limit <count>', 'number of entries, at most 200', '50')
     .addHelpText('after', EXAMPLES)
     .action(async ({ limit }: { limit: string }, command: Command) => {
       const { output, operator } = contextOf(command);

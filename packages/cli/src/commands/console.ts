@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
 
-/** `footbridge console`: a link that signs a browser in to the console. */
+/** `footbridge console`: prints a link that signs a browser in to the console. */
 export function consoleCommand(program: Command): void {
   program
     .command('console')

@@ -20,12 +20,12 @@ Examples:
 
 const SHOWN_LOCATIONS = 5;
 
-/** `footbridge issues`: what is wrong now, since when, whom it affects and what to do. */
+/** `footbridge issues`: lists the open issues, or the closed ones. */
 export function issuesCommand(program: Command): void {
   program
     .command('issues')
-    .description('show what is wrong, since when, whom it affects and what to do')
-    .option('--closed', 'show what was wrong, the last closed first')
+    .description('show what is wrong, since when, which locations it affects and what to do')
+    .option('--closed', 'show closed issues, most recent first')
     .addHelpText('after', EXAMPLES)
     .action(async ({ closed = false }: { closed?: boolean }, command: Command) => {
       const { output, operator } = contextOf(command);
@@ -33,7 +33,7 @@ export function issuesCommand(program: Command): void {
       const { issues } = await operator().call<{ issues: Issue[] }>('GET', path);
       for (const issue of issues) output.result(describe(issue), { ...issue });
       if (issues.length === 0)
-        output.hint(closed ? 'No issue was closed lately.' : 'There are no open issues.');
+        output.hint(closed ? 'There are no closed issues.' : 'There are no open issues.');
     });
 }
 

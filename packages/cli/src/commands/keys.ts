@@ -140,7 +140,7 @@ export function keysCommand(program: Command): void {
           { title: 'STEP', value: (row) => String(row['step']) },
           { title: 'MEANING', value: (row) => String(row['meaning']) },
         ],
-        'The node of the service that responded has rejected no signature within the last hour.',
+        'The node that responded has rejected no signatures within the last hour.',
       );
     });
 

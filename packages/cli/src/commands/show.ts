@@ -10,7 +10,7 @@ import type { Message, Step } from './format-message.ts';
 
 interface Request extends Message {
   readonly steps: readonly Step[];
-  /** Null unless the location is captured. */
+  /** Null unless the location was captured when the message passed. */
   readonly text?: string | null;
 }
 

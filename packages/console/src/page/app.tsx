@@ -26,7 +26,7 @@ const PAGES = [
   { path: '/overview', title: TEXTS.overview },
 ] as const;
 
-/** For tokens of all locations. */
+/** Only for tokens that cover all locations. */
 const OPERATOR_PAGES = [
   { path: '/macs', title: MACS_TEXTS.title },
   { path: '/highlevel', title: CRM_TEXTS.title },
@@ -34,7 +34,7 @@ const OPERATOR_PAGES = [
   { path: '/audit', title: AUDIT_TEXTS.title },
 ] as const;
 
-/** A clock that is wrong by less is not worth a word. */
+/** A smaller difference between the clocks is not reported. */
 const WRONG_CLOCK_MS = 120_000;
 
 export function App() {

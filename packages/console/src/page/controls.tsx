@@ -63,11 +63,11 @@ interface ChangeButtonProps {
   readonly name: string;
   readonly action: Action;
   readonly change: () => Promise<unknown>;
-  /** What the change causes. With it the button asks before it acts. */
+  /** The effect of the change. When it is set, the button asks for confirmation. */
   readonly warning?: string;
 }
 
-/** A button that changes something. A change that does harm needs a second click. */
+/** A button that changes something. A disruptive change needs a second click. */
 export function ChangeButton({ name, action, change, warning }: ChangeButtonProps) {
   const isAsking = useSignal(false);
   const isDisabled = isReadOnly() || action.isRunning.value;
@@ -99,7 +99,7 @@ export function ChangeButton({ name, action, change, warning }: ChangeButtonProp
   );
 }
 
-/** The texts of a form by the names of its fields, without surrounding white space. */
+/** Returns the trimmed values of a form by field name. */
 export function fieldsOf(event: SubmitEvent): Readonly<Record<string, string>> {
   event.preventDefault();
   const data = new FormData(event.currentTarget as HTMLFormElement);

@@ -15,7 +15,7 @@ export const session = signal<Session | null | undefined>(undefined);
 export const notice = signal<string | undefined>(undefined);
 export const isReachable = signal(true);
 
-/** How far the clock of the service is ahead of the browser's. Both may be wrong; the times on the pages come from the service. */
+/** How far the service's clock is ahead of the browser's. Either may be wrong; the pages show the service's times. */
 export const clockOffsetMs = signal(0);
 /** The time of the service. */
 export const serverTime = (): number => Date.now() + clockOffsetMs.value;
@@ -59,7 +59,7 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
   throw new ApiError(response.status, message ?? error ?? TEXTS.unreachable);
 }
 
-/** Clocks that differ by less count as equal: the header has no fractions of a second, and the response took time. */
+/** A smaller difference is ignored: the header has whole seconds, and the response took time to arrive. */
 const TOLERANCE_MS = 2000;
 
 function noteClock(date: string | null): void {
@@ -77,14 +77,14 @@ function readJson(text: string): unknown {
 
 const RETRY_MS = 3000;
 
-/** The code of a sign-in link. It is part of the fragment, which browsers do not send to servers, and leaves the address at once. */
+/** Returns the code of a sign-in link and removes it from the address. It is in the fragment, which browsers do not send to servers. */
 function takeCode(): string | undefined {
   const [, code] = /^#code=([\w-]+)$/.exec(window.location.hash) ?? [];
   if (code !== undefined) history.replaceState(null, '', window.location.pathname + window.location.search);
   return code;
 }
 
-/** Signs in with the code of the link, or finds out who is signed in. Tries again while the service does not respond. */
+/** Signs in with the code of the link, or restores the existing session. Retries while the service does not respond. */
 export async function startSession(code = takeCode()): Promise<void> {
   try {
     session.value =
@@ -96,7 +96,7 @@ export async function startSession(code = takeCode()): Promise<void> {
     if (!isRejected) return void setTimeout(() => void startSession(code), RETRY_MS);
     if (code === undefined) return void (session.value = null);
     notice.value = TEXTS.linkUsed;
-    // The browser may be signed in from earlier.
+    // The browser may have an earlier session.
     await startSession();
   }
 }

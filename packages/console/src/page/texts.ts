@@ -17,7 +17,8 @@ export const TEXTS = {
   token: 'Operator token',
   tokenHint: 'It is in OPERATOR_TOKEN, or in the file operator-token of the data folder.',
   sessionEnded: 'You were signed out: the session has expired, or its token was removed.',
-  linkUsed: 'This sign-in link was already used, or it is older than a minute.',
+  linkUsed:
+    'This sign-in link has been used already, or it is more than a minute old. Run “footbridge console” for a new one.',
   unreachable: 'The service does not respond. This page tries again every few seconds.',
   allWell: 'All tenants can text.',
   noTenants: 'There are no tenants yet. Create a license, then pair a Mac with a location.',
@@ -91,7 +92,7 @@ export const LINK_NAMES: Readonly<Record<string, string>> = {
 
 export const CLOCK_TEXTS = {
   wrong: (minutes: number) =>
-    `The clock of this computer is ${Math.abs(minutes)} minutes ${minutes > 0 ? 'behind' : 'ahead of'} the service's. Times on this page are those of the service.`,
+    `This computer’s clock is ${Math.abs(minutes)} minutes ${minutes > 0 ? 'behind' : 'ahead of'} the clock of the service. This page shows the time of the service.`,
 } as const;
 
 export const CONFIRM_TEXTS = { keep: 'Keep it', copy: 'Copy', copied: 'Copied' } as const;
@@ -99,26 +100,27 @@ export const CONFIRM_TEXTS = { keep: 'Keep it', copy: 'Copy', copied: 'Copied' }
 export const CAPTURE_TEXTS = {
   hidden: 'Texts are not stored.',
   start: 'Show texts for 15 minutes',
-  explanation: 'Only messages that pass from now on, in memory only; the audit log records it.',
+  explanation:
+    'Shows only messages that arrive from now on. Texts are kept in memory only, and the audit log records this.',
   until: (time: string) => `The texts of this location are shown until ${time}.`,
   stop: 'Hide texts now',
-  missed: 'This message passed before the texts were shown, so its text is not known.',
+  missed: 'This message arrived before texts were shown, so its text is not available.',
   text: 'Text',
 } as const;
 
 export const MACS_TEXTS = {
   title: 'Macs',
   pair: 'Pair a Mac',
-  noLicenses: 'There is no license yet. Create one: each Mac takes a seat of a license.',
+  noLicenses: 'There are no licenses yet. Create one: each Mac takes one seat of a license.',
   newLicense: 'New license',
   label: 'Name',
   seats: 'Seats',
   create: 'Create license',
-  keyOnce: 'The license key. It is shown only now; a pairing code does not need it.',
+  keyOnce: 'The license key is shown only once. You do not need it to pair with a code.',
   used: (used: number, max: number) => `${used} of ${max} seats in use`,
   setSeats: 'Change seats',
   suspend: 'Suspend',
-  suspendWarning: 'Its Macs are disconnected until you resume it.',
+  suspendWarning: 'Its Macs stay disconnected until you resume it.',
   resume: 'Resume',
   noDevices: 'No Mac has taken a seat.',
   mac: 'Mac',
@@ -127,18 +129,18 @@ export const MACS_TEXTS = {
   locations: 'Connected for',
   lastSeen: 'Last seen',
   revoke: 'Revoke',
-  revokeWarning: 'It is disconnected, its seat is free, and it cannot activate again.',
+  revokeWarning: 'The Mac is disconnected, its seat becomes free, and it cannot activate again.',
   restore: 'Restore',
   notConnected: 'not connected',
 } as const;
 
 export const PAIR_TEXTS = {
   title: 'Pair a Mac',
-  intro: 'A pairing code connects one Mac with one location. It works once, within 15 minutes.',
+  intro: 'A pairing code connects one Mac to one location. It works once, within 15 minutes.',
   location: 'Location id',
   locationHint: 'The id of the sub-account in HighLevel.',
   license: 'License',
-  licenseHint: 'No license owns this location yet. The Mac takes a seat of this one.',
+  licenseHint: 'This location has no license yet. The Mac takes a seat of the one you choose.',
   create: 'Create pairing code',
   newCode: 'Create a new code',
   steps: 'On the Mac',
@@ -149,31 +151,31 @@ export const PAIR_TEXTS = {
   expires: (time: string) => `Expires in ${time}.`,
   expired: 'This code has expired.',
   waiting: 'Waiting for the Mac.',
-  arrived: (name: string) => `The Mac “${name}” has arrived and is connected.`,
+  arrived: (name: string) => `The Mac “${name}” is connected.`,
   next: 'See whether the tenant can text',
 } as const;
 
 export const CRM_TEXTS = {
   title: 'Connect HighLevel',
   intro: 'Enter these values in your app at marketplace.gohighlevel.com, then install the app.',
-  notHttps: 'HighLevel accepts https addresses only. Set BASE_URL to the public address of this service.',
+  notHttps: 'HighLevel accepts only https addresses. Set BASE_URL to the public address of this service.',
   delivery: 'Delivery URL',
   deliveryHint: 'Conversation provider of type SMS.',
   redirect: 'Redirect URL',
   redirectHint: 'Advanced settings, Auth.',
   events: 'Webhook URL',
-  eventsHint: 'For the events INSTALL and UNINSTALL.',
+  eventsHint: 'For the events INSTALL, UNINSTALL and ContactDndUpdate.',
   scopes: 'Scopes',
-  scopesHint: 'HighLevel fixes them when a version is published: select all of them.',
+  scopesHint: 'HighLevel locks the scopes when a version is published, so select all of them.',
   install: 'Install link',
   installHint:
-    'Open it, or give it to your customer. For a private app, append &version_id= and the id of the version.',
+    'Open it, or send it to your customer. For a private app, append &version_id= and the version id.',
   open: 'Open the install link',
   disabled:
     'OAuth is off: the service uses private integration tokens. To use an app, set CRM_OAUTH_ENABLED.',
   incomplete: (names: string) => `OAuth is not ready. Set ${names} and restart the service.`,
   state: 'Installations',
-  waiting: 'Waiting for an installation. This page notices it by itself.',
+  waiting: 'Waiting for an installation. This page updates automatically.',
   installed: (id: string) => `Installed for ${id}.`,
   none: 'The app is not installed anywhere yet.',
   owner: 'Installed for',
@@ -186,8 +188,8 @@ export const CRM_TEXTS = {
 
 export const KEYS_TEXTS = {
   title: 'Keys',
-  intro: 'A webhook is accepted only with a signature of one of these keys.',
-  none: 'There is no key, so every webhook gets 401.',
+  intro: 'A webhook is accepted only if one of these keys signed it.',
+  none: 'There are no keys, so every webhook gets 401.',
   preset: "Trust HighLevel's published key",
   add: 'Add a key',
   label: 'Name',
@@ -205,25 +207,25 @@ export const KEYS_TEXTS = {
   settings: 'from the settings',
   enable: 'Enable',
   disable: 'Disable',
-  disableWarning: 'Webhooks signed with it get 401.',
+  disableWarning: 'Webhooks signed with this key will get 401.',
   remove: 'Remove',
   sample: 'Test a signed sample',
   sampleIntro: 'Paste the raw body of a request and its signature. The sample is not stored.',
   body: 'Body',
-  file: 'or the body as a file',
+  file: 'or a file with the body',
   signature: 'Signature header',
   test: 'Test',
   valid: 'The signature is valid.',
   invalid: (step: string) => `Rejected at the step “${step}”`,
   rejections: 'Rejected within the last hour',
-  noRejections: 'The node that serves this page has rejected no signature.',
+  noRejections: 'The node that serves this page has rejected no signatures.',
   step: 'Step',
   count: 'Count',
   last: 'Last',
   why: 'Meaning',
 } as const;
 
-/** The names of the steps of the verification. */
+/** The steps of the signature check. */
 export const STEP_NAMES: Readonly<Record<string, string>> = {
   header: 'no signature',
   base64: 'not base64',
@@ -238,7 +240,7 @@ export const STEP_NAMES: Readonly<Record<string, string>> = {
 export const AUDIT_TEXTS = {
   title: 'Audit log',
   intro: 'Every change, with the token that made it.',
-  empty: 'Nothing has been changed yet.',
+  empty: 'There are no entries yet.',
   who: 'Who',
   what: 'What',
   target: 'Object',
@@ -248,7 +250,7 @@ export const AUDIT_TEXTS = {
   older: 'Load older entries',
 } as const;
 
-/** What the actions of the audit log mean. */
+/** The actions of the audit log, in words. */
 export const ACTION_WORDS: Readonly<Record<string, string>> = {
   'license.created': 'created a license',
   'license.changed': 'changed a license',
@@ -271,7 +273,7 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   'private_token.set': 'set a private integration token',
   'private_token.removed': 'removed a private integration token',
   'message.redelivered': 'redelivered a message',
-  'capture.started': 'started to show texts',
+  'capture.started': 'showed texts for 15 minutes',
   'capture.stopped': 'hid texts again',
 };
 

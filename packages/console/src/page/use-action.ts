@@ -4,7 +4,7 @@ import type { ReadonlySignal } from '@preact/signals';
 export interface Action {
   readonly isRunning: ReadonlySignal<boolean>;
   readonly problem: ReadonlySignal<string | undefined>;
-  /** Runs a change, one at a time. Resolves with whether it succeeded; `problem` says why not. */
+  /** Runs one change at a time. Resolves with whether it succeeded; if not, `problem` has the reason. */
   run(change: () => Promise<unknown>): Promise<boolean>;
 }
 

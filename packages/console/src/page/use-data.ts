@@ -12,7 +12,7 @@ export interface Data<T> {
   /** The path of the value, which is another one until the new value arrives. */
   readonly of: ReadonlySignal<string>;
   readonly problem: ReadonlySignal<string | undefined>;
-  /** Reads it again now. */
+  /** Reads the data again now. */
   readonly reload: () => void;
 }
 
@@ -39,7 +39,7 @@ export function useData<T>(path: string, options: { readonly refresh: boolean })
       }
     }
     void read();
-    // What does not change is read again only while it is missing.
+    // Without `refresh`, retries only until the first read succeeds.
     const isWanted = () => options.refresh || value.value === undefined;
     const timer = setInterval(() => isWanted() && void read(), POLL_MS);
     // A subscriber is also called at once.

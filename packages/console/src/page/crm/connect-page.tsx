@@ -23,7 +23,7 @@ interface Grant {
   readonly refreshedAt: string;
 }
 
-/** What to enter in the app at HighLevel. Waits for the installation and confirms it. */
+/** Shows what to enter in the app at HighLevel, waits for the installation and confirms it. */
 export function ConnectPage() {
   const { value, problem } = useData<CrmApp>('/operator/crm-app', { refresh: false });
   const app = value.value;
@@ -82,7 +82,7 @@ function Installations() {
   const { value, problem } = useData<{ grants: Grant[] }>('/operator/grants', { refresh: true });
   const known = useSignal<ReadonlySet<string> | undefined>(undefined);
   const grants = value.value?.grants;
-  // Compared with what was installed when the page was opened, not with a time: the clock of the browser may be wrong.
+  // Compared with the installations at page load, not by time: the browser's clock may be wrong.
   useEffect(() => {
     if (grants !== undefined) known.value ??= new Set(active(grants));
   }, [grants]);

@@ -25,7 +25,7 @@ interface Pairing {
   readonly locationId: string;
   readonly code: string;
   readonly expiresAt: string;
-  /** Since when a Mac was connected for the location before the code was created. */
+  /** Connection time of the Mac that was connected for the location before the code was created. */
   readonly connectedBefore: string | undefined;
 }
 
