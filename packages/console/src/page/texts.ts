@@ -49,7 +49,7 @@ export const TEXTS = {
   moreTenants: (count: number) => `Show more (${count})`,
   noIssues: 'Nothing is wrong.',
   openIssues: (count: number) => `${count} ${count === 1 ? 'issue is' : 'issues are'} open.`,
-  closedIssues: 'Closed lately',
+  closedIssues: 'Recently closed',
   since: (time: string) => `Since ${time}`,
   affects: 'Affects',
   allLocations: 'all locations',
@@ -64,7 +64,7 @@ export const TEXTS = {
   openNow: 'open now',
   showTable: 'Show as table',
   hideTable: 'Hide the table',
-  halfHourFrom: 'Half hour from',
+  halfHourFrom: 'Half hour starting at',
   notKnown: 'not known',
   failuresByCode: 'Failures by code',
   noFailures: 'No message failed.',
@@ -72,8 +72,8 @@ export const TEXTS = {
   noCode: 'no code',
   count: 'Messages',
   whatToDo: 'What it means, and what to do',
-  slowestHops: 'Slowest hop',
-  slowestHopsHint: '95 of 100 of the newest 500 messages were faster.',
+  slowestHops: 'Slowest hops',
+  slowestHopsHint: '95 % of the newest 500 messages were at least this fast.',
   hop: 'Hop',
   p95: 'Time',
 } as const;
@@ -284,15 +284,15 @@ export const ISSUE_NAMES: Readonly<Record<string, string>> = {
   permission_lost: 'Permission missing',
   grant_revoked: 'Grant revoked',
   crm_rejecting: 'CRM rejects calls',
-  queue_old: 'Messages wait on the Mac',
+  queue_old: 'Messages waiting on the Mac',
   signatures_rejected: 'Signatures rejected',
   deliveries_uncertain: 'Delivery uncertain',
   seats_exhausted: 'No free seat',
-  location_contended: 'Macs fight for a location',
+  location_contended: 'Several Macs claim one location',
   disk_almost_full: 'Disk almost full',
 };
 
-/** The parts of the way of a message. */
+/** The hops of a message. */
 export const HOP_NAMES: Readonly<Record<string, string>> = {
   accept: 'Webhook to the socket of the Mac',
   pending: 'CRM accepts “pending”',

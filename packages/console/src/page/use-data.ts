@@ -9,7 +9,7 @@ const POLL_MS = 5000;
 
 export interface Data<T> {
   readonly value: ReadonlySignal<T | undefined>;
-  /** The path of the value, which is another one until the new value arrives. */
+  /** The path that `value` was read from. After a change of path it is the old one until the new value arrives. */
   readonly of: ReadonlySignal<string>;
   readonly problem: ReadonlySignal<string | undefined>;
   /** Reads the data again now. */
@@ -42,7 +42,7 @@ export function useData<T>(path: string, options: { readonly refresh: boolean })
     // Without `refresh`, retries only until the first read succeeds.
     const isWanted = () => options.refresh || value.value === undefined;
     const timer = setInterval(() => isWanted() && void read(), POLL_MS);
-    // A subscriber is also called at once.
+    // A new subscriber is called immediately.
     const seen = changes.peek();
     const stop = changes.subscribe((count) => count !== seen && isWanted() && void read());
     return () => {

@@ -10,7 +10,7 @@ import type { Issue } from './open-issues.ts';
 const SHOWN_LOCATIONS = 5;
 const SHOWN_CLOSED = 20;
 
-/** What is wrong now and what to do about it; below, what was wrong lately. */
+/** The open issues with what to do about each, and the recently closed ones. */
 export function IssuesPage() {
   const { value: closed } = useData<{ issues: Issue[] }>('/operator/issues?state=closed', { refresh: true });
   const open = openIssues.value;

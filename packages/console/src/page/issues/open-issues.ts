@@ -27,11 +27,11 @@ effect(() => {
     try {
       openIssues.value = (await call<{ issues: Issue[] }>('GET', '/operator/issues')).issues;
     } catch {
-      // The banner says that the service does not respond. The next read comes soon.
+      // The banner reports that the service does not respond; the next poll retries.
     }
   };
   const timer = setInterval(() => void read(), POLL_MS);
-  // Calls `read` at once, too.
+  // Also calls `read` immediately.
   const stop = changes.subscribe(() => void read());
   return () => {
     clearInterval(timer);

@@ -20,7 +20,7 @@ const FILTERS = [
   'from',
   'until',
 ] as const;
-/** Filters that have no field of their own: links from other pages set them. */
+/** Filters without a form field: links from other pages set them. */
 const CHIPS = ['locationId', 'code', 'kind', 'from', 'until'] as const;
 const STATUSES = [
   'accepted',

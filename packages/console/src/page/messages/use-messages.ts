@@ -55,7 +55,7 @@ export function useMessages(path: string): Messages {
       if (now?.path === path)
         loaded.value = { path, messages: merged(now.messages, older.messages), cursor: older.cursor };
     } catch {
-      // The banner says that the service does not respond. Scrolling tries again.
+      // The banner reports that the service does not respond; scrolling retries.
     } finally {
       isLoading.value = false;
     }

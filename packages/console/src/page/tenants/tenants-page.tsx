@@ -101,7 +101,7 @@ function Search({ search }: { readonly search: Signal<string> }) {
   );
 }
 
-/** Shows more when it comes near the screen, or is pressed. */
+/** Shows more tenants when it scrolls into view or is pressed. */
 function More({ count, show }: { readonly count: number; readonly show: () => void }) {
   const element = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
