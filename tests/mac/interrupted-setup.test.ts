@@ -34,14 +34,14 @@ describe('Control-C during the setup', () => {
     expect(existsSync(mac.support)).toBe(false);
   });
 
-  it('while a permission is waited for leaves an agent that runs', async () => {
+  it('while the setup waits for a permission leaves a running agent', async () => {
     const terminal = setup();
     await terminal.reads('Pairing code');
     terminal.types(await mac.newCode());
     await terminal.reads('1 of 3  Full Disk Access');
     await terminal.reads('Waiting for it');
     terminal.interrupts();
-    await terminal.reads('Footbridge Agent is installed and waits. To go on: footbridge-agent setup');
+    await terminal.reads('Footbridge Agent is installed and waiting. To continue: footbridge-agent setup');
     expect(await terminal.exited).toBe(INTERRUPTED);
     expect(await isRunning()).toBe(true);
     expect((await readdir(join(mac.support, 'versions'))).filter((name) => name.includes('partial'))).toEqual(
@@ -49,7 +49,7 @@ describe('Control-C during the setup', () => {
     );
   });
 
-  it('while macOS asks ends at once, and the setup goes on where it was', async () => {
+  it('during a macOS prompt ends the setup at once, and the next setup continues there', async () => {
     await mac.macos.messages.configurePrivacy({ fullDisk: true });
     const first = setup();
     await first.reads('✔ Full Disk Access is on');

@@ -41,7 +41,7 @@ async function agentFinding(): Promise<Finding | undefined> {
 }
 
 describe('launchd', () => {
-  it('starts an agent that crashed again', async () => {
+  it('restarts an agent that crashed', async () => {
     const starts = await mac.macos.messages.appStarts();
     await mac.macos.messages.killApp();
     await until(async () => (await mac.macos.messages.appStarts()) === starts + 1);
@@ -66,7 +66,7 @@ describe('launchd', () => {
     expect(await agentFinding()).toMatchObject({ verdict: 'ok' });
   });
 
-  it('does not start an agent whose data folder serves another location again', async () => {
+  it('does not restart an agent whose data folder serves another location', async () => {
     const settings = await readFile(settingsFile(), 'utf8');
     await writeFile(settingsFile(), settings.replace('"loc1"', '"loc2"'));
     const starts = await mac.macos.messages.appStarts();
@@ -87,7 +87,7 @@ describe('launchd', () => {
     await until(async () => JSON.parse((await command('status')).out).ableToText as boolean);
   });
 
-  it('does not start a revoked agent again, and a new code brings a restored one back', async () => {
+  it('does not restart a revoked agent, and starts it with a new code once the device is restored', async () => {
     const { body } = await mac.bridge.operator('GET', '/operator/devices');
     const [device] = body['devices'] as { id: string }[];
     const starts = await mac.macos.messages.appStarts();

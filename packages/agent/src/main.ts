@@ -54,7 +54,7 @@ command({
   ],
   action: async (flags, output) => {
     const code = await run(readConfig(flags, process.env), process.env['FAILPOINTS'], output);
-    // A question of macOS may still be open, in a program that must not be stopped. It would keep this process alive for minutes.
+    // A program with an open macOS prompt must not be stopped, and would keep this process alive for minutes.
     process.exit(code);
   },
 });

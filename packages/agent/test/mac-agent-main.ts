@@ -16,7 +16,7 @@ import { CHILD_PROCESSES } from './mac-agent.ts';
 /**
  * The agent as a program on a simulated Mac: `--mac` has its home and the paths of its programs, `--limits` those of BlueBubbles.
  * With `--speed 10` all pauses and deadlines are ten times shorter. The settings come from the environment, as for
- * `footbridge-agent run`. SIGUSR2 moves the wall clock an hour ahead, as after a sleep. The arguments of every child process are
+ * `footbridge-agent run`. SIGUSR2 moves the wall clock an hour ahead, as a sleep does. The arguments of every child process are
  * recorded in the data folder.
  */
 const SLEEP_MS = 3600_000;

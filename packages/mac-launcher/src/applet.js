@@ -1,5 +1,5 @@
-// The main script of the applet that takes the place of the launcher on a Mac that does not start it. Starts the agent as a child,
-// like the launcher, and waits for it.
+// The main script of the applet that replaces the launcher on a Mac that does not start it. Like the launcher, it starts the agent
+// as a child and waits for it.
 (() => {
   ObjC.import('Foundation');
   const home = ObjC.unwrap($.NSHomeDirectory());

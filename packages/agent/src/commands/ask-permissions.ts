@@ -102,7 +102,7 @@ async function askPermission(step: Step, deps: PermissionDeps): Promise<boolean>
   return true;
 }
 
-/** Tells the owner now and then what is waited for. Rejects after Control-C. */
+/** Reminds the owner of the step until it is done. Rejects after Control-C. */
 async function reminding<T>(
   step: Step,
   { clock, terminal }: PermissionDeps,

@@ -9,7 +9,7 @@ const SETTINGS_PATH = 'System Settings, Privacy & Security';
 
 /**
  * What the running agent knows. The permissions of the Terminal say nothing about those of the agent. `stoppedBecause`: why an
- * agent that is not running must not be started again by itself.
+ * agent that is not running must not be restarted automatically.
  */
 export function checkAgent(
   report: AgentReport | undefined,
@@ -23,7 +23,7 @@ export function checkAgent(
         : failure(
             'Agent',
             `stopped: ${stoppedBecause}`,
-            'Resolve that with the operator of the service, then run footbridge-agent setup, which starts the agent again',
+            'Resolve this with the operator of the service, then run footbridge-agent setup, which starts the agent again',
           ),
     ];
   const mac = isSimulated ? [] : [checkSms(report), checkVerified(report)];

@@ -21,7 +21,7 @@ const saverAfter = (seconds: number) =>
   macos.messages.configureDefaults({ '-currentHost com.apple.screensaver': { idleTime: seconds } });
 
 describe('doctor and the screen', () => {
-  it('warns of a lock after the display turned off, and of the screen saver that Macs start by default', async () => {
+  it('warns of a lock after the display turns off, and of the default screen saver', async () => {
     expect(await check(10)).toMatchObject({
       verdict: 'warning',
       detail: expect.stringContaining('locks after 10 minutes'),
@@ -35,7 +35,7 @@ describe('doctor and the screen', () => {
     expect(await check(10)).toMatchObject({ detail: expect.stringContaining('locks after 20 minutes') });
   });
 
-  it('finds nothing when display and screen saver stay off, or no password is required', async () => {
+  it('reports no problem when the display and the screen saver never start a lock, or no password is required', async () => {
     await saverAfter(0);
     expect(await check(0)).toMatchObject({ verdict: 'ok' });
     await macos.messages.configureScreenLock({ screenLock: 'off' });
@@ -52,7 +52,7 @@ describe('doctor and the screen', () => {
     await macos.messages.configureScreen({ isLocked: false });
   });
 
-  it('warns when macOS does not say whether it locks', async () => {
+  it('warns when macOS does not say whether the screen locks', async () => {
     await macos.messages.breakCommands({ faults: [{ program: 'sysadminctl', exitCode: 1 }] });
     expect(await check(0)).toMatchObject({
       verdict: 'warning',

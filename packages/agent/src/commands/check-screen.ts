@@ -21,7 +21,7 @@ export async function checkScreen(
   const status = await runProgram(programs.sysadminctl, ['-screenLock', 'status']);
   const delaySec = lockDelay(status.stderr);
   if (delaySec === undefined)
-    return warning('Screen', `it could not be read whether it locks; ${EFFECT}`, NEVER_LOCK);
+    return warning('Screen', `its lock setting could not be read; ${EFFECT}`, NEVER_LOCK);
   if (delaySec === 'never') return ok('Screen', 'never locks by itself');
   const domain = ['-currentHost', 'read', 'com.apple.screensaver', 'idleTime'];
   const idleTime = await runProgram(programs.defaults, domain);

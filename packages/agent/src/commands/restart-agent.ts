@@ -19,7 +19,7 @@ export type Start =
   /** Without a reason the agent did not respond in time. */
   | { readonly started: false; readonly because?: string };
 
-/** Resolves as soon as the agent runs or gave a reason not to. */
+/** Resolves when the agent runs or has given a reason why it does not. */
 export async function agentStarted(dataDir: string, clock: Clock): Promise<Start> {
   const check = async (): Promise<Start | undefined> => {
     if ((await reportOf(dataDir)) !== undefined) return { started: true };

@@ -15,8 +15,8 @@ import type { Output } from './output.ts';
 const STOP_TIMEOUT_MS = 15_000;
 
 /**
- * Runs the agent until a signal arrives or it must not reconnect, and returns the exit code. Where starting it again does not help,
- * launchd is kept from doing so.
+ * Runs the agent until a signal arrives or it must not reconnect, and returns the exit code. Prevents launchd from restarting it when
+ * a restart would not help.
  */
 export async function run(read: ReadConfig, failpoints: string | undefined, output: Output): Promise<number> {
   if (!read.ok) return cannotRun(read.problems, read.dataDir, output);

@@ -64,7 +64,7 @@ export async function setup(options: SetupOptions, given: Settings): Promise<num
   }
 }
 
-/** Control-C takes effect between two steps, and while a person is waited for: no step is left half done. */
+/** Control-C takes effect between two steps, and while the setup waits for a person: no step is left half done. */
 async function performSetup(options: SetupOptions, root: string, deps: SetupDeps): Promise<number> {
   const { installation, terminal } = deps;
   const { layout } = installation;
@@ -92,12 +92,13 @@ async function performSetup(options: SetupOptions, root: string, deps: SetupDeps
   return await testText(options.to, deps);
 }
 
-/** Returns what the owner has to know after Control-C. */
+/** Returns the message for the owner after Control-C. */
 async function leave({ current, support }: Layout): Promise<string> {
-  const next = 'To go on: footbridge-agent setup. To remove it: footbridge-agent uninstall';
-  if (existsSync(current)) return `\nThe setup was stopped. Footbridge Agent is installed and waits. ${next}`;
+  const next = 'To continue: footbridge-agent setup. To remove it: footbridge-agent uninstall';
+  if (existsSync(current))
+    return `\nThe setup was stopped. Footbridge Agent is installed and waiting. ${next}`;
   if ((await readToken(support)) !== undefined)
-    return `\nThe setup was stopped. This Mac is paired and nothing is installed. ${next}`;
+    return `\nThe setup was stopped. This Mac is paired, but nothing is installed. ${next}`;
   await rmdir(support).catch(() => undefined);
   return '\nThe setup was stopped. Nothing was changed.';
 }
@@ -176,7 +177,7 @@ async function install(
   return undefined;
 }
 
-/** Starts a new app once, to see whether macOS starts it at all. Returns the reason when there is no app that it starts. */
+/** Starts a new app once, to test whether macOS allows it. Returns the reason when neither the app nor an applet can be used. */
 async function installWorkingApp(
   root: string,
   { layout: { app }, programs }: Installation,
@@ -185,7 +186,7 @@ async function installWorkingApp(
   const outcome = await installApp(app, root);
   if (outcome === 'kept') return undefined;
   if (outcome === 'replaced')
-    terminal.say('The app was replaced by a newer one, so macOS asks for its permissions again.');
+    terminal.say('A newer app was installed, so macOS asks for its permissions again.');
   const opened = await runProgram(programs.open, ['-g', '-j', '-a', app]);
   if (opened.ok) return undefined;
   terminal.say('macOS does not start the app, so an applet is made in its place.');

@@ -30,7 +30,7 @@ export async function update({ programs }: Settings, output: Output): Promise<nu
   const start = await agentStarted(layout.support, clock);
   if (!start.started) {
     const { because = `Its log: ${layout.logFile}` } = start;
-    output.problem(`Version ${AGENT_VERSION} is installed and does not start. ${because}`);
+    output.problem(`Version ${AGENT_VERSION} is installed but does not start. ${because}`);
     return EXIT.failed;
   }
   output.result({ version: AGENT_VERSION, before }, `Version ${AGENT_VERSION} is running. It was ${before}.`);

@@ -33,7 +33,7 @@ export function readSettings(flags: Flags, env: Environment): ReadResult<Setting
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: settings };
 }
 
-/** `dataDir` is known in most cases in which other settings are wrong. */
+/** `dataDir` is usually known even when other settings are invalid. */
 export type ReadConfig = ReadResult<AgentConfig> & { readonly dataDir: string | undefined };
 
 /** Like `readSettings`, and requires the settings without which the agent cannot connect. */

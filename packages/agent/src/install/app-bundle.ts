@@ -29,7 +29,7 @@ export async function installApp(app: string, packageRoot: string, arch = proces
 }
 
 /**
- * Makes an applet in the place of an app that macOS does not start: its executable is a program of Apple, with our script and our
+ * Replaces an app that macOS does not start with an applet: Apple's executable with our script and our
  * bundle id. Resolves with the reason when macOS cannot make one.
  */
 export async function installApplet(

@@ -11,7 +11,7 @@ type Step = Parameters<Parameters<LocalCalls['selftest']>[1]>[0];
 
 interface CallOptions {
   readonly onStep?: (step: Step) => void;
-  /** Ends the call. What the agent does for it goes on. */
+  /** Ends the call. The agent's work for it continues. */
   readonly signal?: AbortSignal;
 }
 

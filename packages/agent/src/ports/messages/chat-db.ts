@@ -72,7 +72,7 @@ export class ChatDb implements MessageStore {
   }
 
   rowsAfter(rowid: number, limit: number): StoredRow[] {
-    // A parameter without the plus makes SQLite plan the statement again each time.
+    // Without the plus, SQLite plans the statement again for each new parameter value.
     return this.#stored(this.#rows.where('m.ROWID > +? ORDER BY m.ROWID LIMIT +?', rowid, limit));
   }
 

@@ -87,8 +87,8 @@ function membersOf(
 }
 
 /**
- * Removes the differences that Messages makes: smart quotes and dashes, placeholders, line ends, characters that are not valid, marks
- * of direction and of the emoji form.
+ * Removes the differences that Messages introduces: smart quotes and dashes, placeholders, line endings, invalid characters,
+ * direction marks and emoji variation selectors.
  */
 function fold(text: string): string {
   return text

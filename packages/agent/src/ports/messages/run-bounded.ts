@@ -11,7 +11,7 @@ const context = createContext({ decode: undefined });
 
 const CONSOLE_METHODS = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
 
-/** Runs a decoder whose time is bounded by itself. Otherwise as `runBounded`. */
+/** Like `runBounded`, for a decoder that needs no time limit. */
 export function runMuted<T>(decode: () => T): T | undefined {
   try {
     return mute(decode);

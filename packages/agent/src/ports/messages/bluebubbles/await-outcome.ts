@@ -65,7 +65,7 @@ export async function awaitOutcome(
     } else if (arrived !== undefined) {
       const waited = now - arrived.at;
       const certain = certainFailure(arrived.reply, expected.startsChat);
-      // Only the helper can be wrong: what the server rejects itself reaches no helper.
+      // Only a refusal by the helper is uncertain: a command that the server rejects reaches no helper.
       const certainMs = isFromHelper(arrived.reply) ? limits.certainMs : 0;
       if (certain !== undefined && attempt.guids.length === 0 && waited >= certainMs)
         return { result: certain, guids: [] };
