@@ -24,7 +24,7 @@ export interface SlotLimits {
   readonly perDevice?: number;
 }
 
-/** Open connections of a listener, besides the sockets of Macs. For one more, the one that has been idle the longest is dropped. */
+/** Open connections of a listener, besides the sockets of Macs. When all are taken, the one that has been idle the longest is closed for a new one. */
 export const HTTP_CONNECTIONS = 10_000;
 
 const MIB = 1_048_576;
@@ -65,7 +65,7 @@ export const BUDGETS = {
     dropsIncomplete: true,
   },
   health: {
-    // Apart from the callback, which waits for the CRM: a load balancer must not take the node for dead meanwhile.
+    // Separate from the callback, which waits for the CRM: a load balancer must not consider the node dead meanwhile.
     about: 'Health checks: `/health`',
     slots: { total: 64, perAddress: 32 },
     memoryBytes: 4 * MIB,

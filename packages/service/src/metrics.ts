@@ -17,7 +17,7 @@ export interface Metrics {
   readonly statusCall: (status: string, result: string) => void;
   readonly crmCall: (operation: string, status: string, seconds: number) => void;
   readonly tokenRefresh: (result: string) => void;
-  /** The kinds of the open issues, each as often as it is open. */
+  /** The kind of each open issue; a kind repeats for each of its issues. */
   readonly issuesOpen: (kinds: readonly string[]) => void;
   readonly render: () => Promise<{ type: string; text: string }>;
 }

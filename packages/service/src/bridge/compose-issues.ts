@@ -26,7 +26,7 @@ export interface IssuesDeps {
   readonly occurrences: IssueOccurrences;
 }
 
-/** What this node has seen lately. */
+/** Recent occurrences on this node. */
 export interface IssueOccurrences {
   readonly rejectedSignatures: RecentOccurrences;
   readonly seatsRefused: RecentOccurrences;
@@ -36,7 +36,7 @@ export interface IssueOccurrences {
 const DAY_MS = 86_400_000;
 const MAX_UNCERTAIN = 200;
 
-/** What is wrong, opened and closed by the service, and the last day in numbers. */
+/** Composes the check that opens and closes issues, and the figures of the last day. */
 export function composeIssues(
   context: BridgeContext,
   { database, journal, overview, tenants, occurrences }: IssuesDeps,
@@ -64,7 +64,7 @@ export function composeIssues(
     const paths = await brokenLinks({
       locations: async () => locations,
       withPrivateToken: tenants.withPrivateToken,
-      // The node that holds the socket makes the calls. This one may remember older ones.
+      // Only the node that holds the socket makes CRM calls; results on other nodes may be stale.
       crmCalls: (locationId) => (isElsewhere(locationId) ? NO_CALLS : tenants.crmCalls(locationId)),
     });
     const ofLicense = Map.groupBy(locations, ({ licenseId }) => licenseId);

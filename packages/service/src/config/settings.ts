@@ -321,14 +321,14 @@ export const SETTINGS = {
     'OPT_OUT_WORDS',
     'false',
     flag,
-    'When a customer answers nothing but STOP, or another customary word, remember it and set do not disturb for SMS in the CRM; START ends it. Needs the scope contacts.write.',
+    'When a customer sends only STOP, or another common opt-out word, remember it and set do not disturb for SMS in the CRM; START reverses both. Needs the scope contacts.write.',
   ),
   optOutEnforced: define(
     'CRM',
     'OPT_OUT_ENFORCED',
     'false',
     flag,
-    'Reject webhooks to people who asked for no more texts, by STOP or by do not disturb in the CRM, with OPTED_OUT. false: the CRM decides.',
+    'Reject webhooks to people who opted out, with STOP or by do not disturb in the CRM, with the code OPTED_OUT. false: the CRM decides.',
   ),
   createContacts: define(
     'CRM',

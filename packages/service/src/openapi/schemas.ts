@@ -41,7 +41,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   AppEvent: object(
     {
       type: text('The kind of event, such as INSTALL or UNINSTALL.', { maxLength: 100 }),
-      locationId: text('The location that it is about. Without one it is about the company.', {
+      locationId: text('The location that the event is about. Without one it is about the company.', {
         maxLength: 256,
       }),
       companyId: text('The company of the location.', { maxLength: 256 }),

@@ -59,15 +59,15 @@ export function webhookPaths(): Record<string, JsonSchema> {
   };
 }
 
-/** What the CRM announces about the app (E1). */
+/** Events of the CRM about the app and its contacts (E1, E4). */
 export function appEventPaths(): Record<string, JsonSchema> {
   return {
     '/crm/events': {
       post: {
         operationId: 'receiveAppEvent',
-        summary: 'Announce an event of the app',
+        summary: 'Receive an event about the app or a contact',
         description:
-          'INSTALL and UNINSTALL take effect; every other event is accepted and ignored. Events may be repeated and may arrive in any order.',
+          'INSTALL, UNINSTALL and ContactDndUpdate take effect; every other event is accepted and ignored. Events may be repeated and may arrive in any order.',
         tags: ['CRM to service'],
         security: [{ signature: [] }, { legacySignature: [] }],
         requestBody: { required: true, content: { 'application/json': { schema: schemaRef('AppEvent') } } },

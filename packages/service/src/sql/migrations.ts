@@ -271,7 +271,7 @@ const captures: Migration = {
   },
 };
 
-/** Partial: each has only the rows that are rare, so that neither writing nor searching them costs more as the journal grows. */
+/** Partial indexes: each contains only rare rows, so the cost of writes and searches does not grow with the journal. */
 const rareMessages: Migration = {
   async up(db: Kysely<unknown>) {
     await sql`CREATE INDEX messages_undelivered ON messages (status, created_at, id) WHERE status <> 'delivered'`.execute(

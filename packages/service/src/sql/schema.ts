@@ -126,7 +126,7 @@ export interface Schema {
     created_at: number;
     expires_at: number;
   };
-  /** Who does not want texts. A row that is not active is kept, so that an older decision does not come back. */
+  /** Opt-outs. An inactive row is kept, so that an older decision cannot replace it. */
   suppressions: {
     location_id: string;
     /** A keyed hash of the phone number or email address. */
@@ -157,7 +157,7 @@ export interface Schema {
   };
   /** Browsers that signed in. */
   operator_sessions: { id_hash: string; token_hash: string; created_at: number; last_seen_at: number };
-  /** What is wrong, or was. At most one open issue (without `closed_at`) per kind and subject. */
+  /** Open and closed issues. At most one open issue (without `closed_at`) per kind and subject. */
   issues: {
     id: string;
     kind: string;

@@ -10,7 +10,7 @@ export interface InboundShape {
   /** `SMS`, or the type an added channel requires. */
   readonly type: string;
   readonly conversationProviderId: string | undefined;
-  /** Whether the CRM learns the GUID of the message, to name it when a user replies to it. */
+  /** Whether to send the GUID of the message, which the CRM returns when a user replies to it. */
   readonly sendAltId: boolean;
 }
 

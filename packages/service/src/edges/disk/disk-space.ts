@@ -7,7 +7,7 @@ export interface DiskSpace {
   readonly totalBytes: number;
 }
 
-/** Resolves with the space of the disk that holds the folder, as far as this process may use it. */
+/** Resolves with the total space of the disk that holds the folder, and the free space available to this process. */
 export async function diskSpace(folder: string): Promise<DiskSpace> {
   const { bsize, bavail, blocks } = await statfs(folder);
   return { host: hostname(), freeBytes: bavail * bsize, totalBytes: blocks * bsize };

@@ -10,9 +10,9 @@ import { UNSIGNED } from './webhook-response.ts';
 
 export interface AppEventsRoutesDeps {
   readonly signatures: Pick<SignatureCheck, 'verify'>;
-  /** Undefined where there is no OAuth: then events change nothing. */
+  /** Undefined without OAuth: installations and uninstallations are then ignored. */
   readonly handle: ((event: AppEvent) => Promise<void>) | undefined;
-  /** The fields of the event are the CRM's, unchecked. */
+  /** `fields` is the unvalidated event body. */
   readonly handleDnd: (
     locationId: string,
     fields: Record<string, unknown>,
@@ -25,10 +25,10 @@ export interface AppEventsRoutesDeps {
 const MAX_BODY = 65_536;
 const MAX_TYPE = 100;
 const MAX_ID = 256;
-/** A time that is further ahead than two clocks can differ is wrong, and would make all later events look old. */
+/** A timestamp further ahead than clock skew explains is wrong, and would make later events look old. */
 const MAX_AHEAD_MS = 300_000;
 
-/** `POST /crm/events`: the CRM announces what happens to the app (E1). */
+/** `POST /crm/events`: receives CRM events about the app and its contacts (E1, E4). */
 export function appEventsRoutes({ signatures, handle, handleDnd, now, onUnsigned }: AppEventsRoutesDeps) {
   async function receive(request: FastifyRequest, reply: FastifyReply) {
     const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
@@ -37,7 +37,7 @@ export function appEventsRoutes({ signatures, handle, handleDnd, now, onUnsigned
     const { headers, ip } = request;
     const verdict = await signatures.verify({ headers, rawBody, address: addressKey(ip) }, locationId);
     if (!verdict.ok) onUnsigned(verdict.fault);
-    // A key that is limited to locations must not speak for a company.
+    // A key that is limited to locations must not sign events of a company.
     if (!verdict.ok || (verdict.key.locations !== null && locationId === undefined))
       return reply.code(401).type('application/json; charset=utf-8').send(UNSIGNED);
     const event = fields === undefined ? undefined : eventIn(fields, now());

@@ -14,7 +14,7 @@ interface Connection {
 
 /** Sockets without a request in flight, the longest idle first. */
 interface IdleSockets {
-  /** They have not sent a request yet. */
+  /** Sockets that have not sent a request yet. */
   readonly unproven: Set<Socket>;
   readonly used: Set<Socket>;
 }

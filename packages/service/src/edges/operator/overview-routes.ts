@@ -18,7 +18,7 @@ export interface OverviewRoutesDeps {
 
 const MAX_CLOSED = 1000;
 
-/** `GET /operator/overview`: the last 24 hours in numbers, by half hour; failures by code; the slowest parts. */
+/** `GET /operator/overview`: the counts of the last 24 hours by half hour, failures by code, and the slowest hops. */
 export function overviewRoutes({ traffic, locations, issues, macHistory }: OverviewRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.get('/operator/overview', { config: { locations: 'filtered' } }, async (request) => {

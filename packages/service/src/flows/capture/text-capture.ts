@@ -15,7 +15,7 @@ export interface TextCaptureDeps {
 }
 
 export const CAPTURE_MS = 15 * 60_000;
-/** Texts that this node keeps over all locations. */
+/** Maximum texts that this node keeps, over all locations. */
 const MAX_TEXTS = 500;
 /** More than a message may have. */
 const MAX_CHARACTERS = 20_000;
@@ -55,7 +55,7 @@ export class TextCapture {
     return capture;
   }
 
-  /** Takes the text of a message, if its location is captured. */
+  /** Keeps the text of a message if its location is captured. */
   take(locationId: string, id: string, text: string): void {
     if (!this.#active.has(locationId)) return;
     const captured = { locationId, id, text: text.slice(0, MAX_CHARACTERS) };
@@ -118,7 +118,7 @@ export class TextCapture {
     if (active?.until === until) return;
     active?.cancel();
     const { clock } = this.#deps;
-    // The clock of the node that started the capture may be ahead: no node captures for longer than it should.
+    // The clock of the node that started the capture may be ahead; this bounds the duration by this node's clock.
     const leftMs = Math.min(until - clock.now(), CAPTURE_MS);
     const cancel = clock.after(leftMs, () => this.#forget(locationId));
     this.#active.set(locationId, { until, cancel });

@@ -292,7 +292,7 @@ describe('I9 after a lost response', () => {
     expect(reads.filter((read) => read.startsWith('v1'))).toHaveLength(5);
   });
 
-  it('after a kill a hundred messages that reach back to the claim are enough, whatever the clock did', async () => {
+  it('after a kill, a hundred messages that reach back to the claim are enough even if the clock was set', async () => {
     const { start, stored, reads, counts, clock, settled, store } = await setUp([
       'lost before it was stored',
     ]);

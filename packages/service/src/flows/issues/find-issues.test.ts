@@ -29,7 +29,7 @@ const license = (used: number) => ({
   locationIds: ['loc1'],
 });
 
-test('nothing is wrong by default', () => {
+test('finds no issues by default', () => {
   expect(findIssues(facts())).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 import type { Finding, IssueKind } from '../../ports/issues/issues.ts';
 
-/** A broken link between the CRM and a customer, in words. */
+/** A broken link between the CRM and a customer, as shown to the operator. */
 export interface BrokenLink {
   readonly link: string;
   readonly sentence: string;
@@ -8,7 +8,7 @@ export interface BrokenLink {
   readonly since: number | null;
 }
 
-/** What this node knows. What all nodes know, such as the connected Macs, is the same on each of them. */
+/** The facts that this node knows. Shared facts, such as the connected Macs, are the same on every node. */
 export interface IssueFacts {
   readonly tenants: readonly {
     readonly locationId: string;
@@ -40,7 +40,7 @@ export interface Occurrences {
   readonly since: number;
 }
 
-/** The links of a tenant that are an issue when they break. A location that was never set up is not. */
+/** The links whose failure is an issue. A location that was never set up has no issues. */
 const BY_LINK: Readonly<Record<string, IssueKind>> = {
   grant: 'grant_revoked',
   mac: 'mac_offline',
@@ -49,7 +49,7 @@ const BY_LINK: Readonly<Record<string, IssueKind>> = {
   queue: 'queue_old',
   crm: 'crm_rejecting',
 };
-/** Fewer may be a probe by a stranger. */
+/** Fewer may come from a scanner. */
 const MIN_REJECTED_SIGNATURES = 5;
 const MIN_FREE_SHARE = 0.05;
 const MIN_FREE_BYTES = 500_000_000;
@@ -81,7 +81,7 @@ function rejectedSignatures({ rejectedSignatures: { count, since } }: IssueFacts
       kind: 'signatures_rejected',
       subject: '',
       locationIds: null,
-      sentence: `${count} webhooks got 401: they have a signature header that is known, but no key verifies their signatures.`,
+      sentence: `${count} webhooks got 401: their signature header is known, but no key verifies their signatures.`,
       action:
         'Compare the key of the CRM with `footbridge keys list`, and check that no proxy changes the body. `footbridge keys test` names the failing step for a sample.',
       since,

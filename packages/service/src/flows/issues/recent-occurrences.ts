@@ -2,11 +2,11 @@ import type { Occurrences } from './find-issues.ts';
 
 const MAX_SUBJECTS = 10_000;
 
-/** Counts what happened to a subject within a window of time. In memory: a restart forgets it. */
+/** Counts occurrences per subject within a time window. In memory only: a restart clears the counts. */
 export class RecentOccurrences {
   readonly #now: () => number;
   readonly #windowMs: number;
-  /** The current run of each subject, the one that happened last at the end. */
+  /** The current run of each subject, the most recent last. */
   readonly #bySubject = new Map<string, { count: number; since: number; last: number }>();
 
   constructor(now: () => number, windowMs: number) {

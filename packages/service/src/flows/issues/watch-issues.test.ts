@@ -73,7 +73,7 @@ const bound = (clock: FakeClock): Clock => ({
   sleep: (ms, signal) => clock.sleep(ms, signal),
 });
 
-it('opens an issue, gives it new words while it lasts, and closes it', async () => {
+it('opens an issue, rewords it while it lasts, and closes it', async () => {
   const { nodes, issues, events, pass } = await start('a');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');

@@ -28,15 +28,15 @@ const CONFIRMED_MS = 60_000;
 const CONFIRM_MS = 20_000;
 
 /**
- * Opens and closes issues from what this node finds. Nodes that find the same share one issue: the first opens it, and it stays open while
+ * Opens and closes issues from the findings of this node. Nodes with the same finding share one issue: the first opens it, and it stays open while
  * the node that confirmed it last still finds it, or another takes over within a minute.
  */
 export class IssueWatch {
   readonly #deps: IssueWatchDeps;
   readonly #stop: () => void;
-  /** When this node found something first, by kind and subject. */
+  /** When this node first made each finding, by kind and subject. */
   #foundAt = new Map<string, number>();
-  /** The last confirmation of each open issue, and when this node saw it first. */
+  /** The last confirmation of each open issue, and when this node first saw it. */
   #confirmed = new Map<string, { readonly value: string; readonly since: number }>();
   #checking: Promise<void> = Promise.resolve();
   #isChecking = false;
@@ -74,7 +74,7 @@ export class IssueWatch {
     }
   }
 
-  /** Compares what is found with what is open. */
+  /** Compares the findings with the open issues. */
   async #compare(findings: readonly Finding[]): Promise<void> {
     const { issues, node, clock } = this.#deps;
     const now = clock.now();

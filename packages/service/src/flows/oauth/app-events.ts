@@ -2,7 +2,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { Grants } from '../../ports/grants/grants.ts';
 
-/** An event that the CRM sends about the app, as far as it is used here. */
+/** The fields of a CRM event about the app that are used here. */
 export interface AppEvent {
   readonly type: string;
   readonly locationId: string | null;
@@ -63,7 +63,7 @@ export function createAppEvents({ grants, mint, announceRemoval, now, log }: App
     },
   };
 
-  /** Never rejects. What fails stays expected. */
+  /** Never rejects. An installation whose request fails stays expected. */
   async function serve(locationId: string, companyId: string | null): Promise<void> {
     try {
       const companies = companyId === null ? await companiesKnown() : [companyId];
@@ -71,7 +71,7 @@ export function createAppEvents({ grants, mint, announceRemoval, now, log }: App
     } catch (error) {
       log.warn(
         { event: 'app.tokens_failed', locationId, err: error },
-        'no tokens for an installed location; they are requested again',
+        'tokens of an installed location not received, will retry',
       );
     }
   }

@@ -76,7 +76,7 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     if (company === undefined) {
       log.warn(
         { event: 'oauth.company_uninstalled', companyId },
-        'tokens of a company that uninstalled the app',
+        'tokens not stored, the company uninstalled the app',
       );
       return { kind: 'failed' };
     }
@@ -168,7 +168,7 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     if (grant === undefined)
       log.warn(
         { event: 'oauth.location_uninstalled', locationId },
-        'tokens of a location that uninstalled the app',
+        'tokens not stored, the location uninstalled the app',
       );
     else await announce(locationId);
     return grant !== undefined;

@@ -6,7 +6,7 @@ export const DND_EVENT = 'ContactDndUpdate';
 
 const SUPPRESSED = new Set(['active', 'permanent']);
 
-/** Records what the CRM announces about "do not disturb" for texts of a contact (E4). An event without a number or a setting changes nothing. */
+/** Records a change of "do not disturb" for texts to a contact (E4). An event without a number or a setting changes nothing. */
 export function createDndEvents(suppressions: Pick<Suppressions, 'set'>) {
   return async (
     locationId: string,

@@ -1,6 +1,6 @@
 export type OptOutWord = 'stop' | 'start' | 'help';
 
-/** The words that carriers and messaging services take for an instruction, in several languages. */
+/** The words that carriers and messaging services treat as instructions, in several languages. */
 const WORDS: Readonly<Record<OptOutWord, readonly string[]>> = {
   stop: [
     'stop',

@@ -27,8 +27,8 @@ export interface WatchWordsDeps {
 const RETRY_POLICY = fixedDelay(3, 5000);
 
 /**
- * Acts on the words with which people stop and start texts (E4). The suppression is recorded before the message is delivered: a Mac
- * whose message is not acknowledged sends it again.
+ * Acts on words such as STOP and START (E4). Records the suppression before it delivers the message: when recording fails, the Mac gets
+ * no acknowledgement and resends the message.
  */
 export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }: WatchWordsDeps): Deliver {
   async function setDnd(locationId: string, sender: string, isOn: boolean): Promise<void> {
@@ -40,7 +40,7 @@ export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }
     if (!set.ok)
       log.warn(
         { event: 'opt_out.dnd_not_set', locationId, reason: set.reason },
-        'the CRM does not show an opt-out, set it there by hand',
+        'do not disturb not changed in the CRM, change it there by hand',
       );
   }
 
@@ -60,10 +60,7 @@ export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }
       });
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      log.warn(
-        { event: 'opt_out.not_recorded', locationId, err: error },
-        'opt-out not recorded, tried again',
-      );
+      log.warn({ event: 'opt_out.not_recorded', locationId, err: error }, 'opt-out not recorded, will retry');
       return 'retry';
     }
     log.info({ event: 'opt_out.recorded', locationId, isSuppressed }, 'opt-out recorded');
@@ -73,7 +70,7 @@ export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }
   };
 }
 
-/** A text to this line alone: in a group, a word may be meant for someone else. */
+/** Excludes groups: there a word may be meant for someone else. */
 const isPlainText = ({ chat, reaction, sticker, voice, attachments }: MessageReceivedFrame): boolean =>
   !chat.isGroup &&
   reaction === undefined &&

@@ -46,7 +46,7 @@ export interface OutboundDeps
     readonly messageMaxLength: number;
     readonly phoneDefaultCountry: string;
     readonly replayMemory: boolean;
-    /** Messages have our GUIDs in the CRM, so a reply can name one. */
+    /** Whether the CRM has the GUIDs of our messages, so that a reply can name one. */
     readonly sendAltId: boolean;
   };
   readonly limits: Pick<Limits, 'take' | 'peek'>;

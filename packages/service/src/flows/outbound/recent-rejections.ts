@@ -1,7 +1,7 @@
 import type { SignatureFault } from './verify-signature.ts';
 
 const HOUR_MS = 3_600_000;
-/** Times that are kept per step and header. */
+/** Maximum times kept per step and header. */
 const KEPT = 1000;
 
 export interface SignatureRejections extends SignatureFault {

@@ -11,7 +11,7 @@ import type { KnownStatus, MessageAttempt } from './message-attempt.ts';
 import type { ShownStatus, StatusCalls } from './status-calls.ts';
 import { statusRetryPolicy } from './status-retry-policy.ts';
 
-/** What the switchboard tells about other nodes. */
+/** The part of the switchboard that asks other nodes. */
 export type OtherNodes = Pick<Switchboard, 'settled' | 'statusElsewhere' | 'isUnderWayElsewhere'>;
 
 export interface StatusHistoryDeps {

@@ -110,7 +110,7 @@ function installed({ token, grant: granted }: TenantFacts): Finding {
   if (granted?.state === 'uninstalled')
     return broken(
       'The app was uninstalled in this sub-account.',
-      'Install the app again in HighLevel if this was not intended.',
+      'If this was not intended, install the app again in HighLevel.',
     );
   if (granted?.state === 'expected')
     return broken(

@@ -48,7 +48,7 @@ export interface TenantsPage {
 export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promise<TenantsPage> {
   const wanted = (query.search ?? '').toLowerCase();
   const all = await tenantFacts(deps, query);
-  // The last webhook is never the problem: it is read only for those that are shown.
+  // The last webhook never breaks a link, so it is read only for the tenants that are shown.
   const own = all.map((one) => ({ ...one, problem: tenantPath(one.facts).problem }));
   const broken = own.filter(({ problem }) => problem !== null);
   const found = [...broken, ...own.filter(({ problem }) => problem === null)].filter(({ facts, license }) =>

@@ -1,6 +1,6 @@
 import type { MessageTrail, StepName } from '../../ports/journal/journal.ts';
 
-/** A part of the way of a message. */
+/** The hops of a message, each measured between two of its steps. */
 export const HOPS = ['accept', 'pending', 'mac', 'outcome', 'inbound'] as const;
 export type HopName = (typeof HOPS)[number];
 
@@ -13,7 +13,7 @@ export interface Hop {
 
 type Steps = MessageTrail['steps'];
 
-/** Returns how long each part took for these messages, the slowest first. Parts that no message has completed are left out. */
+/** Returns how long each hop took for these messages, the slowest first. Leaves out hops that no message has completed. */
 export function slowestHops(messages: readonly Pick<MessageTrail, 'direction' | 'steps'>[]): Hop[] {
   return HOPS.flatMap((name) => {
     const times = messages.flatMap((message) => DURATION[name](message) ?? []).toSorted((a, b) => a - b);

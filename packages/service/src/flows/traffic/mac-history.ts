@@ -1,6 +1,6 @@
 import { BUCKET_MS, BUCKETS } from './show-traffic.ts';
 
-/** How many Macs were connected in each half hour of the last day, at its end. In memory: a restart forgets it. */
+/** How many Macs were connected in each half hour of the last day, at its end. In memory only: a restart clears it. */
 export class MacHistory {
   readonly #now: () => number;
   readonly #byBucket = new Map<number, number>();

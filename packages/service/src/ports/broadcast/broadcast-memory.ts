@@ -1,6 +1,6 @@
 import type { Broadcast } from './broadcast.ts';
 
-/** One node: there are no others. */
+/** The engine for a single node: there is no other node to publish to. */
 export function createMemoryBroadcast(): Broadcast {
   return { publish() {}, listen: () => () => {} };
 }

@@ -1,4 +1,4 @@
-/** What nodes tell each other. */
+/** The topics and their messages. */
 export type BroadcastTopic = 'captured';
 
 /**

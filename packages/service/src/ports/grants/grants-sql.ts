@@ -393,7 +393,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
   }
 }
 
-/** The CRM tells when it issued tokens in whole seconds. Within that second, what arrives last counts. */
+/** The CRM gives the time of issue in whole seconds. Within one second, the last arrival wins. */
 const ISSUED_WITHIN_MS = 1000;
 
 const viewOf = (row: Row): GrantView & { expiresAt: number } => ({

@@ -71,7 +71,7 @@ export interface Grants {
   expect(event: InstallEvent): Promise<GrantView>;
   /** Resolves with the owners whose calls must stop. */
   uninstall(event: InstallEvent): Promise<string[]>;
-  /** Lists the locations that are expected since then or later. */
+  /** Lists the locations that have been expected since that time or later. */
   expected(since: number): Promise<GrantView[]>;
   exclusively<T>(
     kind: GrantKind,

@@ -1,4 +1,4 @@
-/** What is wrong. */
+/** The kinds of issues. */
 export const ISSUE_KINDS = [
   'mac_offline',
   'messages_signed_out',
@@ -14,7 +14,7 @@ export const ISSUE_KINDS = [
 ] as const;
 export type IssueKind = (typeof ISSUE_KINDS)[number];
 
-/** Something that is wrong now, as one node sees it. */
+/** A problem that a node sees now. */
 export interface Finding {
   readonly kind: IssueKind;
   /** What it is about: a location, a license, a host. There is at most one open issue for a kind and a subject. */
@@ -23,7 +23,7 @@ export interface Finding {
   readonly locationIds: readonly string[] | null;
   readonly sentence: string;
   readonly action: string;
-  /** Since when, if it is known. */
+  /** When it began, if known. */
   readonly since: number | null;
 }
 
@@ -43,9 +43,9 @@ export interface Issue extends Finding {
  *
  * - `open` opens an issue for each finding whose kind and subject have no open issue, and resolves with those that this call opened: of
  *   several nodes that find the same, one opens it.
- * - `confirm` records that a node still finds these open issues. `reword` gives one the words of a newer finding.
+ * - `confirm` records that a node still finds these open issues. `reword` replaces the sentence and action of an issue with those of a newer finding.
  * - `close` resolves with those that this call closed: of several nodes, one closes an issue.
- * - `listOpen` lists the oldest first, `listClosed` those closed last first.
+ * - `listOpen` lists the oldest first, `listClosed` the most recently closed first.
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Issues {

@@ -50,7 +50,7 @@ const ACCEPTED_FLUSH_MS = 20;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** The number of flushes for which a change waits until the node that opened its message has written it. */
 const MAX_ORPHAN_TRIES = 25;
-/** After so many of them the node that opened the message is taken for killed. */
+/** After this many the node that opened the message is considered dead. */
 const ORPHAN_TRIES_BEFORE_OPENING = 5;
 /** `lastStatus` is asked for every message that is new to this process, and its caller is in no hurry. */
 const COLLECT_MS = 10;

@@ -74,7 +74,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
     expect(Buffer.from(entries?.[0]?.message['e'] ?? '', 'base64').toString()).not.toContain('contact-1');
   });
 
-  it('goes on after Redis lost its data', async () => {
+  it('continues after Redis has lost its data', async () => {
     const { node, names } = await followed();
     node.happen('before');
     await until(() => names.includes('before'));

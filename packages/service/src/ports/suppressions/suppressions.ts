@@ -19,7 +19,7 @@ export interface SuppressionView {
 }
 
 /**
- * The people of a location who do not want texts (E4). Numbers are kept as keyed hashes.
+ * The numbers of a location that opted out of texts (E4), kept as keyed hashes.
  *
  * - `set` records a decision, unless a newer one is known: decisions may arrive twice and in any order.
  * - `list` returns a page in order of location and hash, after the given entry. `restore` adds what `list` returned, also of another

@@ -2,7 +2,7 @@ import { RecentCache } from '../../recent-cache.ts';
 
 const MESSAGES_PER_GENERATION = 10_000;
 
-/** The other nodes that have lately rejected a request for a message, and may be reporting that to the CRM. */
+/** The other nodes that recently rejected a request for a message, and may be reporting that to the CRM. */
 export class RejectingNodes {
   readonly #nodes = new RecentCache<string, Set<string>>(MESSAGES_PER_GENERATION);
 
