@@ -82,7 +82,7 @@ describe('E1 the endpoint for app events', () => {
     expect(await states(bridge)).toEqual({ [LOCATION]: 'active' });
   });
 
-  it('E1 a key that is limited to a location speaks for no other location and for no company', async () => {
+  it('E1 rejects events of other locations and of companies that are signed with a key limited to a location', async () => {
     const bridge = await start();
     await installCompany(bridge, [LOCATION, OTHER_LOCATION]);
     const key = ed25519Key();

@@ -77,7 +77,7 @@ describe('the call to the CRM', () => {
     });
   });
 
-  it('I1 has the GUID as altId when that is switched on, and a reply to it is threaded on the Mac', async () => {
+  it('I1 has the GUID as altId with CRM_SEND_ALT_ID, and a reply to it is threaded on the Mac', async () => {
     const { crm, mac, bridge } = await start({
       env: {
         CRM_CONVERSATION_PROVIDER_ID: '5f0e1d2c3b4a596877665544',

@@ -39,7 +39,7 @@ describe('opt-out', () => {
     expect(await text(bridge)).toBe('200');
   });
 
-  it('E4 when enforced, it fails with OPTED_OUT and the Mac gets nothing', async () => {
+  it('E4 a webhook to a suppressed number fails with OPTED_OUT when opt-outs are enforced, and the Mac gets nothing', async () => {
     const bridge = await start(ENFORCED);
     const mac = await bridge.mac();
     expect(await text(bridge)).toBe('200');
@@ -84,7 +84,7 @@ describe('opt-out', () => {
     expect(await text(bridge)).toBe('200');
   });
 
-  it('E4 STOP of a customer suppresses the number, START ends it, and the CRM shows both', async () => {
+  it('E4 STOP suppresses the number of a customer, START ends that, and the CRM shows both', async () => {
     const bridge = await start({ ...ENFORCED, OPT_OUT_WORDS: 'true' });
     const mac = await bridge.mac();
     const contact = bridge.crm.addContact({ locationId: LOCATION, phone: PHONE });
@@ -106,7 +106,7 @@ describe('opt-out', () => {
     expect(await text(bridge)).toBe('200');
   });
 
-  it('E4 the words do nothing unless they are switched on', async () => {
+  it('E4 STOP and START have no effect unless OPT_OUT_WORDS is true', async () => {
     const bridge = await start(ENFORCED);
     const mac = await bridge.mac();
     await mac.ack(mac.received({ sender: PHONE, text: 'STOP' }), 60_000);

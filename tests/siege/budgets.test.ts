@@ -151,7 +151,7 @@ const EXHAUST: Record<keyof typeof BUDGETS, (bridge: TestBridge) => Promise<void
   },
 };
 
-describe('an exhausted budget does not concern the webhooks of another tenant', () => {
+describe('an exhausted budget does not affect the webhooks of another tenant', () => {
   it.each(Object.entries(EXHAUST))('T52 %s', async (_row, exhaust) => {
     const bridge = await start();
     const recovers = await exhaust(bridge);
