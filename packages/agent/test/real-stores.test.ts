@@ -431,6 +431,18 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     expect(inbox.texts()).toEqual(['Seen', 'New', 'Newer']);
   });
 
+  it('I6 are not lost without a valid date in a store that replaced the first one', async () => {
+    inbox.removeStore();
+    inbox.createStore();
+    inbox.say({ text: 'History without a date', date: 0 });
+    inbox.say({ text: 'History', date: storeDate(inbox.clock.now() - 3600_000) });
+    inbox.say({ text: 'Zero', date: 0 });
+    inbox.say({ text: 'New' });
+    inbox.say({ text: 'Largest', date: 2n ** 63n - 1n });
+    await inbox.pass(3_000);
+    expect(inbox.texts()).toEqual(['Zero', 'New', 'Largest']);
+  });
+
   it('I6 are sent as they were read when a rebuilt store does not contain them', async () => {
     inbox.say({ text: 'Look\uFFFC', cache_has_attachments: 1 });
     inbox.say({ text: 'Behind it' });

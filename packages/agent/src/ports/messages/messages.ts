@@ -163,7 +163,10 @@ export interface MessageStore {
   position(): number;
   /** Returns rows in insertion order. An edited or unsent message keeps its row. */
   rowsAfter(rowid: number, limit: number): StoredRow[];
-  /** Returns the guids of the messages that people sent since this time, in insertion order. Reads every row of the store. */
+  /**
+   * Returns the guids of the messages that people sent since this time, in insertion order. One without a valid date counts,
+   * unless a later row is older than this time. Reads every row of the store.
+   */
   guidsSince(time: number): string[];
   row(rowid: number): StoredRow | undefined;
   rowByGuid(guid: string): StoredRow | undefined;

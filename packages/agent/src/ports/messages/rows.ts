@@ -123,14 +123,21 @@ export class Rows {
       .map((row) => this.#read(row));
   }
 
-  /** Returns the guids of the messages that people sent since this time, in insertion order. Without dates there are none. */
+  /**
+   * Returns the guids of the messages that people sent since this time, in insertion order. One without a valid date counts,
+   * unless a later row is older than this time. In a store without dates there are none.
+   */
   guidsSince(time: number): string[] {
-    this.#columns.refresh();
-    const sql = `SELECT guid FROM (SELECT m.ROWID AS rowid, m.guid, ${this.#columns.list('message', 'm', RECEIVED)} FROM message m)
-      WHERE date_ms >= ? AND date_ms < ? AND coalesce(is_from_me, 0) = 0 AND coalesce(item_type, 0) = 0 ORDER BY rowid`;
+    if (!this.have(['date'])) return [];
+    const sql = `WITH received AS (SELECT m.ROWID AS rowid, m.guid, ${this.#columns.list('message', 'm', RECEIVED)} FROM message m),
+        dated AS (SELECT rowid, date_ms FROM received WHERE date_ms > 0 AND date_ms < ?2)
+      SELECT guid FROM received WHERE coalesce(is_from_me, 0) = 0 AND coalesce(item_type, 0) = 0
+        AND CASE WHEN date_ms > 0 AND date_ms < ?2 THEN date_ms >= ?1
+          ELSE rowid > (SELECT coalesce(max(rowid), 0) FROM dated WHERE date_ms < ?1) END
+      ORDER BY rowid`;
     return this.#sql
       .of(sql)
-      .all(Math.max(time - MACOS_EPOCH_MS, 1), LAST_DATE_MS - MACOS_EPOCH_MS)
+      .all(time - MACOS_EPOCH_MS, LAST_DATE_MS - MACOS_EPOCH_MS)
       .map((row) => String(row['guid']));
   }
 
