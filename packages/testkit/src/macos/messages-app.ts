@@ -107,12 +107,7 @@ export class MessagesApp {
         service,
         is_from_me: own ? 1 : 0,
         is_finished: own ? 0 : 1,
-        // An own row in a direct chat has the handle of the recipient: only is_from_me gives the direction.
-        handle_id: own
-          ? members.members.length === 1
-            ? this.store.handle(members.members[0] ?? '', service)
-            : 0
-          : this.store.handle(from, service),
+        handle_id: this.#handleOf(message),
         cache_has_attachments: (message.attachments ?? []).length > 0 ? 1 : 0,
         ...(message.date !== undefined && { date: storeDate(message.date) }),
         ...columns,
@@ -299,6 +294,13 @@ export class MessagesApp {
     ]);
   }
 
+  /** An own row in a direct chat has the handle of the recipient: only is_from_me gives the direction. */
+  #handleOf({ from, chat, service = 'iMessage' }: NewMessage): number {
+    if (from !== 'me') return this.store.handle(from, service);
+    const [recipient, ...others] = chat?.members ?? [];
+    return recipient === undefined || others.length > 0 ? 0 : this.store.handle(recipient, service);
+  }
+
   #writeJoins({ joins = 1 }: NewMessage, guid: string, chatGuid: string): void {
     const [rowid, chat] = [this.store.rowidOf('message', guid), this.store.rowidOf('chat', chatGuid)];
     if (rowid === undefined || chat === undefined) return;
@@ -332,13 +334,14 @@ export class MessagesApp {
   }
 
   /** The preview has a body with the link, a payload, and an attachment that is not for people. */
-  #writePreview({ from, text = '', service = 'iMessage' }: NewMessage, guid: string, chatGuid: string): void {
+  #writePreview(message: NewMessage, guid: string, chatGuid: string): void {
+    const { from, text = '', service = 'iMessage' } = message;
     const chat = this.store.rowidOf('chat', chatGuid);
     if (chat === undefined) return;
     const preview = this.store.message({
       service,
       is_from_me: from === 'me' ? 1 : 0,
-      handle_id: this.store.handle(from, service),
+      handle_id: this.#handleOf(message),
       balloon_bundle_id: 'com.apple.messages.URLBalloonProvider',
       payload_data: Buffer.from('bplist00'),
       reply_to_guid: guid,
