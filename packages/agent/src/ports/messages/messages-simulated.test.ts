@@ -3,10 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { systemClock } from '@footbridge/runtime/clock';
-import { afterAll, describe, expect, it } from 'vitest';
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import { startSimulatedMacos } from '@footbridge/testkit/macos';
+import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { SimulatedMessages } from './messages-simulated.ts';
 import { messagesContract, reactionContract } from './messages.contract.ts';
+import { readingContract } from './reading.contract.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -21,6 +25,28 @@ function open(macos: string, dir = join(folder, String((made += 1)))): Simulated
 describe.each(['12.7', '14.8', '15.6', '26.1'])('the simulated Messages of macOS %s', (macos) => {
   messagesContract(() => open(macos));
   reactionContract(() => open(macos));
+});
+
+describe.each([13, 26] as const)('the simulated Messages on a real store of macOS %i', (version) => {
+  const cleanup = createCleanup();
+  let macos: SimulatedMacos;
+  beforeAll(async () => {
+    macos = await startSimulatedMacos({ macos: version });
+    cleanup.add(() => macos.stop());
+  });
+  afterAll(() => cleanup.run());
+
+  readingContract(
+    () => macos,
+    (memory) =>
+      new SimulatedMessages({
+        dir: join(macos.home, 'Library/Messages'),
+        macos: `${version}.6`,
+        ownHandle: '+15550100000',
+        memory,
+        clock: systemClock,
+      }),
+  );
 });
 
 describe('the simulation', () => {

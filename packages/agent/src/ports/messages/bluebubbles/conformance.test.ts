@@ -9,6 +9,8 @@ import { afterAll, beforeAll, describe } from 'vitest';
 
 import { BlueBubblesMessages } from '../messages-bluebubbles.ts';
 import { messagesContract } from '../messages.contract.ts';
+import type { Messages } from '../messages.ts';
+import { readingContract } from '../reading.contract.ts';
 import type { StoreMemory } from '../store-generation.ts';
 
 const ANNA = '+15550100001';
@@ -25,23 +27,29 @@ describe.each([15, 26] as const)('the BlueBubbles engine on macOS %i', (version)
     cleanup.add(() => server.stop());
   });
 
-  messagesContract(async () => {
-    await macos.messages.rebuild();
-    // A file cannot start a conversation.
-    await macos.messages.write({ from: ANNA, text: 'Hi' });
-    await macos.messages.settled();
-    return BlueBubblesMessages.open({
+  const open = (store: StoreMemory): Promise<Messages> =>
+    BlueBubblesMessages.open({
       home: macos.home,
       programs: macos.commands,
       url: server.url,
       password: DEFAULT_SETTINGS.password,
-      memory: memory(),
+      memory: store,
       features: memory(),
       clock: systemClock,
       log: silentLog,
       limits: { rowAfterReplyMs: 60_000, recoveryMs: 0 },
     });
+
+  describe('as every engine', () => {
+    messagesContract(async () => {
+      await macos.messages.rebuild();
+      // A file cannot start a conversation.
+      await macos.messages.write({ from: ANNA, text: 'Hi' });
+      await macos.messages.settled();
+      return open(memory());
+    });
   });
+  readingContract(() => macos, open);
 });
 
 function memory(): StoreMemory {

@@ -10,6 +10,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Messages, OutgoingMessage, SendResult } from '../messages.ts';
 import { messagesContract } from '../messages.contract.ts';
+import { readingContract } from '../reading.contract.ts';
+import type { StoreMemory } from '../store-generation.ts';
 import { MacMessages } from './mac-messages.ts';
 
 const ANNA = '+15550100001';
@@ -26,22 +28,26 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-async function open(clock = systemClock): Promise<Messages> {
-  let saved: string | undefined;
+async function open(clock = systemClock, memory = emptyMemory()): Promise<Messages> {
   const opened = await MacMessages.open({
     home: macos.home,
     programs: macos.commands,
-    memory: {
-      load: () => saved,
-      save: (value) => {
-        saved = value;
-      },
-    },
+    memory,
     clock,
     uiAutomation: true,
   });
   cleanup.add(() => opened.close());
   return opened;
+}
+
+function emptyMemory(): StoreMemory {
+  let saved: string | undefined;
+  return {
+    load: () => saved,
+    save: (value) => {
+      saved = value;
+    },
+  };
 }
 
 const text = (body: string): OutgoingMessage => ({ kind: 'text', text: body });
@@ -66,14 +72,6 @@ describe('the engine for macOS', () => {
     expect(report()).toEqual({ build: '25B78', permissions: { automation: 'denied' } });
     await toAnna(text('Allowed'));
     expect(report()).toEqual({ build: '25B78', permissions: { automation: 'granted' } });
-  });
-
-  it('sends a text to a person and returns the guid of its row', async () => {
-    const sent = await toAnna(text('Hello'));
-    expect(sent).toMatchObject({ result: 'sent' });
-    const row = messages.store.rowByGuid(sent.result === 'sent' ? sent.guid : '');
-    expect(row).toMatchObject({ fromMe: true, text: 'Hello', service: 'iMessage' });
-    expect(messages.store.chat(row?.chatId ?? 0)).toMatchObject({ recipients: [ANNA] });
   });
 
   it('sends to the person of a direct chat and to an existing group', async () => {
@@ -135,4 +133,11 @@ describe('the engine for macOS', () => {
 describe('the engine for macOS, as every engine', () => {
   // An interrupted send is looked for up to 30 s.
   messagesContract(() => open(createFasterClock(20, { keepAlive: false })));
+});
+
+describe('the engine for macOS, as every reader', () => {
+  readingContract(
+    () => macos,
+    (memory) => open(systemClock, memory),
+  );
 });

@@ -152,14 +152,6 @@ describe('an open store', () => {
     expect(store?.generation()).toBe(2);
   });
 
-  it('M11 is another generation when it was replaced while the agent did not run', () => {
-    create('A', 'B');
-    open().generation();
-    replace('X', 'Y', 'Z');
-    expect(open().state()).toBe('replaced');
-    expect(store?.generation()).toBe(2);
-  });
-
   it('is absent while its file is gone', () => {
     create('A');
     const reader = open();
