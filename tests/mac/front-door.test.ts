@@ -56,6 +56,12 @@ async function appState() {
   return { ino, mtimeMs, bytes: (await readFile(path)).toString('base64') };
 }
 
+/** The panes of the privacy settings that were opened, oldest first. */
+async function openedPanes() {
+  const opened = (await macos.messages.calls()).filter((call) => call.program === 'open');
+  return opened.flatMap(({ arguments: args }) => /\?Privacy_(\w+)/.exec(args.join(' '))?.[1] ?? []);
+}
+
 describe('a Mac, from nothing to ready and back', () => {
   let before: string[];
   let app: Awaited<ReturnType<typeof appState>>;
@@ -96,9 +102,7 @@ describe('a Mac, from nothing to ready and back', () => {
     expect(await macos.messages.sent()).toMatchObject([
       { to: { service: 'iMessage', handle: OWNER }, text: expect.stringContaining('ready') },
     ]);
-    const opened = (await macos.messages.calls()).filter((call) => call.program === 'open');
-    const panes = opened.flatMap(({ arguments: args }) => /\?Privacy_(\w+)/.exec(args.join(' '))?.[1] ?? []);
-    expect(panes).toEqual(['AllFiles', 'Automation', 'Accessibility']);
+    expect(await openedPanes()).toEqual(['AllFiles', 'Automation', 'Accessibility']);
     expect(await connectedSince()).toBeDefined();
     app = await appState();
   });
@@ -188,9 +192,12 @@ describe('a Mac, from nothing to ready and back', () => {
   });
 
   it('setup again changes nothing and asks for nothing', async () => {
+    const panes = await openedPanes();
     const again = await command(program, 'setup');
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Your Mac is ready.') });
     expect(again.out).not.toContain('Waiting');
+    expect(again.out).not.toContain('In the window that opens');
+    expect(await openedPanes()).toEqual(panes);
     expect(await appState()).toEqual(app);
   });
 

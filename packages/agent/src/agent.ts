@@ -53,7 +53,7 @@ import { MacMessages } from './ports/messages/macos/mac-messages.ts';
 import type { MacPrograms } from './ports/messages/macos/mac-messages.ts';
 import { BlueBubblesMessages } from './ports/messages/messages-bluebubbles.ts';
 import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
-import { StoreUnavailableError } from './ports/messages/messages.ts';
+import { PERMISSIONS, StoreUnavailableError } from './ports/messages/messages.ts';
 import type { Messages } from './ports/messages/messages.ts';
 import type { StoreMemory } from './ports/messages/store-generation.ts';
 
@@ -63,8 +63,6 @@ const NO_GAP = { minMs: 0, maxMs: 0 };
 const DEFAULT_GAP = { minMs: 1_000, maxMs: 3_000 };
 const RETENTION_MS = 30 * 24 * 3600_000;
 const PRUNE_INTERVAL_MS = 3600_000;
-
-const AUTOMATION_NOTE = 'automation';
 
 export interface AgentDeps {
   readonly log: Log;
@@ -222,7 +220,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     if (closeLocalSocket !== undefined) life.add('local socket', closeLocalSocket);
 
     // Once it was decided, macOS does not ask again: this only finds out whether the permission is still there.
-    if (journal.note(AUTOMATION_NOTE) === 'granted') void calls.requestPermission('automation');
+    if (journal.note('automation') === 'granted') void calls.requestPermission('automation');
 
     queue.start();
     receiver.start();
@@ -283,7 +281,7 @@ function localCalls(
     requestPermission: (permission) =>
       oneAtATime.run(async () => {
         const state = (await messages.requestPermission?.(permission)) ?? 'granted';
-        if (permission === 'automation') journal.setNote(AUTOMATION_NOTE, state);
+        journal.setNote(permission, state);
         return state;
       }),
     sendText: (handle, text) =>
@@ -317,6 +315,7 @@ function agentReport(config: AgentConfig, messages: Messages, journal: Journal, 
     newestMessageAgeSec: sentAt === undefined ? null : Math.max(0, Math.floor((now - sentAt) / 1000)),
     engine: config.engine,
     uiAutomation: config.uiAutomation && config.engine === 'macos',
+    grantedBefore: PERMISSIONS.filter((permission) => journal.note(permission) === 'granted'),
     state,
   };
 }

@@ -83,7 +83,7 @@ export async function askPermissions(deps: PermissionDeps): Promise<string[]> {
 
 async function askPermission(step: Step, deps: PermissionDeps): Promise<boolean> {
   const { terminal, open, app } = deps;
-  if ((await current(step.name, deps)) === 'granted') return true;
+  if ((await current(step.name, deps)) === 'granted' || (await isStillGranted(step, deps))) return true;
   terminal.say(step.how);
   if (step.name === 'automation') {
     terminal.say(`Waiting for your answer in the window of macOS … ${STOP_HINT}`);
@@ -100,6 +100,13 @@ async function askPermission(step: Step, deps: PermissionDeps): Promise<boolean>
   terminal.say(`Waiting for it … ${STOP_HINT}`);
   await reminding(step, deps, () => waitFor(step.name, deps));
   return true;
+}
+
+/** An agent that has just started does not know its permissions yet. macOS does not ask again for one that it granted. */
+async function isStillGranted(step: Step, deps: PermissionDeps): Promise<boolean> {
+  const { name } = step;
+  if (name === 'fullDisk' || !(await reportOf(deps.dataDir))?.grantedBefore.includes(name)) return false;
+  return (await reminding(step, deps, () => request(name, deps))) === 'granted';
 }
 
 /** Reminds the owner of the step until it is done. Rejects after Control-C. */

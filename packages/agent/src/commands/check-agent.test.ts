@@ -11,6 +11,7 @@ const HEALTHY: AgentReport = {
   newestMessageAgeSec: 60,
   engine: 'macos',
   uiAutomation: true,
+  grantedBefore: [],
   state: {
     capabilities: ['text'],
     permissions: { fullDisk: 'granted', automation: 'granted', accessibility: 'granted' },

@@ -17,6 +17,8 @@ export interface AgentReport {
   readonly engine: 'macos' | 'bluebubbles';
   /** Whether the agent uses the screen. Always false with BlueBubbles. */
   readonly uiAutomation: boolean;
+  /** What macOS granted at the last request, which may have been made by an earlier process of the agent. */
+  readonly grantedBefore: readonly Permission[];
   readonly state: Omit<StateFrame, 'type'>;
 }
 
