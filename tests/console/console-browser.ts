@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
+// A service reads the pages when it starts, so they are built before a test starts one.
+import '@footbridge/console/build-console';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { findChromium } from '@footbridge/testkit/servers/chromium';
 import { chromium } from 'playwright-core';
@@ -29,13 +31,12 @@ export interface ConsoleBrowser {
   readonly problems: readonly string[];
 }
 
-/** Builds the console and starts a browser for it. */
+/** Starts a browser for the console. */
 export async function startConsoleBrowser(
   bridge: TestBridge,
   cleanup: Cleanup,
   options: { readonly isExpected?: (problem: string) => boolean } = {},
 ): Promise<ConsoleBrowser> {
-  await import('@footbridge/console/build-console');
   const browser = await chromium.launch(await findChromium());
   cleanup.add(() => browser.close());
   const problems: string[] = [];
