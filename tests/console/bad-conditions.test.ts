@@ -1,0 +1,168 @@
+import { createCleanup } from '@footbridge/testkit/cleanup';
+import { ed25519Key } from '@footbridge/testkit/keys';
+import { activate } from '@footbridge/testkit/mac';
+import { hasChromium } from '@footbridge/testkit/servers/chromium';
+import { until } from '@footbridge/testkit/until';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { LOCATION, TestBridge } from '../contract/test-bridge.ts';
+import { startConsoleBrowser, WITHIN } from './console-browser.ts';
+import type { ConsoleBrowser } from './console-browser.ts';
+
+const cleanup = createCleanup();
+const HOUR_MS = 3_600_000;
+
+/** Texts that would run as code if a page inserted them as HTML, as an attribute or as an address. */
+const PAYLOADS = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(2)</script>',
+  "'-alert(3)-'",
+  'javascript:alert(4)',
+  '<svg/onload=alert(5)>',
+  '{{constructor.constructor("alert(6)")()}}',
+];
+
+/** Requests that fail are part of these tests. Code that is not allowed to run is not. */
+const isExpected = (problem: string) => problem.startsWith('Failed to load resource');
+
+describe.skipIf(!(await hasChromium()))('the console under bad conditions', { timeout: 120_000 }, () => {
+  let bridge: TestBridge;
+  let browser: ConsoleBrowser;
+
+  beforeAll(async () => {
+    bridge = await TestBridge.start();
+    cleanup.add(() => bridge.stop());
+    browser = await startConsoleBrowser(bridge, cleanup, { isExpected });
+    await bridge.mac();
+  }, 120_000);
+  afterAll(() => cleanup.run());
+
+  async function create(path: string, body: object): Promise<Record<string, string>> {
+    const created = await bridge.operator('POST', path, body);
+    expect(created.status).toBe(201);
+    return created.body as Record<string, string>;
+  }
+
+  /** Puts the text into every field that a page shows: of operators, of the CRM and of a Mac that lacks a permission. */
+  async function insert(text: string): Promise<void> {
+    const license = await create('/operator/licenses', { label: text, maxSeats: 1 });
+    const { scheme, publicKey } = ed25519Key(text);
+    await create('/operator/keys', { label: text, scheme, publicKey, header: 'X-CRM-Signature' });
+    const path = `/operator/locations/${encodeURIComponent(text)}`;
+    expect((await bridge.operator('PUT', path, { licenseId: license['id'] })).status).toBe(200);
+    await bridge.authorise(text);
+    const device = { name: text, osVersion: text, appVersion: text };
+    const { deviceToken = '' } = await activate(bridge.url, { licenseKey: license['key'] ?? '', ...device });
+    const mac = await bridge.connect({ token: deviceToken });
+    await mac.register(text);
+    mac.send({
+      type: 'state',
+      capabilities: [],
+      permissions: { fullDisk: 'denied' },
+      lastSentAt: null,
+      lastReceivedAt: null,
+    });
+    await mac.roundTrip();
+    await bridge.webhook({ locationId: text, contactId: text, messageId: text, userId: text, message: text });
+    await bridge.post({ locationId: text }, { unsigned: true });
+  }
+
+  async function openIssues(): Promise<number> {
+    await bridge.clock.skip(15_000);
+    return ((await bridge.operator('GET', '/operator/issues')).body['issues'] as unknown[]).length;
+  }
+
+  async function signIn(page: Page, token: string): Promise<void> {
+    await page.getByLabel('Operator token').fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  it('T14 shows text from outside on every page, and runs none of it as code', async () => {
+    for (const payload of PAYLOADS) await insert(payload);
+    await until(async () => (await openIssues()) >= PAYLOADS.length);
+    await bridge.operator('PUT', `/operator/locations/${LOCATION}/capture`);
+    const { answer } = await bridge.webhook({ message: PAYLOADS.join('\n') });
+    const { requestId } = answer as { requestId: string };
+    await bridge.journalled(requestId, 'accepted');
+    const page = await browser.open('');
+    const paths = [
+      '',
+      '/messages',
+      `/messages/${requestId}`,
+      '/issues',
+      '/macs',
+      '/highlevel',
+      '/keys',
+      '/audit',
+    ];
+    for (const path of paths) {
+      await page.goto(`${bridge.bridge.operatorUrl}/console${path}`);
+      for (const payload of PAYLOADS) await page.getByText(payload).first().waitFor(WITHIN);
+    }
+    await page.goto(`${bridge.bridge.operatorUrl}/console/macs/pair?locationId=new`);
+    for (const payload of PAYLOADS)
+      await page
+        .getByRole('option', { name: payload })
+        .first()
+        .waitFor({ ...WITHIN, state: 'attached' });
+    await bridge.operator('DELETE', `/operator/locations/${LOCATION}/capture`);
+  });
+
+  it('S6 says that the clock of the browser is wrong, and counts with the time of the service', async () => {
+    const page = await browser.open('/macs/pair');
+    await page.clock.install({ time: Date.now() + 3 * HOUR_MS });
+    await page.goto(`${bridge.bridge.operatorUrl}/console/macs/pair?locationId=${LOCATION}`);
+    await page.getByText('180 minutes ahead of the service').waitFor(WITHIN);
+    await page.getByRole('button', { name: 'Create pairing code' }).click();
+    await page.getByText(/Expires in \d+:\d\d/).waitFor(WITHIN);
+  });
+
+  it('S6 loads while the service does not respond, and shows its data once it does', async () => {
+    const page = await browser.open('/highlevel');
+    await page.route('**/operator/**', (route) => route.abort());
+    await page.reload();
+    await page.getByText('The service does not respond').first().waitFor(WITHIN);
+    await page.unroute('**/operator/**');
+    await page.getByRole('rowheader', { name: LOCATION }).waitFor(WITHIN);
+    await expect.poll(() => page.getByText('The service does not respond').count(), WITHIN).toBe(0);
+  });
+
+  it('S6 notices a restart of the service, and is live again by itself', async () => {
+    const page = await browser.open('/macs');
+    await page.getByText('Live', { exact: true }).waitFor(WITHIN);
+    const { port } = new URL(bridge.bridge.operatorUrl);
+    await bridge.reset();
+    // `bridge.close` would skip time, perhaps so much that the session expires.
+    await bridge.bridge.stop();
+    await page.getByText('The service does not respond').first().waitFor(WITHIN);
+    await page.getByText('Reconnecting', { exact: true }).waitFor(WITHIN);
+    await bridge.restart({ ADMIN_PORT: port });
+    await page.getByText('Live', { exact: true }).waitFor(WITHIN);
+    await expect.poll(() => page.getByText('The service does not respond').count(), WITHIN).toBe(0);
+  });
+
+  it('S6 says that the token was removed', async () => {
+    const page = await browser.open('/messages');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    const { id = '', token = '' } = await create('/operator/tokens', { label: 'A customer', readOnly: true });
+    await signIn(page, token);
+    await page.getByText('Live', { exact: true }).waitFor(WITHIN);
+    await bridge.operator('DELETE', `/operator/tokens/${id}`);
+    await page.getByText('or its token was removed').waitFor(WITHIN);
+    await page.getByLabel('Operator token').waitFor(WITHIN);
+  });
+
+  it('S6 says that the session has expired, and continues on the same page after signing in', async () => {
+    const page = await browser.open('/audit');
+    await page.getByRole('row').first().waitFor(WITHIN);
+    bridge.clock.freeze(HOUR_MS);
+    await page.getByText('You were signed out: the session has expired').waitFor(WITHIN);
+    await signIn(page, bridge.bridge.operatorToken);
+    await page.getByRole('heading', { name: 'Audit log' }).waitFor(WITHIN);
+  });
+
+  it('T14 violates no content security policy and opens no dialog', () => {
+    expect(browser.problems).toEqual([]);
+  });
+});
