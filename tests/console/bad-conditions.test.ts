@@ -128,6 +128,23 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
     await expect.poll(() => page.getByText('The service does not respond').count(), WITHIN).toBe(0);
   });
 
+  it('M12 keeps the license of a location when the list of locations arrives late', async () => {
+    const license = async () => (await create('/operator/licenses', { label: 'Agency', maxSeats: 1 }))['id'];
+    const [, owner] = [await license(), await license(), await license()];
+    await bridge.operator('PUT', '/operator/locations/locOwned', { licenseId: owner });
+    const page = await browser.open('/audit');
+    await page.route('**/operator/locations', () => {});
+    const licenses = page.waitForResponse('**/operator/licenses');
+    await page.goto(`${bridge.bridge.operatorUrl}/console/macs/pair?locationId=locOwned`);
+    await (await licenses).finished();
+    await page.getByRole('button', { name: 'Create pairing code' }).click();
+    await page.getByText('Waiting for the Mac').waitFor(WITHIN);
+    const { body } = await bridge.operator('GET', '/operator/locations');
+    expect(body['locations']).toContainEqual(
+      expect.objectContaining({ locationId: 'locOwned', licenseId: owner }),
+    );
+  });
+
   it('S6 notices a restart of the service, and is live again by itself', async () => {
     const page = await browser.open('/macs');
     await page.getByText('Live', { exact: true }).waitFor(WITHIN);

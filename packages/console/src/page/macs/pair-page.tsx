@@ -41,7 +41,7 @@ export function PairPage() {
   const find = (locationId: string) =>
     known.value?.locations.find((location) => location.locationId === locationId);
   const licenses = owners.value?.licenses.filter(({ status }) => status === 'active') ?? [];
-  const needsLicense = (find(wanted.value)?.licenseId ?? null) === null;
+  const needsLicense = known.value !== undefined && (find(wanted.value)?.licenseId ?? null) === null;
 
   async function create(locationId: string, licenseId: string | undefined): Promise<void> {
     const path = `/operator/locations/${encodeURIComponent(locationId)}`;
