@@ -113,7 +113,7 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
     const page = await browser.open('/macs/pair');
     await page.clock.install({ time: Date.now() + 3 * HOUR_MS });
     await page.goto(`${bridge.bridge.operatorUrl}/console/macs/pair?locationId=${LOCATION}`);
-    await page.getByText('180 minutes ahead of the service').waitFor(WITHIN);
+    await page.getByText('180 minutes ahead of the clock of the service').waitFor(WITHIN);
     await page.getByRole('button', { name: 'Create pairing code' }).click();
     await page.getByText(/Expires in \d+:\d\d/).waitFor(WITHIN);
   });

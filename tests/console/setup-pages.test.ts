@@ -57,7 +57,7 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
     await page.getByLabel('Name').fill('Dental agency');
     await page.getByRole('spinbutton', { name: 'Seats', exact: true }).fill('2');
     await page.getByRole('button', { name: 'Create license' }).click();
-    await page.getByText('It is shown only now').waitFor(WITHIN);
+    await page.getByText('The license key is shown only once').waitFor(WITHIN);
     const card = page.locator('section').filter({ hasText: 'Dental agency' });
     await card.getByText('0 of 2 seats in use').waitFor(WITHIN);
     await page.getByRole('link', { name: 'Pair a Mac' }).click();
@@ -109,7 +109,7 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
     await page.getByRole('button', { name: "Trust HighLevel's published key" }).click();
     const row = page.getByRole('row').filter({ hasText: 'X-GHL-Signature' });
     await row.getByRole('button', { name: 'Disable' }).click();
-    await row.getByText('Webhooks signed with it get 401.').waitFor(WITHIN);
+    await row.getByText('Webhooks signed with this key will get 401.').waitFor(WITHIN);
     await row.getByRole('button', { name: 'Disable' }).click();
     await row.getByText('disabled', { exact: true }).waitFor(WITHIN);
     await row.getByRole('button', { name: 'Remove' }).click();
@@ -141,7 +141,7 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
     const page = await browser.open(`/messages/${requestId}`);
     await page.getByRole('button', { name: 'Show texts for 15 minutes' }).click();
     await page.getByText('The texts of this location are shown until').waitFor(WITHIN);
-    await page.getByText('This message passed before').waitFor(WITHIN);
+    await page.getByText('This message arrived before texts were shown').waitFor(WITHIN);
     const captured = await bridge.webhook({ message: 'Captured text' });
     const id = (captured.answer as { requestId: string }).requestId;
     await bridge.journalled(id, 'accepted');
