@@ -11,7 +11,7 @@ import { makeDataDir } from '../edges/data-dir.ts';
 import { callAgent } from '../edges/local-socket/local-client.ts';
 import { readToken } from '../edges/enrolment/token-file.ts';
 import { saveSettings } from '../edges/enrolment/save-settings.ts';
-import { comeBack } from '../edges/stay-away.ts';
+import { comeBack, reasonToStayAway } from '../edges/stay-away.ts';
 import { InterruptedError } from '../errors.ts';
 import { installApp, installApplet } from '../install/app-bundle.ts';
 import { thisInstallation } from '../install/installation.ts';
@@ -85,6 +85,12 @@ async function performSetup(options: SetupOptions, root: string, deps: SetupDeps
   }
   const { open } = installation.programs;
   const missing = await askPermissions({ ...deps, dataDir: layout.support, open, app: layout.app });
+  // The service may reject the agent only after it has started.
+  const because = reasonToStayAway(layout.support);
+  if (because !== undefined) {
+    terminal.complain(stopped(because));
+    return EXIT.failed;
+  }
   if (missing.length > 0) {
     terminal.say(`\nNot ready yet: ${missing.join(', ')}. Run footbridge-agent setup again.`);
     return EXIT.doctor;
@@ -172,10 +178,13 @@ async function install(
   if (!start.started)
     return start.because === undefined
       ? `The agent does not start. Its log: ${layout.logFile}`
-      : `The agent stopped: ${start.because}\nIf this Mac has to be paired again: footbridge-agent setup --code CODE`;
+      : stopped(start.because);
   terminal.say(`✔ Footbridge Agent ${AGENT_VERSION} is installed and running.`);
   return undefined;
 }
+
+const stopped = (because: string): string =>
+  `The agent stopped: ${because}\nIf this Mac has to be paired again: footbridge-agent setup --code CODE`;
 
 /** Starts a new app once, to test whether macOS allows it. Returns the reason when neither the app nor an applet can be used. */
 async function installWorkingApp(
