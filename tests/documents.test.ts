@@ -61,6 +61,7 @@ const OPTIONS_OF: Readonly<Record<string, string>> = {
   kit: 'scripts/pack-kit.ts',
   start: 'packages/service/src/config/command-line.ts',
   test: 'scripts/test-options.ts',
+  siege: 'tests/siege/main.ts',
 };
 
 /** `METHOD /path` of every call to the service and of every call that the service makes to the CRM. */
