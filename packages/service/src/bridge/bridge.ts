@@ -115,10 +115,11 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   const handleKeys = journalKeys(config.privateTokens.encryptionKeys, config.dataDir);
   const journal = createSqlJournal({ database, clock, log, handleKeys });
   life.add('journal', () => journal.close());
+  const handleHash = keyedHash(handleKeys);
   const suppressions = createSqlSuppressions({
     db: database.db,
     clock,
-    hashes: (handle) => keyedHash(handleKeys).handle(handle),
+    hashes: (handle) => handleHash.handle(handle),
   });
 
   const ledger = new SendLedger({

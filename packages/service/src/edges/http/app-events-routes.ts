@@ -1,4 +1,5 @@
 import { asLocationId } from '@footbridge/protocol/ids';
+import { isObject } from '@footbridge/protocol/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
@@ -64,9 +65,7 @@ export function appEventsRoutes({ signatures, handle, handleDnd, now, onUnsigned
 function fieldsOf(rawBody: Buffer): Record<string, unknown> | undefined {
   try {
     const parsed: unknown = JSON.parse(rawBody.toString('utf8'));
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
-      ? (parsed as Record<string, unknown>)
-      : undefined;
+    return isObject(parsed) ? parsed : undefined;
   } catch {
     return undefined;
   }
