@@ -107,3 +107,18 @@ export function fieldsOf(event: SubmitEvent): Readonly<Record<string, string>> {
     [...data].map(([name, value]) => [name, typeof value === 'string' ? value.trim() : '']),
   );
 }
+
+/** The head of a table with these columns. */
+export function TableHead({ names }: { readonly names: readonly string[] }) {
+  return (
+    <thead>
+      <tr>
+        {names.map((name) => (
+          <th key={name} scope="col">
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}

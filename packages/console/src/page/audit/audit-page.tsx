@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 
-import { Problem } from '../controls.tsx';
+import { Problem, TableHead } from '../controls.tsx';
 import { call } from '../session.ts';
 import { ACTION_WORDS, AUDIT_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
@@ -57,17 +57,9 @@ export function AuditPage() {
 function Entries({ entries }: { readonly entries: readonly Entry[] }) {
   return (
     <table class="list">
-      <thead>
-        <tr>
-          {[TEXTS.time, AUDIT_TEXTS.who, AUDIT_TEXTS.what, AUDIT_TEXTS.target, AUDIT_TEXTS.detail].map(
-            (name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ),
-          )}
-        </tr>
-      </thead>
+      <TableHead
+        names={[TEXTS.time, AUDIT_TEXTS.who, AUDIT_TEXTS.what, AUDIT_TEXTS.target, AUDIT_TEXTS.detail]}
+      />
       <tbody>
         {entries.map(({ id, at, actor, name, action, target, detail }) => (
           <tr key={id}>

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
-import { CopyField, Problem } from '../controls.tsx';
+import { CopyField, Problem, TableHead } from '../controls.tsx';
 import { CRM_TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
@@ -97,15 +97,7 @@ function Installations() {
       {grants?.length === 0 && <p class="hint">{CRM_TEXTS.none}</p>}
       {grants !== undefined && grants.length > 0 && (
         <table class="list">
-          <thead>
-            <tr>
-              {[CRM_TEXTS.owner, CRM_TEXTS.kind, CRM_TEXTS.grant, CRM_TEXTS.refreshed].map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <TableHead names={[CRM_TEXTS.owner, CRM_TEXTS.kind, CRM_TEXTS.grant, CRM_TEXTS.refreshed]} />
           <tbody>
             {grants.map(({ kind, ownerId, state, refreshedAt }) => (
               <tr key={`${kind} ${ownerId}`}>

@@ -2,7 +2,7 @@ import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import { useEffect } from 'preact/hooks';
 
-import { ChangeButton, fieldsOf, isReadOnly, Problem } from '../controls.tsx';
+import { ChangeButton, Problem, TableHead, fieldsOf, isReadOnly } from '../controls.tsx';
 import { call } from '../session.ts';
 import { KEYS_TEXTS, STEP_NAMES } from '../texts.ts';
 import { timeText } from '../times.ts';
@@ -75,22 +75,16 @@ function KeyTable({ keys, action }: { readonly keys: readonly Key[]; readonly ac
   const set = (id: string, enabled: boolean) => () => call('PATCH', `/operator/keys/${id}`, { enabled });
   return (
     <table class="list">
-      <thead>
-        <tr>
-          {[
-            KEYS_TEXTS.label,
-            KEYS_TEXTS.header,
-            KEYS_TEXTS.scheme,
-            KEYS_TEXTS.fingerprint,
-            KEYS_TEXTS.limitedTo,
-            KEYS_TEXTS.state,
-          ].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <TableHead
+        names={[
+          KEYS_TEXTS.label,
+          KEYS_TEXTS.header,
+          KEYS_TEXTS.scheme,
+          KEYS_TEXTS.fingerprint,
+          KEYS_TEXTS.limitedTo,
+          KEYS_TEXTS.state,
+        ]}
+      />
       <tbody>
         {keys.map(({ id, label, header, scheme, fingerprint, locations, enabled, source }) => (
           <tr key={id}>
@@ -150,17 +144,9 @@ function RejectionsCard() {
       {rejections?.length === 0 && <p class="hint">{KEYS_TEXTS.noRejections}</p>}
       {rejections !== undefined && rejections.length > 0 && (
         <table class="list">
-          <thead>
-            <tr>
-              {[KEYS_TEXTS.step, KEYS_TEXTS.header, KEYS_TEXTS.count, KEYS_TEXTS.last, KEYS_TEXTS.why].map(
-                (name) => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ),
-              )}
-            </tr>
-          </thead>
+          <TableHead
+            names={[KEYS_TEXTS.step, KEYS_TEXTS.header, KEYS_TEXTS.count, KEYS_TEXTS.last, KEYS_TEXTS.why]}
+          />
           <tbody>
             {rejections.map(({ step, header, locationId, count, lastAt }) => (
               <tr key={`${step} ${header ?? ''}`}>

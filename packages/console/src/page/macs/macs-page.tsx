@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
-import { ChangeButton, CopyField, fieldsOf, isReadOnly, Problem } from '../controls.tsx';
+import { ChangeButton, CopyField, Problem, TableHead, fieldsOf, isReadOnly } from '../controls.tsx';
 import { follow, hrefOf } from '../route.ts';
 import { call } from '../session.ts';
 import { MACS_TEXTS } from '../texts.ts';
@@ -138,21 +138,15 @@ function DeviceTable({ devices, action }: { readonly devices: readonly Device[];
     call('POST', `/operator/devices/${id}/${what}`);
   return (
     <table class="list">
-      <thead>
-        <tr>
-          {[
-            MACS_TEXTS.mac,
-            MACS_TEXTS.system,
-            MACS_TEXTS.locations,
-            MACS_TEXTS.lastSeen,
-            MACS_TEXTS.state,
-          ].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <TableHead
+        names={[
+          MACS_TEXTS.mac,
+          MACS_TEXTS.system,
+          MACS_TEXTS.locations,
+          MACS_TEXTS.lastSeen,
+          MACS_TEXTS.state,
+        ]}
+      />
       <tbody>
         {devices.map(({ id, name, osVersion, appVersion, locations, lastSeenAt, status }) => (
           <tr key={id}>

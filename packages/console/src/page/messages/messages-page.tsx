@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 
+import { TableHead } from '../controls.tsx';
 import { follow, goTo, hrefOf, route } from '../route.ts';
 import { call } from '../session.ts';
 import { TEXTS } from '../texts.ts';
@@ -150,15 +151,7 @@ function MessageTable({ messages, loadOlder }: TableProps) {
   return (
     <>
       <table class="messages" aria-rowcount={messages.length + 1}>
-        <thead>
-          <tr>
-            {COLUMNS.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead names={COLUMNS} />
         <tbody ref={container}>
           {above > 0 && <tr class="not-drawn" aria-hidden="true" style={{ height: `${above}px` }} />}
           {messages.slice(first, end).map((message, index) => (
