@@ -97,12 +97,12 @@ export const FLOODS: Readonly<Record<string, Attack>> = {
 
   'unsigned bodies of a megabyte that take long to parse': async (stage, cleanup) => {
     const body = `{"a":[${'"bb",'.repeat(170_000)}1]}`;
-    repeat(cleanup, 40, () => post(stage, '/crm/webhook', body));
+    repeat(cleanup, 100, () => post(stage, '/crm/webhook', body));
   },
 
   'unsigned bodies of small objects': async (stage, cleanup) => {
     const body = `[${Array.from({ length: 11_000 }, (_, index) => `{"name${index}":${'1'.repeat(60)}}`).join(',')}]`;
-    repeat(cleanup, 40, () => post(stage, '/crm/webhook', body));
+    repeat(cleanup, 100, () => post(stage, '/crm/webhook', body));
   },
 
   'pipelined requests': async (stage, cleanup) => {

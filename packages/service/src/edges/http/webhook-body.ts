@@ -33,8 +33,12 @@ export function readBody(
     request.off('data', collect).off('end', finish);
     rejectBody(request, 413, done);
   };
-  const finish = () =>
-    done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
+  const finish = () => {
+    const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+    // The request references this function, and a large body may wait before it is parsed.
+    chunks.length = 0;
+    done(body);
+  };
   request.on('data', collect).on('end', finish);
 }
 

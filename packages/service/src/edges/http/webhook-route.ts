@@ -4,12 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '@footbridge/protocol/ids';
 import { nextRequestId } from '@footbridge/runtime/request-id';
 
-import { OnePerTick } from '../../flows/outbound/one-per-tick.ts';
 import type { ReceiveWebhook } from '../../flows/outbound/receive-webhook.ts';
 import type { SignatureFault } from '../../flows/outbound/verify-signature.ts';
 import type { Channel } from '../../flows/outbound/webhook-request.ts';
 import { BUDGETS } from '../../budgets.ts';
 import { BodyMemory } from './body-memory.ts';
+import { BoundedShare } from './bounded-share.ts';
 import { addressKey } from './client-address.ts';
 import { parseBody, readBody } from './webhook-body.ts';
 import type { BodyFault } from './webhook-body.ts';
@@ -23,7 +23,7 @@ export const WEBHOOK_PATHS: ReadonlyMap<string, Channel> = new Map([
   ['/crm/webhook/sms', 'sms'],
 ]);
 
-/** Larger bodies are parsed one per tick of the event loop: some take ten milliseconds, before any signature is checked (T54). */
+/** Larger bodies are parsed for a quarter of the time: some take ten milliseconds, before any signature is checked (T54). */
 const MAX_PARSED_AT_ONCE = 32_768;
 
 export interface WebhookRouteDeps {
@@ -38,7 +38,7 @@ type Route = (request: IncomingMessage, response: ServerResponse, address: strin
 /** The webhook directly on Node's server: no router, no hooks, one write per response. Returns false for any other path. */
 export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDeps): Route {
   const memory = new BodyMemory(BUDGETS.webhooks.memoryBytes);
-  const turns = new OnePerTick();
+  const largeBodies = new BoundedShare();
 
   function write(response: ServerResponse, requestId: RequestId, rendered: Rendered, since: number): void {
     const { status, type, headers, body } = rendered;
@@ -86,7 +86,7 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
       const since = performance.now();
       if (typeof raw === 'number') write(response, requestId, page(raw), since);
       else if (raw.length <= MAX_PARSED_AT_ONCE) handle(raw, since);
-      else void turns.turn().then(() => handle(raw, since));
+      else largeBodies.run(() => handle(raw, since));
     });
     return true;
   };
