@@ -49,6 +49,9 @@ const at = (part: number): number => Math.round(durations[Math.floor(durations.l
 const counts = Object.entries(problems).map(([name, found]) => `${found.length} ${name}`);
 process.stdout.write(`${sum(all('jobs'))} jobs, seed ${values.seed}: ${counts.join(', ')}\n`);
 process.stdout.write(`${resolved} of ${interrupted} interrupted sends resolved\n`);
+process.stdout.write(
+  `${sum(all('resent'))} requests sent again: the agent was killed before it confirmed them\n`,
+);
 process.stdout.write(`texts: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms\n`);
 for (const [name, found] of Object.entries(problems))
   for (const problem of found.slice(0, 20)) process.stdout.write(`${name}: ${problem}\n`);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { MessageStatusFrame } from '@footbridge/protocol/frames';
-import { writeFrame } from '@footbridge/protocol/frames';
 import { DEFAULT_SETTINGS, startBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import type { SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
@@ -15,6 +14,7 @@ import { planJobs, SMS_PEOPLE } from './bluebubbles-jobs.ts';
 import type { PlannedJob, RunSize } from './bluebubbles-jobs.ts';
 import { judge } from './bluebubbles-verdicts.ts';
 import type { RunReport } from './bluebubbles-verdicts.ts';
+import { describeRequest } from './describe-request.ts';
 import { always, serveFiles } from './file-server.ts';
 import { MacAgent } from './mac-agent.ts';
 import { ScriptedService } from './scripted-service.ts';
@@ -75,7 +75,7 @@ export async function runBlueBubbles(
 }
 
 async function runJob(
-  { fault, frame, killAfterMs }: PlannedJob,
+  { index, fault, frame, killAfterMs }: PlannedJob,
   deps: { agent: MacAgent; service: ScriptedService; server: SimulatedBlueBubbles },
 ): Promise<MessageStatusFrame> {
   const { agent, service, server } = deps;
@@ -88,10 +88,13 @@ async function runJob(
     await agent.kill9();
     await until(() => service.connected === 0);
     await agent.start();
-    // As the service does: what was not confirmed is sent again (M10).
-    if (!service.confirmed.includes(sent.requestId)) service.write(writeFrame({ ...sent, again: true }));
+    service.resendUnconfirmed(sent);
   }
-  const status = await service.statusOf(sent.requestId);
+  const status = await service.statusOf(sent.requestId).catch((error: unknown) => {
+    const planned = `job ${index}, ${fault?.name ?? 'no fault'}, killed after ${killAfterMs ?? '-'} ms`;
+    const found = describeRequest(sent.requestId, { service, agent });
+    throw new Error(`${planned}: ${String(error)}\n${found}`, { cause: error });
+  });
   await server.control.configure({ helpers: 1 });
   await server.control.heal();
   await until(

@@ -24,6 +24,15 @@ export interface Asset {
   readonly url: string;
 }
 
+/** A frame that was sent or that arrived, or the end of a connection. */
+export interface LinkEvent {
+  readonly at: number;
+  readonly what: 'sent' | 'arrived' | 'connected' | 'disconnected';
+  readonly type?: string;
+  readonly requestId?: string;
+  readonly seq?: number;
+}
+
 /** A service whose responses and frames the test controls. */
 export class ScriptedService {
   readonly #http: Server;
@@ -56,6 +65,8 @@ export class ScriptedService {
   /** The `seq` of every frame in order of arrival, including repeats. */
   readonly seqs: number[] = [];
   readonly invalid: string[] = [];
+  /** What happened on the connections, oldest first. */
+  readonly history: LinkEvent[] = [];
   readonly unacked = new Set<number>();
   maxUnacked = 0;
 
@@ -126,8 +137,15 @@ export class ScriptedService {
       phone: '+15550100001',
       ...over,
     });
-    this.write(writeFrame(frame));
+    this.#sendFrame(frame);
     return frame;
+  }
+
+  /** Sends a request again unless the agent has confirmed it, as the service does after a reconnect (M10). Returns whether it did. */
+  resendUnconfirmed(frame: SendFrame): boolean {
+    const isUnconfirmed = !this.confirmed.includes(frame.requestId);
+    if (isUnconfirmed) this.#sendFrame({ ...frame, again: true });
+    return isUnconfirmed;
   }
 
   write(text: string): void {
@@ -172,6 +190,22 @@ export class ScriptedService {
     });
   }
 
+  #sendFrame(frame: SendFrame): void {
+    this.write(writeFrame(frame));
+    this.#record('sent', frame);
+  }
+
+  #record(what: LinkEvent['what'], frame?: MacFrame | SendFrame): void {
+    const { type, requestId, seq } = (frame ?? {}) as Partial<LinkEvent>;
+    this.history.push({
+      at: Date.now(),
+      what,
+      ...(type !== undefined && { type }),
+      ...(requestId !== undefined && { requestId }),
+      ...(seq !== undefined && { seq }),
+    });
+  }
+
   #rejectionOf(request: IncomingMessage): { status: number; headers?: Record<string, string> } | undefined {
     const scripted = this.upgradeRejections.shift();
     if (scripted !== undefined) return scripted;
@@ -184,9 +218,11 @@ export class ScriptedService {
   #welcome(socket: WebSocket): void {
     this.#connections.push(socket);
     this.unacked.clear();
+    this.#record('connected');
     socket.on('message', (data: Buffer) => this.#hear(socket, data.toString()));
     socket.on('close', () => {
       this.#connections = this.#connections.filter((other) => other !== socket);
+      this.#record('disconnected');
     });
   }
 
@@ -196,6 +232,7 @@ export class ScriptedService {
       this.invalid.push(text);
       return;
     }
+    this.#record('arrived', parsed.frame);
     this.#keep(parsed.frame);
     if (parsed.frame.type === 'register') {
       if (!this.autoRegister) return;

@@ -12,6 +12,7 @@ import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
 import { seeded } from '@footbridge/testkit/seeded';
 import { until } from '@footbridge/testkit/until';
 
+import { describeRequest } from './describe-request.ts';
 import { always, serveFiles } from './file-server.ts';
 import { MacAgent } from './mac-agent.ts';
 import { ScriptedService } from './scripted-service.ts';
@@ -41,6 +42,8 @@ export interface SendReport {
   /** Jobs during whose send the agent was killed, and those of which the outcome was found in the store. */
   readonly interrupted: number;
   readonly resolved: number;
+  /** Requests that the agent had not confirmed when it was killed. They were sent again. */
+  readonly resent: number;
   /** Milliseconds from the request to the status, for texts without a fault. */
   readonly durations: number[];
 }
@@ -51,9 +54,13 @@ const PEOPLE = Array.from({ length: 30 }, (_, index) => `+15550777${String(index
 const SMS_ONLY = PEOPLE.slice(27);
 const GROUPS = Array.from({ length: 5 }, (_, index) => PEOPLE.slice(index * 3, index * 3 + 3));
 
+/** Most kills interrupt a send. */
+const KILLED_AFTER = ['nothing', 'request', 'request', 'program', 'program', 'program', 'program'] as const;
+
 interface Kill {
   readonly ms: number;
-  readonly after: 'request' | 'program';
+  /** `nothing`: the agent has not read the request. */
+  readonly after: (typeof KILLED_AFTER)[number];
 }
 
 interface Job {
@@ -63,7 +70,7 @@ interface Job {
   readonly content: string;
   readonly members: readonly string[];
   readonly fault: SendFault | undefined;
-  /** When the agent is killed: so many milliseconds after the request, or after its program started. */
+  /** When the agent is killed: before it reads the request, or so many milliseconds after the request or the start of its program. */
   readonly kill: Kill | undefined;
 }
 
@@ -106,6 +113,7 @@ class SendRun {
   readonly #report: SendReport;
   #interrupted = 0;
   #resolved = 0;
+  #resent = 0;
 
   constructor(
     options: SendRunOptions,
@@ -128,6 +136,7 @@ class SendRun {
       leaks: [],
       interrupted: 0,
       resolved: 0,
+      resent: 0,
       durations: [],
     };
   }
@@ -136,7 +145,12 @@ class SendRun {
     await this.#prepare();
     for (const job of this.#plan()) await this.#perform(job);
     await this.#findLeaks();
-    return { ...this.#report, interrupted: this.#interrupted, resolved: this.#resolved };
+    return {
+      ...this.#report,
+      interrupted: this.#interrupted,
+      resolved: this.#resolved,
+      resent: this.#resent,
+    };
   }
 
   /** The groups exist, and the CRM knows the chat ids of those who wrote. */
@@ -169,7 +183,7 @@ class SendRun {
   #job(index: number, hasFault: boolean, hasKill: boolean): Job {
     const fault = hasFault ? this.#pickFault() : undefined;
     const kill: Kill | undefined = hasKill
-      ? { ms: this.#random() * 50, after: this.#random() < 0.3 ? 'request' : 'program' }
+      ? { ms: this.#random() * 50, after: this.#pick(KILLED_AFTER) }
       : undefined;
     const name = `job ${index}${fault === undefined ? '' : ` (${fault.name})`}${hasKill ? ' (killed)' : ''}`;
     const content = `canary ${index} for Kanarie “${Math.floor(this.#random() * 1e9)}”`;
@@ -201,30 +215,44 @@ class SendRun {
     const { messages } = this.#macos;
     if (job.fault !== undefined) await this.#cause(job.fault, job);
     const before = { sent: (await messages.sent()).length, calls: (await messages.calls()).length };
+    if (job.kill?.after === 'nothing') this.#agent.pause();
     const started = performance.now();
     const frame = this.#service.send({ ...job.frame, messageId: job.name });
-    const isInterrupted =
-      job.kill !== undefined && (await this.#kill(job.kill, frame.requestId, before.calls));
-    const status = await this.#service.statusOf(frame.requestId);
+    const status = await this.#follow(job, frame, before.calls);
     if (job.fault === undefined && job.kill === undefined && job.frame.attachments === undefined)
       this.#report.durations.push(performance.now() - started);
-    if (isInterrupted) {
-      this.#interrupted += 1;
-      if (!isUnknown(status)) this.#resolved += 1;
-    }
     await this.#judge(job, status, (await messages.sent()).slice(before.sent));
     if (job.fault !== undefined) await this.#reset();
   }
 
+  /** Kills the agent, if that is planned, and returns the status. */
+  async #follow({ name, kill }: Job, frame: SendFrame, callsBefore: number): Promise<MessageStatusFrame> {
+    try {
+      const isInterrupted = kill !== undefined && (await this.#kill(kill, frame, callsBefore));
+      const status = await this.#service.statusOf(frame.requestId);
+      if (isInterrupted) {
+        this.#interrupted += 1;
+        if (!isUnknown(status)) this.#resolved += 1;
+      }
+      return status;
+    } catch (error) {
+      const planned = kill === undefined ? '' : `, killed after ${kill.after}, ${Math.round(kill.ms)} ms`;
+      const found = describeRequest(frame.requestId, { service: this.#service, agent: this.#agent });
+      throw new Error(`${name}${planned}: ${String(error)}\n${found}`, { cause: error });
+    }
+  }
+
   /** Returns whether the agent was killed while it sent. */
-  async #kill({ ms, after }: Kill, requestId: string, callsBefore: number): Promise<boolean> {
+  async #kill({ ms, after }: Kill, frame: SendFrame, callsBefore: number): Promise<boolean> {
+    const service = this.#service;
     const hasBegun = async (): Promise<boolean> => (await this.#macos.messages.calls()).length > callsBefore;
-    if (after === 'program') await until(hasBegun, { every: 2 });
-    await sleep(ms);
+    if (after === 'program') await until(hasBegun, { every: 2, what: 'a program of macOS' });
+    if (after !== 'nothing') await sleep(ms);
     await this.#agent.kill9();
-    const isReported = this.#service.statuses.some((status) => status.requestId === requestId);
+    const isReported = service.statuses.some((status) => status.requestId === frame.requestId);
     const isSending = await hasBegun();
     await this.#start();
+    if (service.resendUnconfirmed(frame)) this.#resent += 1;
     return isSending && !isReported;
   }
 
