@@ -21,6 +21,7 @@ import type { Reply } from './responses.ts';
 import { DEFAULT_SETTINGS } from './settings.ts';
 import type { BlueBubblesFault, BlueBubblesSettings, FaultReply, Route } from './settings.ts';
 import type { KnownMessage, StoreReader } from './store-reader.ts';
+import { sendInForm } from './wire-forms.ts';
 
 /** A call that reached the server, with the fields that it carried. */
 export interface ServerCall {
@@ -42,6 +43,7 @@ const IDLE_TIMEOUT_MS = 300_000;
 const ROW_POLL_MS = 250;
 const NOT_ON_IMESSAGE = 22;
 const HUGE_BYTES = 10_000_000;
+const HEADER_LINE_MS = 1_000;
 
 const ROUTES: Readonly<Record<string, Route>> = {
   'GET /api/v1/ping': 'ping',
@@ -145,13 +147,17 @@ export class BlueBubblesServer {
         : password?.trim() === this.#settings.password.trim()
           ? undefined
           : 'Unauthorized';
-    if (denied !== undefined) return send(response, unauthorized(denied));
+    if (denied !== undefined) return this.#send(response, unauthorized(denied));
     const fields = await readFields(request, body);
     this.calls.push({ route, fields: withoutFile(fields) });
     const fault = this.#take(route);
     const reply = await this.#reply(route, fields, fault);
     if (typeof reply === 'string') return sendBroken(response, reply);
-    send(response, reply);
+    await this.#send(response, reply);
+  }
+
+  #send(response: ServerResponse, reply: Reply): Promise<void> {
+    return sendInForm(response, reply, this.#settings.wire, () => this.#wait(HEADER_LINE_MS));
   }
 
   #take(route: Route): BlueBubblesFault {
@@ -227,9 +233,9 @@ export class BlueBubblesServer {
     const copies = isPrivate ? Math.max(1, this.#helpers()) : 2;
     const before = this.#guidBefore(fields, fault);
     const has = fault.effect ?? !refuses;
-    const guids = Array.from({ length: has ? copies : 0 }, () => this.#send(route, command, fault));
+    const guids = Array.from({ length: has ? copies : 0 }, () => this.#command(route, command, fault));
     if (has && fault.againMs !== undefined)
-      setTimeout(() => this.#send(route, command, fault), this.#scaled(fault.againMs));
+      setTimeout(() => this.#command(route, command, fault), this.#scaled(fault.againMs));
     if (fault.messagesDownMs !== undefined)
       this.#helpersBackAt = performance.now() + this.#scaled(fault.messagesDownMs);
     if (fault.serverDownMs !== undefined) {
@@ -288,12 +294,16 @@ export class BlueBubblesServer {
     }
     if (reply.send === 'unhandled')
       return failure(500, 'An unhandled error has occurred!', 'Server Error', 'Chat not found');
+    if (reply.send === 'invalid') return invalid('The chat is not valid!');
+    if (reply.send === 'not_found')
+      return failure(404, 'The requested resource was not found', 'Database Error', 'No data');
+    if (reply.send === 'data_array') return success('Message sent!', [{ guid: ['none'] }]);
     if (reply.send === 'already_queued')
       return invalid('Message is already queued to be sent! (Temp GUID: x)');
     return reply.send;
   }
 
-  #send(route: Route, command: Command, fault: BlueBubblesFault): string {
+  #command(route: Route, command: Command, fault: BlueBubblesFault): string {
     const { notOnIMessage, rowMs, sentMs } = this.#settings;
     const unreachable =
       command.to.service === 'iMessage' &&
@@ -369,10 +379,6 @@ function withoutThread(fields: Fields): Fields {
   return { ...fields, selectedMessageGuid: undefined };
 }
 
-function send(response: ServerResponse, { status, body }: Reply): void {
-  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
-}
-
 function sendBroken(response: ServerResponse, fault: TransportFault): void {
   if (fault === 'nothing') return void response.destroy();
   if (fault === 'html')
@@ -384,6 +390,7 @@ function sendBroken(response: ServerResponse, fault: TransportFault): void {
   response.writeHead(200, { 'Content-Type': 'application/json' });
   if (fault === 'half_json') response.end('{"status":200,"message":"Mess');
   else if (fault === 'not_an_envelope') response.end('[1,2,3]');
+  else if (fault === 'empty_object') response.end('{}');
   else if (fault === 'error_in_200')
     response.end(JSON.stringify({ status: 200, error: 'Not sent', data: null }));
   else if (fault === 'endless') response.write('{"status":200,');

@@ -20,9 +20,24 @@ export interface BlueBubblesSettings {
   readonly sentMs: number;
   /** Milliseconds that the server takes to respond after it has found the row. */
   readonly replyMs: number;
+  /** How a response is sent. */
+  readonly wire: WireForm;
   /** How long a millisecond of the server's own timeouts takes: 0.001 turns 120 seconds into 0.12. */
   readonly timeScale: number;
 }
+
+export type WireForm =
+  | 'plain'
+  /** In chunks, each ending in the middle of a character. */
+  | 'chunked'
+  /** Compressed, although the request does not offer it. */
+  | 'gzip'
+  /** With a byte order mark. */
+  | 'marked'
+  /** Without a length: the end of the connection is the end of the body. */
+  | 'closing'
+  /** A line of the header per second. */
+  | 'slow_header';
 
 export const DEFAULT_SETTINGS: BlueBubblesSettings = {
   password: 'pass word&1+2',
@@ -38,6 +53,7 @@ export const DEFAULT_SETTINGS: BlueBubblesSettings = {
   rowMs: 5,
   sentMs: 5,
   replyMs: 0,
+  wire: 'plain',
   timeScale: 1,
 };
 
@@ -96,6 +112,13 @@ export type FaultReply =
         | 'huge'
         | 'half_json'
         | 'not_an_envelope'
+        /** 200 with `{}`. */
+        | 'empty_object'
+        /** 200 with an array as `data`. */
+        | 'data_array'
+        /** 400 and 404, as for a command that is not carried out. */
+        | 'invalid'
+        | 'not_found'
         /** 200, and an error in the body. */
         | 'error_in_200'
         /** 200 without a body. */

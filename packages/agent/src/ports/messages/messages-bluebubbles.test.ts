@@ -248,6 +248,10 @@ describe('after a fault with the message sent, the engine reports it as sent', (
     ['10 MB', { reply: { send: 'huge' } }],
     ['half a JSON object', { reply: { send: 'half_json' } }],
     ['JSON of another program', { reply: { send: 'not_an_envelope' } }],
+    ['an empty object', { reply: { send: 'empty_object' } }],
+    ['an array instead of a message', { reply: { send: 'data_array' } }],
+    ['400 for a command that was carried out', { rowMs: 100_000, reply: { send: 'invalid' } }],
+    ['404 for a command that was carried out', { rowMs: 100_000, reply: { send: 'not_found' } }],
     ['an exception', { reply: { send: 'unhandled' } }],
     ['a stall of 124 seconds', { stallMs: 124_000 }],
     ['Messages quits and is started again', { messagesDownMs: 20_000 }],
@@ -285,6 +289,20 @@ describe('after a fault with the message sent, the engine reports it as sent', (
   });
 });
 
+it.each(['chunked', 'gzip', 'marked', 'closing', 'slow_header'] as const)(
+  'reads responses that are %s: starts, sends, and knows which row is its own',
+  async (wire) => {
+    await server.control.configure({ wire });
+    const messages = await open({ ...PATIENT, replyAfterRowMs: 60_000 });
+    expect(messages.environment().report?.messages).toMatchObject({ running: true, signedIn: true });
+    const sent = await toAnna(messages, text('Grüße'));
+    expect(messages.store.rowByGuid(guidOf(sent))).toMatchObject({ fromMe: true, text: 'Grüße' });
+    await fail({ reply: { refuse: 'iMessage Private API Helper is not connected!' } });
+    const refused = await toAnna(await open(IMPATIENT), text('Hello'));
+    expect(refused).toMatchObject({ result: 'failed', message: expect.stringContaining('helper') });
+  },
+);
+
 it('finds the row of a second helper two seconds after the first one refused', async () => {
   const clock = new SkippingClock({ stopped: true });
   const messages = await open({}, { clock });
@@ -297,7 +315,9 @@ it('finds the row of a second helper two seconds after the first one refused', a
     // A turn for the response.
     await calls('text');
   }
+  await server.control.settled();
   await macos.messages.release();
+  await macos.messages.settled();
   expect(await clock.skipThrough(result)).toMatchObject({ result: 'sent' });
 });
 
@@ -311,6 +331,8 @@ describe('M4 after a fault with nothing sent, the engine does not know, and does
     ['HTML', { reply: { send: 'html' } }],
     ['10 MB', { reply: { send: 'huge' } }],
     ['half a JSON object', { reply: { send: 'half_json' } }],
+    ['an empty object', { reply: { send: 'empty_object' } }],
+    ['an array instead of a message', { reply: { send: 'data_array' } }],
     ['a call that is under way', { reply: { send: 'already_queued' } }],
     ['an exception', { reply: { send: 'unhandled' } }],
     ['Messages quits', { messagesDownMs: 20_000 }],
@@ -502,6 +524,14 @@ describe('a reaction', () => {
       code: 'TARGET_NOT_FOUND',
     });
     expect(await calls('react')).toEqual([]);
+  });
+
+  it('counts as pressed when it appears after a refusal', async () => {
+    const messages = await open();
+    const target = guidOf(await toAnna(messages, text('React to me')));
+    await fail({ effect: true, rowMs: 100_000, reply: { send: 'not_found' } });
+    expect(await react(messages, target, 'love')).toEqual({ result: 'pressed' });
+    expect(messages.store.ownReaction(target)).toMatchObject({ type: 'love' });
   });
 
   it('fails when the server refuses it, and counts as pressed when that is not certain', async () => {

@@ -17,7 +17,7 @@ export interface Limits {
   readonly rowAfterReplyMs: number;
   /** How long to wait for the response once the row shows the outcome: it names the row, and another copy may follow. */
   readonly replyAfterRowMs: number;
-  /** How long to look for a row after a refusal by the helper. Another helper may have carried out the command. */
+  /** How long to look for a row after a refusal: the command may have been carried out all the same. */
   readonly certainMs: number;
   /** How long to wait for the row of a call that was interrupted: the server goes on with it. */
   readonly recoveryMs: number;
@@ -63,13 +63,12 @@ export async function awaitOutcome(
       decidedAt ??= now;
       if (arrived !== undefined || now - decidedAt >= limits.replyAfterRowMs) return attempt;
     } else if (arrived !== undefined) {
-      const waited = now - arrived.at;
-      const certain = certainFailure(arrived.reply, expected.startsChat);
-      // Only a refusal by the helper is uncertain: a command that the server rejects reaches no helper.
-      const certainMs = isFromHelper(arrived.reply) ? limits.certainMs : 0;
-      if (certain !== undefined && attempt.guids.length === 0 && waited >= certainMs)
-        return { result: certain, guids: [] };
-      if (waited >= limits.rowAfterReplyMs) return attempt;
+      const waitedMs = now - arrived.at;
+      const { certainMs } = limits;
+      const { startsChat } = expected;
+      const certain = certainFailure(arrived.reply, { waitedMs, certainMs, startsChat });
+      if (certain !== undefined && attempt.guids.length === 0) return { result: certain, guids: [] };
+      if (waitedMs >= limits.rowAfterReplyMs) return attempt;
     }
     if (now - started >= limits.replyMs + limits.rowAfterReplyMs) return attempt;
     await clock.sleep(POLL_MS, arrived === undefined ? arrival.signal : undefined);
@@ -87,10 +86,6 @@ function read(store: MessageStore, expected: Expected, reply: Reply | undefined)
     const message = `outcome unknown: the message store cannot be read (${error.problem})`;
     return { result: { result: 'unknown', code: 'TIMEOUT', message }, guids: [] };
   }
-}
-
-function isFromHelper(reply: Reply): boolean {
-  return reply.kind === 'reply' && reply.status >= 500;
 }
 
 /**

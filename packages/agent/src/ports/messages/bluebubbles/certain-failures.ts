@@ -18,8 +18,32 @@ const BEFORE_SEND_TO_CHAT: typeof BEFORE_ANY_SEND = [
   [/^Failed to send message!$/, 'BlueBubbles has no connection to Messages. Restart BlueBubbles.'],
 ];
 
-/** Returns a failure when the reply proves that nothing was sent. Otherwise only the message store can tell. */
-export function certainFailure(reply: Reply, startsChat = false): SendFailure | undefined {
+/** How long ago the reply came without a row, and how long the row of a refused command may take. */
+interface Waited {
+  readonly waitedMs: number;
+  readonly certainMs: number;
+  /** The call starts a conversation. */
+  readonly startsChat?: boolean;
+}
+
+/**
+ * Returns a failure when the reply, and the time without a row since then, prove that nothing was sent. Otherwise only the message
+ * store can tell. A refusal alone is not a proof: another helper, or the server itself, may have carried out the command.
+ */
+export function certainFailure(
+  reply: Reply,
+  { waitedMs, certainMs, startsChat = false }: Waited,
+): SendFailure | undefined {
+  const failure = refusalOf(reply, startsChat);
+  return waitedMs >= (isUnread(reply) ? 0 : certainMs) ? failure : undefined;
+}
+
+/** Whether the server did not read the command. */
+function isUnread(reply: Reply): boolean {
+  return reply.kind === 'unreachable' || reply.status === 401 || reply.status === 403;
+}
+
+function refusalOf(reply: Reply, startsChat: boolean): SendFailure | undefined {
   if (reply.kind === 'unreachable') return failed('BlueBubbles is not running. Start it on this Mac.');
   // A path that the server does not have. The other kind of 404 is about a row, which may come later.
   const error = reply.kind === 'reply' ? reply.error : '';

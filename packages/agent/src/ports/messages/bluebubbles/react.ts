@@ -50,9 +50,10 @@ export async function react(press: TapbackPress, deps: ReactDeps): Promise<Press
   for (;;) {
     if (isActive() !== wasActive) return { result: 'pressed' };
     if (arrived !== undefined) {
-      const certain = certainFailure(arrived.reply);
+      const waitedMs = clock.monotonic() - arrived.at;
+      const certain = certainFailure(arrived.reply, { waitedMs, certainMs: limits.certainMs });
       if (certain !== undefined) return { result: 'failed', code: certain.code, message: certain.message };
-      if (clock.monotonic() - arrived.at >= limits.rowAfterReplyMs) return { result: 'pressed' };
+      if (waitedMs >= limits.rowAfterReplyMs) return { result: 'pressed' };
     }
     await clock.sleep(POLL_MS, arrived === undefined ? arrival.signal : undefined);
   }

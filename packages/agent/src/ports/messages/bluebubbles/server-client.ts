@@ -1,6 +1,8 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import { Agent, FormData, request } from 'undici';
 
+import { readText } from './read-text.ts';
+
 /** A call that got a response of BlueBubbles, or none. */
 export type Reply =
   /** No connection was made, so nothing was asked of the server. */
@@ -87,8 +89,8 @@ export class ServerClient {
         headersTimeout: 0,
         bodyTimeout: 0,
       });
-      const { statusCode: status } = response;
-      const text = await readLimited(response.body);
+      const { statusCode: status, headers } = response;
+      const text = await readText(response.body, headers['content-encoding'], MAX_REPLY_BYTES);
       return text === undefined ? { kind: 'lost', why: 'too_large', status } : parseReply(status, text);
     } catch (error) {
       if (deadline.signal.aborted) return { kind: 'lost', why: 'timeout' };
@@ -99,22 +101,6 @@ export class ServerClient {
       cancel();
     }
   }
-}
-
-async function readLimited(
-  body: AsyncIterable<Uint8Array> & { destroy(): unknown },
-): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_REPLY_BYTES) {
-      body.destroy();
-      return undefined;
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function parseReply(status: number, text: string): Reply {

@@ -1,0 +1,47 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+
+type Body = AsyncIterable<Uint8Array> & { destroy(): unknown };
+
+/** A program between the agent and the server may compress a response although the request does not offer it. */
+const DECODERS = new Map([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+]);
+
+/** Returns the text of a response, or undefined when it has more than `maxBytes`. A text that cannot be decompressed is empty. */
+export async function readText(
+  body: Body,
+  encoding: string | string[] | undefined,
+  maxBytes: number,
+): Promise<string | undefined> {
+  const bytes = await readLimited(body, maxBytes);
+  if (bytes === undefined) return undefined;
+  const decode = DECODERS.get(String(encoding ?? '').toLowerCase());
+  try {
+    const plain = decode === undefined ? bytes : decode(bytes, { maxOutputLength: maxBytes });
+    // Also removes a byte order mark.
+    return new TextDecoder().decode(plain);
+  } catch (error) {
+    return isTooLarge(error) ? undefined : '';
+  }
+}
+
+async function readLimited(body: Body, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      body.destroy();
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+}
