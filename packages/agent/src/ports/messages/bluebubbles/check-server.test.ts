@@ -128,6 +128,13 @@ describe('a check of BlueBubbles', () => {
     expect(await findBlueBubbles(systemClock, url)).toBe('other_program');
   });
 
+  it.each([{}, [], null, 'pong'])('does not take %j from the helper for its response', async (data) => {
+    const url = await otherProgram((_, response) => response.end(JSON.stringify({ status: 200, data })));
+    const { state, findings } = await check(url);
+    expect(state).toBe('waiting');
+    expect(findings.at(-1)).toMatchObject({ check: 'Helper', verdict: 'failure' });
+  });
+
   it('does not use a port that speaks TLS', async () => {
     const other = createTlsServer(certificateFor('localhost'), (_, response) => response.end('{}'));
     cleanup.add(() => closeHttp(other));

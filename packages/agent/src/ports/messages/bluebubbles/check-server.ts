@@ -32,6 +32,8 @@ export interface ServerCheck {
 const PING_TIMEOUT_MS = 10_000;
 /** The server runs other programs to respond to it. */
 const INFO_TIMEOUT_MS = 30_000;
+/** A version of the helper may lack some of them. */
+const ACCOUNT_FIELDS = ['apple_id', 'active_alias', 'vetted_aliases', 'sms_forwarding_enabled'];
 const MIN_VERSION = [1, 9] as const;
 
 const WHY_PRIVATE_API =
@@ -81,7 +83,7 @@ export async function checkServer(client: ServerClient): Promise<ServerCheck> {
   const account = await client.get('/icloud/account', INFO_TIMEOUT_MS);
   if (account.kind === 'reply' && /not enabled/.test(account.error))
     return { findings: [running, version, NO_PRIVATE_API], state: 'refused', ...known };
-  if (account.kind !== 'reply' || account.status !== 200)
+  if (!isFromHelper(account))
     return { findings: [running, version, PRIVATE_API, NO_HELPER], state: 'waiting', ...known };
   const { signedIn, services } = readAccount(account.data);
   return {
@@ -95,8 +97,14 @@ export async function checkServer(client: ServerClient): Promise<ServerCheck> {
 
 /** Whether the helper responds. Unlike a whole check it starts no other programs, so it can be repeated often. */
 export async function isHelperAlive(client: ServerClient): Promise<boolean> {
-  const account = await client.get('/icloud/account', INFO_TIMEOUT_MS);
-  return account.kind === 'reply' && account.status === 200;
+  return isFromHelper(await client.get('/icloud/account', INFO_TIMEOUT_MS));
+}
+
+/** Whether a reply to /icloud/account has what only the helper knows. */
+function isFromHelper(reply: Reply): reply is Extract<Reply, { kind: 'reply' }> {
+  if (reply.kind !== 'reply' || reply.status !== 200) return false;
+  const fields = fieldsOf(reply.data);
+  return ACCOUNT_FIELDS.some((name) => name in fields);
 }
 
 /** The label of features that work on some Macs only, and what this Mac has shown. */
