@@ -173,10 +173,16 @@ describe('a Mac, from nothing to ready and back', () => {
 
   it('doctor --selftest tries each capability within a minute and writes an anonymous record', async () => {
     const started = performance.now();
-    const terminal = inTerminal('doctor', '--selftest', '--to', OWNER);
+    const group = `${OWNER},owner@example.com`;
+    const terminal = inTerminal('doctor', '--selftest', '--to', OWNER, '--group', group, '--lock');
     await terminal.reads('✔ message store');
     await terminal.reads('✔ text');
+    await terminal.reads('✔ groups');
     await terminal.reads('✔ attachments');
+    await terminal.reads('Lock the screen now');
+    await macos.messages.configureScreen({ isLocked: true });
+    await terminal.reads('✔ locked screen');
+    await macos.messages.configureScreen({ isLocked: false });
     await terminal.reads('The record is in ');
     await terminal.exited;
     expect(performance.now() - started).toBeLessThan(60_000);
@@ -187,7 +193,7 @@ describe('a Mac, from nothing to ready and back', () => {
       onMac: false,
       macos: { version: '26.1', build: '25B78' },
     });
-    for (const secret of [OWNER, OWNER.slice(1), 'Footbridge test message', macos.home])
+    for (const secret of [OWNER, OWNER.slice(1), 'owner@example.com', 'Footbridge test message', macos.home])
       expect(record).not.toContain(secret);
   });
 

@@ -21,6 +21,7 @@ import { stableDeviceId } from './edges/enrolment/device-id.ts';
 import { Enrolment } from './edges/enrolment/enrolment.ts';
 import type { AgentReport, LocalCalls } from './edges/local-socket/local-calls.ts';
 import { openLocalSocket } from './edges/local-socket/local-server.ts';
+import { isScreenLocked } from './edges/screen-lock.ts';
 import { ScratchFolder } from './edges/scratch.ts';
 import { createUploads } from './edges/uploads.ts';
 import { WebSocketSession } from './edges/websocket-session.ts';
@@ -288,13 +289,22 @@ function localCalls(
       oneAtATime.run(() =>
         messages.send({ kind: 'text', text }, { to: 'person', handle, service: 'iMessage' }),
       ),
-    selftest: (options, onStep) =>
+    selftest: (options, listener) =>
       oneAtATime.run(async () => {
         const scratch = new ScratchFolder(scratchDir(config));
         try {
           const files = await writeTestFiles((name, bytes) => scratch.write(name, bytes));
           const onMac = process.platform === 'darwin' && !config.simulate;
-          return await runSelftest(options, { messages, files, clock, agent: AGENT_VERSION, onMac, onStep });
+          const { ioreg } = systemPrograms(config.programs);
+          return await runSelftest(options, {
+            messages,
+            files,
+            clock,
+            agent: AGENT_VERSION,
+            onMac,
+            isScreenLocked: config.simulate ? undefined : () => isScreenLocked(ioreg),
+            ...listener,
+          });
         } finally {
           await scratch.clear();
         }

@@ -176,11 +176,24 @@ command({
   options: [
     ['--selftest', 'let the running agent try every capability, which takes some minutes'],
     ['--to <number>', 'own mobile number, which gets the messages of the selftest'],
+    [
+      '--group <numbers>',
+      'two or more own numbers or addresses, separated by commas, for a group of the selftest',
+    ],
+    ['--lock', 'let the selftest ask you to lock the screen, and send a text meanwhile'],
   ],
   action: (flags, output) =>
     withSettings((settings) =>
       flags['selftest'] === true
-        ? selftest({ dataDir: settings.dataDir ?? '', to: textOf(flags['to']) }, output)
+        ? selftest(
+            {
+              dataDir: settings.dataDir ?? '',
+              to: textOf(flags['to']),
+              group: textOf(flags['group']),
+              lock: flags['lock'] === true,
+            },
+            output,
+          )
         : doctor(settings, output),
     )(flags, output, []),
 });

@@ -60,13 +60,14 @@ describe('the selftest', () => {
     const steps: string[] = [];
     const record = await callAgent(
       config.dataDir,
-      { call: 'selftest', options: { to: ANNA } },
+      { call: 'selftest', options: { to: ANNA, group: [ANNA, '+15550100002'] } },
       { onStep: (step) => steps.push(step.name) },
     );
     expect(record.steps.map(({ name, verdict }) => [name, verdict])).toEqual(
-      ['message store', 'message bodies', 'automation', 'accessibility', 'text', 'attachments', 'voice']
-        .concat('replies', 'animations', 'reactions', 'emoji-reactions')
-        .map((name) => [name, 'verified']),
+      ['message store', 'message bodies', 'automation', 'accessibility', 'text', 'groups', 'attachments']
+        .concat('voice', 'replies', 'animations', 'reactions', 'emoji-reactions')
+        .map((name) => [name, 'verified'])
+        .concat([['locked screen', 'skipped']]),
     );
     expect(steps).toEqual(record.steps.map(({ name }) => name));
     expect(record).toMatchObject({ format: 1, onMac: false, macos: { version: '26.1' } });

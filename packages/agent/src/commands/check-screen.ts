@@ -1,4 +1,5 @@
 import type { SystemPrograms } from '../config/system-programs.ts';
+import { isScreenLocked } from '../edges/screen-lock.ts';
 import { runProgram } from '../install/run-program.ts';
 import { ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
@@ -15,8 +16,7 @@ export async function checkScreen(
   programs: Pick<SystemPrograms, 'defaults' | 'ioreg' | 'sysadminctl'>,
   power: string,
 ): Promise<Finding> {
-  const registry = await runProgram(programs.ioreg, ['-n', 'Root', '-d1']);
-  if (/"IOConsoleLocked" = Yes/.test(registry.stdout))
+  if (await isScreenLocked(programs.ioreg))
     return warning('Screen', `locked now; ${EFFECT}`, `Unlock it. ${NEVER_LOCK}`);
   const status = await runProgram(programs.sysadminctl, ['-screenLock', 'status']);
   const delaySec = lockDelay(status.stderr);

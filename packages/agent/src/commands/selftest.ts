@@ -10,14 +10,19 @@ const MARKS = { verified: '✔', failed: '✖', skipped: '–' } as const;
 
 /** Lets the running agent try every capability, prints a line for each and writes an anonymous record. */
 export async function selftest(
-  { dataDir, to }: { dataDir: string; to: string | undefined },
+  given: { dataDir: string; to: string | undefined; group: string | undefined; lock: boolean },
   output: Output,
 ): Promise<number> {
-  const options = to === undefined ? {} : { to };
+  const { dataDir, to, lock } = given;
+  const group = given.group?.split(',').map((member) => member.trim());
+  const options = { lock, ...(to !== undefined && { to }), ...(group !== undefined && { group }) };
   const record = await callAgent(
     dataDir,
     { call: 'selftest', options },
-    { onStep: (step) => output.progress(lineOf(step)) },
+    {
+      onStep: (step) => output.progress(lineOf(step)),
+      onNote: (note) => output.progress(`\n${note}\n`),
+    },
   );
   const file = resolve(`selftest-${record.macos.version}-${record.macos.build ?? 'simulated'}.json`);
   await writeFile(file, `${JSON.stringify(record, null, 2)}\n`);

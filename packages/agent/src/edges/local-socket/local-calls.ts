@@ -27,9 +27,16 @@ export interface LocalCalls {
   report(): AgentReport;
   requestPermission(permission: Permission): Promise<PermissionState>;
   sendText(to: string, text: string): Promise<SendResult>;
-  /** Resolves with the record of all steps. `onStep` is called after each one. */
-  selftest(options: SelftestOptions, onStep: (step: SelftestStep) => void): Promise<SelftestRecord>;
+  /** Resolves with the record of all steps. */
+  selftest(options: SelftestOptions, listener: SelftestListener): Promise<SelftestRecord>;
   stop(): void;
+}
+
+export interface SelftestListener {
+  /** Called after each step. */
+  readonly onStep: (step: SelftestStep) => void;
+  /** Called when the owner has to do something. */
+  readonly onNote: (note: string) => void;
 }
 
 /** In the data folder, which only the owner can enter. */
@@ -38,5 +45,6 @@ export const localSocketPath = (dataDir: string): string => join(dataDir, 'agent
 /** One line of a response: an intermediate result, the final one, or the reason why there is none. */
 export type ResponseLine =
   | { readonly step: SelftestStep }
+  | { readonly note: string }
   | { readonly result: unknown }
   | { readonly error: string };

@@ -54,7 +54,11 @@ function perform(call: LocalCall, calls: LocalCalls, socket: Socket): unknown {
   if (call.call === 'report') return calls.report();
   if (call.call === 'requestPermission') return calls.requestPermission(call.permission);
   if (call.call === 'sendText') return calls.sendText(call.to, call.text);
-  if (call.call === 'selftest') return calls.selftest(call.options, (step) => write(socket, { step }));
+  if (call.call === 'selftest')
+    return calls.selftest(call.options, {
+      onStep: (step) => write(socket, { step }),
+      onNote: (note) => write(socket, { note }),
+    });
   return calls.stop();
 }
 

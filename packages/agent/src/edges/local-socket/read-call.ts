@@ -27,7 +27,15 @@ export function readCall(line: string): LocalCall | undefined {
   if (call === 'sendText')
     return to === undefined || content === undefined ? undefined : { call, to, text: content };
   if (call !== 'selftest') return undefined;
-  return { call, options: { ...(to !== undefined && { to }) } };
+  const group = Array.isArray(fields['group']) ? fields['group'].map(String) : undefined;
+  return {
+    call,
+    options: {
+      ...(to !== undefined && { to }),
+      ...(group !== undefined && { group }),
+      lock: fields['lock'] === true,
+    },
+  };
 }
 
 function parse(line: string): Readonly<Record<string, unknown>> {

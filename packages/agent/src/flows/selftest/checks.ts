@@ -27,6 +27,14 @@ export interface CheckContext {
   readonly files: TestFiles;
   readonly clock: Clock;
   readonly to: string | undefined;
+  /** Members of a group, all of them the owner. */
+  readonly group: readonly string[] | undefined;
+  /** Whether the owner locks the screen when asked. */
+  readonly lock: boolean;
+  /** Absent where there is no screen. */
+  readonly isScreenLocked: (() => Promise<boolean>) | undefined;
+  /** Tells the owner what to do. */
+  readonly onNote: (note: string) => void;
   /** The text that an earlier check sent, for reactions and replies to it. */
   sent: { readonly guid: string; readonly chatId: number } | undefined;
 }
@@ -42,6 +50,7 @@ const TEXT = 'Footbridge test message';
 const MAX_ROWS = 1000;
 const REACTION_WAIT_MS = 5_000;
 const POLL_MS = 100;
+const LOCK_WAIT_MS = 60_000;
 
 const VERIFIED: CheckResult = { verdict: 'verified' };
 
@@ -52,12 +61,15 @@ export const CHECKS: readonly Check[] = [
   { name: 'automation', run: (context) => checkPermission('automation', context) },
   { name: 'accessibility', run: (context) => checkPermission('accessibility', context) },
   { name: 'text', capability: 'text', run: checkText },
+  { name: 'groups', capability: 'groups', run: checkGroup },
   { name: 'attachments', capability: 'attachments', run: (context) => checkFile('file', 'image', context) },
   { name: 'voice', capability: 'voice', run: (context) => checkFile('voice', 'audio', context) },
   { name: 'replies', capability: 'replies', run: checkReply },
   { name: 'animations', capability: 'animations', run: checkEffects },
   { name: 'reactions', capability: 'reactions', run: checkReactions },
   { name: 'emoji-reactions', capability: 'emoji-reactions', run: checkEmojiReaction },
+  // The last one: the owner unlocks the screen when it is over.
+  { name: 'locked screen', run: checkLockedScreen },
 ];
 
 function checkStore({ messages }: CheckContext): Promise<CheckResult> {
@@ -90,6 +102,25 @@ async function checkText(context: CheckContext): Promise<CheckResult> {
   const chatId = context.messages.store.rowByGuid(result.guid)?.chatId;
   if (chatId !== undefined) context.sent = { guid: result.guid, chatId };
   return VERIFIED;
+}
+
+async function checkGroup({ messages, group }: CheckContext): Promise<CheckResult> {
+  if (group === undefined)
+    return { verdict: 'skipped', reason: 'no group; pass --group with two addresses of your own' };
+  const destination = { to: 'group', recipients: group, service: 'iMessage' } as const;
+  return outcome(await messages.send({ kind: 'text', text: TEXT }, destination));
+}
+
+/** Plain texts do not need the screen, so they must be sent while it is locked. */
+async function checkLockedScreen(context: CheckContext): Promise<CheckResult> {
+  const { to, lock, isScreenLocked, onNote, clock } = context;
+  if (to === undefined) return NOBODY;
+  if (isScreenLocked === undefined) return { verdict: 'skipped', reason: 'this engine has no screen' };
+  if (!lock) return { verdict: 'skipped', reason: 'pass --lock, and lock the screen when you are asked' };
+  onNote('Lock the screen now with Control-Command-Q, and unlock it after half a minute.');
+  for (const end = clock.monotonic() + LOCK_WAIT_MS; clock.monotonic() < end; await clock.sleep(POLL_MS))
+    if (await isScreenLocked()) return outcome(await send({ kind: 'text', text: TEXT }, context));
+  return { verdict: 'skipped', reason: 'the screen was not locked within a minute' };
 }
 
 async function checkFile(

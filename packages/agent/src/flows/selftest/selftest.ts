@@ -7,6 +7,10 @@ import type { CheckContext, CheckResult, TestFiles } from './checks.ts';
 export interface SelftestOptions {
   /** A number or address of the owner, who gets the test messages. Without it nothing is sent. */
   readonly to?: string;
+  /** Members of a group that gets a test message, all of them the owner. */
+  readonly group?: readonly string[];
+  /** The owner locks the screen when asked. */
+  readonly lock?: boolean;
 }
 
 export interface SelftestStep extends CheckResult {
@@ -31,13 +35,28 @@ export interface SelftestDeps {
   readonly clock: Clock;
   readonly agent: string;
   readonly onMac: boolean;
+  /** Absent where there is no screen. */
+  readonly isScreenLocked: (() => Promise<boolean>) | undefined;
   readonly onStep: (step: SelftestStep) => void;
+  /** Tells the owner what to do. */
+  readonly onNote: (note: string) => void;
 }
 
 /** Tries every capability of this Mac, one after the other. The caller makes sure that no other send runs. */
-export async function runSelftest({ to }: SelftestOptions, deps: SelftestDeps): Promise<SelftestRecord> {
-  const { messages, files, clock, agent, onMac, onStep } = deps;
-  const context: CheckContext = { messages, files, clock, to, sent: undefined };
+export async function runSelftest(options: SelftestOptions, deps: SelftestDeps): Promise<SelftestRecord> {
+  const { messages, files, clock, agent, onMac, isScreenLocked, onStep, onNote } = deps;
+  const { to, group, lock = false } = options;
+  const context: CheckContext = {
+    messages,
+    files,
+    clock,
+    to,
+    group,
+    lock,
+    isScreenLocked,
+    onNote,
+    sent: undefined,
+  };
   const steps: SelftestStep[] = [];
   for (const { name, run, capability } of CHECKS) {
     const started = clock.monotonic();
