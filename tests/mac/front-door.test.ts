@@ -173,8 +173,10 @@ describe('a Mac, from nothing to ready and back', () => {
 
   it('doctor --selftest tries each capability within a minute and writes an anonymous record', async () => {
     const started = performance.now();
+    const starts = await macos.messages.appStarts();
     const group = `${OWNER},owner@example.com`;
-    const terminal = inTerminal('doctor', '--selftest', '--to', OWNER, '--group', group, '--lock');
+    const options = ['--to', OWNER, '--group', group, '--lock', '--kill'];
+    const terminal = inTerminal('doctor', '--selftest', ...options);
     await terminal.reads('✔ message store');
     await terminal.reads('✔ text');
     await terminal.reads('✔ groups');
@@ -183,6 +185,7 @@ describe('a Mac, from nothing to ready and back', () => {
     await macos.messages.configureScreen({ isLocked: true });
     await terminal.reads('✔ locked screen');
     await macos.messages.configureScreen({ isLocked: false });
+    await terminal.reads('✔ killed send');
     await terminal.reads('The record is in ');
     await terminal.exited;
     expect(performance.now() - started).toBeLessThan(60_000);
@@ -192,7 +195,9 @@ describe('a Mac, from nothing to ready and back', () => {
       format: 1,
       onMac: false,
       macos: { version: '26.1', build: '25B78' },
+      times: { rowMs: expect.any(Number), sentMs: expect.any(Number), deliveredMs: expect.any(Number) },
     });
+    expect(await macos.messages.appStarts()).toBe(starts + 1);
     for (const secret of [OWNER, OWNER.slice(1), 'owner@example.com', 'Footbridge test message', macos.home])
       expect(record).not.toContain(secret);
   });

@@ -42,6 +42,7 @@ import { Pacing } from './flows/outbound/pacing.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
 import { Queue } from './flows/outbound/queue.ts';
 import { stepsOf } from './flows/outbound/steps.ts';
+import { interruptSend, resolveInterruptedSend } from './flows/selftest/interrupted-send.ts';
 import { runSelftest } from './flows/selftest/selftest.ts';
 import { writeTestFiles } from './flows/selftest/test-files.ts';
 import { openJournal } from './ports/journal/journal-sqlite.ts';
@@ -277,6 +278,7 @@ function localCalls(
   },
 ): LocalCalls {
   const { messages, journal, clock, oneAtATime, stop } = deps;
+  const interrupted = noteMemory(journal, 'interrupted-send');
   return {
     report: () => agentReport(config, messages, journal, clock.now()),
     requestPermission: (permission) =>
@@ -309,6 +311,12 @@ function localCalls(
           await scratch.clear();
         }
       }),
+    interruptSend: (to) =>
+      oneAtATime.run(() =>
+        interruptSend(to, () => process.kill(process.pid, 'SIGKILL'), { messages, memory: interrupted }),
+      ),
+    resolveInterruptedSend: () =>
+      oneAtATime.run(() => resolveInterruptedSend({ messages, memory: interrupted })),
     stop,
   };
 }

@@ -181,17 +181,19 @@ command({
       'two or more own numbers or addresses, separated by commas, for a group of the selftest',
     ],
     ['--lock', 'let the selftest ask you to lock the screen, and send a text meanwhile'],
+    ['--kill', 'let the selftest kill the agent while it sends a text; macOS starts it again'],
   ],
   action: (flags, output) =>
     withSettings((settings) =>
       flags['selftest'] === true
         ? selftest(
             {
-              dataDir: settings.dataDir ?? '',
               to: textOf(flags['to']),
               group: textOf(flags['group']),
               lock: flags['lock'] === true,
+              kill: flags['kill'] === true,
             },
+            settings,
             output,
           )
         : doctor(settings, output),

@@ -71,6 +71,7 @@ describe('the selftest', () => {
     );
     expect(steps).toEqual(record.steps.map(({ name }) => name));
     expect(record).toMatchObject({ format: 1, onMac: false, macos: { version: '26.1' } });
+    expect(Object.keys(record.times ?? {})).toEqual(['rowMs', 'sentMs', 'deliveredMs']);
     const sent = await messages();
     expect(sent.length).toBeGreaterThan(4);
     const written = JSON.stringify(record);

@@ -1,22 +1,26 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
+import type { Settings } from '../config/config.ts';
 import { callAgent } from '../edges/local-socket/local-client.ts';
 import type { SelftestStep } from '../flows/selftest/selftest.ts';
+import { thisInstallation } from '../install/installation.ts';
 import { EXIT } from './exit-codes.ts';
+import { killedSend } from './killed-send.ts';
 import type { Output } from './output.ts';
 
 const MARKS = { verified: '✔', failed: '✖', skipped: '–' } as const;
 
 /** Lets the running agent try every capability, prints a line for each and writes an anonymous record. */
 export async function selftest(
-  given: { dataDir: string; to: string | undefined; group: string | undefined; lock: boolean },
+  given: { to: string | undefined; group: string | undefined; lock: boolean; kill: boolean },
+  { dataDir = '', programs }: Settings,
   output: Output,
 ): Promise<number> {
-  const { dataDir, to, lock } = given;
+  const { to, lock, kill } = given;
   const group = given.group?.split(',').map((member) => member.trim());
   const options = { lock, ...(to !== undefined && { to }), ...(group !== undefined && { group }) };
-  const record = await callAgent(
+  const tried = await callAgent(
     dataDir,
     { call: 'selftest', options },
     {
@@ -24,6 +28,9 @@ export async function selftest(
       onNote: (note) => output.progress(`\n${note}\n`),
     },
   );
+  const last = await killedSend({ to, kill, dataDir }, thisInstallation(programs));
+  output.progress(lineOf(last));
+  const record = { ...tried, steps: [...tried.steps, last] };
   const file = resolve(`selftest-${record.macos.version}-${record.macos.build ?? 'simulated'}.json`);
   await writeFile(file, `${JSON.stringify(record, null, 2)}\n`);
   const count = (verdict: SelftestStep['verdict']) =>

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { StateFrame } from '@footbridge/protocol/frames';
 
 import type { SavedLinkState } from '../../flows/link/link-state.ts';
+import type { CheckResult } from '../../flows/selftest/checks.ts';
 import type { SelftestOptions, SelftestRecord, SelftestStep } from '../../flows/selftest/selftest.ts';
 import type { Permission, PermissionState, SendResult, StoreState } from '../../ports/messages/messages.ts';
 
@@ -29,6 +30,10 @@ export interface LocalCalls {
   sendText(to: string, text: string): Promise<SendResult>;
   /** Resolves with the record of all steps. */
   selftest(options: SelftestOptions, listener: SelftestListener): Promise<SelftestRecord>;
+  /** Kills the agent while it sends a text. Resolves only when it could not. */
+  interruptSend(to: string): Promise<CheckResult>;
+  /** Resolves with what became of the text during which the agent was killed. */
+  resolveInterruptedSend(): Promise<CheckResult>;
   stop(): void;
 }
 

@@ -59,6 +59,8 @@ function perform(call: LocalCall, calls: LocalCalls, socket: Socket): unknown {
       onStep: (step) => write(socket, { step }),
       onNote: (note) => write(socket, { note }),
     });
+  if (call.call === 'interruptSend') return calls.interruptSend(call.to);
+  if (call.call === 'resolveInterruptedSend') return calls.resolveInterruptedSend();
   return calls.stop();
 }
 

@@ -9,11 +9,21 @@ import type {
   SendResult,
   TapbackPress,
 } from '../../ports/messages/messages.ts';
+import { measureSend } from './send-times.ts';
+import type { SendTimes } from './send-times.ts';
 
 export interface CheckResult {
   readonly verdict: 'verified' | 'failed' | 'skipped';
   readonly code?: string;
   readonly reason?: string;
+  /** For the record. Has no text, name, number or id. */
+  readonly found?: Findings;
+}
+
+/** What Messages on this Mac looks like, as far as the checks saw it. */
+export interface Findings {
+  /** How long the row of a text took. */
+  readonly times?: SendTimes;
 }
 
 /** Files to send. */
@@ -46,7 +56,8 @@ interface Check {
   readonly run: (context: CheckContext) => Promise<CheckResult>;
 }
 
-const TEXT = 'Footbridge test message';
+/** The text of every test message. */
+export const TEST_TEXT = 'Footbridge test message';
 const MAX_ROWS = 1000;
 const REACTION_WAIT_MS = 5_000;
 const POLL_MS = 100;
@@ -96,19 +107,22 @@ async function checkPermission(permission: Permission, { messages }: CheckContex
 }
 
 async function checkText(context: CheckContext): Promise<CheckResult> {
-  const result = await send({ kind: 'text', text: TEXT }, context);
-  if (result === undefined) return NOBODY;
+  const { to, messages, clock } = context;
+  if (to === undefined) return NOBODY;
+  const text = { kind: 'text', text: TEST_TEXT } as const;
+  const sendText = () => messages.send(text, { to: 'person', handle: to, service: 'iMessage' });
+  const { result, times } = await measureSend(sendText, { store: messages.store, clock });
   if (result.result !== 'sent') return failed(result);
-  const chatId = context.messages.store.rowByGuid(result.guid)?.chatId;
+  const chatId = messages.store.rowByGuid(result.guid)?.chatId;
   if (chatId !== undefined) context.sent = { guid: result.guid, chatId };
-  return VERIFIED;
+  return { ...VERIFIED, found: { times } };
 }
 
 async function checkGroup({ messages, group }: CheckContext): Promise<CheckResult> {
   if (group === undefined)
     return { verdict: 'skipped', reason: 'no group; pass --group with two addresses of your own' };
   const destination = { to: 'group', recipients: group, service: 'iMessage' } as const;
-  return outcome(await messages.send({ kind: 'text', text: TEXT }, destination));
+  return outcome(await messages.send({ kind: 'text', text: TEST_TEXT }, destination));
 }
 
 /** Plain texts do not need the screen, so they must be sent while it is locked. */
@@ -119,7 +133,7 @@ async function checkLockedScreen(context: CheckContext): Promise<CheckResult> {
   if (!lock) return { verdict: 'skipped', reason: 'pass --lock, and lock the screen when you are asked' };
   onNote('Lock the screen now with Control-Command-Q, and unlock it after half a minute.');
   for (const end = clock.monotonic() + LOCK_WAIT_MS; clock.monotonic() < end; await clock.sleep(POLL_MS))
-    if (await isScreenLocked()) return outcome(await send({ kind: 'text', text: TEXT }, context));
+    if (await isScreenLocked()) return outcome(await send({ kind: 'text', text: TEST_TEXT }, context));
   return { verdict: 'skipped', reason: 'the screen was not locked within a minute' };
 }
 
@@ -133,12 +147,12 @@ async function checkFile(
 
 async function checkReply(context: CheckContext): Promise<CheckResult> {
   if (context.sent === undefined) return NO_TEXT;
-  return outcome(await send({ kind: 'text', text: TEXT, replyTo: context.sent.guid }, context));
+  return outcome(await send({ kind: 'text', text: TEST_TEXT, replyTo: context.sent.guid }, context));
 }
 
 async function checkEffects(context: CheckContext): Promise<CheckResult> {
   for (const effect of ['slam', 'confetti']) {
-    const result = outcome(await send({ kind: 'text', text: TEXT, effect }, context));
+    const result = outcome(await send({ kind: 'text', text: TEST_TEXT, effect }, context));
     if (result.verdict !== 'verified') return { ...result, reason: `${effect}: ${result.reason ?? ''}` };
   }
   return VERIFIED;
@@ -191,7 +205,7 @@ async function send(
 const NOBODY: CheckResult = { verdict: 'skipped', reason: 'no recipient; pass --to with your own number' };
 const NO_TEXT: CheckResult = { verdict: 'skipped', reason: 'no text was sent' };
 
-function outcome(result: SendResult | undefined): CheckResult {
+export function outcome(result: SendResult | undefined): CheckResult {
   if (result === undefined) return NOBODY;
   return result.result === 'sent' ? VERIFIED : failed(result);
 }

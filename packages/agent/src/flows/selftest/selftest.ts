@@ -2,7 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import type { Messages } from '../../ports/messages/messages.ts';
 import { CHECKS } from './checks.ts';
-import type { CheckContext, CheckResult, TestFiles } from './checks.ts';
+import type { CheckContext, CheckResult, Findings, TestFiles } from './checks.ts';
 
 export interface SelftestOptions {
   /** A number or address of the owner, who gets the test messages. Without it nothing is sent. */
@@ -13,13 +13,13 @@ export interface SelftestOptions {
   readonly lock?: boolean;
 }
 
-export interface SelftestStep extends CheckResult {
+export interface SelftestStep extends Omit<CheckResult, 'found'> {
   readonly name: string;
   readonly tookMs: number;
 }
 
 /** What a selftest found out. It has no text, name, number or id, so that its owner can pass it on. */
-export interface SelftestRecord {
+export interface SelftestRecord extends Findings {
   readonly format: 1;
   readonly agent: string;
   /** False when Messages was simulated: such a record verifies nothing. */
@@ -58,12 +58,12 @@ export async function runSelftest(options: SelftestOptions, deps: SelftestDeps):
     sent: undefined,
   };
   const steps: SelftestStep[] = [];
+  const findings: Findings[] = [];
   for (const { name, run, capability } of CHECKS) {
     const started = clock.monotonic();
     const isOffered = capability === undefined || messages.capabilities().includes(capability);
-    const result = isOffered
-      ? await run(context).catch(unexpected)
-      : ({ verdict: 'skipped', reason: 'this version of macOS or of the agent does not offer it' } as const);
+    const { found = {}, ...result } = isOffered ? await run(context).catch(unexpected) : NOT_OFFERED;
+    findings.push(found);
     const step = { name, ...result, tookMs: Math.round(clock.monotonic() - started) };
     steps.push(step);
     onStep(step);
@@ -77,8 +77,14 @@ export async function runSelftest(options: SelftestOptions, deps: SelftestDeps):
     macos: { version: macos, ...(build !== undefined && { build }) },
     capabilities: messages.capabilities(),
     steps,
+    ...Object.assign({}, ...findings),
   };
 }
+
+const NOT_OFFERED: CheckResult = {
+  verdict: 'skipped',
+  reason: 'this version of macOS or of the agent does not offer it',
+};
 
 /** The message of an unexpected error may contain anything, so only its class is kept. */
 function unexpected(error: unknown): CheckResult {

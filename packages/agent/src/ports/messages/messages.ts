@@ -20,7 +20,7 @@ export interface Messages {
   environment(): Environment;
   /** Returns what this engine can do on this Mac now, for the registration. A setting cannot add to it. */
   capabilities(): readonly string[];
-  send(message: OutgoingMessage, destination: Destination): Promise<SendResult>;
+  send(message: OutgoingMessage, destination: Destination, options?: SendOptions): Promise<SendResult>;
   /**
    * Looks for the outcome of an earlier `send` that was interrupted, and may wait for it. `since` is the position of the store
    * before it. The result is `unknown` unless the store shows that the message was sent, or that it failed. Nothing is sent.
@@ -92,6 +92,14 @@ export type OutgoingMessage =
   | { readonly kind: 'file'; readonly file: LocalFile }
   | { readonly kind: 'voice'; readonly file: LocalFile; readonly durationMs?: number }
   | { readonly kind: 'sticker'; readonly file: LocalFile; readonly description?: string };
+
+export interface SendOptions {
+  /**
+   * Called when Messages got the message, or may have got it, before the engine looks for its row. Engines that do not know that
+   * moment never call it.
+   */
+  readonly onDispatched?: () => void;
+}
 
 export interface SendFailure {
   readonly result: 'failed';
@@ -192,6 +200,8 @@ export interface SendState {
   readonly guid: string;
   readonly finished: boolean;
   readonly sent: boolean;
+  /** Only direct iMessage chats have delivery receipts. */
+  readonly delivered: boolean;
   /** The error number of Messages, 0 for none. */
   readonly error: number;
 }

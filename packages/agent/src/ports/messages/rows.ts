@@ -67,6 +67,7 @@ const RECEIVED = {
 const SEND_STATE = {
   is_finished: { column: 'is_finished' },
   is_sent: { column: 'is_sent' },
+  is_delivered: { column: 'is_delivered' },
   error: { column: 'error' },
 } as const;
 
@@ -158,8 +159,14 @@ export class Rows {
     const sql = `SELECT ${this.#columns.list('message', 'm', SEND_STATE)} FROM message m WHERE m.guid = ?`;
     const row = this.#sql.of(sql).get(guid);
     if (row === undefined) return undefined;
-    const { is_finished: finished, is_sent: sent, error } = row;
-    return { guid, finished: finished === 1, sent: sent === 1, error: Number(error ?? 0) };
+    const { is_finished: finished, is_sent: sent, is_delivered: delivered, error } = row;
+    return {
+      guid,
+      finished: finished === 1,
+      sent: sent === 1,
+      delivered: delivered === 1,
+      error: Number(error ?? 0),
+    };
   }
 
   #select(): string {

@@ -140,7 +140,7 @@ const DEPENDS_ON: Readonly<Record<string, readonly string[]>> = {
   direct: CHAT,
   'own handles': ['chat.account_login', 'chat.last_addressed_handle', 'message.account'],
   'own reaction': [...TAPBACK, 'message.is_from_me', 'message.date'],
-  'send state': ['message.is_sent', 'message.is_finished', 'message.error'],
+  'send state': ['message.is_sent', 'message.is_delivered', 'message.is_finished', 'message.error'],
   body: ['message.attributedBody'],
   'guids since': ['message.date', 'message.is_from_me', 'message.item_type'],
 };

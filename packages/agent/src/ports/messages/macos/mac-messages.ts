@@ -17,6 +17,7 @@ import type {
   Permission,
   PermissionState,
   PressResult,
+  SendOptions,
   SendResult,
   ServiceName,
   StoredAttachment,
@@ -128,7 +129,11 @@ export class MacMessages implements Messages {
     return ['text', 'groups', 'attachments', ...(this.#options.uiAutomation ? onScreen : [])];
   }
 
-  async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+  async send(
+    message: OutgoingMessage,
+    destination: Destination,
+    { onDispatched }: SendOptions = {},
+  ): Promise<SendResult> {
     if (message.kind === 'sticker')
       return failed('COMPOSE_FAILED', 'macOS offers no way to send a sticker. Nothing was sent.');
     if (this.#needsScreen(message, destination)) return this.#sendOnScreen(message, destination);
@@ -136,6 +141,7 @@ export class MacMessages implements Messages {
       ...this.#deps,
       lastDispatch: this.#lastDispatch,
       stagingFolders: this.#stagingFolders,
+      onDispatched,
     });
     if (result.result === 'sent') this.#automation = 'granted';
     else if (result.code === 'AX_DENIED') this.#automation = 'denied';

@@ -20,6 +20,7 @@ import { removeStaged, stageFile } from './stage-file.ts';
 
 export interface SendDeps extends DispatchDeps {
   readonly store: MessageStore;
+  readonly onDispatched?: (() => void) | undefined;
   /** Folders that Messages can read, the best one first. */
   readonly stagingFolders: readonly [string, ...string[]];
 }
@@ -82,6 +83,7 @@ async function attempt(
   if ('result' in before) return before;
   const dispatched = await dispatchMessage(message, target, deps);
   if (dispatched.result === 'failed') return dispatched;
+  deps.onDispatched?.();
   const { failure } = dispatched;
   const budgetMs = failure === undefined ? await rowBudget(message, target.service) : UNLIKELY_BUDGET_MS;
   const result = await confirmByRow({ message, destination, since: before.position, budgetMs }, deps);
