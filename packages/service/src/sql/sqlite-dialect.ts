@@ -124,8 +124,7 @@ class SqliteConnection implements DatabaseConnection {
     const parameters = query.parameters.map(toSqlite);
     if (hasRows) {
       const rows = statement.all(...parameters) as R[];
-      // Also counts rows that were only read; they are few.
-      this.#changed(rows.length);
+      if (query.query.kind !== 'SelectQueryNode') this.#changed(rows.length);
       return { rows };
     }
     const { changes, lastInsertRowid } = statement.run(...parameters);
