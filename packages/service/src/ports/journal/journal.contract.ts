@@ -267,7 +267,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
     });
 
     it('returns the newest messages with their steps', async () => {
-      journal.open(entry({ id: 'old' }), 'accepted');
+      journal.open(entry({ id: 'old', contactId: 'contact-1' }), 'accepted');
       await clock.advance(1000);
       journal.open(entry({ id: 'new', locationId: 'loc2' }), 'accepted');
       await clock.advance(1000);
@@ -295,14 +295,19 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
     });
 
     it('finds a phone number that was stored with an earlier key, and stores none in clear', async () => {
-      journal.open(entry({ id: 'old' }), 'accepted');
+      journal.open(entry({ id: 'old', contactId: 'contact-1' }), 'accepted');
       await clock.advance(200);
       const handleKeys = [Buffer.alloc(32, 2), ...HANDLE_KEYS];
       const rotated = createSqlJournal({ database, clock, log: silentLog, handleKeys });
-      rotated.open(entry({ id: 'new' }), 'accepted');
+      rotated.open(entry({ id: 'new', contactId: 'contact-1' }), 'accepted');
       const { messages } = await rotated.list({ limit: 10, handle: PHONE });
+      expect(messages.map(({ id }) => id)).toEqual(['new', 'old']);
+      const first = await rotated.list({ limit: 1, handle: PHONE, contactId: 'contact-1' });
+      const cursor = first.cursor ?? '';
+      const second = await rotated.list({ limit: 1, handle: PHONE, contactId: 'contact-1', cursor });
       await rotated.close();
-      expect(messages.map(({ id }) => id).toSorted()).toEqual(['new', 'old']);
+      expect([...first.messages, ...second.messages].map(({ id }) => id)).toEqual(['new', 'old']);
+      expect(second.cursor).toBeNull();
       const rows = await database.db.selectFrom('messages').selectAll().execute();
       expect(JSON.stringify(rows)).not.toContain('5555550100');
     });

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Selectable } from 'kysely';
+import type { Selectable, SelectQueryBuilder } from 'kysely';
 
 import type { Database } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
@@ -29,6 +29,8 @@ export interface RequestStatus {
 
 const PRUNE_BATCH = 1000;
 const MAX_REQUESTS = 100;
+/** For the few rows of one message id. PostgreSQL without statistics would search the index of `created_at` for them, all of it. */
+const BY_AGE = sql<number>`created_at + 0`;
 
 /** Reads the journal's tables. */
 export function createReader(db: Database, hash: KeyedHash) {
@@ -60,18 +62,33 @@ export function createReader(db: Database, hash: KeyedHash) {
         rows = rows.where('status', '<>', sql.lit('delivered'));
       if (kind !== undefined && kind !== 'text') rows = rows.where('kind', '<>', sql.lit('text'));
       if (code !== undefined) rows = rows.where('code', '=', code);
-      if (handle !== undefined) rows = rows.where('phone_hash', 'in', hash.handle(handle));
-      if (contactId !== undefined) rows = rows.where('contact_hash', 'in', hash.contact(contactId));
       if (query.from !== undefined) rows = rows.where('created_at', '>=', query.from);
       if (query.until !== undefined) rows = rows.where('created_at', '<', query.until);
       if (from !== undefined)
-        rows = rows.where((row) =>
-          row.or([
-            row('created_at', '<', from.createdAt),
-            row.and([row('created_at', '=', from.createdAt), row('id', '<', from.id)]),
-          ]),
-        );
-      const found = await rows
+        rows = rows
+          // Repeats what follows, in a form that an index can use.
+          .where('created_at', '<=', from.createdAt)
+          .where((row) =>
+            row.or([
+              row('created_at', '<', from.createdAt),
+              row.and([row('created_at', '=', from.createdAt), row('id', '<', from.id)]),
+            ]),
+          );
+      rows = rows
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit + 1);
+      // One query per key: with `in` a database sorts all messages of a customer instead of reading the newest from the index.
+      let queries = [rows];
+      if (handle !== undefined)
+        queries = hash
+          .handle(handle)
+          .flatMap((value) => queries.map((one) => one.where('phone_hash', '=', value)));
+      if (contactId !== undefined)
+        queries = hash
+          .contact(contactId)
+          .flatMap((value) => queries.map((one) => one.where('contact_hash', '=', value)));
+      const found = await union(queries)
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .limit(limit + 1)
@@ -92,7 +109,7 @@ export function createReader(db: Database, hash: KeyedHash) {
           .selectFrom('messages')
           .selectAll()
           .where('message_id', '=', id)
-          .orderBy('created_at', 'desc')
+          .orderBy(BY_AGE, 'desc')
           .limit(1)
           .executeTakeFirst());
       return row === undefined ? undefined : trailOf(row);
@@ -104,7 +121,7 @@ export function createReader(db: Database, hash: KeyedHash) {
         .selectAll()
         .where('message_id', '=', messageId)
         .where('location_id', '=', locationId)
-        .orderBy('created_at', 'desc')
+        .orderBy(BY_AGE, 'desc')
         .orderBy('id', 'desc')
         .limit(MAX_REQUESTS)
         .execute();
@@ -166,7 +183,7 @@ export function createReader(db: Database, hash: KeyedHash) {
         .where('message_id', '=', guid)
         .where('location_id', '=', locationId)
         .where('direction', '=', 'inbound')
-        .orderBy('created_at', 'desc')
+        .orderBy(BY_AGE, 'desc')
         .limit(1)
         .executeTakeFirst();
       return row?.id;
@@ -228,6 +245,12 @@ export function createReader(db: Database, hash: KeyedHash) {
       return pruned;
     },
   };
+
+  /** The rows of all queries. */
+  function union(queries: readonly SelectQueryBuilder<Schema, 'messages', Row>[]) {
+    const parts = queries.map((one) => sql`select * from (${one}) as part`);
+    return db.selectFrom(sql<Row>`(${sql.join(parts, sql` union all `)})`.as('parts')).selectAll();
+  }
 
   async function trailOf(row: Row): Promise<MessageTrail> {
     const steps = await stepsOf(row);
