@@ -13,7 +13,7 @@ import { LOCATION, TestBridge } from '../contract/test-bridge.ts';
 
 const MAX_GZIPPED = 90 * 1024;
 const WITHIN = { timeout: 60_000 };
-const ROWS = 1000;
+const ROWS = 10_000;
 const TENANTS = 200;
 const cleanup = createCleanup();
 
@@ -62,6 +62,43 @@ describe('the console with many rows', () => {
       }, WITHIN)
       .toBe(1);
     expect(await page.getByRole('row').count()).toBeLessThan(100);
+  });
+
+  /** The row in the middle of the window, or the one with the focus. */
+  const ROW_AT = `(() => {
+    const focused = document.activeElement?.closest('tr');
+    const row = focused ?? document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('tr');
+    return { text: row.innerText, index: row.getAttribute('aria-rowindex'), top: row.getBoundingClientRect().top };
+  })()`;
+
+  it('S6 keeps the position of a reader while messages arrive, and shows them on request', async () => {
+    const page = await open('/messages');
+    await page.getByRole('table').waitFor(WITHIN);
+    await page.evaluate('window.scrollTo(0, 600)');
+    await page.locator('[aria-rowindex="40"]').waitFor(WITHIN);
+    const before = await page.evaluate(ROW_AT);
+    await bridge.webhook({ phone: '+15555550161' });
+    await page.getByRole('button', { name: '1 new message', exact: true }).waitFor(WITHIN);
+    await bridge.webhook({ phone: '+15555550162' });
+    const offer = page.getByRole('button', { name: '2 new messages' });
+    await offer.waitFor(WITHIN);
+    expect(await page.evaluate(ROW_AT)).toEqual(before);
+    await offer.click();
+    await page.getByText('+1•••0162').waitFor(WITHIN);
+    expect(await page.evaluate('window.scrollY')).toBe(0);
+    expect(await offer.count()).toBe(0);
+  });
+
+  it('S6 keeps the focus on a row while more messages arrive than a page has', async () => {
+    const page = await open('/messages');
+    await page.getByRole('table').waitFor(WITHIN);
+    await page.locator('[aria-rowindex="4"] a').focus();
+    const before = await page.evaluate(ROW_AT);
+    for (let count = 0; count < 60; count++) await bridge.webhook({ phone: '+15555550163' });
+    await page.getByRole('button', { name: '50 or more new messages' }).waitFor(WITHIN);
+    expect(await page.evaluate(ROW_AT)).toEqual(before);
+    await page.keyboard.press('Enter');
+    await page.getByRole('article').waitFor(WITHIN);
   });
 
   it('S6 shows more tenants while the user scrolls, and finds one by its name', async () => {

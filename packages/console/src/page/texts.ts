@@ -36,6 +36,10 @@ export const TEXTS = {
   clear: 'Clear filters',
   noMessages: 'No message matches these filters.',
   older: 'Load older messages',
+  newMessages: (count: number, isMore: boolean) =>
+    isMore ? `${count} or more new messages` : `${count} new ${count === 1 ? 'message' : 'messages'}`,
+  onlyNewest: (count: number) =>
+    `Only the newest ${count.toLocaleString('en-US')} messages are shown. Filters find older ones.`,
   time: 'Time',
   kind: 'Kind',
   phone: 'Customer',

@@ -1,10 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { RefObject } from 'preact';
 
 export interface VisibleRows {
-  /** For the element that contains the rows. */
-  readonly container: RefObject<HTMLTableSectionElement | null>;
   readonly first: number;
   /** Not included. */
   readonly end: number;
@@ -16,9 +14,8 @@ export interface VisibleRows {
 const EXTRA = 15;
 const FIRST_GUESS = 42;
 
-/** Returns which of `count` rows to draw: those on the screen and a few more. All rows have the height of the first one drawn. */
-export function useVisibleRows(count: number): VisibleRows {
-  const container = useRef<HTMLTableSectionElement>(null);
+/** Returns which of the `count` rows of the container to draw: those on the screen and a few more. All rows have the height of the first one drawn. */
+export function useVisibleRows(container: RefObject<HTMLElement | null>, count: number): VisibleRows {
   const height = useSignal(FIRST_GUESS);
   const range = useSignal({ first: 0, end: 60 });
 
@@ -44,5 +41,5 @@ export function useVisibleRows(count: number): VisibleRows {
 
   const end = Math.min(count, range.value.end);
   const first = Math.max(0, Math.min(range.value.first, end - 1));
-  return { container, first, end, above: first * height.value, below: (count - end) * height.value };
+  return { first, end, above: first * height.value, below: (count - end) * height.value };
 }

@@ -1,4 +1,5 @@
-import { useEffect } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 
 import { TableHead } from '../controls.tsx';
 import { follow, goTo, hrefOf, route } from '../route.ts';
@@ -8,7 +9,8 @@ import { timeText } from '../times.ts';
 import { useVisibleRows } from '../use-visible-rows.ts';
 import { StatusChip } from './status-chip.tsx';
 import type { Message } from './types.ts';
-import { useMessages } from './use-messages.ts';
+import { MAX_LOADED, useMessages } from './use-messages.ts';
+import { stopReading, useReading } from './use-reading.ts';
 
 const FILTERS = [
   'locationId',
@@ -41,7 +43,9 @@ export function MessagesPage() {
   const path = `/operator/messages?${new URLSearchParams(
     Object.entries(filters).flatMap(([name, value]) => (value ? [[name, value]] : [])),
   ).toString()}`;
-  const { messages, hasOlder, problem, loadOlder } = useMessages(path);
+  const list = useRef<HTMLTableSectionElement>(null);
+  const isReading = useReading(list);
+  const { messages, held, hasOlder, isFull, problem, loadOlder } = useMessages(path, isReading);
   return (
     <>
       <div class="page-head">
@@ -54,9 +58,17 @@ export function MessagesPage() {
         </p>
       )}
       {messages?.length === 0 && <p class="hint">{TEXTS.noMessages}</p>}
+      <div class="new-messages" role="status">
+        {held.count > 0 && (
+          <button type="button" class="main-button" onClick={stopReading}>
+            {TEXTS.newMessages(held.count, held.isMore)}
+          </button>
+        )}
+      </div>
       {messages !== undefined && messages.length > 0 && (
-        <MessageTable messages={messages} loadOlder={hasOlder ? loadOlder : undefined} />
+        <MessageTable list={list} messages={messages} loadOlder={hasOlder ? loadOlder : undefined} />
       )}
+      {isFull && <p class="hint">{TEXTS.onlyNewest(MAX_LOADED)}</p>}
     </>
   );
 }
@@ -137,14 +149,15 @@ const isHandle = (text: string) => /^\+?[\d\s().-]{5,}$/.test(text) || text.incl
 const COLUMNS = [TEXTS.time, TEXTS.direction, TEXTS.location, TEXTS.phone, TEXTS.kind, TEXTS.status];
 
 interface TableProps {
+  readonly list: RefObject<HTMLTableSectionElement | null>;
   readonly messages: readonly Message[];
   /** Undefined: there are no older ones. */
   readonly loadOlder: (() => Promise<void>) | undefined;
 }
 
 /** Draws the rows on the screen. Scrolling to the end loads older messages. */
-function MessageTable({ messages, loadOlder }: TableProps) {
-  const { container, first, end, above, below } = useVisibleRows(messages.length);
+function MessageTable({ list, messages, loadOlder }: TableProps) {
+  const { first, end, above, below } = useVisibleRows(list, messages.length);
   useEffect(() => {
     if (end === messages.length && first > 0) void loadOlder?.();
   }, [end, first, messages.length, loadOlder]);
@@ -152,7 +165,7 @@ function MessageTable({ messages, loadOlder }: TableProps) {
     <>
       <table class="messages" aria-rowcount={messages.length + 1}>
         <TableHead names={COLUMNS} />
-        <tbody ref={container}>
+        <tbody ref={list}>
           {above > 0 && <tr class="not-drawn" aria-hidden="true" style={{ height: `${above}px` }} />}
           {messages.slice(first, end).map((message, index) => (
             <MessageRow key={message.id} message={message} rowIndex={first + index + 2} />

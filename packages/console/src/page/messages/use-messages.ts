@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { batch, useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
@@ -18,31 +18,51 @@ interface Loaded extends Page {
 export interface Messages {
   /** Newest first. Undefined: not known yet. */
   readonly messages: readonly Message[] | undefined;
+  /** New ones that are held back; `isMore`: at least this many. */
+  readonly held: { readonly count: number; readonly isMore: boolean };
   readonly hasOlder: boolean;
+  /** No more can be loaded, though there are older ones. */
+  readonly isFull: boolean;
   readonly problem: ReadonlySignal<string | undefined>;
   readonly loadOlder: () => Promise<void>;
 }
 
-const MAX_LOADED = 10_000;
+export const MAX_LOADED = 10_000;
 const PAGE = 200;
 
-/** The messages that match the filters: the newest page, kept up to date, and as many older ones as were loaded. */
-export function useMessages(path: string): Messages {
+const NONE = { count: 0, isMore: false };
+
+/**
+ * The messages that match the filters: the newest page, kept up to date, and as many older ones as were loaded. New ones are held back
+ * during reading.
+ */
+export function useMessages(path: string, isReading: ReadonlySignal<boolean>): Messages {
   const { value, of, problem } = useData<Page>(path, { refresh: true });
   const loaded = useSignal<Loaded | undefined>(undefined);
+  const held = useSignal(NONE);
   const isLoading = useSignal(false);
 
   useEffect(() => {
     const newest = value.value;
     if (newest === undefined || of.value !== path) return;
     const known = loaded.peek();
-    const ids = new Set(newest.messages.map(({ id }) => id));
+    const ids = new Set(known?.path === path ? known.messages.map(({ id }) => id) : []);
+    const added = newest.messages.filter(({ id }) => !ids.has(id));
     // When no known message is on the newest page, messages between the two may be missing.
-    const continues = known?.path === path && known.messages.some(({ id }) => ids.has(id));
-    loaded.value = continues
-      ? { path, messages: merged(known.messages, newest.messages), cursor: known.cursor }
-      : { path, ...newest };
-  }, [value.value, path]);
+    const continues = added.length < newest.messages.length;
+    batch(() => {
+      held.value = NONE;
+      if (known?.path !== path) loaded.value = { path, ...newest };
+      else if (isReading.value) {
+        const changed = newest.messages.filter(({ id }) => ids.has(id));
+        loaded.value = { ...known, messages: merged(known.messages, changed) };
+        if (added.length > 0) held.value = { count: added.length, isMore: !continues };
+      } else
+        loaded.value = continues
+          ? { ...known, messages: merged(known.messages, newest.messages) }
+          : { path, ...newest };
+    });
+  }, [value.value, path, isReading.value]);
 
   async function loadOlder(): Promise<void> {
     const known = loaded.peek();
@@ -62,9 +82,13 @@ export function useMessages(path: string): Messages {
   }
 
   const current = loaded.value?.path === path ? loaded.value : undefined;
+  const hasMore = current !== undefined && current.cursor !== null;
+  const isFull = hasMore && current.messages.length >= MAX_LOADED;
   return {
     messages: current?.messages,
-    hasOlder: current !== undefined && current.cursor !== null && current.messages.length < MAX_LOADED,
+    held: held.value,
+    hasOlder: hasMore && !isFull,
+    isFull,
     problem,
     loadOlder,
   };
