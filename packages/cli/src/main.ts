@@ -11,6 +11,7 @@ import { issuesCommand } from './commands/issues.ts';
 import { keysCommand } from './commands/keys.ts';
 import { licenseCommand } from './commands/license.ts';
 import { locationCommand } from './commands/location.ts';
+import { optOutCommand } from './commands/opt-out.ts';
 import { redeliverCommand } from './commands/redeliver.ts';
 import { showCommand } from './commands/show.ts';
 import { tailCommand } from './commands/tail.ts';
@@ -28,6 +29,7 @@ const COMMANDS = [
   locationCommand,
   consoleCommand,
   tokenCommand,
+  optOutCommand,
   issuesCommand,
   auditCommand,
   tailCommand,

@@ -58,6 +58,7 @@ import { composeCluster } from './compose-cluster.ts';
 import { composeCrm } from './compose-crm.ts';
 import { composeIssues } from './compose-issues.ts';
 import { composeMacs } from './compose-macs.ts';
+import { composePrivacy } from './compose-privacy.ts';
 import type { BridgeContext } from './context.ts';
 import { pruneHourly } from './prune-hourly.ts';
 
@@ -350,6 +351,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
               listTenants({ ...crm.tenants, locations: () => macs.overview.locations(), journal }, query),
           })(app);
           issuesApi(app);
+          composePrivacy(context, { suppressions, handleHash, audit })(app);
           for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes, ...files.operatorRoutes])
             routes(app);
         },

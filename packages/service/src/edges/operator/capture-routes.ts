@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { TextCapture } from '../../flows/capture/text-capture.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
-import { isoTime, operatorError } from './operator-request.ts';
+import { asLocation, isoTime, operatorError } from './operator-request.ts';
 
 export interface CaptureRoutesDeps {
   readonly capture: Pick<TextCapture, 'start' | 'stop'>;
@@ -14,7 +14,6 @@ interface OfLocation {
 }
 
 const NAMED = { config: { locations: 'named' } } as const;
-const LOCATION = /^\P{Cc}{1,256}$/u;
 
 /** `PUT`, `DELETE /operator/locations/:locationId/capture`: shows the texts of a location for 15 minutes. */
 export function captureRoutes({ capture, audit }: CaptureRoutesDeps) {
@@ -23,9 +22,7 @@ export function captureRoutes({ capture, audit }: CaptureRoutesDeps) {
 
   return (app: FastifyInstance): void => {
     app.put<OfLocation>('/operator/locations/:locationId/capture', NAMED, async (request) => {
-      const { locationId } = request.params;
-      if (!LOCATION.test(locationId) || !locationId.isWellFormed())
-        throw operatorError('INVALID_REQUEST', 'locationId: not a valid location id.');
+      const locationId = asLocation(request.params.locationId);
       // Recorded first: no text is shown without an entry in the audit log.
       await record(request, 'capture.started', locationId);
       return { locationId, until: isoTime(await capture.start(locationId)) };

@@ -1,12 +1,10 @@
-import { asLocationId } from '@footbridge/protocol/ids';
-import type { LocationId } from '@footbridge/protocol/ids';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Grants, GrantView } from '../../ports/grants/grants.ts';
-import { isoTime, readBody, operatorError } from './operator-request.ts';
+import { asLocation, isoTime, readBody, operatorError } from './operator-request.ts';
 
 export interface GrantsRoutesDeps {
   /** Undefined without an encryption key, because tokens are only stored encrypted. */
@@ -18,7 +16,6 @@ export interface GrantsRoutesDeps {
 const PRIVATE_TOKEN = z.strictObject({
   token: z.string().regex(/^[\x21-\x7e]{8,4096}$/, 'must be the token alone, without spaces or "Bearer"'),
 });
-const LONGEST = 256;
 
 interface OfLocation {
   Params: { locationId: string };
@@ -55,7 +52,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
     }));
 
     app.delete<OfLocation>('/operator/grants/:locationId', async (request, reply) => {
-      const locationId = read(request.params.locationId);
+      const locationId = asLocation(request.params.locationId);
       if (!(await store().remove('location', locationId)))
         throw operatorError('NOT_FOUND', 'This location has no grant.');
       await tell(request, 'grant.removed', locationId, 'grant_removed');
@@ -63,7 +60,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
     });
 
     app.put<OfLocation>('/operator/locations/:locationId/private-token', async (request, reply) => {
-      const locationId = read(request.params.locationId);
+      const locationId = asLocation(request.params.locationId);
       const { token } = readBody(PRIVATE_TOKEN, request.body);
       await store().setPrivateToken(locationId, token);
       await tell(request, 'private_token.set', locationId);
@@ -71,20 +68,13 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
     });
 
     app.delete<OfLocation>('/operator/locations/:locationId/private-token', async (request, reply) => {
-      const locationId = read(request.params.locationId);
+      const locationId = asLocation(request.params.locationId);
       if (!(await store().removePrivateToken(locationId)))
         throw operatorError('NOT_FOUND', 'No private integration token is set for this location.');
       await tell(request, 'private_token.removed', locationId, 'grant_removed');
       return reply.code(204).send();
     });
   };
-}
-
-function read(text: string): LocationId {
-  const locationId = asLocationId(text);
-  if (locationId === undefined || text.length > LONGEST || /\p{Cc}/u.test(text) || !text.isWellFormed())
-    throw operatorError('INVALID_REQUEST', 'locationId: not a valid location id.');
-  return locationId;
 }
 
 const view = (grant: GrantView) => ({

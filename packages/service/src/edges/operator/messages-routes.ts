@@ -4,10 +4,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 
 import type { TextCapture } from '../../flows/capture/text-capture.ts';
-import type { Operator } from '../../flows/operators/authenticate-operator.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from '../../ports/journal/journal.ts';
-import { mayAccess } from './operator-auth.ts';
+import { mayAccess, visibleLocations } from './operator-auth.ts';
 import { isoTime, readBody, operatorError } from './operator-request.ts';
 
 export interface MessagesRoutesDeps {
@@ -66,7 +65,7 @@ export function messagesRoutes({ journal, redeliver, texts, audit }: MessagesRou
   return (app: FastifyInstance): void => {
     app.get('/operator/messages', FILTERED, async (request) => {
       const { locationId, status, phone, ...rest } = readBody(QUERY, withoutEmpty(request.query));
-      const locationIds = visible(request.operator, locationId);
+      const locationIds = visibleLocations(request, locationId);
       const page = await journal.list({ ...rest, locationIds, state: status, handle: phone });
       return { messages: page.messages.map(summary), cursor: page.cursor };
     });
@@ -103,12 +102,6 @@ export function messagesRoutes({ journal, redeliver, texts, audit }: MessagesRou
       return reply.code(202).send({ id: trail.id, locationId, seq });
     });
   };
-}
-
-/** Returns the locations to list: the requested one, else those of the token. Undefined: all. */
-function visible({ locations }: Operator, wanted: string | undefined): readonly string[] | undefined {
-  if (wanted === undefined) return locations === null ? undefined : [...locations];
-  return locations === null || locations.has(wanted) ? [wanted] : [];
 }
 
 /** An empty filter such as `?status=` counts as absent. */

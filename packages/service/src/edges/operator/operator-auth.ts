@@ -58,6 +58,16 @@ export function requireOperator({ auth, limits }: OperatorAuthRouteDeps) {
 export const mayAccess = ({ operator }: FastifyRequest, locationId: string): boolean =>
   operator.locations === null || operator.locations.has(locationId);
 
+/** Returns the locations to list: the requested one, else those of the token. Undefined: all. */
+export function visibleLocations(
+  request: FastifyRequest,
+  wanted: string | undefined,
+): readonly string[] | undefined {
+  const { locations } = request.operator;
+  if (wanted === undefined) return locations === null ? undefined : [...locations];
+  return mayAccess(request, wanted) ? [wanted] : [];
+}
+
 async function sessionOf(request: FastifyRequest, auth: OperatorAuthRouteDeps['auth']) {
   const session = sessionIn(request.headers.cookie);
   return session === undefined ? undefined : await auth.bySession(session);

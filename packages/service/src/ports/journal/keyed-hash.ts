@@ -5,7 +5,11 @@ export interface KeyedHash {
   /** By the newest key first, for writing, and by all keys, for searching. */
   handle(handle: string): string[];
   contact(contactId: string): string[];
+  /** Ids of the keys, in the same order. Hashes can be compared only when they were made with the same key. */
+  readonly keyIds: readonly string[];
 }
+
+const KEY_ID_LENGTH = 12;
 
 /** Without the key a hash cannot be reversed by trying all phone numbers. */
 export function keyedHash(keys: readonly Uint8Array[]): KeyedHash {
@@ -15,6 +19,7 @@ export function keyedHash(keys: readonly Uint8Array[]): KeyedHash {
   return {
     handle: (handle) => hashes(normalised(handle)),
     contact: (contactId) => hashes(`contact ${contactId}`),
+    keyIds: hashes('key id').map((hash) => hash.slice(0, KEY_ID_LENGTH)),
   };
 }
 

@@ -19,11 +19,12 @@ interface Decision {
   readonly at: number;
 }
 
-/** Rows per statement: SQLite takes 32,766 variables in one. */
-const BATCH = 1000;
+/** Rows per statement: SQLite takes 32,766 variables in one, and a synchronous statement must not block the event loop for long. */
+const BATCH = 250;
 
 export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps): Suppressions {
-  async function write(decisions: readonly Decision[]): Promise<void> {
+  async function write(given: readonly Decision[]): Promise<void> {
+    const decisions = newestOfEach(given);
     for (let start = 0; start < decisions.length; start += BATCH)
       await db
         .insertInto('suppressions')
@@ -50,10 +51,14 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
   }
 
   return {
-    set: ({ locationId, handle, isSuppressed, source, at = clock.now() }) =>
+    set: (...changes) =>
       guarded(() =>
-        // With a former key too: a suppression that was recorded under it must not outlive this decision.
-        write(hashes(handle).map((hash) => ({ locationId, hash, isSuppressed, source, at }))),
+        write(
+          changes.flatMap(({ locationId, handle, isSuppressed, source, at = clock.now() }) =>
+            // With a former key too: a suppression that was recorded under it must not outlive this decision.
+            hashes(handle).map((hash) => ({ locationId, hash, isSuppressed, source, at })),
+          ),
+        ),
       ),
     has: (locationId, handle) =>
       guarded(async () => {
@@ -67,8 +72,9 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
           .executeTakeFirst();
         return found !== undefined;
       }),
-    list: ({ locationIds, after, limit }) =>
+    list: ({ locationIds, handle, after, limit }) =>
       guarded(async () => {
+        if (locationIds?.length === 0) return [];
         let query = db
           .selectFrom('suppressions')
           .selectAll()
@@ -77,6 +83,7 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
           .orderBy('handle_hash')
           .limit(limit);
         if (locationIds !== undefined) query = query.where('location_id', 'in', [...locationIds]);
+        if (handle !== undefined) query = query.where('handle_hash', 'in', [...hashes(handle)]);
         if (after !== undefined)
           query = query.where((is) =>
             is.or([
@@ -94,6 +101,17 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
     restore: (entries) =>
       guarded(() => write(entries.map(({ since: at, ...entry }) => ({ ...entry, isSuppressed: true, at })))),
   };
+}
+
+/** PostgreSQL rejects a statement that updates one row twice. */
+function newestOfEach(decisions: readonly Decision[]): Decision[] {
+  const newest = new Map<string, Decision>();
+  for (const decision of decisions) {
+    const key = `${decision.hash} ${decision.locationId}`;
+    const known = newest.get(key);
+    if (known === undefined || decision.at >= known.at) newest.set(key, decision);
+  }
+  return [...newest.values()];
 }
 
 async function guarded<T>(task: () => Promise<T>): Promise<T> {

@@ -45,6 +45,19 @@ export function suppressionsContract(name: string, open: () => Promise<OpenDatab
       expect(await suppressions.has('loc1', PHONE)).toBe(true);
     });
 
+    it('E4 records several decisions at once, also about one number', async () => {
+      const change = { locationId: 'loc1', source: 'operator' as const };
+      await suppressions.set(
+        { ...change, handle: PHONE, isSuppressed: false, at: 2000 },
+        { ...change, handle: PHONE, isSuppressed: true, at: 1000 },
+        { ...change, handle: '+15550100002', isSuppressed: true, at: 1000 },
+        { ...change, handle: '+15550100002', isSuppressed: true, at: 1500 },
+      );
+      expect(await suppressions.list({ limit: 10 })).toEqual([
+        { locationId: 'loc1', hash: 'a(0002…)', source: 'operator', since: 1500 },
+      ]);
+    });
+
     it('E4 finds and ends a suppression that was recorded with a former key', async () => {
       await decide(true, 1000);
       suppressions = withKeys('b', 'a');
@@ -61,6 +74,9 @@ export function suppressionsContract(name: string, open: () => Promise<OpenDatab
       const rest = await suppressions.list({ after: first[0], limit: 100 });
       expect(rest.map(({ locationId }) => locationId)).toEqual(['loc2']);
       expect(await suppressions.list({ locationIds: ['loc2'], limit: 10 })).toEqual(rest);
+      expect(await suppressions.list({ locationIds: [], limit: 10 })).toEqual([]);
+      expect(await suppressions.list({ handle: PHONE, limit: 10 })).toEqual([...first, ...rest]);
+      expect(await suppressions.list({ handle: '+15550109999', limit: 10 })).toEqual([]);
       await database.db.deleteFrom('suppressions').execute();
       await suppressions.restore([...first, ...rest]);
       expect(await suppressions.list({ limit: 10 })).toEqual([...first, ...rest]);

@@ -21,16 +21,17 @@ export interface SuppressionView {
 /**
  * The numbers of a location that opted out of texts (E4), kept as keyed hashes.
  *
- * - `set` records a decision, unless a newer one is known: decisions may arrive twice and in any order.
- * - `list` returns a page in order of location and hash, after the given entry. `restore` adds what `list` returned, also of another
- *   database with the same key.
+ * - `set` records decisions, each unless a newer one is known: decisions may arrive twice and in any order.
+ * - `list` returns a page in order of location and hash, after the given entry. With a handle, only its entries. `restore` adds what `list`
+ *   returned, also of another database with the same key.
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Suppressions {
-  set(change: SuppressionChange): Promise<void>;
+  set(...changes: readonly SuppressionChange[]): Promise<void>;
   has(locationId: string, handle: string): Promise<boolean>;
   list(options: {
     readonly locationIds?: readonly string[] | undefined;
+    readonly handle?: string | undefined;
     readonly after?: { readonly locationId: string; readonly hash: string } | undefined;
     readonly limit: number;
   }): Promise<SuppressionView[]>;

@@ -1,0 +1,222 @@
+import { once } from 'node:events';
+
+import type { Command } from 'commander';
+
+import { EXIT, CliError } from '../cli-error.ts';
+import { contextOf } from '../command-context.ts';
+import type { OperatorClient } from '../operator-client.ts';
+import { printable } from '../output.ts';
+import { PHONE_HELP, phoneOf } from '../phone-option.ts';
+import { readOptOutFile } from './opt-out-file.ts';
+import type { ExportedEntry, ListLine } from './opt-out-file.ts';
+
+interface OptOut {
+  readonly locationId: string;
+  readonly hash: string;
+  readonly source: 'crm' | 'word' | 'operator';
+  readonly since: string;
+}
+
+interface Page {
+  readonly key: string;
+  readonly optOuts: readonly OptOut[];
+  readonly cursor: string | null;
+}
+
+const EXAMPLES = `
+Examples:
+  footbridge opt-out list --phone +15555550100
+  footbridge opt-out add ve9EPM428h8vShlRW1KT --phone +15555550100
+  footbridge opt-out import former-provider.csv --location ve9EPM428h8vShlRW1KT
+  footbridge opt-out export > opt-outs.jsonl
+
+Numbers are stored as hashes: lists and exports contain no number.`;
+
+const SOURCES = {
+  crm: 'do not disturb in the CRM',
+  word: 'STOP or a similar word',
+  operator: 'operator',
+} as const;
+const ROWS_PER_CALL = 2000;
+const MAX_SHOWN_LINES = 20;
+
+/** `footbridge opt-out`: the people who opted out of texts. */
+export function optOutCommand(program: Command): void {
+  const optOut = program
+    .command('opt-out')
+    .description('manage the people who opted out of texts')
+    .addHelpText('after', EXAMPLES);
+
+  optOut
+    .command('list')
+    .description('list opt-outs by location; with --phone, whether this person opted out')
+    .option('--location <id>', 'only this location')
+    .option('--phone <number>', PHONE_HELP)
+    .option('--limit <count>', 'number of entries, at most 2000', '200')
+    .action(async (options: ListOptions, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const query = new URLSearchParams({ limit: options.limit });
+      if (options.location !== undefined) query.set('locationId', options.location);
+      if (options.phone !== undefined) query.set('phone', phoneOf(options.phone));
+      const { optOuts, cursor } = await operator().call<Page>(
+        'GET',
+        `/operator/opt-outs?${query.toString()}`,
+      );
+      output.rows(
+        optOuts.map((entry) => ({ ...entry })),
+        [
+          { title: 'LOCATION', value: (row) => String(row['locationId']) },
+          { title: 'SINCE', value: (row) => String(row['since']).slice(0, 19).replace('T', ' ') },
+          { title: 'SOURCE', value: (row) => SOURCES[row['source'] as OptOut['source']] },
+          { title: 'HASH OF THE NUMBER', value: (row) => String(row['hash']).slice(0, 12) },
+        ],
+        options.phone === undefined ? 'No one opted out.' : 'This person did not opt out.',
+      );
+      if (cursor !== null) output.hint('There are more. Get all of them with `footbridge opt-out export`.');
+    });
+
+  for (const [name, optedOut, description] of [
+    ['add', true, 'opt a person out'],
+    ['remove', false, 'let a person receive texts again'],
+  ] as const)
+    optOut
+      .command(`${name} <location>`)
+      .description(description)
+      .requiredOption('--phone <number>', PHONE_HELP)
+      .action(async (locationId: string, options: { phone: string }, command: Command) => {
+        const { output, operator } = contextOf(command);
+        const phone = phoneOf(options.phone);
+        await operator().call('PUT', pathOf(locationId), { phone, optedOut });
+        output.result(
+          `${printable(locationId)}: this person ${optedOut ? 'is opted out' : 'can receive texts again'}.`,
+          { locationId, optedOut },
+        );
+      });
+
+  optOut
+    .command('export')
+    .description('write all opt-outs to standard output, one JSON object per line')
+    .option('--location <id>', 'only this location')
+    .action(async ({ location }: { location?: string }, command: Command) => {
+      const client = contextOf(command).operator();
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const query = new URLSearchParams({ limit: String(ROWS_PER_CALL) });
+        if (location !== undefined) query.set('locationId', location);
+        if (cursor !== '') query.set('cursor', cursor);
+        const page: Page = await client.call('GET', `/operator/opt-outs?${query.toString()}`);
+        const lines = page.optOuts.map((entry) => `${JSON.stringify({ ...entry, key: page.key })}\n`);
+        if (!process.stdout.write(lines.join(''))) await once(process.stdout, 'drain');
+        ({ cursor } = page);
+      }
+    });
+
+  optOut
+    .command('import <file>')
+    .description('import phone numbers (one per line, or CSV) or an export; - reads from standard input')
+    .option('--location <id>', 'the location that the numbers opted out of; for an export, only its entries')
+    .option(
+      '--decided <date>',
+      'when the numbers opted out, such as 2026-01-31; a later START counts (default: now)',
+    )
+    .action(async (file: string, options: ImportOptions, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const { imported, invalidLines } = await importFile(operator(), file, options);
+      const lines = `${invalidLines.slice(0, MAX_SHOWN_LINES).join(', ')}${invalidLines.length > MAX_SHOWN_LINES ? ' …' : ''}`;
+      output.result(`Imported ${imported} opt-outs.`, { imported, invalid: invalidLines.length, lines });
+      if (invalidLines.length > 0)
+        throw new CliError(`${invalidLines.length} lines have no phone number: ${lines}`, {
+          next: 'correct them, then import the file again; repeated numbers change nothing',
+        });
+    });
+}
+
+interface ListOptions {
+  readonly location?: string;
+  readonly phone?: string;
+  readonly limit: string;
+}
+
+interface ImportOptions {
+  readonly location?: string;
+  readonly decided?: string;
+}
+
+const pathOf = (locationId: string) => `/operator/locations/${encodeURIComponent(locationId)}/opt-outs`;
+
+/** Sends the lines in calls of a limited size, so that the size of the file does not matter. */
+async function importFile(client: OperatorClient, file: string, { location, decided }: ImportOptions) {
+  const decidedAt = decided === undefined ? undefined : isoTime(decided);
+  const invalidLines: number[] = [];
+  let imported = 0;
+
+  async function send(lines: readonly ListLine[]): Promise<void> {
+    const [first] = lines;
+    if (first === undefined) return;
+    const { locationId, body } = requestOf(lines, first, location, decidedAt);
+    const result = await client
+      .call<{ imported: number; invalid: number[] }>('POST', `${pathOf(locationId)}/import`, body)
+      .catch((error: unknown) => {
+        throw notFinished(error, imported);
+      });
+    imported += result.imported;
+    for (const index of result.invalid) invalidLines.push(lines[index]?.line ?? 0);
+  }
+
+  let batch: ListLine[] = [];
+  for await (const line of readOptOutFile(file)) {
+    if ('entry' in line && location !== undefined && line.entry.locationId !== location) continue;
+    if (batch.length === ROWS_PER_CALL || (batch[0] !== undefined && groupOf(batch[0]) !== groupOf(line))) {
+      await send(batch);
+      batch = [];
+    }
+    batch.push(line);
+  }
+  await send(batch);
+  return { imported, invalidLines };
+}
+
+/** Lines of one group can be sent in one call. */
+const groupOf = (line: ListLine): string =>
+  'entry' in line ? JSON.stringify([line.entry.locationId, line.entry.key]) : '';
+
+function requestOf(
+  lines: readonly ListLine[],
+  first: ListLine,
+  location: string | undefined,
+  decidedAt: string | undefined,
+): { locationId: string; body: object } {
+  if ('entry' in first) {
+    const { locationId, key } = first.entry;
+    const entries = lines.flatMap((line): ExportedEntry[] => ('entry' in line ? [line.entry] : []));
+    return {
+      locationId,
+      body: { key, hashes: entries.map(({ hash, source, since }) => ({ hash, source, since })) },
+    };
+  }
+  if (location === undefined)
+    throw new CliError('a list of numbers needs --location', {
+      exitCode: EXIT.usage,
+      next: 'run footbridge location list to see the locations',
+    });
+  const numbers = lines.map((line) => ('number' in line ? line.number : ''));
+  return { locationId: location, body: { numbers, ...(decidedAt !== undefined && { decidedAt }) } };
+}
+
+function isoTime(text: string): string {
+  const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms))
+    throw new CliError('--decided must be a date such as 2026-01-31', { exitCode: EXIT.usage });
+  return new Date(ms).toISOString();
+}
+
+function notFinished(error: unknown, imported: number): unknown {
+  if (!(error instanceof CliError) || imported === 0) return error;
+  const { exitCode, code } = error;
+  return new CliError(`${error.message} (${imported} opt-outs were imported before)`, {
+    exitCode,
+    code,
+    next: 'import the file again; repeated numbers change nothing',
+    cause: error,
+  });
+}
