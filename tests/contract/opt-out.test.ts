@@ -106,6 +106,16 @@ describe('opt-out', () => {
     expect(await text(bridge)).toBe('200');
   });
 
+  it('E4 HELP is delivered and logged, and opts no one out', async () => {
+    const bridge = await start({ ...ENFORCED, OPT_OUT_WORDS: 'true' });
+    const mac = await bridge.mac();
+    const ack = await mac.ack(mac.received({ sender: PHONE, text: 'Help' }), 60_000);
+    expect(ack).toMatchObject({ outcome: 'delivered' });
+    expect(bridge.log).toContain('opt_out.help_requested');
+    expect(await text(bridge)).toBe('200');
+    expect(bridge.crm.callsTo('updateContact')).toEqual([]);
+  });
+
   it('E4 STOP and START have no effect unless OPT_OUT_WORDS is true', async () => {
     const bridge = await start(ENFORCED);
     const mac = await bridge.mac();

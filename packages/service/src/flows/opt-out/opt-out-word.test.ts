@@ -73,4 +73,104 @@ describe('the word of an opt-out', () => {
   ])('E4 %j is not an instruction', (text) => {
     expect(optOutWord(text)).toBeUndefined();
   });
+
+  it.each<[language: string, stop: string[], start: string[], help: string[], nearMisses: string[]]>([
+    [
+      'English',
+      ['STOP', 'Unsubscribe!', 'opt-out'],
+      ['START', 'Unstop'],
+      ['HELP', 'info'],
+      [
+        'stop by tomorrow',
+        'Stop sending flowers, she has left',
+        'unsubscribed already',
+        'start without me',
+        'help me move',
+      ],
+    ],
+    [
+      'French',
+      ['ARRÊT', 'arret.', 'Désabonner'],
+      ['Commencer'],
+      ['AIDE'],
+      ['arrêt de bus', 'Arrête !', 'stop, j’arrive', 'on peut commencer', 'merci de votre aide'],
+    ],
+    [
+      'Spanish',
+      ['ALTO', '¡Baja!', 'cancelar', 'parar'],
+      ['Comenzar', 'iniciar'],
+      ['¿Ayuda?'],
+      ['más alto', 'baja por favor', 'cancelar la cita', 'sin parar', 'vamos a comenzar'],
+    ],
+    [
+      'German',
+      ['Stopp', 'ABMELDEN', '„Abbestellen“'],
+      ['Anmelden'],
+      ['Hilfe!'],
+      ['stopp mal kurz', 'ich muss mich abmelden', 'Stoppuhr', 'Danke für die Hilfe'],
+    ],
+    [
+      'Dutch',
+      ['Afmelden', 'STOPPEN'],
+      ['aanmelden'],
+      ['hulp'],
+      ['stoppen met roken', 'kan ik me afmelden?', 'stopcontact', 'hulp gezocht'],
+    ],
+    [
+      'Portuguese',
+      ['SAIR', 'Parar', 'cancelar'],
+      ['iniciar'],
+      ['Ajuda'],
+      ['vou sair agora', 'parar no posto', 'cancelar a reunião', 'obrigado pela ajuda'],
+    ],
+    [
+      'Italian',
+      ['Ferma', 'ANNULLA', 'disiscrivimi'],
+      ['Inizia'],
+      ['aiuto'],
+      ['fermata', 'ferma qui', 'annulla il tavolo', 'inizia alle nove', 'aiutami'],
+    ],
+    [
+      'Polish',
+      ['WYPISZ', 'rezygnuję', 'Rezygnuje.'],
+      ['zapisz'],
+      ['pomoc'],
+      ['wypisz receptę', 'nie rezygnuję', 'zapisz mnie na wtorek', 'dzięki za pomoc'],
+    ],
+    [
+      'Swedish, Danish and Norwegian',
+      ['Avsluta', 'AVREGISTRERA', 'Afmeld', 'avmeld', 'STOPP'],
+      ['starta', 'tilmeld', 'påmeld'],
+      ['hjälp', 'HJÆLP', 'hjelp'],
+      ['avsluta mötet', 'afmeld mig fra kurset', 'stopp ved porten', 'tack för hjälpen'],
+    ],
+    [
+      'Russian',
+      ['СТОП', 'Отписаться'],
+      ['старт'],
+      ['Помощь'],
+      ['стоп, подожди', 'как отписаться?', 'на старт', 'спасибо за помощь'],
+    ],
+    [
+      'Chinese',
+      ['退订', '退訂', '停止。'],
+      ['订阅', '訂閱'],
+      ['帮助', '幫助'],
+      ['停止营业了吗', '怎么退订', '谢谢你的帮助', '取消'],
+    ],
+    [
+      'Japanese',
+      ['配信停止', '停止'],
+      ['配信開始'],
+      ['ヘルプ'],
+      ['停止線で', '配信停止はどうしますか', 'ヘルプデスク'],
+    ],
+    ['Korean', ['수신거부', '수신 거부!'], ['수신동의'], ['도움말'], ['수신거부 안 했어요', '도움말 어디']],
+  ])('E4 knows the words of %s and no longer text', (_language, stop, start, help, nearMisses) => {
+    const meanings = (texts: readonly string[]) => new Set(texts.map(optOutWord));
+    expect(meanings(stop)).toEqual(new Set(['stop']));
+    expect(meanings(start)).toEqual(new Set(['start']));
+    expect(meanings(help)).toEqual(new Set(['help']));
+    expect(nearMisses.filter((text) => optOutWord(text) !== undefined)).toEqual([]);
+  });
 });
