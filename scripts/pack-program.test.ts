@@ -1,6 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -61,7 +70,7 @@ describe('npm run pack', () => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'precious.txt'), 'mine');
     const script = join(import.meta.dirname, 'pack-program.ts');
-    const refused = spawnSync(process.execPath, [script, 'cli', folder], { encoding: 'utf8' });
+    const refused = spawnSync(process.execPath, [script, 'agent', folder], { encoding: 'utf8' });
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('did not write') });
     expect(readFileSync(join(folder, 'precious.txt'), 'utf8')).toBe('mine');
   });
@@ -77,7 +86,31 @@ function nodeOf(version: string): string {
 
 describe.each([
   ['agent', ['@parseaple/typedstream', 'bplist-parser', 'commander', 'fast-png', 'pino', 'undici', 'ws']],
-  ['cli', ['commander']],
+  [
+    'footbridge',
+    [
+      '@audio/decode-amr',
+      '@parseaple/typedstream',
+      '@prometheus-io/client',
+      '@redis/client',
+      'bplist-parser',
+      'commander',
+      'fast-png',
+      'fastify',
+      'gifenc',
+      'kysely',
+      'libphonenumber-js',
+      'opus-decoder',
+      'pg',
+      'pino',
+      's3mini',
+      'sodium-native',
+      'undici',
+      'wasm-media-encoders',
+      'ws',
+      'zod',
+    ],
+  ],
 ])('the packed %s', (name, needed) => {
   let installed: Installed;
   beforeAll(async () => {
@@ -86,7 +119,10 @@ describe.each([
 
   it('is installed without a registry, with the dependencies that it imports and no others', () => {
     expect(installed.dependencies.toSorted()).toEqual(needed);
-    expect(globSync('{agent,cli,kit,protocol,runtime}/**/*.ts', { cwd: installed.folder })).toEqual([]);
+    const sources = globSync('*/src/**/*.ts', { cwd: installed.folder }).filter(
+      (file) => !file.endsWith('.d.ts'),
+    );
+    expect(sources).toEqual([]);
   });
 
   it.each(nodes)('runs on Node $version outside the repository', ({ node }) => {
@@ -98,6 +134,48 @@ describe.each([
   });
 });
 
+/** Starts a program, waits for a line of its output, and ends it. */
+async function startUntil(line: string, node: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const program = spawn(node, args, { cwd: scratch, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(program, 'exit');
+  let seen = false;
+  for await (const text of createInterface(program.stdout)) {
+    if (!text.includes(line)) continue;
+    seen = true;
+    program.kill('SIGTERM');
+  }
+  expect({ seen, exit: await exited }).toEqual({ seen: true, exit: [0, null] });
+}
+
+describe('the packed footbridge', () => {
+  it.each(nodes)('starts the service on Node $version', async ({ node }) => {
+    const installed = await installOnce('footbridge');
+    const env = {
+      ...withNodeFirst(node),
+      DATA_DIR: mkdtempSync(join(scratch, 'data-')),
+      // Vitest has another meaning for it.
+      BASE_URL: 'http://127.0.0.1',
+      PORT: '0',
+      ADMIN_PORT: '0',
+    };
+    await startUntil('service.ready', node, [installed.bin, 'start'], env);
+  });
+
+  it('runs the demo with its page, and writes nothing beside the package', async () => {
+    const installed = await installOnce('footbridge');
+    const args = [installed.bin, 'demo', '--port', '0', '--json'];
+    await startUntil('"ready":', process.execPath, args, withNodeFirst(process.execPath));
+    expect(readdirSync(join(installed.folder, '..'))).toEqual(['.bin', '.package-lock.json', 'footbridge']);
+  });
+
+  it('takes less than 60 MB', async () => {
+    const { folder } = await installOnce('footbridge');
+    const files = globSync('**/*', { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile());
+    const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+    expect(bytes).toBeLessThan(60e6);
+  });
+});
+
 describe('the packed agent', () => {
   it.each(nodes)('starts on Node $version', async ({ node }) => {
     const installed = await installOnce('agent');
@@ -105,10 +183,6 @@ describe('the packed agent', () => {
     const dataDir = mkdtempSync(join(scratch, 'data-'));
     const settings = ['--simulate', '--url', 'http://127.0.0.1:1', '--location', 'L', '--control-port', '0'];
     const args = [installed.bin, 'run', ...settings, '--license', 'KEY', '--data-dir', dataDir];
-    const agent = spawn(node, args, { cwd: scratch, env, stdio: ['ignore', 'pipe', 'inherit'] });
-    const exited = once(agent, 'exit');
-    for await (const line of createInterface(agent.stdout))
-      if (line.includes('link.not_connected')) agent.kill('SIGTERM');
-    expect(await exited).toEqual([0, null]);
+    await startUntil('link.not_connected', node, args, env);
   });
 });

@@ -174,7 +174,7 @@ describe('the agent with BlueBubbles', () => {
 /** `footbridge-agent run` on the simulated Mac. */
 class AgentProgram extends Program {
   constructor() {
-    super('packages/agent/src/main.ts', undefined);
+    super('agent/src/main.ts', undefined);
     writeFileSync(join(this.dataDir, 'bluebubbles-password'), DEFAULT_SETTINGS.password, { mode: 0o600 });
   }
 

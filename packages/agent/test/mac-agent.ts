@@ -25,7 +25,7 @@ export class MacAgent extends Program {
   readonly #options: MacAgentOptions;
 
   constructor(options: MacAgentOptions) {
-    super('packages/agent/test/mac-agent-main.ts', options.dataDir);
+    super('agent/test/mac-agent-main.ts', options.dataDir);
     this.#options = options;
   }
 

@@ -4,4 +4,14 @@ import { fileURLToPath } from 'node:url';
 
 import { launch } from '@footbridge/runtime/launch.js';
 
-launch(fileURLToPath(new URL('../src/main.ts', import.meta.url)), process.argv.slice(2));
+/** Commands that are programs of their own. */
+const PROGRAMS = new Map([
+  ['start', '../../service/src/main.ts'],
+  ['demo', '../../demo/src/main.ts'],
+]);
+
+const [command = '', ...args] = process.argv.slice(2);
+const program = PROGRAMS.get(command);
+if (program === undefined)
+  launch(fileURLToPath(new URL('../src/main.ts', import.meta.url)), process.argv.slice(2));
+else launch(fileURLToPath(new URL(program, import.meta.url)), args);

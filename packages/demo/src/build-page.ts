@@ -19,7 +19,7 @@ const SOURCES = [
 ];
 
 /** Returns the page from the cache, or builds it if its sources have changed. */
-export async function preparePage(): Promise<BuiltPage> {
+export async function cachedPage(): Promise<BuiltPage> {
   const file = `${await fingerprint()}.json`;
   try {
     return { files: new Map(JSON.parse(await readFile(join(CACHE, file), 'utf8'))) };

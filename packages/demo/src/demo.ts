@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import { fileURLToPath } from 'node:url';
 
 import { Agent } from '@footbridge/testkit/agent';
 import { remoteCrm } from '@footbridge/testkit/crm-remote';
@@ -107,7 +106,6 @@ export async function startDemo(ports: Ports, step: Step, cleanup: Cleanup): Pro
       deviceId: `demo-${name}-mac`,
       macos: '26.1',
       env: {
-        ...compileCache(),
         FOOTBRIDGE_ALLOW_LOOPBACK: 'true',
         FOOTBRIDGE_HEARTBEAT_SEC: '5',
         ...settings,
@@ -162,16 +160,6 @@ export async function startDemo(ports: Ports, step: Step, cleanup: Cleanup): Pro
   };
 }
 
-const COMPILE_CACHE = fileURLToPath(
-  new URL('../../../node_modules/.cache/footbridge/compiled', import.meta.url),
-);
-
-/** Enables Node's compile cache, except when measuring coverage, which it would distort. */
-function compileCache(): Record<string, string> {
-  const { NODE_COMPILE_CACHE = COMPILE_CACHE, NODE_V8_COVERAGE } = process.env;
-  return NODE_V8_COVERAGE === undefined ? { NODE_COMPILE_CACHE } : {};
-}
-
 function serviceSettings(
   app: App,
   publicUrl: string,
@@ -179,7 +167,6 @@ function serviceSettings(
   operatorPort: number,
 ): Record<string, string> {
   return {
-    ...compileCache(),
     HOST: '127.0.0.1',
     ADMIN_PORT: String(operatorPort),
     BASE_URL: publicUrl,
@@ -207,12 +194,9 @@ async function startCrm(
   bridgeUrl: string,
   cleanup: Cleanup,
 ): Promise<{ url: string; remote: RemoteCrm; publicKey: string }> {
-  const program = new Program('packages/testkit/src/crm-main.ts', undefined);
+  const program = new Program('testkit/src/crm-main.ts', undefined);
   cleanup.add(() => program.stop());
-  program.launch(
-    ['--bridge-url', bridgeUrl, '--client-id', clientId, '--client-secret', clientSecret],
-    compileCache(),
-  );
+  program.launch(['--bridge-url', bridgeUrl, '--client-id', clientId, '--client-secret', clientSecret], {});
   const ready = await program.logged('crm ready');
   const remote = remoteCrm(String(ready['controlUrl']));
   await remote.set({ honourIdempotencyKey: CRM_HONOURS_IDEMPOTENCY_KEY });

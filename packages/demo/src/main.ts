@@ -117,7 +117,7 @@ async function run(): Promise<void> {
       startDemo(chosen, step, cleanup),
       import('./first-conversation.ts'),
       import('./page-server.ts'),
-      import('./build-page.ts'),
+      import('./prepare-page.ts'),
     ]);
     await runFirstConversation(demo, step);
     if (values.headless) return stop((await runScenarios(demo)) ? 0 : 1);

@@ -54,11 +54,7 @@ export const CONVERSIONS = {
   memoryBytes: 384 * MIB,
 } as const;
 
-/** Next to this file, as source or as built. */
-const PROGRAM = new URL(
-  `./convert-program${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
-  import.meta.url,
-);
+const PROGRAM = new URL('./convert-program.ts', import.meta.url);
 const STOPPED: ConversionResult = { ok: false, reason: 'the service is stopping' };
 
 /**

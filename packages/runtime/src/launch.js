@@ -5,10 +5,8 @@ import { delimiter, dirname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
+import { MODULES, compileCache, isCheckout } from './compile-cache.js';
 import { chooseNode, minimumNode, nodePackage, usesMusl } from './choose-node.js';
-
-/** The node_modules folder of the checkout. An installed package has none at this place. */
-const MODULES = new URL('../../../node_modules/', import.meta.url);
 
 /** The exit code of the dynamic loader, after it named the missing library. */
 const LOADER_FAILED = 127;
@@ -27,7 +25,7 @@ export function launch(entry, args) {
     packaged: packagedNode(),
     minimum: minimumNode(new URL('../package.json', import.meta.url)),
     musl: process.platform === 'linux' && usesMusl(),
-    checkout: existsSync(MODULES),
+    checkout: isCheckout,
   });
   if ('problem' in choice) {
     process.stderr.write(`${choice.problem}\n`);
@@ -75,12 +73,6 @@ function packagedNode() {
   /** @type {{ version: string }} */
   const { version } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'));
   return { path, version };
-}
-
-/** A cache of compiled code halves the start time. Node ignores it where it is not writable. */
-function compileCache() {
-  if (process.env['NODE_COMPILE_CACHE'] !== undefined || !existsSync(MODULES)) return {};
-  return { NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/footbridge/compiled', MODULES)) };
 }
 
 /**

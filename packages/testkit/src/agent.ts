@@ -78,7 +78,7 @@ export class Agent extends Program {
   readonly #options: AgentOptions;
 
   constructor(options: AgentOptions) {
-    super('packages/agent/src/main.ts', options.dataDir);
+    super('agent/src/main.ts', options.dataDir);
     this.#options = options;
   }
 

@@ -22,7 +22,7 @@ export class SimulatedBlueBubbles extends Program {
   #control: Remote<BlueBubblesOperations> | undefined;
 
   constructor(macos: SimulatedMacos) {
-    super('packages/testkit/src/bluebubbles-main.ts', undefined);
+    super('testkit/src/bluebubbles-main.ts', undefined);
     this.#macos = macos;
   }
 

@@ -29,7 +29,7 @@ export class SimulatedMacos extends Program {
   readonly #macos: MacosVersion;
 
   constructor({ home, macos = 26 }: SimulatedMacosOptions) {
-    super('packages/testkit/src/macos-main.ts', home);
+    super('testkit/src/macos-main.ts', home);
     this.#macos = macos;
   }
 

@@ -3,6 +3,9 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+import { compileCache } from '@footbridge/runtime/compile-cache.js';
+
 import { Child } from './child.ts';
 import type { Exit } from './child.ts';
 
@@ -12,18 +15,15 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const PACKAGES = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The deadline of a start, a log line or an exit, generous because the machine may be under load. */
 const WITHIN_MS = 60_000;
 
-/** Node's compile cache, also used by the launcher: compiling takes half of the start. */
-const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/footbridge/compiled');
-
 /** The environment variables that a program inherits. The developer's own settings must not affect tests. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'NODE_V8_COVERAGE'];
 
-/** A Footbridge program, run from source in a child process. It can be stopped, killed, suspended and restarted. */
+/** A Footbridge program, run in a child process. It can be stopped, killed, suspended and restarted. */
 export class Program {
   readonly dataDir: string;
   readonly #main: string;
@@ -31,9 +31,9 @@ export class Program {
   readonly #earlierLogs: LogLine[] = [];
   #child: Child | undefined;
 
-  /** `main` is a path relative to the root of the repository. */
+  /** `main` is a path relative to the folder of the packages. */
   constructor(main: string, dataDir: string | undefined) {
-    this.#main = join(ROOT, main);
+    this.#main = join(PACKAGES, main);
     this.#ownsDataDir = dataDir === undefined;
     this.dataDir = dataDir ?? mkdtempSync(join(tmpdir(), 'footbridge-'));
   }
@@ -64,7 +64,7 @@ export class Program {
       {
         cwd: this.dataDir,
         bareEnv: true,
-        env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...Object.fromEntries(inherited), ...env },
+        env: { ...compileCache(), ...Object.fromEntries(inherited), ...env },
       },
     );
   }

@@ -29,7 +29,7 @@ export class Service extends Program {
   readonly #options: ServiceOptions;
 
   constructor(options: ServiceOptions) {
-    super('packages/service/src/main.ts', options.dataDir);
+    super('service/src/main.ts', options.dataDir);
     this.#options = options;
     this.operatorToken = options.env?.['OPERATOR_TOKEN'] ?? randomBytes(24).toString('hex');
   }
