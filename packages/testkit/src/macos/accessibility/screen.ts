@@ -40,7 +40,7 @@ export interface ScreenSettings {
   readonly effectsStayClosed: number;
   readonly acceptsRecipients: boolean;
   readonly press: 'works' | 'has_no_effect' | 'hits_another_bubble';
-  /** The Accessibility error of a press. With `press: 'works'` the press is made all the same. */
+  /** The Accessibility error of a press on a Tapback or on the send button. With `press: 'works'` the press is made all the same. */
   readonly pressError: number | undefined;
   /** Until the row of a press or a send is written. */
   readonly rowMs: number;
@@ -384,8 +384,9 @@ export class Screen {
     if (id === 'menu/effects') this.#openEffects();
     if (kind === 'effect') this.#effect = { name };
     if (kind === 'close') this.#effect = 'none';
-    if (kind === 'send') this.#send();
-    return OK;
+    if (kind !== 'send') return OK;
+    this.#send();
+    return this.#settings.pressError ?? OK;
   }
 
   #openEffects(): void {

@@ -310,6 +310,9 @@ describe('a Tapback', () => {
 
   it.each([
     [-25204, 'works', PRESSED],
+    [-25200, 'works', PRESSED],
+    [-25202, 'works', PRESSED],
+    [-25205, 'works', PRESSED],
     [-25206, 'has_no_effect', { result: 'failed', code: 'PICKER_FAILED' }],
     [-25202, 'has_no_effect', { result: 'failed', code: 'PICKER_FAILED' }],
   ] as const)('whose press ends with Accessibility error %i', async (pressError, press, result) => {

@@ -21,7 +21,10 @@ export const SCREEN_LIMITS: ScreenLimits = { idleSec: 3, idleWaitSec: 20, showSe
 
 const PROGRAM_TIMEOUT_MS = 90_000;
 const START_WAIT_MS = 20_000;
-/** Accessibility errors that mean that the element does not exist or does not have the action. */
+/**
+ * Accessibility errors that mean that the element does not exist or does not have the action. Some applications return them after
+ * the action all the same.
+ */
 const NOT_PERFORMED: ReadonlySet<number> = new Set([-25200, -25201, -25202, -25205, -25206, -25211]);
 
 /** Runs an Accessibility program once, and again only while Messages is not running. */
@@ -57,8 +60,11 @@ async function runProgram(
   const last = steps.findLast(({ step }) => step === 'refused' || step === 'error');
   const isDispatched = end === 'overflowed' || steps.some(({ step }) => step === 'dispatching');
   if (isDispatched) {
-    const isCertain = last?.step === 'error' && NOT_PERFORMED.has(last.number);
-    return isCertain ? accessibilityFailure(last.number, action) : { result: 'dispatched' };
+    const isUnlikely = last?.step === 'error' && NOT_PERFORMED.has(last.number);
+    return {
+      result: 'dispatched',
+      ...(isUnlikely && { failure: accessibilityFailure(last.number, action) }),
+    };
   }
   if (last?.step === 'refused') return { ...refusedFailure(last.reason, action), reason: last.reason };
   if (last?.step === 'error') return accessibilityFailure(last.number, action);

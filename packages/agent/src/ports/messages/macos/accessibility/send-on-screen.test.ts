@@ -234,6 +234,17 @@ describe('nothing is sent', () => {
   });
 });
 
+it.each([-25200, -25202, -25205])(
+  'M4 Accessibility error %i of the send button does not hide that the text was sent',
+  async (pressError) => {
+    const mac = await start();
+    mac.screen.configure({ pressError });
+    for (const message of [reply(mac.guid), effect()])
+      expect(await mac.send(message, TO_ANNA)).toMatchObject({ result: 'sent' });
+    expect(mac.screen.actions().sends).toHaveLength(2);
+  },
+);
+
 it('M4 the outcome is unknown when no row appears, and nothing is sent again', async () => {
   const mac = await start();
   mac.screen.configure({ sends: 'without_row' });
