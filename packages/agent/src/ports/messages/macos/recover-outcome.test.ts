@@ -54,6 +54,13 @@ describe('M4 an interrupted send', () => {
     expect(await recovered()).toMatchObject(NOT_SENT);
   });
 
+  it('M4 was made when its row is there, although a cleaner removed the record', async () => {
+    const outcome = recover();
+    app.write({ from: 'me', chat: { members: [ANNA], service: 'iMessage' }, text: 'Hello' });
+    await app.settled();
+    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'sent' });
+  });
+
   it('M4 was not made when the last program sent something else', async () => {
     record.begin({ kind: 'text', text: 'Earlier' });
     record.started(process.pid);

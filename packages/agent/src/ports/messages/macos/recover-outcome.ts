@@ -11,6 +11,8 @@ const POLL_MS = 100;
 const PROGRAM_MS = 10_000;
 /** How long the row of a message may take that Messages got before the agent was interrupted. */
 const ROW_MS = 30_000;
+/** The same for a message that Messages did not get, unless the record of it is wrong: it is in a folder that cleaners empty. */
+const UNLIKELY_ROW_MS = 5_000;
 
 export interface RecoveryDeps {
   readonly store: MessageStore;
@@ -28,23 +30,37 @@ export async function recoverOutcome(
   since: number,
   { store, clock, lastDispatch }: RecoveryDeps,
 ): Promise<SendResult> {
-  if (isSentByEvent(message, destination)) {
-    const deadline = clock.monotonic() + PROGRAM_MS;
-    let progress = lastDispatch.progressOf(message);
-    while (progress === 'running' && clock.monotonic() < deadline) {
-      await clock.sleep(POLL_MS);
-      progress = lastDispatch.progressOf(message);
-    }
-    if (progress === 'nothing') return failed('INTERNAL_ERROR', NOT_SENT);
-  }
+  const progress = isSentByEvent(message, destination)
+    ? await programProgress(message, lastDispatch, clock)
+    : 'dispatched';
+  const budgetMs = progress === 'nothing' ? UNLIKELY_ROW_MS : ROW_MS;
   const staged =
     message.kind === 'text'
       ? message
       : { ...message, file: { ...message.file, name: stagedName(message.file.name) } };
-  return confirmByRow({ message: staged, destination, since, budgetMs: ROW_MS }, { store, clock });
+  const result = await confirmByRow({ message: staged, destination, since, budgetMs }, { store, clock });
+  return result.result === 'unknown' && progress === 'nothing' ? NOT_SENT : result;
 }
 
-const NOT_SENT = 'The agent was interrupted before the message was sent. Nothing was sent. Send it again.';
+/** Resolves when the program has ended or sends, or after a time. */
+async function programProgress(
+  message: OutgoingMessage,
+  lastDispatch: LastDispatch,
+  clock: Clock,
+): Promise<ReturnType<LastDispatch['progressOf']>> {
+  const deadline = clock.monotonic() + PROGRAM_MS;
+  let progress = lastDispatch.progressOf(message);
+  while (progress === 'running' && clock.monotonic() < deadline) {
+    await clock.sleep(POLL_MS);
+    progress = lastDispatch.progressOf(message);
+  }
+  return progress;
+}
+
+const NOT_SENT = failed(
+  'INTERNAL_ERROR',
+  'The agent was interrupted before the message was sent. Nothing was sent. Send it again.',
+);
 
 /** Other messages are sent on the screen, and a group may be created there. */
 function isSentByEvent(message: OutgoingMessage, destination: Destination): boolean {
