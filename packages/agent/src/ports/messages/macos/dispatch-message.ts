@@ -2,7 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import type { OutgoingMessage, SendFailure } from '../messages.ts';
 import type { LastDispatch } from './last-dispatch.ts';
-import type { Osascript } from './osascript.ts';
+import type { Osascript, ProgramRecord } from './osascript.ts';
 import { sendProgram } from './programs/send.ts';
 import type { SendInput, SendLine } from './programs/send.ts';
 import type { Target } from './resolve-target.ts';
@@ -12,6 +12,8 @@ export interface DispatchDeps {
   readonly osascript: Osascript;
   readonly lastDispatch: LastDispatch;
   readonly clock: Clock;
+  /** Aborted when the send is given up. Nothing is dispatched after that. */
+  readonly givenUp: AbortSignal;
   /** Starts Messages. Resolves when the command has ended. */
   readonly startMessages: () => Promise<void>;
 }
@@ -47,8 +49,9 @@ export async function dispatchMessage(
 async function runProgram(
   message: OutgoingMessage,
   { to, service }: Target,
-  { osascript, lastDispatch }: DispatchDeps,
+  { osascript, lastDispatch, givenUp }: DispatchDeps,
 ): Promise<Dispatched | number> {
+  if (givenUp.aborted) return failed('IMESSAGE_ERROR', 'The send was given up. Nothing was sent.');
   const content =
     message.kind === 'text' ? { text: message.text.toWellFormed() } : { file: message.file.path };
   const input: SendInput = { service, target: to, content };
@@ -57,7 +60,15 @@ async function runProgram(
   } catch {
     return failed('IMESSAGE_ERROR', 'The disk of the Mac cannot be written to. Nothing was sent.');
   }
-  const { lines, end } = await osascript.run(sendProgram, input, PROGRAM_TIMEOUT_MS, lastDispatch);
+  const record: ProgramRecord = {
+    path: lastDispatch.path,
+    started: (pid) => {
+      // The program may have waited for an earlier one.
+      givenUp.throwIfAborted();
+      lastDispatch.started(pid);
+    },
+  };
+  const { lines, end } = await osascript.run(sendProgram, input, PROGRAM_TIMEOUT_MS, record);
   // The record has lines of its own.
   const steps = (lines as readonly Partial<SendLine>[]).filter((line): line is SendLine => 'step' in line);
   const last = steps.at(-1);

@@ -74,6 +74,8 @@ export class MacMessages implements Messages {
   #services: readonly ServiceName[] | undefined;
   /** Whether macOS let the agent control the screen at its last action there. */
   #accessibility: 'granted' | 'denied' | undefined;
+  /** Aborted when the last send is given up. */
+  #sending = new AbortController();
   readonly #unconfirmedPresses = new Map<string, UnconfirmedPress>();
 
   /** Resolves when the version of macOS is known. */
@@ -137,8 +139,10 @@ export class MacMessages implements Messages {
     if (message.kind === 'sticker')
       return failed('COMPOSE_FAILED', 'macOS offers no way to send a sticker. Nothing was sent.');
     if (this.#needsScreen(message, destination)) return this.#sendOnScreen(message, destination);
+    this.#sending = new AbortController();
     const result = await sendMessage(message, destination, {
       ...this.#deps,
+      givenUp: this.#sending.signal,
       lastDispatch: this.#lastDispatch,
       stagingFolders: this.#stagingFolders,
       onDispatched,
@@ -149,6 +153,8 @@ export class MacMessages implements Messages {
   }
 
   outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
+    // A send that is still waiting for Messages must not go on once its outcome is decided.
+    this.#sending.abort();
     const { clock } = this.#options;
     const deps = { store: this.store, clock, lastDispatch: this.#lastDispatch };
     return recoverOutcome(message, destination, since, deps);
@@ -189,9 +195,10 @@ export class MacMessages implements Messages {
       clock,
       startMessages: async () => {
         // In the background, without a window in front of the owner's.
-        await run(programs.open, ['-gj', '-a', 'Messages'], { timeout: COMMAND_TIMEOUT_MS }).catch(
-          () => undefined,
-        );
+        await run(programs.open, ['-gj', '-a', 'Messages'], {
+          timeout: COMMAND_TIMEOUT_MS,
+          killSignal: 'SIGKILL',
+        }).catch(() => undefined);
       },
     };
   }

@@ -27,6 +27,7 @@ import type { OutgoingMessage, SendResult } from '../messages.ts';
 import type { FileToSend } from '../../../../test/send-file-main.ts';
 import { LastDispatch } from './last-dispatch.ts';
 import { MacMessages } from './mac-messages.ts';
+import type { MacPrograms } from './mac-messages.ts';
 import { MacStore } from './mac-store.ts';
 import { Osascript } from './osascript.ts';
 import { sendMessage } from './send-message.ts';
@@ -91,22 +92,45 @@ class ProgramClock extends SkippingClock {
 }
 
 const NO_MEMORY = { load: () => undefined, save: () => undefined };
+const TO_ANNA = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
 const HELLO: OutgoingMessage = { kind: 'text', text: 'Hello' };
 
-/** Sends to Anna and skips all pauses. While a program runs, time is skipped only after `hangs` says that it hangs. */
-async function send(
-  message = HELLO,
-  hangs: () => Promise<boolean> = () => Promise.resolve(false),
-): Promise<SendResult> {
+const never = (): Promise<boolean> => Promise.resolve(false);
+
+/** Sends to Anna and skips all pauses. */
+function send(message = HELLO, hangs = never): Promise<SendResult> {
+  return finish(engine.send(message, TO_ANNA), hangs);
+}
+
+/** Skips all pauses of a send. While a program runs, time is skipped only after `hangs` says that it hangs. */
+async function finish(sending: Promise<SendResult>, hangs = never): Promise<SendResult> {
   let isDone = false;
-  const sending = engine.send(message, { to: 'person', handle: ANNA, service: 'iMessage' }).finally(() => {
+  const finished = sending.finally(() => {
     isDone = true;
   });
   await until(async () => {
     if (clock.programs === 0 || (await hangs())) await clock.skip(5000);
     return isDone;
   });
-  return sending;
+  return finished;
+}
+
+/** Replaces programs of the Mac. */
+async function openWith(programs: Partial<MacPrograms>): Promise<void> {
+  engine = await MacMessages.open({
+    home: macos.home,
+    programs: { ...macos.commands, ...programs },
+    memory: NO_MEMORY,
+    clock,
+    uiAutomation: true,
+  });
+  cleanup.add(() => engine.close());
+}
+
+async function writeProgram(name: string, script: string): Promise<string> {
+  const path = join(await tempDir(cleanup), name);
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return path;
 }
 
 async function file(name: string, content = 'content'): Promise<OutgoingMessage> {
@@ -245,6 +269,39 @@ describe('M3 Messages that', () => {
   });
 
   it.each([
+    ['fails', 'exit 1'],
+    ['is ended by a signal', 'kill -KILL $$'],
+  ])('M3 cannot be started because open %s fails, and nothing was sent', async (_, script) => {
+    await macos.messages.configure({ running: false });
+    await openWith({ open: await writeProgram('open', script) });
+    expect(await send()).toMatchObject(NOTHING_SENT);
+    expect(await sent()).toEqual([]);
+  });
+
+  it('M3 is not started because open does not end: the send that was given up sends nothing later', async () => {
+    await macos.messages.configure({ running: false });
+    const folder = await tempDir(cleanup);
+    await openWith({
+      open: await writeProgram(
+        'open',
+        `trap '' TERM; touch ${folder}/began; while [ ! -e ${folder}/end ]; do sleep 0.05; done`,
+      ),
+    });
+    const since = engine.store.position();
+    const sending = engine.send(HELLO, TO_ANNA);
+    await until(() => existsSync(join(folder, 'began')));
+    expect(await clock.skipThrough(engine.outcomeOf(HELLO, TO_ANNA, since))).toMatchObject({
+      result: 'failed',
+    });
+    await macos.messages.configure({ running: true });
+    writeFileSync(join(folder, 'end'), '');
+    expect(await finish(sending)).toMatchObject({ result: 'failed' });
+    expect(await sent()).toEqual([]);
+    // It was given up for good: the next one is another send.
+    expect(await send()).toMatchObject(SENT);
+  });
+
+  it.each([
     ['no account', []],
     ['a disconnected account', [{ service: 'iMessage', enabled: true, connection: 'disconnected' }]],
     ['a disabled account', [{ service: 'iMessage', enabled: false, connection: 'connected' }]],
@@ -359,6 +416,7 @@ describe('M3 a file', () => {
       store,
       osascript: new Osascript({ path: macos.commands.osascript, clock: systemClock }),
       lastDispatch: new LastDispatch(join(await tempDir(cleanup), 'last-send.jsonl')),
+      givenUp: new AbortController().signal,
       clock: systemClock,
       startMessages: () => Promise.resolve(),
       stagingFolders: folders(second()),
