@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -75,16 +75,18 @@ export class Osascript implements ProgramRunner {
   ): Promise<ProgramOutput> {
     const path = record?.path ?? join(tmpdir(), `footbridge-${randomUUID()}`);
     // A file instead of a pipe: a pipe without a reader would end the program.
-    const file = openSync(path, 'a', 0o600);
+    const file = openSync(path, 'a+', 0o600);
     try {
       const begin = fstatSync(file).size;
       const end = await this.#execute(program, input, timeoutMs, file, record);
-      const isTooLong = fstatSync(file).size - begin > MAX_OUTPUT_BYTES;
-      const lines = isTooLong ? [] : parseLines(readFileSync(path).subarray(begin).toString('utf8'));
+      const bytes = Math.max(0, fstatSync(file).size - begin);
+      const isTooLong = bytes > MAX_OUTPUT_BYTES;
+      // Not by its path: a cleaner may have removed the file while the program ran.
+      const lines = isTooLong ? [] : parseLines(readAt(file, begin, bytes));
       return { lines: end === 'not_started' ? [] : lines, end: isTooLong ? 'overflowed' : end };
     } finally {
       closeSync(file);
-      if (record === undefined) rmSync(path);
+      if (record === undefined) rmSync(path, { force: true });
     }
   }
 
@@ -132,6 +134,11 @@ export class Osascript implements ProgramRunner {
 export function sourceOf(program: JxaProgram): string {
   if (typeof program === 'function') return `(${program.toString()})()`;
   return `(${program.main.toString()})((${program.library.toString()})())`;
+}
+
+function readAt(file: number, begin: number, bytes: number): string {
+  const buffer = Buffer.alloc(bytes);
+  return buffer.toString('utf8', 0, readSync(file, buffer, 0, bytes, begin));
 }
 
 function stop({ pid }: ChildProcess): void {

@@ -164,6 +164,17 @@ describe('M3 a fault of osascript', () => {
     expect(await sent()).toHaveLength(count);
   });
 
+  it('M3 whose output was removed while it ran does not hide that the message was sent', async () => {
+    await macos.messages.breakOsascript({ faults: ['hang_after'] });
+    const hasLostItsOutput = async (): Promise<boolean> => {
+      if (!(await hasSent())) return false;
+      rmSync(join(macos.home, 'Library/Caches/Footbridge'), { recursive: true, force: true });
+      return true;
+    };
+    expect(await send(HELLO, hasLostItsOutput)).toMatchObject(SENT);
+    expect(await send()).toMatchObject(SENT);
+  });
+
   it('M3 does not affect the next text', async () => {
     await macos.messages.breakOsascript({ faults: ['killed_before'] });
     expect(await send()).toMatchObject(NOTHING_SENT);

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { systemClock } from '@footbridge/runtime/clock';
@@ -12,7 +12,7 @@ import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
 import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
 import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import type { OutgoingMessage, PressResult } from '../../messages.ts';
 import { reactionContract } from '../../messages.contract.ts';
@@ -123,6 +123,23 @@ describe('with the program osascript', () => {
       expect((await macos.messages.screenActions()).presses).toHaveLength(1);
     },
   );
+
+  it('takes the outcome from the row when the output of osascript was removed', async () => {
+    const clock = new SkippingClock();
+    const { macos, messages, guid, react } = await start(26, true, clock);
+    const folder = await tempDir(cleanup);
+    vi.stubEnv('TMPDIR', folder);
+    cleanup.add(() => void vi.unstubAllEnvs());
+    await macos.messages.breakOsascript({ faults: ['hang_after'] });
+    const reacting = react();
+    await until(async () => (await macos.messages.screenActions()).presses.length === 1);
+    const outputs = readdirSync(folder).filter((name) => name.startsWith('footbridge-'));
+    expect(outputs).toHaveLength(1);
+    for (const name of outputs) rmSync(join(folder, name));
+    await clock.skip(90_000);
+    expect(await reacting).toEqual({ result: 'pressed' });
+    expect(messages.store.ownReaction(guid)).toEqual(LOVE);
+  });
 
   it.each(['killed_before', 'garbage', 'half_json', 'silent'] as const)(
     'M3 nothing is pressed when osascript is broken (%s)',
