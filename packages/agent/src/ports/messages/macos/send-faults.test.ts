@@ -295,7 +295,7 @@ describe('M3 Messages that', () => {
     await openWith({
       open: await writeProgram(
         'open',
-        `trap '' TERM; touch ${folder}/began; while [ ! -e ${folder}/end ]; do sleep 0.05; done`,
+        `trap '' TERM; touch ${folder}/began; while [ -d ${folder} ] && [ ! -e ${folder}/end ]; do sleep 0.05; done`,
       ),
     });
     const since = engine.store.position();
