@@ -23,9 +23,12 @@ async function rootWith(...records: object[]): Promise<string> {
 }
 
 const record = (version: string, verdict: string, onMac = true) => ({
+  format: 1,
+  agent: '0.1.0',
   onMac,
   macos: { version },
-  steps: [{ name: 'text', verdict }],
+  capabilities: ['text'],
+  steps: [{ name: 'text', verdict, tookMs: 1 }],
 });
 
 it('a record of a Mac verifies the capabilities that worked, in the table and on the page', async () => {
@@ -42,4 +45,9 @@ it('a record of a Mac verifies the capabilities that worked, in the table and on
 it('a record of a simulated macOS verifies nothing', async () => {
   const root = await rootWith(record('26.1', 'verified', false));
   expect(verifiedPage(root)).toContain('| `text` | not yet verified on a Mac |');
+});
+
+it('a file that is not a record is named', async () => {
+  const root = await rootWith({ onMac: true, macos: { version: '26.1' }, steps: [{ name: 'text' }] });
+  expect(() => verifiedPage(root)).toThrow(/0\.json is not a record of a selftest: .*verdict/);
 });

@@ -1,8 +1,9 @@
 // What the records of selftests on Macs have verified, as a table for `footbridge-agent doctor` and for docs/mac-verified.md.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const RECORDS = 'packages/agent/fixtures/selftest';
+import { readRecords, RECORDS } from './selftest-records.ts';
+
 const PAGE = 'docs/mac-verified.md';
 const NOT_VERIFIED = 'not yet verified on a Mac';
 
@@ -18,19 +19,9 @@ const CAPABILITIES = [
   'emoji-reactions',
 ];
 
-interface SelftestRecord {
-  readonly onMac: boolean;
-  readonly macos: { readonly version: string };
-  readonly steps: readonly { readonly name: string; readonly verdict: string }[];
-}
-
 /** Returns the versions of macOS on which a record of a real Mac verified each capability. */
 function verifiedVersions(root: string): { capability: string; macos: string }[] {
-  const folder = join(root, RECORDS);
-  const records = readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .map((name): SelftestRecord => JSON.parse(readFileSync(join(folder, name), 'utf8')))
-    .filter(({ onMac }) => onMac);
+  const records = [...readRecords(root).values()].filter(({ onMac }) => onMac);
   return CAPABILITIES.map((capability) => {
     const verified = records.filter(({ steps }) =>
       steps.some(({ name, verdict }) => name === capability && verdict === 'verified'),

@@ -10,6 +10,7 @@ import { MessagesApp } from '@footbridge/testkit/macos/messages-app';
 import { pressTapback } from '../src/ports/messages/macos/accessibility/press-tapback.ts';
 import type { UnconfirmedPress } from '../src/ports/messages/macos/accessibility/press-tapback.ts';
 import { sendOnScreen } from '../src/ports/messages/macos/accessibility/send-on-screen.ts';
+import { MacShape } from '../src/ports/messages/macos/mac-shape.ts';
 import { MacStore } from '../src/ports/messages/macos/mac-store.ts';
 import { sourceOf } from '../src/ports/messages/macos/osascript.ts';
 import type { ProgramRunner } from '../src/ports/messages/macos/osascript.ts';
@@ -85,6 +86,10 @@ export class ScreenInProcess {
 
   send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
     return sendOnScreen(message, destination, this.#deps());
+  }
+
+  shape(): MacShape {
+    return new MacShape(this.store, this.#deps().osascript);
   }
 
   close(): void {

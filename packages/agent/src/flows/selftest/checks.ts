@@ -1,5 +1,7 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
+import { EFFECTS } from '../../ports/messages/effects.ts';
+import type { Effect } from '../../ports/messages/effects.ts';
 import type {
   LocalFile,
   Messages,
@@ -7,8 +9,10 @@ import type {
   OwnReaction,
   Permission,
   SendResult,
+  ServiceName,
   TapbackPress,
 } from '../../ports/messages/messages.ts';
+import type { LiveChats, RowShape, WindowShape } from '../../ports/messages/messages-shape.ts';
 import { measureSend } from './send-times.ts';
 import type { SendTimes } from './send-times.ts';
 
@@ -22,6 +26,14 @@ export interface CheckResult {
 
 /** What Messages on this Mac looks like, as far as the checks saw it. */
 export interface Findings {
+  /** The columns of the message store by table. */
+  readonly tables?: Readonly<Record<string, readonly string[]>>;
+  /** The services that Messages is signed in to. */
+  readonly services?: readonly ServiceName[];
+  readonly liveChats?: LiveChats;
+  /** The row of a text that was sent. */
+  readonly row?: RowShape;
+  readonly windows?: WindowShape;
   /** How long the row of a text took. */
   readonly times?: SendTimes;
 }
@@ -70,11 +82,13 @@ export const CHECKS: readonly Check[] = [
   { name: 'message store', run: checkStore },
   { name: 'message bodies', run: checkBodies },
   { name: 'automation', run: (context) => checkPermission('automation', context) },
+  { name: 'live chats', run: checkLiveChats },
   { name: 'accessibility', run: (context) => checkPermission('accessibility', context) },
   { name: 'text', capability: 'text', run: checkText },
+  { name: 'windows', capability: 'reactions', run: checkWindows },
   { name: 'groups', capability: 'groups', run: checkGroup },
-  { name: 'attachments', capability: 'attachments', run: (context) => checkFile('file', 'image', context) },
-  { name: 'voice', capability: 'voice', run: (context) => checkFile('voice', 'audio', context) },
+  { name: 'attachments', capability: 'attachments', run: checkFiles },
+  { name: 'voice', capability: 'voice', run: checkVoice },
   { name: 'replies', capability: 'replies', run: checkReply },
   { name: 'animations', capability: 'animations', run: checkEffects },
   { name: 'reactions', capability: 'reactions', run: checkReactions },
@@ -86,9 +100,10 @@ export const CHECKS: readonly Check[] = [
 function checkStore({ messages }: CheckContext): Promise<CheckResult> {
   const state = messages.store.state();
   const readable = state === 'readable' || state === 'replaced';
-  return Promise.resolve(
-    readable ? VERIFIED : { verdict: 'failed', code: state, reason: `the message store is ${state}` },
-  );
+  if (!readable)
+    return Promise.resolve({ verdict: 'failed', code: state, reason: `the message store is ${state}` });
+  const tables = messages.shape?.tables();
+  return Promise.resolve({ ...VERIFIED, found: { ...(tables !== undefined && { tables }) } });
 }
 
 /** How many of the newest messages can be read. Their content is not looked at. */
@@ -115,7 +130,26 @@ async function checkText(context: CheckContext): Promise<CheckResult> {
   if (result.result !== 'sent') return failed(result);
   const chatId = messages.store.rowByGuid(result.guid)?.chatId;
   if (chatId !== undefined) context.sent = { guid: result.guid, chatId };
-  return { ...VERIFIED, found: { times } };
+  const row = messages.shape?.row(result.guid);
+  return { ...VERIFIED, found: { times, ...(row !== undefined && { row }) } };
+}
+
+async function checkLiveChats({ messages }: CheckContext): Promise<CheckResult> {
+  const liveChats = await messages.shape?.liveChats();
+  if (liveChats === undefined) return NO_SHAPE;
+  if ('result' in liveChats) return failed(liveChats);
+  const { services } = messages.environment().report?.messages ?? {};
+  const reason = `${liveChats.sameId} % of the chats in the store`;
+  return { ...VERIFIED, reason, found: { liveChats, ...(services !== undefined && { services }) } };
+}
+
+/** Whether Messages shows the text that was sent, and what its windows consist of. */
+async function checkWindows({ messages, sent }: CheckContext): Promise<CheckResult> {
+  if (messages.shape === undefined) return NO_SHAPE;
+  if (sent === undefined) return NO_TEXT;
+  const windows = await messages.shape.windows(sent.guid);
+  if ('result' in windows) return failed(windows);
+  return { ...VERIFIED, reason: `${windows.elements.length} elements`, found: { windows } };
 }
 
 async function checkGroup({ messages, group }: CheckContext): Promise<CheckResult> {
@@ -137,12 +171,17 @@ async function checkLockedScreen(context: CheckContext): Promise<CheckResult> {
   return { verdict: 'skipped', reason: 'the screen was not locked within a minute' };
 }
 
-async function checkFile(
-  kind: 'file' | 'voice',
-  file: keyof TestFiles,
-  context: CheckContext,
-): Promise<CheckResult> {
-  return outcome(await send({ kind, file: context.files[file] }, context));
+/** An image, and a recording as a plain file. */
+async function checkFiles(context: CheckContext): Promise<CheckResult> {
+  for (const file of [context.files.image, context.files.audio]) {
+    const result = outcome(await send({ kind: 'file', file }, context));
+    if (result.verdict !== 'verified') return { ...result, reason: `${file.mime}: ${result.reason ?? ''}` };
+  }
+  return VERIFIED;
+}
+
+async function checkVoice(context: CheckContext): Promise<CheckResult> {
+  return outcome(await send({ kind: 'voice', file: context.files.audio }, context));
 }
 
 async function checkReply(context: CheckContext): Promise<CheckResult> {
@@ -150,10 +189,13 @@ async function checkReply(context: CheckContext): Promise<CheckResult> {
   return outcome(await send({ kind: 'text', text: TEST_TEXT, replyTo: context.sent.guid }, context));
 }
 
+/** One effect of the bubble and one of the screen. */
+const isTested = ({ name }: Effect): boolean => name === 'slam' || name === 'confetti';
+
 async function checkEffects(context: CheckContext): Promise<CheckResult> {
-  for (const effect of ['slam', 'confetti']) {
-    const result = outcome(await send({ kind: 'text', text: TEST_TEXT, effect }, context));
-    if (result.verdict !== 'verified') return { ...result, reason: `${effect}: ${result.reason ?? ''}` };
+  for (const { name, id } of EFFECTS.filter(isTested)) {
+    const result = outcome(await send({ kind: 'text', text: TEST_TEXT, effect: id }, context));
+    if (result.verdict !== 'verified') return { ...result, reason: `${name}: ${result.reason ?? ''}` };
   }
   return VERIFIED;
 }
@@ -173,8 +215,11 @@ async function checkReactions(context: CheckContext): Promise<CheckResult> {
   return VERIFIED;
 }
 
-function checkEmojiReaction(context: CheckContext): Promise<CheckResult> {
-  return press({ kind: 'emoji', emoji: '🎉' }, (own) => own?.kind === 'emoji', context);
+/** Adds an emoji and removes it. The second press finds it among the recent ones. */
+async function checkEmojiReaction(context: CheckContext): Promise<CheckResult> {
+  const tapback = { kind: 'emoji', emoji: '🎉' } as const;
+  const added = await press(tapback, (own) => own?.kind === 'emoji', context);
+  return added.verdict === 'verified' ? press(tapback, (own) => own === undefined, context) : added;
 }
 
 async function press(
@@ -203,6 +248,7 @@ async function send(
 }
 
 const NOBODY: CheckResult = { verdict: 'skipped', reason: 'no recipient; pass --to with your own number' };
+const NO_SHAPE: CheckResult = { verdict: 'skipped', reason: 'this engine does not look at Messages itself' };
 const NO_TEXT: CheckResult = { verdict: 'skipped', reason: 'no text was sent' };
 
 export function outcome(result: SendResult | undefined): CheckResult {

@@ -14,10 +14,12 @@ import type {
   StoredRow,
   StoreState,
 } from './messages.ts';
+import type { RowShape } from './messages-shape.ts';
 import { readOwnHandles } from './own-handles.ts';
 import { Rows } from './rows.ts';
 import type { MessageRow } from './rows.ts';
 import { Statements } from './statements.ts';
+import { rowShapeOf, tablesOf } from './store-shape.ts';
 import { rememberedGeneration, StoreGeneration } from './store-generation.ts';
 import type { StoreMemory } from './store-generation.ts';
 import { readTapbackCode, targetsOf } from './tapbacks.ts';
@@ -155,6 +157,16 @@ export class ChatDb implements MessageStore {
     if (tapback.kind === 'classic') return { kind: 'classic', type: tapback.type };
     if (tapback.kind === 'emoji') return { kind: 'emoji', emoji: row?.tapback?.emoji };
     return { kind: 'sticker', fileName: row?.attachments[0]?.name };
+  }
+
+  /** Returns the columns by table. */
+  tables(): Record<string, string[]> {
+    return tablesOf(this.#sql);
+  }
+
+  /** Returns the row of a message without its content. */
+  rowShape(guid: string): RowShape | undefined {
+    return rowShapeOf(this.#sql, guid);
   }
 
   sendState(guid: string): SendState | undefined {

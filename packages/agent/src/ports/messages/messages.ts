@@ -3,6 +3,7 @@ import type { ClassicType } from '@footbridge/protocol/metadata';
 
 import type { FileState } from './attachment-files.ts';
 import type { MessageBody } from './message-body.ts';
+import type { MessagesShape } from './messages-shape.ts';
 
 /**
  * The Messages app: its store, and sending through it.
@@ -32,6 +33,8 @@ export interface Messages {
    * 150 seconds. Absent in an engine that needs no permission.
    */
   requestPermission?(permission: Permission): Promise<PermissionState>;
+  /** Absent in an engine that does not read the store and the screen of a Mac itself. */
+  readonly shape?: MessagesShape;
   /** Returns the duration of a voice message in milliseconds, if it is known. */
   audioDuration(attachment: StoredAttachment): number | undefined;
   /** Calls the listener when the store may have new rows. Calls can be missed, so callers also poll. Returns an unsubscribe function. */

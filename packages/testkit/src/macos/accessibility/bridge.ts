@@ -25,6 +25,7 @@ export type ScreenCalls = Pick<
   | 'frontApplication'
   | 'activate'
   | 'labels'
+  | 'systemLanguage'
   | 'open'
   | 'tree'
   | 'perform'
@@ -114,6 +115,9 @@ export function createFrameworks(screen: ScreenCalls, streams: StandardStreams, 
     },
   });
   const bundleOf = (table: LabelTable) => ({
+    get preferredLocalizations() {
+      return new NativeArray([new NativeText(screen.systemLanguage())]);
+    },
     localizedStringForKeyValueTable: (key: unknown, value: unknown, wanted: unknown) => {
       requireText(value);
       const labels = requireText(wanted) === table ? screen.labels({ table }) : {};

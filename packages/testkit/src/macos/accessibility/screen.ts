@@ -238,9 +238,14 @@ export class Screen {
     this.configure({ frontApplication: pid });
   }
 
+  /** The language of the tables of the system. */
+  systemLanguage(): Language {
+    return this.#settings.systemLanguage ?? this.#settings.language;
+  }
+
   labels({ table, language }: { readonly table: LabelTable; readonly language?: Language }): Labels {
-    const { language: own, systemLanguage = own, absentLabels } = this.#settings;
-    const labels = labelsOf(table, language ?? systemLanguage, this.#app.store.macos);
+    const { absentLabels } = this.#settings;
+    const labels = labelsOf(table, language ?? this.systemLanguage(), this.#app.store.macos);
     return Object.fromEntries(Object.entries(labels).filter(([key]) => !absentLabels.includes(key)));
   }
 

@@ -7,6 +7,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { MessagesFolders } from '../attachment-files.ts';
 import { majorOf, MIN_MACOS } from '../feature-versions.ts';
 import { MacReader } from '../messages-macos.ts';
+import type { MessagesShape } from '../messages-shape.ts';
 import { StoreUnavailableError } from '../messages.ts';
 import type {
   Destination,
@@ -28,6 +29,7 @@ import { pressTapback } from './accessibility/press-tapback.ts';
 import type { UnconfirmedPress } from './accessibility/press-tapback.ts';
 import { needsScreen, sendOnScreen } from './accessibility/send-on-screen.ts';
 import { LastDispatch } from './last-dispatch.ts';
+import { MacShape } from './mac-shape.ts';
 import { readMacosVersion } from './macos-version.ts';
 import { Osascript } from './osascript.ts';
 import { recoverOutcome } from './recover-outcome.ts';
@@ -98,6 +100,10 @@ export class MacMessages implements Messages {
       join(folders.messages, '.send-staging'),
       join(home, 'Library/Containers/com.apple.MobileSMS/Data/tmp/footbridge'),
     ];
+  }
+
+  get shape(): MessagesShape {
+    return new MacShape(this.#reader.store, this.#osascript);
   }
 
   get store(): MessageStore {

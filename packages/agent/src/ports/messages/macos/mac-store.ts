@@ -15,6 +15,7 @@ import type {
   StoreProblem,
   StoreState,
 } from '../messages.ts';
+import type { RowShape } from '../messages-shape.ts';
 import type { StoreMemory } from '../store-generation.ts';
 import { openStore, problemOf, storeFile } from './open-store.ts';
 
@@ -105,6 +106,21 @@ export class MacStore implements MessageStore {
 
   chat(id: number): Chat | undefined {
     return this.#read((chats) => chats.chat(id));
+  }
+
+  /** Returns all chats, oldest first. */
+  chats(): Chat[] {
+    return this.#read((chats) => chats.chats());
+  }
+
+  /** Returns the columns by table. */
+  tables(): Record<string, string[]> {
+    return this.#read((chats) => chats.tables());
+  }
+
+  /** Returns the row of a message without its content. */
+  rowShape(guid: string): RowShape | undefined {
+    return this.#read((chats) => chats.rowShape(guid));
   }
 
   groupOf(recipients: readonly string[], service: ServiceName): Chat | 'ambiguous' | undefined {

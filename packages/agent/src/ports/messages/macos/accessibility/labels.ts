@@ -55,3 +55,11 @@ export const EFFECT_NAMES: Readonly<Record<string, string>> = {
   'com.apple.messages.effect.CKFireworksEffect': 'Fireworks',
   'com.apple.messages.effect.CKSparklesEffect': 'Celebration',
 };
+
+/** All labels whose keys the programs use. */
+export const ALL_LABELS: readonly LabelKey[] = [
+  ...Object.values(CLASSIC_TAPBACKS).map(({ title }) => title),
+  ...Object.values(TAPBACK_LABELS),
+  ...Object.values(COMPOSE_LABELS.labels),
+  accessibility('group.reply.collection'),
+];

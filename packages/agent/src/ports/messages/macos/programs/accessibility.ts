@@ -1,3 +1,4 @@
+import type { ElementShape } from '../../messages-shape.ts';
 import type { JxaAccessibility, NativeDictionary, NativeObject } from './jxa-accessibility.ts';
 
 /** Why a program did nothing. Nothing was pressed and nothing was sent. */
@@ -34,6 +35,13 @@ export type ScreenLine =
   | { readonly step: 'dispatched' }
   /** An Accessibility call failed. */
   | { readonly step: 'error'; readonly number: number };
+
+/** What the program that describes the windows writes. */
+export type DescriptionLine =
+  | { readonly step: 'language'; readonly language: string | null }
+  | ({ readonly step: 'label'; readonly text: string | null } & LabelKey)
+  | ({ readonly step: 'element' } & ElementShape)
+  | { readonly step: 'described' };
 
 /** A label of Messages: its key in a table of the system, which has it in the language of the user. */
 export interface LabelKey {
@@ -96,7 +104,7 @@ export function accessibilityLibrary() {
   ObjC.bindFunction('CGEventCreateKeyboardEvent', ['id', ['id', 'int', 'bool']]);
   ObjC.bindFunction('CGEventPost', ['void', ['int', 'id']]);
 
-  const write = (line: ScreenLine): void => {
+  const write = (line: ScreenLine | DescriptionLine): void => {
     const text = $.NSString.stringWithString(`${JSON.stringify(line)}\n`);
     $.NSFileHandle.fileHandleWithStandardOutput.writeData(text.dataUsingEncoding(UTF8));
   };
@@ -146,13 +154,14 @@ export function accessibilityLibrary() {
     const array = names[0] as { count: number; objectAtIndex(index: number): unknown };
     return Array.from({ length: array.count }, (_, index) => plainText(array.objectAtIndex(index)) ?? '');
   };
+  const isConversationList = (element: NativeObject): boolean => SKIPPED.has(identifierOf(element) ?? '');
   /** Returns the elements for which `test` holds, in order, without those inside of the list of conversations. */
   const findAll = (root: NativeObject, test: (element: NativeObject) => boolean): NativeObject[] => {
     const pending = [root];
     const found: NativeObject[] = [];
     for (let index = 0; index < pending.length && index < MAX_ELEMENTS; index++) {
       const element = pending[index] as NativeObject;
-      if (SKIPPED.has(identifierOf(element) ?? '')) continue;
+      if (isConversationList(element)) continue;
       if (test(element)) found.push(element);
       pending.push(...elementsOf(element, 'AXChildren'));
     }
@@ -173,26 +182,41 @@ export function accessibilityLibrary() {
     // A missing key is returned as it is.
     return label === key ? undefined : label;
   };
-  const requireLabel = (key: LabelKey): string => labelOf(key) ?? refuse('no_label');
-  /**
-   * Returns the labels whose English text this is, in the language of the user. The keys of some labels are not known; their
-   * English texts are, and the system's own English table has both.
-   */
-  const labelsOfEnglish = (english: string): string[] =>
+  /** Returns the language of the labels. */
+  const language = (): string | undefined => {
+    const bundle = $.NSBundle.bundleWithPath(TABLES.ChatKit);
+    if (ObjC.unwrap(bundle) === undefined) return undefined;
+    const languages = bundle.preferredLocalizations;
+    return languages.count === 0 ? undefined : plainText(languages.objectAtIndex(0));
+  };
+  /** Returns the labels that have this text in a language. */
+  const labelsWith = (text: string, wanted: string): LabelKey[] =>
     (['Accessibility', 'ChatKit'] as const).flatMap((table) => {
       const bundle = $.NSBundle.bundleWithPath(TABLES[table]);
       if (ObjC.unwrap(bundle) === undefined) return [];
       const path = plainText(bundle.pathForResourceOfType(table, 'loctable'));
       const languages = path === undefined ? undefined : $.NSDictionary.dictionaryWithContentsOfFile(path);
       if (languages === undefined || ObjC.unwrap(languages) === undefined) return [];
-      const texts = languages.objectForKey('en') as NativeDictionary;
+      const texts = languages.objectForKey(wanted) as NativeDictionary;
       if (ObjC.unwrap(texts) === undefined) return [];
-      const keys = texts.allKeysForObject(english);
-      return Array.from({ length: keys.count }, (_, index) => {
-        const key = plainText(keys.objectAtIndex(index)) ?? '';
-        return labelOf({ table, key }) ?? '';
-      }).filter((label) => label !== '');
+      const keys = texts.allKeysForObject(text);
+      return Array.from({ length: keys.count }, (_, index) => ({
+        table,
+        key: plainText(keys.objectAtIndex(index)) ?? '',
+      }));
     });
+  const requireLabel = (key: LabelKey): string => labelOf(key) ?? refuse('no_label');
+  /**
+   * Returns the labels whose English text this is, in the language of the user. The keys of some labels are not known; their
+   * English texts are, and the system's own English table has both.
+   */
+  const labelsOfEnglish = (english: string): string[] =>
+    labelsWith(english, 'en')
+      .map((label) => labelOf(label) ?? '')
+      .filter((label) => label !== '');
+  /** Returns the keys of a text in the language of the user. None: it is not a label of the system. */
+  const keysOf = (text: string): string[] =>
+    labelsWith(text, language() ?? '').map(({ table, key }) => `${table} ${key}`);
 
   // State
 
@@ -428,6 +452,12 @@ export function accessibilityLibrary() {
 
   return {
     run,
+    write,
+    language,
+    keysOf,
+    actionsOf,
+    isSelected,
+    isConversationList,
     refuse,
     waitFor,
     atEnd,

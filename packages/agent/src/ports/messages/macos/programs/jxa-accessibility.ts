@@ -29,6 +29,8 @@ export interface RunningApplication {
 }
 
 export interface NativeBundle {
+  /** The languages of its labels, the one in use first. */
+  readonly preferredLocalizations: NativeArray<NativeObject>;
   localizedStringForKeyValueTable(key: string, value: string, table: string): NativeObject;
   pathForResourceOfType(name: string, type: string): NativeObject;
 }
