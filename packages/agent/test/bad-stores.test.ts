@@ -86,7 +86,9 @@ describe('footbridge-agent status names the state of the store', () => {
     await arrives('Before');
     await replaceBy(put);
     await shows('store', state);
-    expect((await statusNow()).text).toContain(text);
+    const shown = await statusNow();
+    expect(shown.text).toContain(text);
+    expect(shown.data).toMatchObject({ ableToText: false, missing: [expect.stringMatching(/\w/)] });
     if (state === 'denied') rmdirSync(macos.storePath);
     await macos.messages.rebuild();
     await shows('store', 'replaced');

@@ -9,6 +9,7 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { openAgentJournal } from '../src/agent.ts';
+import { lockDataDir } from '../src/edges/data-dir.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 const cleanup = createCleanup();
@@ -164,6 +165,19 @@ describe('footbridge-agent', () => {
       rejected: 0,
       inboundWaiting: 0,
     });
+  });
+
+  it('status does not say that texts can be sent while an agent with an old link state starts', async () => {
+    const scripted = await service();
+    const agent = await started(scripted.url);
+    const dir = agent.dataDir;
+    const isAble = async () =>
+      JSON.parse((await command('status', '--data-dir', dir)).out).ableToText as boolean;
+    expect(await isAble()).toBe(true);
+    await agent.kill9();
+    const unlock = lockDataDir(dir);
+    cleanup.add(unlock);
+    expect(await isAble()).toBe(false);
   });
 
   it('status shows the state of a running and of a stopped agent', async () => {

@@ -79,10 +79,15 @@ function canWrite(journal: Journal): boolean {
 
 /** What keeps this Mac from sending and receiving texts. */
 function whatIsMissing(link: SavedLinkState, report: AgentReport | undefined): string[] {
-  const { permissions, messages } = report?.state ?? {};
+  // The saved state of the link is that of an earlier process until the agent has started.
+  if (report === undefined) return ['the agent does not respond yet'];
+  const { permissions, messages } = report.state;
+  // The other states of the store have their own lines.
+  const isBroken = ['absent', 'corrupt', 'locked'].includes(report.store);
   return [
     ...(link.state === 'registered' ? [] : ['no connection to the service']),
     ...(permissions?.fullDisk === 'denied' ? ['Full Disk Access is off'] : []),
+    ...(isBroken ? [`the message store is ${report.store}`] : []),
     ...(permissions?.automation === 'denied' ? ['Automation is off'] : []),
     ...(messages?.signedIn === false ? ['Messages is not signed in'] : []),
   ];
