@@ -51,6 +51,13 @@ describe('doctor and the running agent', () => {
     });
   });
 
+  it('fails when an installed agent does not run, and warns when none is installed', () => {
+    expect(checkAgent(undefined, false, { isInstalled: true })).toMatchObject([
+      { check: 'Agent', verdict: 'failure', next: expect.stringContaining('footbridge-agent setup') },
+    ]);
+    expect(checkAgent(undefined, false)).toMatchObject([{ check: 'Agent', verdict: 'warning' }]);
+  });
+
   it.each<[string, AgentReport | undefined, string, string, RegExp]>([
     ['no agent', undefined, 'Agent', 'warning', /setup/],
     [

@@ -14,18 +14,12 @@ const SETTINGS_PATH = 'System Settings, Privacy & Security';
 export function checkAgent(
   report: AgentReport | undefined,
   isSimulated: boolean,
-  stoppedBecause?: string,
+  {
+    stoppedBecause,
+    isInstalled = false,
+  }: { stoppedBecause?: string | undefined; isInstalled?: boolean } = {},
 ): Finding[] {
-  if (report === undefined)
-    return [
-      stoppedBecause === undefined
-        ? warning('Agent', 'not running', 'Run footbridge-agent setup on a Mac, or footbridge-agent run')
-        : failure(
-            'Agent',
-            `stopped: ${stoppedBecause}`,
-            'Resolve this with the operator of the service, then run footbridge-agent setup, which starts the agent again',
-          ),
-    ];
+  if (report === undefined) return [notRunning(stoppedBecause, isInstalled)];
   const mac = isSimulated ? [] : [checkSms(report), checkVerified(report)];
   return [
     ok('Agent', `running, version ${report.version}, for ${report.location}`),
@@ -35,6 +29,18 @@ export function checkAgent(
     ...mac,
     checkNewest(report),
   ];
+}
+
+function notRunning(because: string | undefined, isInstalled: boolean): Finding {
+  if (because !== undefined)
+    return failure(
+      'Agent',
+      `stopped: ${because}`,
+      'Resolve this with the operator of the service, then run footbridge-agent setup, which starts the agent again',
+    );
+  return isInstalled
+    ? failure('Agent', 'not running', 'Run footbridge-agent setup, which starts it again')
+    : warning('Agent', 'not running', 'Run footbridge-agent setup on a Mac, or footbridge-agent run');
 }
 
 function checkLink({ link }: AgentReport): Finding {

@@ -36,7 +36,10 @@ export async function doctor(settings: Settings, output: Output): Promise<number
     journal,
     checkToken(settings.dataDir ?? ''),
     ...(settings.url === undefined ? [] : await checkService(settings.url)),
-    ...checkAgent(report, simulate === true, reasonToStayAway(settings.dataDir ?? '')),
+    ...checkAgent(report, simulate === true, {
+      stoppedBecause: reasonToStayAway(settings.dataDir ?? ''),
+      isInstalled: simulate !== true && installation !== undefined && existsSync(installation.layout.current),
+    }),
     ...(usesBlueBubbles && isReadable ? await checkBlueBubbles(settings) : []),
     ...(installation === undefined || simulate === true
       ? []
