@@ -123,6 +123,10 @@ describe('a Mac, from nothing to ready and back', () => {
     expect((await command(program, 'status')).out).toContain('Full Disk Access is off');
     await macos.messages.configurePrivacy({ fullDisk: true });
     await until(isAble);
+    expect(await command(program, 'logs', '--lines', 'ten')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--lines must be a whole number'),
+    });
     const logs = inTerminal('logs', '--lines', '1000');
     await logs.reads('registered');
     expect(await logs.exited).toBe(0);
@@ -176,6 +180,10 @@ describe('a Mac, from nothing to ready and back', () => {
 
   it('doctor --selftest tries each capability within a minute and writes an anonymous record', async () => {
     const started = performance.now();
+    expect(await command(program, 'doctor', '--selftest', '--group', OWNER)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--group needs at least two'),
+    });
     const starts = await macos.messages.appStarts();
     const group = `${OWNER},owner@example.com`;
     const options = ['--to', OWNER, '--group', group, '--lock', '--kill'];

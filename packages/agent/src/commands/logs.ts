@@ -12,6 +12,10 @@ export async function logs(
   { logFile }: Settings,
   output: Output,
 ): Promise<number> {
+  if (!Number.isInteger(lines) || lines < 1) {
+    output.problem('--lines must be a whole number of at least 1.');
+    return EXIT.usage;
+  }
   const files = logFile === undefined ? [] : logFiles(logFile).filter((file) => existsSync(file));
   if (files.length === 0) {
     output.problem('There is no log file. An installed agent has one; otherwise set FOOTBRIDGE_LOG_FILE.');

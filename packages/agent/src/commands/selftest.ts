@@ -19,6 +19,10 @@ export async function selftest(
 ): Promise<number> {
   const { to, lock, kill } = given;
   const group = given.group?.split(',').map((member) => member.trim());
+  if (group !== undefined && group.length < 2) {
+    output.problem('--group needs at least two of your own numbers or addresses, separated by commas.');
+    return EXIT.usage;
+  }
   const options = { lock, ...(to !== undefined && { to }), ...(group !== undefined && { group }) };
   const tried = await callAgent(
     dataDir,
@@ -32,14 +36,19 @@ export async function selftest(
   output.progress(lineOf(last));
   const record = { ...tried, steps: [...tried.steps, last] };
   const file = resolve(`selftest-${record.macos.version}-${record.macos.build ?? 'simulated'}.json`);
-  await writeFile(file, `${JSON.stringify(record, null, 2)}\n`);
+  const json = JSON.stringify(record, null, 2);
+  const isWritten = await writeFile(file, `${json}\n`).then(
+    () => true,
+    () => false,
+  );
   const count = (verdict: SelftestStep['verdict']) =>
     record.steps.filter((step) => step.verdict === verdict).length;
   const [verified, failed, skipped] = [count('verified'), count('failed'), count('skipped')];
-  output.result(
-    { ...record, file },
-    `${verified} verified, ${failed} failed, ${skipped} skipped. The record is in ${file}; it contains no texts, names or numbers.`,
-  );
+  const where = isWritten
+    ? `The record is in ${file}; it contains no texts, names or numbers.`
+    : `The record cannot be written to ${file}. Here it is:\n${json}`;
+  const counts = `${verified} verified, ${failed} failed, ${skipped} skipped.`;
+  output.result({ ...record, ...(isWritten && { file }) }, `${counts} ${where}`);
   return failed === 0 ? EXIT.done : EXIT.doctor;
 }
 
