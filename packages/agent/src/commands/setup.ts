@@ -9,6 +9,7 @@ import { SETTINGS } from '../config/settings.ts';
 import { AGENT_VERSION } from '../config/version.ts';
 import { makeDataDir } from '../edges/data-dir.ts';
 import { callAgent } from '../edges/local-socket/local-client.ts';
+import { readAddress } from '../edges/enrolment/pairing-code.ts';
 import { readToken } from '../edges/enrolment/token-file.ts';
 import { saveSettings } from '../edges/enrolment/save-settings.ts';
 import { comeBack, reasonToStayAway } from '../edges/stay-away.ts';
@@ -128,23 +129,52 @@ async function pairing(
   }
   if (options.code === undefined && url !== undefined && location !== undefined && license !== undefined)
     return await activating(settings, terminal);
-  let code = options.code;
-  for (;;) {
-    code ??= await terminal.ask('Pairing code (from the operator of the service):');
-    if (code === undefined || code === '') {
+  for (let given = options.code; ; given = undefined) {
+    const code = given ?? (await terminal.ask('Pairing code (Return if you have a license key instead):'));
+    const withLicense = code === '' ? await askLicense(settings, terminal) : undefined;
+    if (code === undefined || (code === '' && withLicense === undefined)) {
       terminal.complain(
         'A pairing code is needed: footbridge-agent setup --code CODE, or --url, --license and --location.',
       );
       return EXIT.usage;
     }
-    const paired = await pairMac(code, settings);
-    if (paired.ok) {
-      terminal.say(`✔ This Mac is paired with ${paired.url}.`);
-      return undefined;
-    }
+    const problem =
+      withLicense === undefined
+        ? await pairingWith(code, settings, terminal)
+        : await activating(withLicense, terminal);
+    if (problem === undefined || !terminal.interactive) return problem;
+  }
+}
+
+async function pairingWith(
+  code: string,
+  settings: Settings,
+  terminal: Terminal,
+): Promise<number | undefined> {
+  const paired = await pairMac(code, settings);
+  if (!paired.ok) {
     terminal.complain(`✖ ${paired.message}.`);
-    if (!terminal.interactive) return paired.exitCode;
-    code = undefined;
+    return paired.exitCode;
+  }
+  terminal.say(`✔ This Mac is paired with ${paired.url}.`);
+  return undefined;
+}
+
+/** Asks for what a pairing code contains. Returns undefined when no person answers. */
+async function askLicense(settings: Settings, terminal: Terminal): Promise<Settings | undefined> {
+  for (;;) {
+    const address = await terminal.ask('Service address, such as bridge.example.com:');
+    if (address === undefined) return undefined;
+    const url = readAddress(address);
+    if (url === undefined) {
+      terminal.complain('✖ This is not an address.');
+      continue;
+    }
+    const license = await terminal.askSecret('License key (not shown while you type):');
+    const location = await terminal.ask('Location id (from the operator of the service):');
+    if (license === undefined || location === undefined) return undefined;
+    if (license !== '' && location !== '') return { ...settings, url, license, location };
+    terminal.complain('✖ The license key and the location id are both needed.');
   }
 }
 

@@ -11,6 +11,14 @@ export function readPairingCode(typed: string): TypedPairingCode | undefined {
   if (!/^[0-9a-z]{4}[\s\p{Pd}]?[0-9a-z]{4}$/iu.test(code.trim())) return undefined;
   const address = rest.join('@');
   if (address === '') return rest.length === 0 ? { code } : undefined;
-  const url = URL.parse(/^https?:\/\//.test(address) ? address : `https://${address}`);
-  return url === null ? undefined : { code, url: url.href.replace(/\/+$/, '') };
+  const url = readAddress(address);
+  return url === undefined ? undefined : { code, url };
+}
+
+/** Returns the address of a service that was typed with or without `https://`, or undefined for another text. */
+export function readAddress(typed: string): string | undefined {
+  const text = typed.trim();
+  if (text === '') return undefined;
+  const url = URL.parse(/^https?:\/\//.test(text) ? text : `https://${text}`);
+  return url?.href.replace(/\/+$/, '');
 }
