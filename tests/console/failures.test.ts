@@ -48,7 +48,7 @@ const INBOUND: Failure[] = [
   ['TOKEN_REJECTED', /no longer accepts the token/, /Install the app in the location again/],
   ['NO_CONTACT', /has no contact for the sender/, /Add the sender as a contact/],
   ['CRM_REFUSED', /permanently rejected the message/, /Fix the cause in the CRM/],
-  ['UNCERTAIN', /may already have the message/, /redeliver it if the CRM does not show/],
+  ['UNCERTAIN', /may already have the message/, /Redeliver a parked message if the CRM does not show it/],
 ];
 
 const AT = Date.parse('2026-11-15T09:12:00Z');
@@ -75,7 +75,7 @@ const FACTS: IssueFacts = {
       ],
     },
   ],
-  uncertain: [{ locationId: LOCATION, createdAt: AT }],
+  uncertain: [{ locationId: LOCATION, state: 'undeliverable', createdAt: AT }],
   rejectedSignatures: { count: 5, since: AT },
   seatsRefused: new Map([['l1', { count: 1, since: AT }]]),
   licenses: [{ id: 'l1', label: 'Agency', seats: { used: 1, max: 1 }, locationIds: [LOCATION] }],

@@ -34,6 +34,12 @@ async function start(options: TestBridgeOptions = {}) {
 const steps = async (bridge: TestBridge, guid: string, step: string) =>
   (await bridge.journalled(guid, step)).steps.filter((one) => one.step === step);
 
+async function issuesOf(bridge: TestBridge): Promise<unknown[] | undefined> {
+  await bridge.clock.skip(15_000);
+  const issues = (await bridge.operator('GET', '/operator/issues')).body['issues'] as unknown[];
+  return issues.length === 0 ? undefined : issues;
+}
+
 async function authorise({ crm, url }: TestBridge, scopes: readonly string[]): Promise<void> {
   const code = crm.install({ locationId: LOCATION, scopes });
   expect((await fetch(`${url}/oauth/callback/crm?code=${code}`)).status).toBe(200);
@@ -268,6 +274,16 @@ describe('a conversation that cannot be read', () => {
       ]);
       expect(await bridge.metric('footbridge_inbound_lookups_total')).toBe(1);
       expect(bridge.log).toContain(`"scope":"${scope}"`);
+      const flagged = async () =>
+        (await bridge.operator('GET', '/operator/messages?code=UNCERTAIN')).body['messages'];
+      expect(await flagged()).toMatchObject([{ messageId: 'g1', status: 'delivered' }]);
+      expect((await until(() => issuesOf(bridge)))[0]).toMatchObject({
+        kind: 'deliveries_uncertain',
+        sentence: expect.stringContaining('may have 1 inbound message twice'),
+      });
+      // The acknowledgement was lost too: the Mac sends it again.
+      expect(await mac.ack(mac.received(frame))).toMatchObject(DELIVERED);
+      expect(await flagged()).toMatchObject([{ messageId: 'g1', status: 'delivered' }]);
     },
   );
 

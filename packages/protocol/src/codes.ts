@@ -1,6 +1,6 @@
 /**
  * Where a code appears. `webhook`, `oauth`, `enrolment` and `operator`: in an HTTP response. `status`: as `error.code` of a status
- * callback. `inbound`: in the journal entry of an inbound message that was not delivered to the CRM.
+ * callback. `inbound`: in the journal entry of an inbound message that the CRM does not have, or may have twice.
  */
 export type Channel = 'webhook' | 'status' | 'inbound' | 'oauth' | 'enrolment' | 'operator';
 
@@ -322,10 +322,10 @@ const INBOUND = [
   {
     code: 'UNCERTAIN',
     meaning:
-      'The response of the CRM was lost and its conversation could not be read, so it may already have the message. INBOUND_ON_UNCERTAIN=park holds it back.',
+      'The response of the CRM was lost and its conversation could not be read, so it may already have the message. INBOUND_ON_UNCERTAIN decides: retry posts it again, perhaps twice; park keeps it on the Mac.',
     retry: 'later',
     advice:
-      'Run footbridge show ID. If a scope is missing (conversations.readonly, conversations/message.readonly), grant it, install the app again and run footbridge redeliver ID. Otherwise redeliver it if the CRM does not show the message.',
+      'Run footbridge show ID. If a scope is missing (conversations.readonly, conversations/message.readonly), grant it and install the app again. Redeliver a parked message if the CRM does not show it; delete the copy of one that it shows twice.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 

@@ -33,6 +33,7 @@ describe('the outcome of a message', () => {
       'Not delivered: rejected by the service with LOCATION_NOT_CONNECTED, request 2 of 2.',
     ],
     [[inbound('delivered')], 'delivered', 'Delivered: the CRM has it.'],
+    [[inbound('delivered', 'UNCERTAIN')], 'delivered', 'Delivered: the CRM has it, perhaps twice.'],
     [[inbound('received')], 'unknown', 'Not in the CRM yet: the Mac keeps it until the CRM has accepted it.'],
     [
       [inbound('received', 'NO_TOKEN')],

@@ -44,7 +44,11 @@ const placeOf = (index: number, requests: readonly RequestOutcome[]): string =>
   requests.length === 1 ? '' : `, request ${index + 1} of ${requests.length}`;
 
 function inboundOutcome({ locationId, status, code }: RequestOutcome): MessageOutcome {
-  if (status === 'delivered') return { outcome: 'delivered', sentence: 'Delivered: the CRM has it.' };
+  if (status === 'delivered')
+    return {
+      outcome: 'delivered',
+      sentence: `Delivered: the CRM has it${code === 'UNCERTAIN' ? ', perhaps twice' : ''}.`,
+    };
   if (status === 'received' && code === 'NO_TOKEN')
     return {
       outcome: 'unknown',

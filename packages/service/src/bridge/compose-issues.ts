@@ -51,7 +51,6 @@ export function composeIssues(
       overview.licenses(),
       journal.list({
         direction: 'inbound',
-        state: 'undeliverable',
         code: 'UNCERTAIN',
         from: clock.now() - DAY_MS,
         limit: MAX_UNCERTAIN,

@@ -8,10 +8,12 @@ const TONES: Readonly<Record<string, { tone: string; icon: IconName }>> = {
   undeliverable: { tone: 'bad', icon: 'cross' },
 };
 const WAITING = { tone: 'waiting', icon: 'clock' } as const;
+/** Delivered, but a person has to look at it. */
+const DOUBTFUL = { tone: 'waiting', icon: 'check' } as const;
 
 /** A status by icon, word and colour. */
 export function StatusChip({ status, code }: { readonly status: string; readonly code: string | null }) {
-  const { tone, icon } = TONES[status] ?? WAITING;
+  const { tone, icon } = status === 'delivered' && code !== null ? DOUBTFUL : (TONES[status] ?? WAITING);
   return (
     <span class={`chip chip-${tone}`}>
       <Icon name={icon} />

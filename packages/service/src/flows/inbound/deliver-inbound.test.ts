@@ -87,7 +87,7 @@ async function setUp(
     journal: {
       open: (entry, step, recorded) => void steps.push([entry.id, step, recorded]),
       step: (id, step, recorded) => void steps.push([id, step, recorded]),
-      inboundId: async () => undefined,
+      inboundEntry: async () => undefined,
     },
     isCurrent: (one) => one.epoch === epoch.value,
     conversations: EMPTY,

@@ -42,7 +42,7 @@ export interface InboundDeps extends LeaseChecks {
   readonly calls: InboundCalls;
   readonly contacts: ContactCalls;
   readonly conversations: ConversationCalls;
-  readonly journal: Journal & Pick<JournalReader, 'inboundId'>;
+  readonly journal: Journal & Pick<JournalReader, 'inboundEntry'>;
   readonly settings: ReadDelays & {
     readonly createContacts: boolean;
     readonly footerOnPlainText: boolean;
@@ -79,6 +79,8 @@ const CLAIM_RETRY_MS = 500;
 const MAX_MARK_ATTEMPTS = 4;
 /** A CRM that stores nothing and says so by 2xx responses without a message id is not asked more often. */
 const MAX_EMPTY_RESPONSES = 8;
+/** The code of a message that the CRM may lack, or may have twice. */
+const UNCERTAIN: InboundCode = 'UNCERTAIN';
 
 export function createInbound(deps: InboundDeps): Inbound {
   return new InboundDeliveries(deps);
@@ -149,7 +151,7 @@ class InboundDeliveries implements Inbound {
     const { failpoint, clock } = this.#deps;
     const claim = await this.#claim(job);
     if (claim === undefined) return 'retry';
-    if (claim.kind === 'sent' || !claim.isNew) await this.#findJournalEntry(job);
+    if (claim.kind === 'sent' || !claim.isNew) await this.#findJournalEntry(job, claim);
     this.#record(job);
     if (claim.kind === 'sent') return this.#repeated(job);
     job.isClaimed = true;
@@ -163,9 +165,13 @@ class InboundDeliveries implements Inbound {
         const looked = await this.#lookUp(job, claim, waitMs);
         if (!looked.ok) return 'retry';
         const finding = looked.value;
-        if (finding.kind === 'found') return this.#accepted(job, finding.crmMessageId);
+        if (finding.kind === 'found') {
+          job.isUncertain = false;
+          return this.#accepted(job, finding.crmMessageId);
+        }
         if (finding.kind === 'unknown' && this.#parks(claim))
-          return this.#reject(job, 'UNCERTAIN', finding.reason);
+          return this.#reject(job, UNCERTAIN, finding.reason);
+        job.isUncertain = finding.kind === 'unknown';
       }
       const posted = await this.#post(job);
       if (posted === 'no_contact')
@@ -189,9 +195,11 @@ class InboundDeliveries implements Inbound {
   }
 
   /** Continues the journal entry of a message that was received before. */
-  async #findJournalEntry(job: InboundJob): Promise<void> {
+  async #findJournalEntry(job: InboundJob, { kind }: { readonly kind: 'sent' | 'claimed' }): Promise<void> {
     try {
-      job.id = (await this.#deps.journal.inboundId(job.locationId, job.frame.guid)) ?? job.id;
+      const entry = await this.#deps.journal.inboundEntry(job.locationId, job.frame.guid);
+      if (entry !== undefined) job.id = entry.id;
+      job.isUncertain = kind === 'sent' && entry?.code === UNCERTAIN;
     } catch (error) {
       this.#deps.log.warn(
         { event: 'inbound.journal_unavailable', id: job.id, err: error },
@@ -374,6 +382,7 @@ class InboundDeliveries implements Inbound {
     journal.step(job.id, 'crm_took_it', {
       state: 'delivered',
       detail: { crmMessageId },
+      ...(job.isUncertain && { code: UNCERTAIN }),
       ...(job.posted !== undefined && { contactId: job.posted.contactId }),
     });
     count?.('delivered');
@@ -383,7 +392,11 @@ class InboundDeliveries implements Inbound {
 
   async #repeated(job: InboundJob): Promise<AckOutcome> {
     const { journal, count, failpoint } = this.#deps;
-    journal.step(job.id, 'acknowledged', { state: 'delivered', detail: { repeated: true } });
+    journal.step(job.id, 'acknowledged', {
+      state: 'delivered',
+      detail: { repeated: true },
+      ...(job.isUncertain && { code: UNCERTAIN }),
+    });
     count?.('repeated');
     if (failpoint !== undefined) await failpoint('inbound.beforeAck');
     return { outcome: 'delivered' };

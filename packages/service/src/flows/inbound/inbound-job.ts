@@ -37,6 +37,8 @@ export class InboundJob {
   isClaimed = false;
   /** Whether an attempt may have reached the CRM that is not recorded. */
   isInDoubt = false;
+  /** Whether it was posted again although the CRM may have it. */
+  isUncertain = false;
   /** What was posted last. */
   posted: InboundMessage | undefined;
   /** The post in flight, until its result is recorded. */

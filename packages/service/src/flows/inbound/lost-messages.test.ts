@@ -139,7 +139,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
         find: whileAlive((...given) => conversations.find(...given)),
         messages: whileAlive((...given) => conversations.messages(...given)),
       },
-      journal: { open: () => {}, step: () => {}, inboundId: async () => undefined },
+      journal: { open: () => {}, step: () => {}, inboundEntry: async () => undefined },
       isCurrent: () => true,
       settings: {
         createContacts: true,

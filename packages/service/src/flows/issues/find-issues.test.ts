@@ -48,9 +48,15 @@ test.each<[string, Partial<IssueFacts>, RegExp, RegExp]>([
   ],
   [
     'deliveries_uncertain',
-    { uncertain: [{ locationId: 'loc1', createdAt: AT }] },
-    /may or may not have 1 inbound message:/,
-    /redeliver it/,
+    {
+      uncertain: [
+        { locationId: 'loc1', state: 'undeliverable', createdAt: AT },
+        { locationId: 'loc1', state: 'delivered', createdAt: AT },
+        { locationId: 'loc1', state: 'delivered', createdAt: AT },
+      ],
+    },
+    /may lack 1 inbound message. The CRM may have 2 inbound messages twice/,
+    /Redeliver what is missing there. Delete what is there twice/,
   ],
   [
     'seats_exhausted',

@@ -16,8 +16,12 @@ export interface IssueFacts {
     readonly hadMac: boolean;
     readonly broken: readonly BrokenLink[];
   }[];
-  /** Inbound messages that wait for the operator's decision, newest first; at most `limit` of them. */
-  readonly uncertain: readonly { readonly locationId: string; readonly createdAt: number }[];
+  /** Inbound messages that the CRM may lack, or may have twice because they were posted again; newest first. */
+  readonly uncertain: readonly {
+    readonly locationId: string;
+    readonly state: string;
+    readonly createdAt: number;
+  }[];
   /** Webhooks whose signature header is known but whose signature no key verifies. */
   readonly rejectedSignatures: Occurrences;
   /** By license. */
@@ -92,14 +96,27 @@ function rejectedSignatures({ rejectedSignatures: { count, since } }: IssueFacts
 function uncertainDeliveries({ uncertain }: IssueFacts): Finding[] {
   return Array.from(
     Map.groupBy(uncertain, ({ locationId }) => locationId),
-    ([locationId, messages]) => ({
-      kind: 'deliveries_uncertain' as const,
-      subject: locationId,
-      locationIds: [locationId],
-      sentence: `The CRM may or may not have ${counted(messages.length, 'inbound message')}: its responses were lost and its conversations could not be read.`,
-      action: 'Open each message, look it up in the CRM, and redeliver it if it is missing there.',
-      since: messages.at(-1)?.createdAt ?? null,
-    }),
+    ([locationId, messages]) => {
+      const twice = messages.filter(({ state }) => state === 'delivered').length;
+      const parked = messages.length - twice;
+      const [lacks, repeats] = [counted(parked, 'inbound message'), counted(twice, 'inbound message')];
+      return {
+        kind: 'deliveries_uncertain' as const,
+        subject: locationId,
+        locationIds: [locationId],
+        sentence: [
+          ...(parked > 0 ? [`The CRM may lack ${lacks}.`] : []),
+          ...(twice > 0 ? [`The CRM may have ${repeats} twice.`] : []),
+          'Its responses were lost, and its conversations could not be read.',
+        ].join(' '),
+        action: [
+          'Open each message to see what could not be read, and look it up in the CRM.',
+          ...(parked > 0 ? ['Redeliver what is missing there.'] : []),
+          ...(twice > 0 ? ['Delete what is there twice.'] : []),
+        ].join(' '),
+        since: messages.at(-1)?.createdAt ?? null,
+      };
+    },
   );
 }
 

@@ -33,7 +33,7 @@ describe('the SQL journal without its database', () => {
       () => journal.list({ limit: 1 }),
       () => journal.show('one'),
       () => journal.sentStatuses('one'),
-      () => journal.inboundId('loc', 'guid'),
+      () => journal.inboundEntry('loc', 'guid'),
     ])
       await expect(read()).rejects.toBeInstanceOf(EngineError);
     await journal.close();

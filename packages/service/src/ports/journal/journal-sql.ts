@@ -244,8 +244,8 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.newest(query));
   }
 
-  inboundId(locationId: string, guid: string) {
-    return this.#read(() => this.#reader.inboundId(locationId, guid));
+  inboundEntry(locationId: string, guid: string) {
+    return this.#read(() => this.#reader.inboundEntry(locationId, guid));
   }
 
   sentStatuses(requestId: string) {

@@ -189,9 +189,9 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
     it('finds the entry of an inbound message by location and guid', async () => {
       journal.open(entry({ id: 'in-1', direction: 'inbound', messageId: 'guid-1' }), 'received');
       journal.open(entry({ id: 'out-1', messageId: 'guid-1' }), 'accepted');
-      expect(await journal.inboundId('loc1', 'guid-1')).toBe('in-1');
-      expect(await journal.inboundId('loc2', 'guid-1')).toBeUndefined();
-      expect(await journal.inboundId('loc1', 'guid-2')).toBeUndefined();
+      expect(await journal.inboundEntry('loc1', 'guid-1')).toEqual({ id: 'in-1', code: null });
+      expect(await journal.inboundEntry('loc2', 'guid-1')).toBeUndefined();
+      expect(await journal.inboundEntry('loc1', 'guid-2')).toBeUndefined();
     });
 
     it('returns the time of the newest webhook of each location', async () => {

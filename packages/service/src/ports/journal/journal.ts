@@ -112,6 +112,8 @@ export interface MessageCount extends Pick<MessageSummary, 'direction' | 'state'
   readonly count: number;
 }
 
+export type InboundEntry = Pick<MessageSummary, 'id' | 'code'>;
+
 /**
  * The reading side of the journal. Reads include the steps that this node has recorded but not written yet. Every method rejects
  * with EngineError when the database is unavailable.
@@ -130,8 +132,8 @@ export interface JournalReader {
   counts(query: CountQuery): Promise<MessageCount[]>;
   /** Resolves with the newest messages and their steps, newest first. */
   newest(query: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]>;
-  /** Resolves with the id of the newest entry of an inbound message. */
-  inboundId(locationId: string, guid: string): Promise<string | undefined>;
+  /** Resolves with the newest entry of an inbound message. */
+  inboundEntry(locationId: string, guid: string): Promise<InboundEntry | undefined>;
   /** Resolves with the statuses of a request that were sent to the CRM. */
   sentStatuses(requestId: string): Promise<SentStatuses | undefined>;
   /**

@@ -6,6 +6,7 @@ import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type {
   CountQuery,
+  InboundEntry,
   LastStatus,
   MessageCount,
   MessageQuery,
@@ -176,17 +177,16 @@ export function createReader(db: Database, hash: KeyedHash) {
       });
     },
 
-    async inboundId(locationId: string, guid: string): Promise<string | undefined> {
-      const row = await db
+    async inboundEntry(locationId: string, guid: string): Promise<InboundEntry | undefined> {
+      return await db
         .selectFrom('messages')
-        .select('id')
+        .select(['id', 'code'])
         .where('message_id', '=', guid)
         .where('location_id', '=', locationId)
         .where('direction', '=', 'inbound')
         .orderBy(BY_AGE, 'desc')
         .limit(1)
         .executeTakeFirst();
-      return row?.id;
     },
 
     async sentStatuses(requestId: string): Promise<SentStatuses | undefined> {
