@@ -65,28 +65,39 @@ export class TrafficOverview {
 
   async #read(locationIds: readonly string[] | undefined): Promise<Traffic> {
     const { journal, now } = this.#deps;
-    const last = Math.floor(now() / BUCKET_MS) * BUCKET_MS;
-    const starts = Array.from({ length: BUCKETS }, (_, index) => last - (BUCKETS - 1 - index) * BUCKET_MS);
-    for (const start of this.#settled.keys()) if (start < (starts[0] ?? 0)) this.#settled.delete(start);
-    const counts: { from: number; counts: readonly MessageCount[] }[] = [];
-    for (const [index, from] of starts.entries()) {
-      const isSettled = locationIds === undefined && index < BUCKETS - OPEN_BUCKETS;
-      const known = isSettled ? this.#settled.get(from) : undefined;
-      const read = known ?? (await journal.counts({ locationIds, from, until: from + BUCKET_MS }));
-      if (isSettled) this.#settled.set(from, read);
-      // SQLite runs in this process: webhooks get their turn between two buckets.
-      if (known === undefined) await nextTurn();
-      counts.push({ from, counts: read });
-    }
+    const until = (Math.floor(now() / BUCKET_MS) + 1) * BUCKET_MS;
+    const from = until - BUCKETS * BUCKET_MS;
+    const counts =
+      locationIds === undefined
+        ? await this.#countAll(from)
+        : await journal.counts({ locationIds, from, until, bucketMs: BUCKET_MS });
+    const byStart = Map.groupBy(counts, (one) => one.from);
     return {
-      buckets: counts.map(({ from, counts: some }) => ({
-        from,
-        outbound: directionOf(some, 'outbound'),
-        inbound: directionOf(some, 'inbound'),
-      })),
-      failures: failuresOf(counts.flatMap(({ counts: some }) => some)),
+      buckets: Array.from({ length: BUCKETS }, (_, index) => {
+        const start = from + index * BUCKET_MS;
+        const own = byStart.get(start) ?? [];
+        return { from: start, outbound: directionOf(own, 'outbound'), inbound: directionOf(own, 'inbound') };
+      }),
+      failures: failuresOf(counts),
       hops: slowestHops(await journal.newest({ locationIds, limit: SAMPLE })),
     };
+  }
+
+  /** Counts the messages of all locations, those of settled buckets once. */
+  async #countAll(first: number): Promise<MessageCount[]> {
+    for (const start of this.#settled.keys()) if (start < first) this.#settled.delete(start);
+    const counts: MessageCount[] = [];
+    for (let index = 0; index < BUCKETS; index++) {
+      const from = first + index * BUCKET_MS;
+      const known = this.#settled.get(from);
+      const until = from + BUCKET_MS;
+      const read = known ?? (await this.#deps.journal.counts({ from, until, bucketMs: BUCKET_MS }));
+      if (index < BUCKETS - OPEN_BUCKETS) this.#settled.set(from, read);
+      // SQLite runs in this process: webhooks get their turn between two buckets.
+      if (known === undefined) await nextTurn();
+      counts.push(...read);
+    }
+    return counts;
   }
 }
 

@@ -255,15 +255,24 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       journal.open(entry({ locationId: 'loc2' }), 'rejected', { state: 'rejected', code: 'TIMEOUT' });
       await clock.advance(1000);
       journal.open(entry({ direction: 'inbound' }), 'received');
-      const rejected = { direction: 'outbound', state: 'rejected', code: 'TIMEOUT' };
-      const counted = await journal.counts({ from, until: from + 1000 });
+      const rejected = { from, direction: 'outbound', state: 'rejected', code: 'TIMEOUT' };
+      const span = { from, until: from + 1000, bucketMs: 1000 };
+      const counted = await journal.counts(span);
       expect(counted).toHaveLength(2);
       expect(counted).toContainEqual({ ...rejected, count: 2 });
-      expect(counted).toContainEqual({ direction: 'outbound', state: 'accepted', code: null, count: 1 });
-      expect(await journal.counts({ from, until: from + 1000, locationIds: ['loc2'] })).toEqual([
-        { ...rejected, count: 1 },
-      ]);
-      expect(await journal.counts({ from, until: from + 1000, locationIds: [] })).toEqual([]);
+      const accepted = { from, direction: 'outbound', state: 'accepted', code: null, count: 1 };
+      expect(counted).toContainEqual(accepted);
+      expect(await journal.counts({ ...span, locationIds: ['loc2'] })).toEqual([{ ...rejected, count: 1 }]);
+      expect(await journal.counts({ ...span, locationIds: [] })).toEqual([]);
+      const buckets = await journal.counts({ ...span, until: from + 2000 });
+      expect(buckets).toHaveLength(3);
+      expect(buckets).toContainEqual({
+        from: from + 1000,
+        direction: 'inbound',
+        state: 'received',
+        code: null,
+        count: 1,
+      });
     });
 
     it('returns the newest messages with their steps', async () => {

@@ -106,9 +106,12 @@ export interface CountQuery {
   readonly locationIds?: readonly string[] | undefined;
   readonly from: number;
   readonly until: number;
+  readonly bucketMs: number;
 }
 
 export interface MessageCount extends Pick<MessageSummary, 'direction' | 'state' | 'code'> {
+  /** The start of the bucket. */
+  readonly from: number;
   readonly count: number;
 }
 
@@ -128,7 +131,7 @@ export interface JournalReader {
   locationOf(requestId: string): Promise<string | undefined>;
   /** Resolves with the time of the newest webhook of each of these locations that has one. */
   lastWebhooks(locationIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** Resolves with the number of messages of a span of time, by direction, state and code. */
+  /** Resolves with the number of messages of a span of time, by bucket, direction, state and code. */
   counts(query: CountQuery): Promise<MessageCount[]>;
   /** Resolves with the newest messages and their steps, newest first. */
   newest(query: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]>;

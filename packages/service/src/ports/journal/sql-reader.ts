@@ -144,17 +144,23 @@ export function createReader(db: Database, hash: KeyedHash) {
       return new Map(rows.flatMap(({ id, last }) => (last === null ? [] : [[id, last]])));
     },
 
-    async counts({ locationIds, from, until }: CountQuery): Promise<MessageCount[]> {
+    async counts({ locationIds, from, until, bucketMs }: CountQuery): Promise<MessageCount[]> {
       if (locationIds?.length === 0) return [];
       let rows = db
         .selectFrom('messages')
         .select(['direction', 'status', 'code'])
-        .select((eb) => eb.fn.countAll().as('count'))
+        .select(sql<number>`cast((created_at - ${from}) / ${bucketMs} as integer)`.as('bucket'))
         .where('created_at', '>=', from)
         .where('created_at', '<', until);
       if (locationIds !== undefined) rows = rows.where('location_id', 'in', locationIds);
-      const found = await rows.groupBy(['direction', 'status', 'code']).execute();
-      return found.map(({ direction, status, code, count }) => ({
+      const found = await db
+        .selectFrom(rows.as('rows'))
+        .select(['bucket', 'direction', 'status', 'code'])
+        .select((eb) => eb.fn.countAll().as('count'))
+        .groupBy(['bucket', 'direction', 'status', 'code'])
+        .execute();
+      return found.map(({ bucket, direction, status, code, count }) => ({
+        from: from + bucket * bucketMs,
         direction,
         state: status as MessageState,
         code,
