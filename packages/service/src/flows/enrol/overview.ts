@@ -1,6 +1,6 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Device, License, Licenses, Location } from '../../ports/licenses/licenses.ts';
+import type { Device, DeviceName, License, Licenses, Location } from '../../ports/licenses/licenses.ts';
 import type { LocationState } from '../../ports/licenses/transitions.ts';
 import type { BoundMac, StateReport, Switchboard } from '../../ports/switchboard/switchboard.ts';
 import type { TakeOvers } from './token-use.ts';
@@ -13,7 +13,7 @@ export interface GrantState {
 }
 
 export interface OverviewDeps {
-  readonly licenses: Pick<Licenses, 'listLicenses' | 'listDevices' | 'listLocations'>;
+  readonly licenses: Pick<Licenses, 'listLicenses' | 'listDevices' | 'listDeviceNames' | 'listLocations'>;
   readonly switchboard: Pick<Switchboard, 'boundMacs'>;
   readonly grantStates: () => Promise<ReadonlyMap<string, GrantState>>;
   readonly clock: Clock;
@@ -63,7 +63,13 @@ export class Overview {
   }
 
   async devices(): Promise<DeviceOverview[]> {
-    const { devices, labels, macs, locations } = await this.#read();
+    const { licenses, switchboard } = this.#deps;
+    const [labels, devices, locations, macs] = await Promise.all([
+      this.#labels(),
+      licenses.listDevices(),
+      this.#locationsById(),
+      switchboard.boundMacs(),
+    ]);
     const held = new Map<string, string[]>();
     for (const { locationId, deviceId } of macs) {
       const key = nameOf(locations.get(locationId)?.licenseId, deviceId);
@@ -83,7 +89,14 @@ export class Overview {
 
   /** Locations that a license owns or a Mac requested, and those that only have a grant. */
   async locations(): Promise<LocationOverview[]> {
-    const { devices, labels, macs, locations, grants } = await this.#read({ withStates: true });
+    const { licenses, switchboard, grantStates } = this.#deps;
+    const [labels, devices, locations, macs, grants] = await Promise.all([
+      this.#labels(),
+      licenses.listDeviceNames(),
+      this.#locationsById(),
+      switchboard.boundMacs({ withStates: true }),
+      grantStates(),
+    ]);
     const macByLocation = new Map(macs.map((mac) => [String(mac.locationId), mac]));
     const byRow = new Map(devices.map((device) => [device.id, device]));
     const byName = new Map(devices.map((device) => [nameOf(device.licenseId, device.deviceId), device]));
@@ -107,33 +120,24 @@ export class Overview {
     return (await this.locations()).find((location) => location.locationId === locationId);
   }
 
-  async #read(options?: { readonly withStates: boolean }) {
-    const { licenses, switchboard, grantStates } = this.#deps;
-    const [all, devices, locations, macs, grants] = await Promise.all([
-      licenses.listLicenses(),
-      licenses.listDevices(),
-      licenses.listLocations(),
-      switchboard.boundMacs(options),
-      grantStates(),
-    ]);
-    return {
-      labels: new Map(all.map(({ id, label }) => [id, label])),
-      devices,
-      locations: new Map<string, Location>(locations.map((location) => [location.locationId, location])),
-      macs,
-      grants,
-    };
+  async #labels(): Promise<ReadonlyMap<string, string>> {
+    return new Map((await this.#deps.licenses.listLicenses()).map(({ id, label }) => [id, label]));
+  }
+
+  async #locationsById(): Promise<ReadonlyMap<string, Location>> {
+    const all = await this.#deps.licenses.listLocations();
+    return new Map(all.map((location) => [location.locationId, location]));
   }
 }
 
 /** A deviceId is unique only within its license. Only Macs of the license that owns a location can hold it. */
 const nameOf = (licenseId: string | null | undefined, deviceId: string) => `${licenseId} ${deviceId}`;
 
-const lastDevice = ({ id, deviceId, name, lastSeenAt }: Device) => ({ id, deviceId, name, lastSeenAt });
+const lastDevice = ({ id, deviceId, name, lastSeenAt }: DeviceName) => ({ id, deviceId, name, lastSeenAt });
 
 function connectedMac(
   mac: BoundMac | undefined,
-  devices: ReadonlyMap<string, Device>,
+  devices: ReadonlyMap<string, DeviceName>,
   licenseId: string | null,
 ): ConnectedMac | null {
   if (mac === undefined) return null;

@@ -6,6 +6,7 @@ import type {
   Activation,
   ActivationRequest,
   Device,
+  DeviceName,
   DeviceChangeOutcome,
   NewDevice,
   Standing,
@@ -142,6 +143,21 @@ export class SqlDevices {
       const rows = await db.selectFrom('devices').selectAll().orderBy('activated_at').orderBy('id').execute();
       return rows.map(deviceOf);
     });
+  }
+
+  async listNames(): Promise<DeviceName[]> {
+    return await this.#store.read('devices cannot be read', (db) =>
+      db
+        .selectFrom('devices')
+        .select([
+          'id',
+          'license_id as licenseId',
+          'device_id as deviceId',
+          'name',
+          'last_seen_at as lastSeenAt',
+        ])
+        .execute(),
+    );
   }
 
   async standingsByToken(tokenHashes: readonly string[]): Promise<Map<string, Standing>> {

@@ -28,6 +28,7 @@ export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
     revokeDevice: (deviceRow) => devices.revoke(deviceRow),
     restoreDevice: (deviceRow) => devices.restore(deviceRow),
     listDevices: () => devices.list(),
+    listDeviceNames: () => devices.listNames(),
     standingsByToken: (tokenHashes) => devices.standingsByToken(tokenHashes),
     standingsByRow: (deviceRows) => devices.standingsByRow(deviceRows),
     recordLastSeen: (deviceRows, at) => devices.recordLastSeen(deviceRows, at),

@@ -361,6 +361,15 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
             lastSeenAt: activatedAt + 5000,
           },
         ]);
+        expect(await otherNode.listDeviceNames()).toEqual([
+          {
+            id: row,
+            deviceId: 'mac-0001',
+            licenseId: license.id,
+            name: DESCRIPTION.name,
+            lastSeenAt: activatedAt + 5000,
+          },
+        ]);
         await licenses.recordLastSeen([], 0);
       });
     });
