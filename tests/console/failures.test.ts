@@ -377,5 +377,26 @@ describe.skipIf(!(await hasChromium()))(
         await row.filter({ hasText: sentence }).filter({ hasText: action }).first().waitFor(WITHIN);
       },
     );
+
+    it('S6 three clicks answer whether a text to a number went out, and if not, why', async () => {
+      const [locationId, messageId, phone] = [locationOf('morning'), 'appointment', '+15555550100'];
+      const own = await bridge.mac(locationId);
+      await bridge.webhook({ locationId, phone, messageId });
+      const { requestId } = await own.nextFrame('send');
+      const error = { code: 'AX_DENIED', message: 'Automation' };
+      await own.ack(own.status({ requestId, messageId, status: 'failed', error }));
+      own.terminate();
+      // The CRM repeats it.
+      await until(async () => !(await bridge.reaches(locationId, { phone, messageId })));
+      await show('');
+      await page.getByRole('link', { name: 'Messages' }).first().click();
+      await page.getByRole('searchbox').fill('+1 555 555 0100');
+      await page.getByRole('button', { name: 'Search' }).click();
+      await page.getByRole('row').filter({ hasText: 'AX_DENIED' }).getByRole('link').click();
+      await page.getByRole('heading', { name: 'Not delivered: rejected by the service' }).waitFor(WITHIN);
+      for (const reason of ['macOS has not granted', 'No Mac is connected for this location'])
+        await page.locator('.advice').filter({ hasText: reason }).waitFor(WITHIN);
+      await page.getByRole('heading', { name: 'Request 1 of' }).waitFor(WITHIN);
+    });
   },
 );

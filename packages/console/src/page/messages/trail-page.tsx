@@ -16,7 +16,7 @@ import type { History, Request, Step } from './types.ts';
 /** What became of one message, and every request that carried it. */
 export function TrailPage({ id }: { readonly id: string }) {
   const path = `/operator/messages/${encodeURIComponent(id)}`;
-  const { value, problem, reload } = useData<History>(path, { refresh: true });
+  const { value, problem, reload } = useData<History>(`${path}?all=true`, { refresh: true });
   const result = useSignal<string | undefined>(undefined);
   const history = value.value;
 
@@ -47,8 +47,18 @@ export function TrailPage({ id }: { readonly id: string }) {
             {history.direction === 'outbound' ? TEXTS.outbound : TEXTS.inbound} <bdi>{history.phone}</bdi>,{' '}
             <bdi>{history.locationId}</bdi>, {history.kind}.
           </p>
-          <CapturedText history={history} reload={reload} />
           <Advice history={history} />
+          {history.requests.map((request, index) => (
+            <RequestTrail
+              key={request.id}
+              request={request}
+              title={
+                history.requests.length === 1
+                  ? TEXTS.trail
+                  : TEXTS.request(index + 1, history.requests.length)
+              }
+            />
+          ))}
           <p class="actions">
             <CopyCurl id={history.id} />
             {history.direction === 'inbound' && history.status === 'undeliverable' && (
@@ -63,17 +73,7 @@ export function TrailPage({ id }: { readonly id: string }) {
             )}
             <span role="status">{result.value}</span>
           </p>
-          {history.requests.map((request, index) => (
-            <RequestTrail
-              key={request.id}
-              request={request}
-              title={
-                history.requests.length === 1
-                  ? TEXTS.trail
-                  : TEXTS.request(index + 1, history.requests.length)
-              }
-            />
-          ))}
+          <CapturedText history={history} reload={reload} />
         </article>
       )}
     </>

@@ -149,6 +149,8 @@ describe('GET /operator/messages/:id', () => {
     });
     const one = await call('GET', `/operator/messages/${first.id}`);
     expect(one.body).toMatchObject({ id: first.id, requests: [{ id: first.id }] });
+    const all = await call('GET', `/operator/messages/${first.id}?all=true`);
+    expect(all.body).toMatchObject({ id: first.id, requests: [{ id: first.id }, { id: second.id }] });
   });
 
   it.each(['unknown', 'x'.repeat(300), '%00', '..%2f'])('responds 404 for %s', async (id) => {

@@ -37,6 +37,8 @@ const QUERY = z.strictObject({
   cursor: z.string().max(1024).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
+/** `all`: also the other requests with the message id of this one. */
+const SHOWN = z.strictObject({ all: z.literal('true', 'all must be true').optional() });
 const LONGEST_ID = 256;
 const FILTERED = { config: { locations: 'filtered' } } as const;
 
@@ -71,11 +73,11 @@ export function messagesRoutes({ journal, redeliver, texts, audit }: MessagesRou
     });
 
     app.get<OfMessage>('/operator/messages/:id', FILTERED, async (request) => {
-      const { id } = request.params;
+      const { all } = readBody(SHOWN, withoutEmpty(request.query));
       const trail = await trailOf(request);
       const { locationId, messageId } = trail;
-      const requests =
-        messageId === null || id === trail.id ? [trail] : await journal.requestsOf(locationId, messageId);
+      const isOne = messageId === null || (request.params.id === trail.id && all === undefined);
+      const requests = isOne ? [trail] : await journal.requestsOf(locationId, messageId);
       const until = texts.until(locationId);
       return {
         ...shown(trail),
