@@ -1,5 +1,6 @@
 import { Icon } from '@footbridge/ui/icons';
 import { theme, toggleTheme } from '@footbridge/ui/theme';
+import { useEffect, useRef } from 'preact/hooks';
 
 import { IssuesPage } from './issues/issues-page.tsx';
 import { openIssues } from './issues/open-issues.ts';
@@ -89,8 +90,15 @@ export function App() {
 
 function Navigation() {
   const { path } = route.value;
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // On a small screen the links are a row that scrolls.
+    const current = nav.current?.querySelector<HTMLElement>('[aria-current]');
+    if (nav.current && current)
+      nav.current.scrollLeft = current.offsetLeft + current.offsetWidth / 2 - nav.current.clientWidth / 2;
+  }, [path]);
   return (
-    <nav aria-label="Pages">
+    <nav ref={nav} aria-label="Pages">
       {[...PAGES, ...(session.value?.locations === null ? OPERATOR_PAGES : [])].map((page) => (
         <a
           key={page.path}

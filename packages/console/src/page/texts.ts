@@ -82,6 +82,9 @@ export const TEXTS = {
   p95: 'Time',
 } as const;
 
+/** Links to the page on which the next step is taken. */
+export const NEXT_TEXTS = { uncertain: 'Uncertain messages' } as const;
+
 /** The names of the links of a tenant, in the order of a message. */
 export const LINK_NAMES: Readonly<Record<string, string>> = {
   installed: 'App installed',

@@ -1,9 +1,11 @@
 import { Icon } from '@footbridge/ui/icons';
 
+import { NextPageLink } from '../next-page.tsx';
 import { follow, hrefOf } from '../route.ts';
 import { ISSUE_NAMES, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
+import { Words } from '../words.tsx';
 import { openIssues } from './open-issues.ts';
 import type { Issue } from './open-issues.ts';
 
@@ -62,7 +64,10 @@ function IssueCard({ issue: { kind, sentence, action, since, locationIds } }: { 
       <h2>
         <bdi>{sentence}</bdi>
       </h2>
-      <p>{action}</p>
+      <p>
+        <Words text={action} />{' '}
+        <NextPageLink of={kind} locationId={locationIds?.length === 1 ? locationIds[0] : undefined} />
+      </p>
       <p class="hint">
         {TEXTS.affects} <Affected locationIds={locationIds} />
       </p>

@@ -142,7 +142,7 @@ function Failures({ failures }: Pick<Overview, 'failures'>) {
       {failures.length === 0 ? (
         <p class="hint">{TEXTS.noFailures}</p>
       ) : (
-        <table class="plain">
+        <table class="plain has-advice">
           <thead>
             <tr>
               <th scope="col">{TEXTS.code}</th>

@@ -4,11 +4,13 @@ import { useSignal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
+import { NextPageLink } from '../next-page.tsx';
 import { follow, hrefOf } from '../route.ts';
 import { session } from '../session.ts';
 import { LINK_NAMES, PAIR_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
+import { Words } from '../words.tsx';
 
 interface Link {
   readonly name: string;
@@ -121,6 +123,8 @@ function More({ count, show }: { readonly count: number; readonly show: () => vo
   );
 }
 
+const hadNoMac = ({ link, since }: NonNullable<Tenant['problem']>) => link === 'mac' && since === null;
+
 function TenantCard({ tenant: { locationId, license, links, problem } }: { tenant: Tenant }) {
   return (
     <li class={problem === null ? 'card tenant' : 'card tenant is-broken'}>
@@ -143,7 +147,8 @@ function TenantCard({ tenant: { locationId, license, links, problem } }: { tenan
             <bdi>{problem.sentence}</bdi>
           </strong>{' '}
           {problem.since !== null && <span class="hint">Since {timeText(problem.since)}.</span>}{' '}
-          {problem.action}
+          <Words text={problem.action} />{' '}
+          <NextPageLink of={hadNoMac(problem) ? 'no_mac' : problem.link} locationId={locationId} />
         </p>
       )}
       <ol class="links">
