@@ -37,7 +37,7 @@ import { StateReporter } from './flows/link/report-state.ts';
 import { claimLocation } from './flows/link/served-location.ts';
 import type { Downloads } from './flows/outbound/job-deps.ts';
 import { OneAtATime } from './flows/outbound/one-at-a-time.ts';
-import type { Outcome } from './flows/outbound/outcome.ts';
+import type { Held, Outcome } from './flows/outbound/outcome.ts';
 import { Pacing } from './flows/outbound/pacing.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
 import { Queue } from './flows/outbound/queue.ts';
@@ -137,7 +137,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       },
     });
     const reporter = new StateReporter({
-      read: () => readMacState(messages, journal, clock.now(), pacing.state()),
+      read: () => readMacState(messages, journal, clock.now(), pacing.state(queue.held())),
       send: (frame) => link.sendState(frame),
       clock,
       log,
@@ -148,11 +148,11 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
         gap: config.sendGap ?? (config.simulate ? NO_GAP : DEFAULT_GAP),
         newPerHour: config.newPerHour,
         newPerDay: config.newPerDay,
+        warmUp: config.warmUp ?? [],
+        maxUnanswered: config.maxUnanswered,
+        maxAnswers: config.maxAnswers,
       },
-      memory: {
-        load: () => journal.note('new-conversations'),
-        save: (value) => journal.setNote('new-conversations', value),
-      },
+      memory: journal,
       clock,
       random: Math.random,
     });
@@ -172,6 +172,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       log,
       failpoint,
       limit: config.queueLimit,
+      limitWaitMs: config.limitWaitMs,
       pause: (signal) => pacing.pause(signal),
       perform: (job, frame) => oneAtATime.run(() => perform(job, frame)),
       onFrames: () => link.flush(),
@@ -452,7 +453,7 @@ function jobPerformer(
     failpoint: BlockingFailpoint;
     downloads: Downloads | undefined;
   },
-): (job: Job, frame: SendFrame) => Promise<Outcome> {
+): (job: Job, frame: SendFrame) => Promise<Outcome | Held> {
   const { journal, messages, pacing, log, clock, failpoint } = deps;
   const downloads = deps.downloads ?? createDownloads({ allowLoopback: config.allowLoopback });
   return async (job, frame) => {

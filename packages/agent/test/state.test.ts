@@ -3,11 +3,11 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { ANNA, person, runAgent } from './running-agent.ts';
+import { ANNA, BERT, person, runAgent } from './running-agent.ts';
 
 /** Longer than any test: the job waits until the delay is changed. */
 const HELD_MS = 3_600_000;
-
+const HOUR_MS = 3_600_000;
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
@@ -23,6 +23,21 @@ async function start() {
     return service.states.length;
   };
   return { ...running, clock, statesAfter };
+}
+
+/** Starts an agent with limits. The service pings by another clock than the agent's, so the agent must not miss the pings. */
+async function startLimited(limits: Readonly<Record<string, string>>) {
+  const clock = new FakeClock();
+  const env = { FOOTBRIDGE_HEARTBEAT_SEC: '86400', ...limits };
+  const running = await runAgent(cleanup, { env, deps: { clock } });
+  const { service } = running;
+  /** Lets the simulated Messages work: it waits for the clock, if only for 0 ms. */
+  const statusOf = ({ requestId }: { readonly requestId: string }) =>
+    until(async () => {
+      await clock.advance(0);
+      return service.statuses.find((status) => status.requestId === requestId);
+    });
+  return { ...running, clock, statusOf };
 }
 
 describe('state frames', () => {
@@ -86,18 +101,55 @@ describe('state frames', () => {
       expect(written).not.toContain(secret);
   });
 
-  it('the agent reports how many conversations it may still begin, and rejects more as RATE_LIMITED', async () => {
-    const env = { FOOTBRIDGE_SEND_GAP_MS: '0-1', FOOTBRIDGE_NEW_PER_HOUR: '1' };
-    const { service } = await runAgent(cleanup, { env });
-    const statusTo = async (phone: string) => {
-      const { error, status } = await service.statusOf(service.send({ phone, message: 'Hi' }).requestId);
-      return error?.code ?? status;
-    };
+  it('the agent reports how many conversations it may still begin, the messages that wait and the next slot', async () => {
+    const { service, clock, statusOf } = await startLimited({ FOOTBRIDGE_NEW_PER_HOUR: '1' });
     await until(() => service.states.length > 0);
-    expect(service.states[0]?.pacing).toEqual({ minGapMs: 0, maxGapMs: 1, newPerHour: 1, newLastHour: 0 });
-    expect(await statusTo(ANNA)).toBe('delivered');
-    expect(await statusTo('+15550100077')).toBe('RATE_LIMITED');
-    expect(await statusTo(ANNA)).toBe('delivered');
+    expect(service.states[0]?.pacing).toEqual({ minGapMs: 0, maxGapMs: 0, newPerHour: 1, newLastHour: 0 });
+    const begun = clock.now();
+    await statusOf(service.send({ phone: ANNA, message: 'first' }));
+    const second = service.send({ phone: BERT, message: 'second' });
+    const third = service.send({ phone: BERT, message: 'third' });
+    expect(await statusOf(service.send({ phone: ANNA, message: 'known' }))).toMatchObject({
+      status: 'delivered',
+    });
+    await clock.advance(10_000);
+    await until(() => service.states.length === 2);
+    expect(service.states[1]).toMatchObject({
+      queue: { pending: 2 },
+      pacing: { newLastHour: 1, held: 1, nextSlotAt: new Date(begun + HOUR_MS).toISOString() },
+    });
+    expect(service.statuses).toHaveLength(2);
+    await clock.advance(HOUR_MS - 10_000);
+    expect(await statusOf(third)).toMatchObject({ status: 'delivered' });
+    expect(service.statuses.map(({ requestId }) => requestId).slice(2)).toEqual([
+      second.requestId,
+      third.requestId,
+    ]);
+  });
+
+  it('the agent reports RATE_LIMITED and the next slot when a message has waited too long for a limit', async () => {
+    const { service, clock, play, statusOf } = await startLimited({
+      FOOTBRIDGE_MAX_UNANSWERED: '1',
+      FOOTBRIDGE_LIMIT_WAIT_SEC: '600',
+    });
+    const begun = clock.now();
+    await statusOf(service.send({ message: 'first' }));
+    const late = service.send({ message: 'too many' });
+    await until(() => service.confirmed.length === 2);
+    await clock.advance(599_000);
+    await service.settled();
+    expect(service.statuses).toHaveLength(1);
+    await clock.advance(1_000);
+    const slot = new Date(begun + 30 * 24 * HOUR_MS).toISOString();
+    expect(await statusOf(late)).toMatchObject({
+      status: 'failed',
+      error: { code: 'RATE_LIMITED', message: expect.stringContaining(slot) },
+    });
+    const next = service.send({ message: 'after the reply' });
+    await until(() => service.confirmed.length === 3);
+    await play(person(ANNA, 'say'), { text: 'Yes?' });
+    await clock.advance(30_000);
+    expect(await statusOf(next)).toMatchObject({ status: 'delivered' });
   });
 
   it('the agent reports its state again after a reconnect, and still at most once in 10 seconds', async () => {

@@ -12,13 +12,14 @@ export type Settings = SettingsOf<typeof SETTINGS>;
 /** The settings of `run`, complete. */
 export interface AgentConfig extends Omit<
   { readonly [N in SettingName]: SettingValue<N> },
-  'license' | 'deviceId' | 'logFile' | 'programs' | 'sendGap' | 'bluebubblesPasswordFile'
+  'license' | 'deviceId' | 'logFile' | 'programs' | 'sendGap' | 'warmUp' | 'bluebubblesPasswordFile'
 > {
   readonly license: string | undefined;
   readonly deviceId: string | undefined;
   readonly logFile: string | undefined;
   readonly programs: string | undefined;
   readonly sendGap: SettingValue<'sendGap'> | undefined;
+  readonly warmUp: SettingValue<'warmUp'> | undefined;
   /** Default: `bluebubbles-password` in the data folder. */
   readonly bluebubblesPasswordFile: string | undefined;
 }

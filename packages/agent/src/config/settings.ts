@@ -92,6 +92,12 @@ function range(given: string): { minMs: number; maxMs: number } | undefined {
   return min !== undefined && minMs <= maxMs && maxMs <= 600_000 ? { minMs, maxMs } : undefined;
 }
 
+/** `5,10,20` */
+function numbers(given: string): readonly number[] | undefined {
+  const list = given.split(',').map((entry) => (/^\s*\d{1,6}\s*$/.test(entry) ? Number(entry) : 0));
+  return list.length <= 60 && list.every((number) => number >= 1 && number <= 100_000) ? list : undefined;
+}
+
 /** Every setting of the agent. The commands, the reader and the test of the documentation use this table. */
 export const SETTINGS = {
   url,
@@ -223,6 +229,31 @@ export const SETTINGS = {
     'maximum number of conversations that the Mac begins in a day; 0 for no limit',
     '0',
     100_000,
+  ),
+  warmUp: {
+    name: 'FOOTBRIDGE_WARM_UP',
+    about:
+      'maximum number of conversations that a new line begins on each of its first days, such as 5,10,20,40; the first day begins with the first send',
+    parse: checked('must be up to 60 numbers from 1 to 100000, such as 5,10,20,40', numbers),
+  },
+  maxUnanswered: count(
+    'FOOTBRIDGE_MAX_UNANSWERED',
+    undefined,
+    'maximum number of messages to one person without a reply, over 30 days; 0 for no limit',
+    '0',
+    50,
+  ),
+  maxAnswers: count(
+    'FOOTBRIDGE_MAX_ANSWERS',
+    undefined,
+    'maximum number of answers to one person in ten minutes, so that two programs cannot answer each other without end; 0 for no limit',
+    '0',
+    50,
+  ),
+  limitWaitMs: seconds(
+    'FOOTBRIDGE_LIMIT_WAIT_SEC',
+    'time a message over one of these limits waits in the queue before it fails',
+    3600,
   ),
   heartbeatMs: seconds(
     'FOOTBRIDGE_HEARTBEAT_SEC',

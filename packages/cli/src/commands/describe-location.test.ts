@@ -83,6 +83,14 @@ describe('footbridge location show on a terminal', () => {
       '2 messages wait in the queue, the oldest for 40 seconds.',
     ]);
     expect(withState({ queue: { pending: 1 } })).toContain('1 message waits in the queue.');
+    const pacing = { newPerDay: 50, newLastDay: 50, held: 2, nextSlotAt: '2026-05-01T13:00:00.000Z' };
+    expect(withState({ pacing })).toEqual(
+      expect.arrayContaining([
+        'New conversations in the last day: 50 of 50.',
+        'Messages that wait for a limit of the line: 2.',
+        'Next free slot: 2026-05-01 13:00:00 UTC.',
+      ]),
+    );
   });
 
   it('replaces control characters in what the Mac reported', () => {

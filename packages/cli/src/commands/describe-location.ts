@@ -21,6 +21,14 @@ export interface ReportedState {
   readonly messages?: { readonly running?: boolean; readonly signedIn?: boolean };
   readonly session?: string;
   readonly queue?: { readonly pending: number; readonly oldestSec?: number };
+  readonly pacing?: {
+    readonly newPerHour?: number;
+    readonly newLastHour?: number;
+    readonly newPerDay?: number;
+    readonly newLastDay?: number;
+    readonly held?: number;
+    readonly nextSlotAt?: string;
+  };
   readonly lastSentAt: string | null;
   readonly lastReceivedAt: string | null;
 }
@@ -61,6 +69,7 @@ function describeState(state: ReportedState): string[] {
   if (session === 'locked') lines.push('The screen is locked.');
   if (session === 'away') lines.push('The user is not logged in, or another user is active.');
   if (queue !== undefined) lines.push(describeQueue(queue));
+  lines.push(...describePacing(state.pacing ?? {}));
   lines.push(
     `Last message sent: ${state.lastSentAt === null ? 'none' : timeOf(state.lastSentAt)}.`,
     `Last message received: ${state.lastReceivedAt === null ? 'none' : timeOf(state.lastReceivedAt)}.`,
@@ -85,6 +94,18 @@ function describeQueue({ pending, oldestSec }: { pending: number; oldestSec?: nu
   if (pending === 0) return 'The queue is empty.';
   const age = oldestSec === undefined ? '' : `, the oldest for ${oldestSec} seconds`;
   return `${pending} ${pending === 1 ? 'message waits' : 'messages wait'} in the queue${age}.`;
+}
+
+function describePacing(pacing: NonNullable<ReportedState['pacing']>): string[] {
+  const { newPerHour, newLastHour = 0, newPerDay, newLastDay = 0, held = 0, nextSlotAt } = pacing;
+  return [
+    ...(newPerHour === undefined
+      ? []
+      : [`New conversations in the last hour: ${newLastHour} of ${newPerHour}.`]),
+    ...(newPerDay === undefined ? [] : [`New conversations in the last day: ${newLastDay} of ${newPerDay}.`]),
+    ...(held === 0 ? [] : [`Messages that wait for a limit of the line: ${held}.`]),
+    ...(nextSlotAt === undefined ? [] : [`Next free slot: ${timeOf(nextSlotAt)}.`]),
+  ];
 }
 
 const timeOf = (iso: string) => `${iso.slice(0, 19).replace('T', ' ')} UTC`;

@@ -34,7 +34,7 @@ export const EXAMPLES: readonly (MacFrame | ServiceFrame)[] = [
     messages: { running: true, signedIn: true, services: ['iMessage', 'SMS'] },
     session: 'active',
     queue: { pending: 2, oldestSec: 7 },
-    pacing: { minGapMs: 1000, maxGapMs: 3000, newPerHour: 20, newLastHour: 3 },
+    pacing: { minGapMs: 1000, maxGapMs: 3000, newPerHour: 20, newLastHour: 3, maxUnanswered: 5 },
     lastSentAt: '2026-03-01T12:00:00.000Z',
     lastReceivedAt: null,
   },

@@ -16,3 +16,12 @@ export interface Failed {
 export function failed(code: StatusCode, message: string): Failed {
   return { state: 'failed', code, message };
 }
+
+/** Nothing was sent, because a limit of this line is reached. The job stays in the queue. */
+export interface Held {
+  readonly state: 'held';
+  /** What this line has done, in words: `begun 20 new conversations in an hour`. */
+  readonly limit: string;
+  /** When the limit has room again. */
+  readonly slotAt: number;
+}

@@ -1,24 +1,24 @@
 import type { StateFrame } from '@footbridge/protocol/frames';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Destination, MessageStore, SendFailure } from '../../ports/messages/messages.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+import type { Journal } from '../../ports/journal/journal.ts';
+import type { Destination, MessageStore } from '../../ports/messages/messages.ts';
+import { NewConversations } from './new-conversations.ts';
+import type { NewConversationLimits } from './new-conversations.ts';
+import type { Held } from './outcome.ts';
+import { personLimit } from './person-limits.ts';
+import type { PersonLimits } from './person-limits.ts';
 
 /** How fast the agent may send. Apple may flag accounts that send too fast, or to too many new people, as spam. */
-export interface PacingLimits {
+export interface PacingLimits extends NewConversationLimits, PersonLimits {
   /** The pause after each send. Its length varies, so that sends do not look like those of a program. */
   readonly gap: { readonly minMs: number; readonly maxMs: number };
-  /** The maximum number of new conversations. 0: no limit. */
-  readonly newPerHour: number;
-  readonly newPerDay: number;
 }
 
 export interface PacingDeps {
   readonly limits: PacingLimits;
   /** Keeps the times of new conversations over a restart. */
-  readonly memory: { readonly load: () => string | undefined; readonly save: (value: string) => void };
+  readonly memory: Pick<Journal, 'note' | 'setNote'>;
   readonly clock: Clock;
   /** Returns a number from 0 to 1. */
   readonly random: () => number;
@@ -27,9 +27,11 @@ export interface PacingDeps {
 /** Limits the rate of sends. */
 export class Pacing {
   readonly #deps: PacingDeps;
+  readonly #newConversations: NewConversations;
 
   constructor(deps: PacingDeps) {
     this.#deps = deps;
+    this.#newConversations = new NewConversations(deps);
   }
 
   /** Resolves after the pause between two sends. */
@@ -40,42 +42,38 @@ export class Pacing {
     if (ms > 0) await clock.sleep(ms, signal);
   }
 
-  /** Counts a send that begins a conversation. Returns a failure instead when the limit is reached. */
-  admit(destination: Destination, store: MessageStore): SendFailure | undefined {
-    const { limits, memory, clock } = this.#deps;
-    const { newPerHour, newPerDay } = limits;
-    if ((newPerHour === 0 && newPerDay === 0) || !isNew(destination, store)) return undefined;
-    const now = clock.now();
-    const times = this.#times(now);
-    const isFull = (limit: number, ms: number): boolean =>
-      limit > 0 && times.filter((at) => at > now - ms).length >= limit;
-    if (isFull(newPerHour, HOUR_MS)) return refused(`${newPerHour} new conversations in an hour`);
-    if (isFull(newPerDay, DAY_MS)) return refused(`${newPerDay} new conversations in a day`);
-    memory.save(JSON.stringify([...times, now]));
-    return undefined;
+  /** Returns the limit that a message to this destination exceeds, or undefined when it may be sent now. */
+  reached(destination: Destination, store: MessageStore): Held | undefined {
+    const { limits, clock } = this.#deps;
+    if (this.#newConversations.isLimited() && isNew(destination, store))
+      return this.#newConversations.reached();
+    const handle = personOf(destination, store);
+    return handle === undefined ? undefined : personLimit(handle, limits, store, clock.now());
   }
 
-  /** Returns the limits and how far they are used up, or undefined when there are none. */
-  state(): StateFrame['pacing'] {
-    const { limits, clock } = this.#deps;
-    const { gap, newPerHour, newPerDay } = limits;
-    const isLimited = newPerHour > 0 || newPerDay > 0;
-    if (gap.maxMs === 0 && !isLimited) return undefined;
-    const now = clock.now();
-    const times = isLimited ? this.#times(now) : [];
+  /** Counts a send that is about to be made. */
+  count(destination: Destination, store: MessageStore): void {
+    if (!this.#newConversations.isLimited()) return;
+    this.#newConversations.beginWarmUp();
+    if (isNew(destination, store)) this.#newConversations.count();
+  }
+
+  /** Returns the limits and how far they are used, or undefined when there are none. */
+  state(held: { readonly count: number; readonly nextSlotAt: number | undefined }): StateFrame['pacing'] {
+    const { gap, maxUnanswered, maxAnswers } = this.#deps.limits;
+    const isLimited = this.#newConversations.isLimited();
+    if (gap.maxMs === 0 && !isLimited && maxUnanswered === 0 && maxAnswers === 0) return undefined;
+    const slots = [held.nextSlotAt, isLimited ? this.#newConversations.reached()?.slotAt : undefined];
+    const [nextSlotAt] = slots.filter((at) => at !== undefined).toSorted((one, other) => one - other);
     return {
       minGapMs: gap.minMs,
       maxGapMs: gap.maxMs,
-      ...(newPerHour > 0 && { newPerHour, newLastHour: times.filter((at) => at > now - HOUR_MS).length }),
-      ...(newPerDay > 0 && { newPerDay, newLastDay: times.length }),
+      ...(isLimited && this.#newConversations.usage()),
+      ...(maxUnanswered > 0 && { maxUnanswered }),
+      ...(maxAnswers > 0 && { maxAnswers }),
+      ...(held.count > 0 && { held: held.count }),
+      ...(nextSlotAt !== undefined && { nextSlotAt: new Date(nextSlotAt).toISOString() }),
     };
-  }
-
-  /** The times of the new conversations of the last day. */
-  #times(now: number): number[] {
-    const saved: unknown = JSON.parse(this.#deps.memory.load() ?? '[]');
-    const times: unknown[] = Array.isArray(saved) ? saved : [];
-    return times.filter((at): at is number => typeof at === 'number' && at > now - DAY_MS && at <= now);
   }
 }
 
@@ -89,7 +87,9 @@ function isNew(destination: Destination, store: MessageStore): boolean {
   );
 }
 
-function refused(limit: string): SendFailure {
-  const message = `This Mac has begun ${limit}, which is its limit. Nothing was sent. Send it again later.`;
-  return { result: 'failed', code: 'RATE_LIMITED', message };
+/** Returns the one person of a destination, undefined for a group. */
+function personOf(destination: Destination, store: MessageStore): string | undefined {
+  if (destination.to === 'person') return destination.handle;
+  const chat = destination.to === 'chat' ? store.chat(destination.chatId) : undefined;
+  return chat?.isGroup === false ? chat.recipients[0] : undefined;
 }

@@ -1,8 +1,12 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
 
+import type { Destination, MessageStore } from '../../ports/messages/messages.ts';
+import { findRequiredChat } from './find-chat.ts';
 import type { JobDeps } from './job-deps.ts';
-import type { Outcome } from './outcome.ts';
+import type { Held, Outcome } from './outcome.ts';
 import { readRequest } from './read-request.ts';
+import type { ParsedRequest } from './read-request.ts';
+import { route } from './route.ts';
 import { sendAnimation } from './send-animation.ts';
 import { sendAttachments } from './send-attachments.ts';
 import { sendReaction } from './send-reaction.ts';
@@ -10,14 +14,33 @@ import { sendSticker } from './send-sticker.ts';
 import { sendText } from './send-text.ts';
 import { sendVoice } from './send-voice.ts';
 
-export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outcome> {
+export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outcome | Held> {
   const byPath = deps.settings.channel === 'path';
   const request = readRequest(byPath ? frame : { ...frame, channel: 'imessage' });
   if ('state' in request) return request;
+  const held = reachedLimit(request, deps);
+  if (held !== undefined) return held;
   if (request.kind === 'text') return await sendText(request, deps);
   if (request.kind === 'attachments') return await sendAttachments(request, deps);
   if (request.kind === 'voice') return await sendVoice(request, deps);
   if (request.kind === 'animation') return await sendAnimation(request, deps);
   if (request.kind === 'reaction') return await sendReaction(request, deps);
   return await sendSticker(request, deps);
+}
+
+/** The limits are checked before the first send of a job: one that has begun is completed. A reaction is not a message. */
+function reachedLimit(request: ParsedRequest, { messages, pacing, steps }: JobDeps): Held | undefined {
+  if (request.kind === 'reaction' || steps.haveBegun()) return undefined;
+  const destination = destinationOf(request, messages.store);
+  return destination === undefined ? undefined : pacing.reached(destination, messages.store);
+}
+
+/** Returns undefined when there is none: the job then fails with the reason. */
+function destinationOf({ kind, address }: ParsedRequest, store: MessageStore): Destination | undefined {
+  if (kind === 'sticker') {
+    const chat = findRequiredChat(address, store);
+    return chat && { to: 'chat', chatId: chat.id };
+  }
+  const destination = route(address, store);
+  return 'state' in destination ? undefined : destination;
 }

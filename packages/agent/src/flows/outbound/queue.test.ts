@@ -91,6 +91,7 @@ class QueueModel {
       log: silentLog,
       failpoint: noFailpoints,
       limit: LIMIT,
+      limitWaitMs: 0,
       pause: () => Promise.resolve(),
       perform: (job, frame) => this.#perform(job.key, frame),
       onFrames: () => {},
@@ -206,6 +207,7 @@ describe('a journal that is not writable', () => {
         log: silentLog,
         failpoint: noFailpoints,
         limit: LIMIT,
+        limitWaitMs: 0,
         pause: () => Promise.resolve(),
         perform: async (job) => {
           journal.jobs.beginStep(job.key, 'text', 0);

@@ -5,11 +5,15 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { Job, JobResult, Journal } from '../../ports/journal/journal.ts';
 import { acceptRequest, rejectInvalid } from './accept-request.ts';
-import type { Outcome } from './outcome.ts';
+import { HeldJobs } from './held-jobs.ts';
+import type { Held, Outcome } from './outcome.ts';
 import { reportStatus } from './report-status.ts';
 
 const MAX_ERROR_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;
+/** A reply can lift a limit at any time. */
+const LIMIT_CHECK_MS = 30_000;
+const MIN_LIMIT_CHECK_MS = 1_000;
 
 export interface QueueDeps {
   readonly journal: Journal;
@@ -18,17 +22,23 @@ export interface QueueDeps {
   readonly failpoint: BlockingFailpoint;
   /** Maximum number of pending jobs, including the one in progress (M2). */
   readonly limit: number;
+  /** How long a job over a limit of the line waits before it fails. */
+  readonly limitWaitMs: number;
   /** Resolves after the pause between two jobs. */
   readonly pause: (signal: AbortSignal) => Promise<void>;
-  readonly perform: (job: Job, frame: SendFrame) => Promise<Outcome>;
+  readonly perform: (job: Job, frame: SendFrame) => Promise<Outcome | Held>;
   /** Called when there are new frames in the outbox. */
   readonly onFrames: () => void;
 }
 
-/** The queue of all outbound jobs: first in, first out, one at a time. Its state is in the journal. */
+/**
+ * The queue of all outbound jobs: first in, first out, one at a time. Its state is in the journal. A job over a limit of the line
+ * waits, and so do later ones to the same person; others pass it.
+ */
 export class Queue {
   readonly #deps: QueueDeps;
   readonly #stopping = new AbortController();
+  readonly #held = new HeldJobs();
   #wake: (() => void) | undefined;
   #running: Promise<void> | undefined;
 
@@ -67,6 +77,11 @@ export class Queue {
     return this.#deps.journal.jobs.pendingCount();
   }
 
+  /** The jobs that wait for a limit of the line, and when the first of them may be sent. */
+  held(): { readonly count: number; readonly nextSlotAt: number | undefined } {
+    return { count: this.#held.count, nextSlotAt: this.#held.nextSlotAt() };
+  }
+
   /** Resolves after the job in progress has ended: aborting it would make its outcome unknown. */
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -99,25 +114,42 @@ export class Queue {
   }
 
   async #runNext(signal: AbortSignal): Promise<void> {
-    const { journal, pause } = this.#deps;
-    const job = journal.jobs.next();
-    if (job === undefined) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = undefined;
-      return;
-    }
-    await this.#runJob(job);
-    await pause(signal);
+    const job = this.#nextJob();
+    if (job === undefined) await this.#sleep();
+    else if ((await this.#runJob(job)) === 'ended') await this.#deps.pause(signal);
   }
 
-  async #runJob(job: Job): Promise<void> {
+  #nextJob(): Job | undefined {
+    const { journal, clock } = this.#deps;
+    if (this.#held.count === 0) return journal.jobs.next();
+    const now = clock.monotonic();
+    return journal.jobs.queued().find((job) => !this.#held.blocks(job.key, job.frame?.phone, now));
+  }
+
+  /** Resolves when there is a new job, or when the limits of a held one must be checked again. */
+  async #sleep(): Promise<void> {
+    const { clock } = this.#deps;
+    const checkAt = this.#held.nextCheckAt();
+    const woken = new AbortController();
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (checkAt !== undefined)
+        void clock.sleep(Math.max(0, checkAt - clock.monotonic()), woken.signal).then(resolve);
+    });
+    woken.abort();
+    this.#wake = undefined;
+  }
+
+  async #runJob(job: Job): Promise<'ended' | 'held'> {
     const { journal, clock, log, failpoint } = this.#deps;
     const started = clock.monotonic();
     journal.jobs.begin(job.key);
     failpoint('job.begun');
     const result = await this.#perform(job);
+    if (result.state === 'held') {
+      this.#hold(job, result);
+      return 'held';
+    }
     failpoint('job.performed');
     this.#end(job, result);
     failpoint('job.ended');
@@ -128,13 +160,32 @@ export class Queue {
       { event: 'queue.job_ended', messageId: job.messageId, state, code, tookMs, depth: this.depth() },
       'job ended',
     );
+    return 'ended';
   }
 
-  async #perform(job: Job): Promise<JobResult> {
-    const { perform, journal, log } = this.#deps;
+  #hold(job: Job, { slotAt }: Held): void {
+    const { journal, clock, log, limitWaitMs } = this.#deps;
+    if (!this.#held.has(job.key)) {
+      const { messageId } = job;
+      log.info(
+        { event: 'queue.job_held', messageId, slotAt: new Date(slotAt).toISOString() },
+        'job held by a limit',
+      );
+    }
+    const now = clock.now();
+    const wait = Math.min(LIMIT_CHECK_MS, Math.min(slotAt, job.changedAt + limitWaitMs) - now);
+    const checkAt = clock.monotonic() + Math.max(MIN_LIMIT_CHECK_MS, wait);
+    this.#held.hold(job.key, { phone: job.frame?.phone ?? '', slotAt, checkAt });
+    journal.jobs.requeue(job.key);
+  }
+
+  async #perform(job: Job): Promise<JobResult | Held> {
+    const { perform, journal, clock, limitWaitMs, log } = this.#deps;
     try {
       if (job.frame === undefined) throw new Error('The journal has a pending job without its request');
-      return resultOf(await perform(job, job.frame));
+      const outcome = await perform(job, job.frame);
+      if (outcome.state !== 'held') return resultOf(outcome);
+      return clock.now() - job.changedAt < limitWaitMs ? outcome : overLimit(outcome);
     } catch (error) {
       log.error(
         { event: 'queue.job_failed_unexpectedly', err: error, messageId: job.messageId },
@@ -149,6 +200,7 @@ export class Queue {
   /** Ends the job and reports it to its requests in one transaction, so that neither happens without the other. */
   #end(job: Job, result: JobResult): void {
     const { journal, clock, onFrames } = this.#deps;
+    this.#held.release(job.key);
     journal.durableTransaction(() => {
       journal.jobs.end(job.key, result, clock.now());
       for (const requestId of journal.jobs.takeUnanswered(job.key)) {
@@ -163,4 +215,10 @@ function resultOf(outcome: Outcome): JobResult {
   if (outcome.state === 'delivered') return outcome;
   const message = outcome.message.slice(0, MAX_ERROR_MESSAGE).toWellFormed();
   return { state: outcome.state, error: { code: outcome.code, message } };
+}
+
+function overLimit({ limit, slotAt }: Held): JobResult {
+  const slot = new Date(slotAt).toISOString();
+  const message = `This Mac has ${limit}, which is its limit. Nothing was sent. Next free slot: ${slot}. Send it again then.`;
+  return { state: 'failed', error: { code: 'RATE_LIMITED', message } };
 }

@@ -39,7 +39,10 @@ async function sendPart(
   const sendTo = (to: Destination): Promise<SendResult> =>
     steps.once(
       part.step,
-      async () => pacing.admit(to, messages.store) ?? messages.send(part.message, to),
+      () => {
+        pacing.count(to, messages.store);
+        return messages.send(part.message, to);
+      },
       (since) => messages.outcomeOf(part.message, to, since),
     );
   const sent = await sendTo(destination);

@@ -7,6 +7,8 @@ import type { MessageStore, SendResult } from '../../ports/messages/messages.ts'
 
 /** The sends of one job. Each runs at most once, also across a crash (M4). */
 export interface Steps {
+  /** Whether a send of this job has begun, in this attempt or an earlier one. */
+  haveBegun(): boolean;
   /**
    * Runs `send` unless an earlier attempt has. An attempt that began and has no known end is not repeated: `outcome` looks for
    * its end in the message store, from the position before it.
@@ -59,6 +61,7 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
   }
 
   return {
+    haveBegun: () => jobs.hasSteps(key),
     once: async (name, send, outcome) => {
       const earlier = jobs.findStep(key, name);
       if (earlier?.done === true) return { result: 'sent', guid: earlier.guid ?? '' };

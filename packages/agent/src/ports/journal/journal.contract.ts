@@ -48,9 +48,22 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.jobs.next()).toMatchObject({ key: 'a', state: 'queued', frame: { message: 'Hello' } });
       journal.jobs.begin('a');
       expect(journal.jobs.next()?.key).toBe('b');
+      expect(journal.jobs.queued().map(({ key, changedAt }) => [key, changedAt])).toEqual([
+        ['b', 1],
+        ['c', 1],
+      ]);
       expect(journal.jobs.pendingCount()).toBe(3);
       journal.jobs.end('a', { state: 'delivered', guid: 'G' }, 2);
       expect(journal.jobs.pendingCount()).toBe(2);
+    });
+
+    it('tell whether a step began, and forget one that was discarded', () => {
+      journal.jobs.enqueue('a', 'print', sendFrame(), 1);
+      expect(journal.jobs.hasSteps('a')).toBe(false);
+      journal.jobs.beginStep('a', 'text', 1);
+      expect([journal.jobs.hasSteps('a'), journal.jobs.hasSteps('b')]).toEqual([true, false]);
+      journal.jobs.discardStep('a', 'text');
+      expect(journal.jobs.hasSteps('a')).toBe(false);
     });
 
     it('tell when the oldest pending one was queued and when the newest delivered one ended', () => {

@@ -58,6 +58,8 @@ export interface Job {
   readonly frame: SendFrame | undefined;
   readonly guid: string | undefined;
   readonly error: StatusError | undefined;
+  /** When it was queued; of a job that has ended, when it ended. */
+  readonly changedAt: number;
 }
 
 export type JobResult =
@@ -80,6 +82,8 @@ export interface Jobs {
   /** When the newest delivered job ended, of those that were not pruned. */
   lastDeliveredAt(): number | undefined;
   next(): Job | undefined;
+  /** Returns the jobs that wait for their turn, in order. */
+  queued(): Job[];
   /** Jobs in state `begun`; after a start, those of a process that died. */
   interrupted(): Job[];
   begin(key: string): void;
@@ -96,6 +100,8 @@ export interface Jobs {
   finishStep(key: string, step: string, guid: string): void;
   /** Removes a step that failed before anything was sent, so that it can run again. */
   discardStep(key: string, step: string): void;
+  /** Whether a step of the job began. */
+  hasSteps(key: string): boolean;
   /** Steps that began and did not finish. */
   unfinishedSteps(key: string): Step[];
 }

@@ -31,6 +31,7 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
     "SELECT changed_at AS at FROM job WHERE state = 'delivered' ORDER BY place DESC LIMIT 1",
   );
   const next = db.prepare("SELECT * FROM job WHERE state = 'queued' ORDER BY place LIMIT 1");
+  const queued = db.prepare("SELECT * FROM job WHERE state = 'queued' ORDER BY place");
   const interrupted = db.prepare("SELECT * FROM job WHERE state = 'begun' ORDER BY place");
   const setState = db.prepare('UPDATE job SET state = ? WHERE key = ?');
   const end = db.prepare(
@@ -41,6 +42,7 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
   );
   const answer = db.prepare('UPDATE request SET answered = 1 WHERE key = ?');
   const findStep = db.prepare('SELECT * FROM step WHERE key = ? AND name = ?');
+  const anyStep = db.prepare('SELECT 1 FROM step WHERE key = ? LIMIT 1');
   const unfinishedSteps = db.prepare('SELECT * FROM step WHERE key = ? AND done = 0');
   const beginStep = db.prepare('INSERT INTO step (key, name, watermark) VALUES (?, ?, ?)');
   const finishStep = db.prepare('UPDATE step SET done = 1, guid = ? WHERE key = ? AND name = ?');
@@ -61,6 +63,7 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
     oldestPendingAt: () => readTime(oldestPending.get()),
     lastDeliveredAt: () => readTime(lastDelivered.get()),
     next: () => readJob(next.get()),
+    queued: () => queued.all().flatMap((row) => readJob(row) ?? []),
     interrupted: () => interrupted.all().flatMap((row) => readJob(row) ?? []),
     begin: (key) => void setState.run('begun', key),
     requeue: (key) => void setState.run('queued', key),
@@ -76,6 +79,7 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
       return requests;
     },
     findStep: (key, name) => readStep(findStep.get(key, name)),
+    hasSteps: (key) => anyStep.get(key) !== undefined,
     unfinishedSteps: (key) => unfinishedSteps.all(key).flatMap((row) => readStep(row) ?? []),
     beginStep: (key, name, watermark) => void beginStep.run(key, name, watermark),
     finishStep: (key, name, guid) => void finishStep.run(guid, key, name),
@@ -101,6 +105,7 @@ function readJob(row: Row): Job | undefined {
     frame: readFrame(text(row['frame'])),
     guid: text(row['guid']),
     error: code === undefined ? undefined : { code, message: text(row['error_message']) ?? '' },
+    changedAt: Number(row['changed_at']),
   };
 }
 

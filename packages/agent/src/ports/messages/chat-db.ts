@@ -104,6 +104,14 @@ export class ChatDb implements MessageStore {
     return this.#stored(this.#rows.where(condition, this.rowidOf(chatId) ?? null, limit));
   }
 
+  history(handle: string, limit: number): StoredRow[] {
+    const chats = this.#chats.direct(handle, 'iMessage').map(({ rowid }) => rowid);
+    const condition = `m.ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id IN (${chats.map(() => '?').join(', ')})
+        ORDER BY message_id DESC LIMIT ?)
+      ORDER BY m.ROWID DESC`;
+    return this.#stored(this.#rows.where(condition, ...chats, limit)).filter((row) => row.isMessage);
+  }
+
   body(guid: string): MessageBody | undefined {
     return this.#rows.body(guid);
   }

@@ -138,6 +138,7 @@ const DEPENDS_ON: Readonly<Record<string, readonly string[]>> = {
   'chat 2': CHAT,
   group: CHAT,
   direct: CHAT,
+  history: [...CHAT, 'message.item_type'],
   'own handles': ['chat.account_login', 'chat.last_addressed_handle', 'message.account'],
   'own reaction': [...TAPBACK, 'message.is_from_me', 'message.date'],
   'send state': ['message.is_sent', 'message.is_delivered', 'message.is_finished', 'message.error'],
@@ -154,6 +155,10 @@ function readAll(store: ChatDb): Map<string, unknown> {
   results.set('chat 2', store.chat(2 ** 32 + 2));
   results.set('group', store.groupOf([ANNA, BERT], 'iMessage'));
   results.set('direct', store.directChat(ANNA, 'iMessage'));
+  results.set(
+    'history',
+    store.history(ANNA, 10).map(({ guid }) => guid),
+  );
   results.set('own handles', store.ownHandles());
   results.set('own reaction', store.ownReaction('GUID-1', 1));
   results.set('send state', store.sendState('GUID-3'));

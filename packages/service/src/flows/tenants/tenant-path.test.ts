@@ -85,6 +85,16 @@ describe('the first broken link is the problem', () => {
     expect(problem?.action).toMatch(action);
   });
 
+  test('does not report messages that wait for a limit of the line', () => {
+    const waits = { queue: { pending: 3, oldestSec: 900 } };
+    const pacing = { minGapMs: 0, maxGapMs: 0, held: 2, nextSlotAt: '2026-05-01T13:00:00.000Z' };
+    const { problem, links } = tenantPath(facts({ mac: mac({ ...waits, pacing }) }));
+    expect(problem).toBeNull();
+    expect(links.find(({ name }) => name === 'queue')?.sentence).toBe(
+      '3 messages wait on the Mac: 2 over a limit of the line, the next free slot is at 2026-05-01T13:00:00.000Z.',
+    );
+  });
+
   test('of several broken links, the earliest in the path is named', () => {
     const { problem } = tenantPath(
       facts({ mac: null, crmCalls: { calls: 2, rejected: 2, lastResult: '500', rejectedSince: AT } }),

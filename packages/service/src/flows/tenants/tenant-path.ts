@@ -189,7 +189,12 @@ function queue({ mac: connected }: TenantFacts): Finding {
   const waitingJobs = connected?.stateReport?.state.queue;
   if (!connected || waitingJobs === undefined) return unknown();
   const { pending, oldestSec = 0 } = waitingJobs;
+  const { held = 0, nextSlotAt } = connected?.stateReport?.state.pacing ?? {};
   const waitingMessages = pending === 1 ? '1 message waits' : `${pending} messages wait`;
+  if (held > 0) {
+    const slot = nextSlotAt === undefined ? '' : `, the next free slot is at ${nextSlotAt}`;
+    return ok(`${waitingMessages} on the Mac: ${held} over a limit of the line${slot}.`);
+  }
   if (oldestSec > OLD_QUEUE_SEC)
     return broken(
       `${waitingMessages} on the Mac ${quoted(connected.name)}, the oldest for ${Math.floor(oldestSec / 60)} minutes.`,

@@ -131,6 +131,10 @@ export class MacStore implements MessageStore {
     return this.#read((chats) => chats.directChat(handle, service));
   }
 
+  history(handle: string, limit: number): StoredRow[] {
+    return this.#read((chats) => chats.history(handle, limit));
+  }
+
   ownHandles(): readonly string[] {
     return this.#read((chats) => chats.ownHandles());
   }
