@@ -156,6 +156,7 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
 /** Codes that only the service reports. */
 const SERVICE_CODES = new Set([
   'CLIENT_NOT_CONNECTED',
+  'MESSAGE_TOO_OLD',
   'OPTED_OUT',
   'MISSING_REQUIRED_FIELDS',
   'MESSAGE_BODY_TOO_LONG',

@@ -24,6 +24,7 @@ describe('the catalogue of codes', () => {
   it('V2 status codes have the retry policy of the contract', () => {
     const retry = {
       CLIENT_NOT_CONNECTED: 'later',
+      MESSAGE_TOO_OLD: 'no',
       OPTED_OUT: 'no',
       IMESSAGE_GROUP_INVALID_RECIPIENTS: 'no',
       IMESSAGE_ERROR: 'sometimes',

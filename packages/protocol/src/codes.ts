@@ -85,6 +85,15 @@ const WEBHOOK = [
       'Omit type or set it to SMS; route email and other message types elsewhere. CRM_ACCEPTED_TYPES adds the type of an added channel.',
   },
   {
+    code: 'MESSAGE_TOO_OLD',
+    http: 422,
+    label: 'Message too old',
+    meaning:
+      'The message was written longer ago than MESSAGE_MAX_AGE_SEC allows: the CRM repeated an old webhook.',
+    retry: 'no',
+    advice: 'Write the message again if it still applies.',
+  },
+  {
     code: 'OPTED_OUT',
     http: 403,
     label: 'Opted out',
@@ -171,6 +180,13 @@ const STATUS = [
       'The webhook request was rejected: the phone is neither a possible phone number nor a short code.',
     retry: 'no',
     advice: "Correct the contact's phone number, preferably to E.164 format.",
+  },
+  {
+    code: 'MESSAGE_TOO_OLD',
+    meaning:
+      'The webhook request was rejected: the message was written longer ago than MESSAGE_MAX_AGE_SEC allows.',
+    retry: 'no',
+    advice: 'Write the message again if it still applies.',
   },
   {
     code: 'OPTED_OUT',

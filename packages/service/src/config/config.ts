@@ -82,6 +82,8 @@ export interface Config {
   };
   readonly limits: {
     readonly messageMaxLength: number;
+    /** 0: no limit. */
+    readonly messageMaxAgeMs: number;
     readonly phoneDefaultCountry: string;
     readonly replayMemory: boolean;
     readonly webhookPerMinute: number;
@@ -214,6 +216,7 @@ function build(settings: Settings): Config {
     },
     limits: {
       messageMaxLength: value(settings.messageMaxLength),
+      messageMaxAgeMs: value(settings.messageMaxAgeSec) * 1000,
       phoneDefaultCountry: value(settings.phoneDefaultCountry),
       replayMemory: value(settings.replayMemory) === 'on',
       webhookPerMinute: value(settings.webhookPerMinute),

@@ -461,6 +461,13 @@ export const SETTINGS = {
     wholeNumber(1, 30_000),
     'Maximum length of a message in UTF-16 code units, including the footer.',
   ),
+  messageMaxAgeSec: define(
+    'Limits',
+    'MESSAGE_MAX_AGE_SEC',
+    '0',
+    wholeNumber(0, 30 * 86_400),
+    'Reject webhooks whose timestamp or dateAdded is older than this many seconds with the code MESSAGE_TOO_OLD: the CRM repeats failed ones for days. 0: no limit.',
+  ),
   phoneDefaultCountry: define(
     'Limits',
     'PHONE_DEFAULT_COUNTRY',

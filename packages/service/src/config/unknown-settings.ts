@@ -3,7 +3,8 @@ import type { Environment } from '@footbridge/runtime/settings';
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './settings.ts';
 
-const OURS = /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|LOCATION|OPERATOR|REPLAY|ALLOW)_/;
+const OURS =
+  /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|MESSAGE_MAX|LOCATION|OPERATOR|REPLAY|ALLOW)_/;
 
 /** Returns a warning for each unknown name that looks like a setting: a typo would otherwise be ignored silently. */
 export function unknownSettings(env: Environment): string[] {

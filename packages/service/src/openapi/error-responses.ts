@@ -31,6 +31,10 @@ const DETAILS: Readonly<Record<string, Responses>> = {
     received: { type: 'integer', description: 'Length of the message.' },
     limit: { type: 'integer' },
   },
+  MESSAGE_TOO_OLD: {
+    ageSec: { type: 'integer', description: 'Age of the message.' },
+    limitSec: { type: 'integer' },
+  },
   INVALID_ATTACHMENTS: { received: { type: 'integer', description: 'Index of the invalid entry.' } },
   LOCATION_NOT_CONNECTED: { locationId: text(''), message: text('') },
   TOO_MANY_REQUESTS: { message: text('') },

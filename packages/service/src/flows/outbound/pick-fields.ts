@@ -14,6 +14,7 @@ const NAMES = [
 ] as const;
 /** Beyond the contract, and therefore not listed in a rejection. */
 const REPLY_TO = 'replyToAltId';
+const TIMES = ['timestamp', 'dateAdded'] as const;
 
 /** The known fields of a body. A field that is blank or has the wrong type counts as absent (W4). */
 export interface Fields {
@@ -26,6 +27,8 @@ export interface Fields {
   readonly userId: string | undefined;
   /** The altId of the message that a user replied to. */
   readonly replyToAltId: string | undefined;
+  /** When the message was written, if the CRM says so. */
+  readonly writtenAt: number | undefined;
   /** Usable in the path of a status call (A1). */
   readonly messageId: MessageId | undefined;
   /** Unchanged, for the response. */
@@ -37,6 +40,11 @@ export interface Fields {
 const MAX_LOCATION_ID = 256;
 const MAX_CONTACT_ID = 1024;
 const MAX_GUID = 256;
+/** With a time zone: without one the value depends on the machine. */
+const ISO_DATE = /^\d{4}-\d\d-\d\dT[\d:.]{5,18}(?:Z|[+-]\d\d:?\d\d)$/;
+/** A number outside of these years is not in milliseconds. */
+const MIN_TIME = Date.UTC(2020);
+const MAX_TIME = Date.UTC(2200);
 
 export function pickFields(body: unknown): Fields {
   const messageId = own(body, 'messageId');
@@ -49,6 +57,7 @@ export function pickFields(body: unknown): Fields {
     phone: text(own(body, 'phone')),
     userId: text(own(body, 'userId')),
     replyToAltId: text(own(body, REPLY_TO), MAX_GUID),
+    writtenAt: TIMES.map((name) => time(own(body, name))).find((at) => at !== undefined),
     messageId: usableMessageId(messageId),
     givenMessageId: typeof messageId === 'string' ? messageId : null,
     type: isRecord(body) && Object.hasOwn(body, 'type') ? { value: body['type'] } : undefined,
@@ -60,7 +69,10 @@ export function receivedNames(body: unknown): string[] {
   return NAMES.filter((name) => isRecord(body) && Object.hasOwn(body, name));
 }
 
-function own(body: unknown, name: (typeof NAMES)[number] | typeof REPLY_TO): unknown {
+function own(
+  body: unknown,
+  name: (typeof NAMES)[number] | typeof REPLY_TO | (typeof TIMES)[number],
+): unknown {
   return isRecord(body) && Object.hasOwn(body, name) ? body[name] : undefined;
 }
 
@@ -72,4 +84,10 @@ const holdsNothing = (value: unknown): boolean =>
 
 function text(value: unknown, max = Infinity): string | undefined {
   return typeof value === 'string' && value.length <= max && /\S/.test(value) ? value : undefined;
+}
+
+/** An ISO 8601 date, or milliseconds since 1970. */
+function time(value: unknown): number | undefined {
+  const at = typeof value === 'string' && ISO_DATE.test(value) ? Date.parse(value) : value;
+  return typeof at === 'number' && at > MIN_TIME && at < MAX_TIME ? at : undefined;
 }

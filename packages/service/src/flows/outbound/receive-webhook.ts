@@ -5,6 +5,8 @@ import type { CaptureText } from '../../ports/captures/captures.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Limits, Verdict } from '../../ports/limits/limits.ts';
 import { asReply } from './as-reply.ts';
+import { ageCheck } from './check-age.ts';
+import type { CheckAge } from './check-age.ts';
 import { checkAttachments } from './check-attachments.ts';
 import { checkContentType } from './check-content-type.ts';
 import { checkLength } from './check-length.ts';
@@ -44,6 +46,8 @@ export interface OutboundDeps
     readonly unsignedPerMinute: number;
     readonly acceptedTypes: readonly string[];
     readonly messageMaxLength: number;
+    /** 0: no limit. */
+    readonly messageMaxAgeMs: number;
     readonly phoneDefaultCountry: string;
     readonly replayMemory: boolean;
     /** Whether the CRM has the GUIDs of our messages, so that a reply can name one. */
@@ -63,6 +67,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
   const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
   const limitRate = rateLimit(deps);
   const checkPhone = phoneCheck(settings.phoneDefaultCountry);
+  const checkAge = ageCheck(settings.messageMaxAgeMs, deps.clock);
   const replays = settings.replayMemory ? new ReplayMemory(deps.limits) : undefined;
 
   async function receive(request: WebhookRequest): Promise<WebhookOutcome> {
@@ -76,7 +81,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     const received = { request, fields, key: signature.key };
     const check = async () => {
       const rate = await limitRate({ locationId: fields.locationId, address });
-      const checked = rate.allowed ? await checkMessage(received, checkPhone, deps) : undefined;
+      const checked = rate.allowed ? await checkMessage(received, { checkPhone, checkAge }, deps) : undefined;
       if (failpoint !== undefined) await failpoint('outbound.beforeForward');
       return { rate, checked };
     };
@@ -149,7 +154,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
 /** Runs every check of a signed message in order. Returns the frame for the Mac, or the first rejection. */
 async function checkMessage(
   { request, fields }: Received,
-  checkPhone: CheckPhone,
+  { checkPhone, checkAge }: { readonly checkPhone: CheckPhone; readonly checkAge: CheckAge },
   deps: OutboundDeps,
 ): Promise<{ locationId: LocationId; frame: SendFrame } | Rejection> {
   const unreadable =
@@ -170,6 +175,9 @@ async function checkMessage(
 
   const phone = checkPhone(complete.phone);
   if (phone instanceof Rejection) return phone;
+
+  const tooOld = checkAge(fields.writtenAt);
+  if (tooOld !== undefined) return tooOld;
 
   const optedOut = await checkOptOut(deps.isSuppressed, locationId, phone);
   if (optedOut !== undefined) return optedOut;

@@ -1,0 +1,60 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
+import { describe, expect, it } from 'vitest';
+
+import { ageCheck } from './check-age.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+function start(maxAgeMs = 10 * MINUTE_MS) {
+  const clock = new FakeClock();
+  const check = ageCheck(maxAgeMs, clock);
+  const began = clock.now();
+  /** The verdict on a message that is this old by a right clock. */
+  const verdict = (ageMs: number) => check(began + clock.monotonic() - ageMs)?.code ?? 'passed';
+  return { clock, check, verdict };
+}
+
+describe('the age of a message', () => {
+  it('is limited where the webhook says it', () => {
+    const { check, verdict } = start();
+    expect([0, 10 * MINUTE_MS, 10 * MINUTE_MS + 1, DAY_MS].map(verdict)).toEqual([
+      'passed',
+      'passed',
+      'MESSAGE_TOO_OLD',
+      'MESSAGE_TOO_OLD',
+    ]);
+    expect(check(undefined)).toBeUndefined();
+  });
+
+  it('is not limited by default', () => {
+    const { verdict } = start(0);
+    expect([0, DAY_MS].map(verdict)).toEqual(['passed', 'passed']);
+  });
+
+  it('is named in seconds', () => {
+    const { check, clock } = start();
+    check(clock.now());
+    expect(check(clock.now() - DAY_MS)?.details).toEqual({ ageSec: 86_400, limitSec: 600 });
+  });
+
+  it('grows while no webhook comes', async () => {
+    const { clock, verdict } = start();
+    expect(verdict(0)).toBe('passed');
+    await clock.advance(DAY_MS);
+    expect(verdict(DAY_MS)).toBe('MESSAGE_TOO_OLD');
+  });
+
+  it.each([DAY_MS, -DAY_MS])('does not depend on a wall clock that jumps by %d ms', (ms) => {
+    const { clock, verdict } = start();
+    expect(verdict(0)).toBe('passed');
+    clock.advanceWallClock(ms);
+    expect([0, 5 * MINUTE_MS].map(verdict)).toEqual(['passed', 'passed']);
+  });
+
+  it('does not depend on a webhook with a time in the future', () => {
+    const { verdict } = start();
+    expect([-400 * DAY_MS, 0, 5 * MINUTE_MS].map(verdict)).toEqual(['passed', 'passed', 'passed']);
+    expect(verdict(DAY_MS)).toBe('MESSAGE_TOO_OLD');
+  });
+});
