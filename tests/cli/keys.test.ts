@@ -37,7 +37,7 @@ async function start() {
   requireOperator({ auth, limits: createMemoryLimits(systemClock) })(app);
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.now()),
-    fixed: [],
+    fixed: () => [],
     reload: async () => {},
     rejections: () => [
       { step: 'key', header: 'x-acme-signature', locationId: 'loc1', count: 3, lastAt: Date.UTC(2026, 0, 1) },

@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { ed25519Key, signBody } from '@footbridge/testkit/keys';
+import { startService } from '@footbridge/testkit/service';
+import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const cleanup = createCleanup();
@@ -48,4 +51,53 @@ describe('the arguments of the service', () => {
       expect(stderr).toMatch(/^footbridge: unknown argument (--port|--por|start);.*--help\n$/);
     },
   );
+});
+
+describe('the supervisor of the service', () => {
+  it('S5 SIGHUP makes it read the keys of the settings again, and keeps them when the new ones are not valid', async () => {
+    const file = join(await tempDir(cleanup), 'keys.json');
+    const [former, next] = [ed25519Key('former'), ed25519Key('next')];
+    const write = (...keys: (typeof former)[]) =>
+      writeFileSync(
+        file,
+        JSON.stringify(
+          keys.map(({ publicKey, header }) => ({ label: 'file', scheme: 'Ed25519', header, publicKey })),
+        ),
+      );
+    write(former);
+    const service = await startService({ env: { CRM_KEYS_FILE: file } });
+    cleanup.add(() => service.stop());
+    const body = JSON.stringify({ locationId: 'L', contactId: 'c', phone: '+14155550100', message: 'Hello' });
+    const statusWith = async (key: typeof former) => {
+      const headers = { 'Content-Type': 'application/json', [key.header]: signBody(body, key) };
+      return (await fetch(`${service.url}/crm/webhook`, { method: 'POST', headers, body })).status;
+    };
+    expect([await statusWith(former), await statusWith(next)]).toEqual([404, 401]);
+
+    write(next);
+    process.kill(service.pid, 'SIGHUP');
+    await service.logged('keys of the settings read again');
+    expect([await statusWith(former), await statusWith(next)]).toEqual([401, 404]);
+
+    writeFileSync(file, 'not JSON');
+    process.kill(service.pid, 'SIGHUP');
+    const { problems } = await service.logged('settings not valid, the former keys stay in use');
+    expect(problems).toEqual([expect.stringContaining('CRM_KEYS_FILE is not JSON')]);
+    expect([await statusWith(former), await statusWith(next)]).toEqual([401, 404]);
+  });
+
+  it('tells systemd when it is ready and when it stops', async () => {
+    const folder = await tempDir(cleanup);
+    const told = join(folder, 'told');
+    const program = join(folder, 'systemd-notify');
+    writeFileSync(program, `#!/bin/sh\necho "$1" >> ${told}\n`);
+    chmodSync(program, 0o755);
+    const service = await startService({
+      env: { NOTIFY_SOCKET: '/run/notify', PATH: `${folder}:${process.env['PATH'] ?? ''}` },
+    });
+    cleanup.add(() => service.stop());
+    await until(() => readdirSync(folder).includes('told'));
+    await service.halt();
+    await until(() => readFileSync(told, 'utf8') === 'READY=1\nSTOPPING=1\n');
+  });
 });

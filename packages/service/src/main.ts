@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { promisify } from 'node:util';
 
 import { createLog } from '@footbridge/runtime/log';
 
@@ -7,6 +9,8 @@ import { textInsteadOfStart } from './config/command-line.ts';
 import { loadConfig } from './config/config.ts';
 import type { LoadedConfig } from './config/config.ts';
 import { StartError } from './errors.ts';
+
+const run = promisify(execFile);
 
 const STOP_TIMED_OUT = 75;
 const BUG = 70;
@@ -53,6 +57,29 @@ for (const warning of warnings) log.warn({ event: 'service.setting_warning' }, w
 const bridge = await createBridge(config, { log }).catch(fail);
 log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
 process.send?.('ready');
+void notifySystemd('READY=1');
+
+/** For units with `Type=notify`. Node has no sockets of this kind, so systemd's own program sends it. */
+async function notifySystemd(state: string): Promise<void> {
+  if (process.env['NOTIFY_SOCKET'] === undefined) return;
+  await run('systemd-notify', [state]).catch((error: unknown) =>
+    log.warn({ event: 'service.notify_failed', state, err: error }, 'systemd could not be told the state'),
+  );
+}
+
+/** Reads the keys of the settings again: the files may have changed. */
+async function reload(): Promise<void> {
+  try {
+    await bridge.replaceKeys(loadConfig(process.env).config.crm);
+    log.info({ event: 'service.reloaded' }, 'keys of the settings read again');
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    log.error(
+      { event: 'service.reload_failed', problems: error.problems },
+      'settings not valid, the former keys stay in use',
+    );
+  }
+}
 
 let stopping = false;
 function stop(signal: string): void {
@@ -66,13 +93,15 @@ function stop(signal: string): void {
     log.error({ event: 'service.stop_timed_out', withinMs: bridge.closeWithinMs }, 'drain timed out');
     process.exit(STOP_TIMED_OUT);
   }, bridge.closeWithinMs).unref();
-  void bridge.close().then(() => {
+  void Promise.all([bridge.close(), notifySystemd('STOPPING=1')]).then(() => {
     log.info({ event: 'service.stopped' }, 'stopped');
     process.exitCode = 0;
   });
 }
 process.on('SIGTERM', () => stop('SIGTERM'));
 process.on('SIGINT', () => stop('SIGINT'));
+// A closed terminal sends it too.
+process.on('SIGHUP', () => (process.stdin.isTTY ? stop('SIGHUP') : void reload()));
 
 // An unexpected error leaves the state unknown: log it and exit, so that the supervisor restarts the service. Macs resend what was not acknowledged.
 for (const source of ['uncaughtException', 'unhandledRejection'] as const)

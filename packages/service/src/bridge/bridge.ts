@@ -46,6 +46,7 @@ import { keyedHash } from '../ports/journal/keyed-hash.ts';
 import { openKeyRing } from '../ports/keys/key-ring.ts';
 import { openCrmKeys } from '../ports/keys/keys-sql.ts';
 import { settingsKeys } from '../ports/keys/settings-keys.ts';
+import type { KeySettings } from '../ports/keys/settings-keys.ts';
 import { createSqlLicenses } from '../ports/licenses/licenses-sql.ts';
 import { createSqlOperators } from '../ports/operators/operators-sql.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
@@ -68,6 +69,8 @@ export interface Bridge {
   readonly operatorToken: string;
   /** `close` takes at most this long, unless an engine hangs. */
   readonly closeWithinMs: number;
+  /** Replaces the keys of the settings. Throws StartError when one is not valid; then the former ones stay in use. */
+  replaceKeys(settings: KeySettings): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -143,10 +146,10 @@ async function compose(context: BridgeContext): Promise<Bridge> {
   life.add('text capture', () => capture.close());
 
   const keys = openCrmKeys(database.db, () => clock.now());
-  const fixedKeys = settingsKeys(config.crm);
+  let fixedKeys = settingsKeys(config.crm);
   const ring = await openKeyRing({
     stored: keys,
-    fixed: fixedKeys,
+    fixed: () => fixedKeys,
     clock,
     log,
   });
@@ -340,7 +343,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           crmAppRoutes({ oauth: config.oauth, publicUrl: () => address.url })(app);
           keyRoutes({
             keys,
-            fixed: fixedKeys,
+            fixed: () => fixedKeys,
             reload: () => ring.reload(),
             rejections: () => rejections.list(),
             changes,
@@ -368,6 +371,10 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     operatorUrl: operatorListener.url,
     operatorToken: token.token,
     closeWithinMs: Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + ENGINES_MS,
+    async replaceKeys(settings) {
+      fixedKeys = settingsKeys(settings);
+      await ring.reload();
+    },
     close: () => life.close(),
   };
 }

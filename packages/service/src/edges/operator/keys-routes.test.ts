@@ -29,7 +29,7 @@ async function start() {
   asOperator(app);
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.UTC(2026, 0, 1)),
-    fixed,
+    fixed: () => fixed,
     reload: async () => void happened.push('reload'),
     rejections: () => [],
     changes: { announce: async (topic, subject) => void happened.push(`announce ${topic} ${subject}`) },

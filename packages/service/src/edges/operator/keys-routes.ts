@@ -13,7 +13,7 @@ import { isoTime, isRowId, readBody } from './operator-request.ts';
 export interface KeyRoutesDeps {
   readonly keys: CrmKeys;
   /** Keys from the settings: listed, but only changed by editing the settings. */
-  readonly fixed: readonly KeyRecord[];
+  readonly fixed: () => readonly KeyRecord[];
   /** Applies a change on this node before the response is sent. */
   readonly reload: () => Promise<void>;
   /** The signatures that this node rejected within the last hour. */
@@ -57,7 +57,7 @@ export function keyRoutes({ keys, fixed, reload, rejections, changes, audit }: K
   }
 
   function rejectFixed(id: string): void {
-    const key = fixed.find((candidate) => candidate.id === id);
+    const key = fixed().find((candidate) => candidate.id === id);
     if (key === undefined) return;
     const message = `This key comes from the settings of the service (${key.label}). Change it there and restart the service.`;
     throw new RequestError('CONFLICT', { message }, { label: 'Conflict' });
@@ -66,7 +66,7 @@ export function keyRoutes({ keys, fixed, reload, rejections, changes, audit }: K
   return (app: FastifyInstance): void => {
     app.get('/operator/keys', async () => ({
       keys: [
-        ...fixed.map((key) => view(key, 'settings')),
+        ...fixed().map((key) => view(key, 'settings')),
         ...(await keys.list()).map((key) => view(key, 'operator')),
       ],
     }));
@@ -94,7 +94,7 @@ export function keyRoutes({ keys, fixed, reload, rejections, changes, audit }: K
     app.post('/operator/keys/diagnose', async (request) => {
       const { body, signature } = readBody(SAMPLE, request.body);
       return diagnoseSignature(Buffer.from(body, 'base64'), signature.trim(), [
-        ...fixed,
+        ...fixed(),
         ...(await keys.list()),
       ]);
     });

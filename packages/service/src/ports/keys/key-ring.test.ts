@@ -30,7 +30,7 @@ async function ringOf(table: KeyRecord[], fixed: KeyRecord[] = []) {
       return store.table;
     },
   };
-  return { ring: await openKeyRing({ stored, fixed, clock, log: silentLog }), store, clock };
+  return { ring: await openKeyRing({ stored, fixed: () => fixed, clock, log: silentLog }), store, clock };
 }
 
 describe('the key ring', () => {
@@ -130,8 +130,8 @@ describe('the key ring', () => {
 
   it('S6 rejects when the table cannot be read at the start', async () => {
     const stored = { list: () => Promise.reject(new Error('unavailable')) };
-    await expect(openKeyRing({ stored, fixed: [], clock: new FakeClock(), log: silentLog })).rejects.toThrow(
-      'unavailable',
-    );
+    await expect(
+      openKeyRing({ stored, fixed: () => [], clock: new FakeClock(), log: silentLog }),
+    ).rejects.toThrow('unavailable');
   });
 });

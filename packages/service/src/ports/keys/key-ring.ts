@@ -6,15 +6,15 @@ import { trustedKey } from './trusted-key.ts';
 
 export interface KeyRingDeps {
   readonly stored: Pick<CrmKeys, 'list'>;
-  /** Keys of the settings, always in use. */
-  readonly fixed: readonly KeyRecord[];
+  /** Returns the keys of the settings, which are always in use. */
+  readonly fixed: () => readonly KeyRecord[];
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface LoadedKeyRing extends KeyRing {
   readonly size: number;
-  /** Reads the table again. Never rejects: when that fails, the known keys stay in use and the read is retried every second. */
+  /** Reads the keys again. Never rejects: when that fails, the known keys stay in use and the read is retried every second. */
   reload(): Promise<void>;
   close(): void;
 }
@@ -33,7 +33,7 @@ export async function openKeyRing(deps: KeyRingDeps): Promise<LoadedKeyRing> {
   let closed = false;
 
   async function read(): Promise<void> {
-    const records = [...fixed, ...(await stored.list())];
+    const records = [...fixed(), ...(await stored.list())];
     ring = arrange(records.filter(({ enabled }) => enabled).flatMap((record) => usable(record, log)));
   }
 

@@ -25,7 +25,7 @@ const FILE = z.array(
   }),
 );
 
-/** Returns the keys of the settings (S5), which cannot be changed at run time. Throws StartError with all problems at once. */
+/** Returns the keys of the settings (S5), which the operator API cannot change. Throws StartError with all problems at once. */
 export function settingsKeys(settings: KeySettings): readonly KeyRecord[] {
   const problems: string[] = [];
   const submitted = [...fromVariables(settings), ...fromFile(settings.keysFile, problems)];
