@@ -1,8 +1,9 @@
 import { CHROMIUM } from '@footbridge/testkit/servers/chromium';
 import { shareFindings } from '@footbridge/testkit/servers/findings';
+import { CADDY } from '@footbridge/testkit/servers/caddy';
 import { NGINX } from '@footbridge/testkit/servers/nginx';
 import { POSTGRES } from '@footbridge/testkit/servers/postgres';
 import { REDIS } from '@footbridge/testkit/servers/redis';
 
 /** Servers and browsers are searched for, checked and reported once per run, not once per test file. */
-export default () => shareFindings([CHROMIUM, NGINX, POSTGRES, REDIS]);
+export default () => shareFindings([CADDY, CHROMIUM, NGINX, POSTGRES, REDIS]);
