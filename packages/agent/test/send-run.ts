@@ -221,7 +221,7 @@ class SendRun {
     const status = await this.#follow(job, frame, before.calls);
     if (job.fault === undefined && job.kill === undefined && job.frame.attachments === undefined)
       this.#report.durations.push(performance.now() - started);
-    await this.#judge(job, status, (await messages.sent()).slice(before.sent));
+    await this.#judge(job, frame, status, (await messages.sent()).slice(before.sent));
     if (job.fault !== undefined) await this.#reset();
   }
 
@@ -237,9 +237,13 @@ class SendRun {
       return status;
     } catch (error) {
       const planned = kill === undefined ? '' : `, killed after ${kill.after}, ${Math.round(kill.ms)} ms`;
-      const found = describeRequest(frame.requestId, { service: this.#service, agent: this.#agent });
-      throw new Error(`${name}${planned}: ${String(error)}\n${found}`, { cause: error });
+      throw new Error(`${name}${planned}: ${String(error)}\n${this.#describe(frame)}`, { cause: error });
     }
+  }
+
+  #describe({ requestId }: SendFrame): string {
+    const found = describeRequest(requestId, { service: this.#service, agent: this.#agent });
+    return `${found}\ncrashes of osascript:\n${this.#macos.osascriptCrashes}`;
   }
 
   /** Returns whether the agent was killed while it sent. */
@@ -292,7 +296,12 @@ class SendRun {
   }
 
   /** Compares what was reported with what Messages was asked to send. */
-  async #judge(job: Job, status: MessageStatusFrame, sent: readonly SentContent[]): Promise<void> {
+  async #judge(
+    job: Job,
+    frame: SendFrame,
+    status: MessageStatusFrame,
+    sent: readonly SentContent[],
+  ): Promise<void> {
     const { doubled, misdirected, wrong } = this.#report;
     const own = sent.filter(({ text, file }) => (text ?? file?.name) === job.content);
     const isGhost = job.fault?.sends?.row === 'ghost';
@@ -306,7 +315,8 @@ class SendRun {
     }
     const expected = job.fault?.expected ?? (job.kill === undefined ? 'delivered' : undefined);
     const agrees = isUnknown(status) || (status.status === 'delivered' ? 1 : 0) === copies;
-    if (!agrees || (expected !== undefined && outcome !== expected)) wrong.push(described);
+    if (!agrees || (expected !== undefined && outcome !== expected))
+      wrong.push(`${described}\n${this.#describe(frame)}`);
   }
 
   async #membersOf(chatId: string): Promise<readonly string[]> {

@@ -1,6 +1,9 @@
+import { existsSync, readFileSync } from 'node:fs';
+
 import { remote } from './control.ts';
 import type { Remote } from './control.ts';
 import type { MacosVersion } from './macos/chat-db.ts';
+import { callsFolder, crashesFile } from './macos/commands.ts';
 import type { Commands } from './macos/commands.ts';
 import type { MessagesOperations } from './macos/operations.ts';
 import { Program, started } from './program.ts';
@@ -46,6 +49,12 @@ export class SimulatedMacos extends Program {
   get commands(): Commands {
     if (this.#commands === undefined) throw new Error('Messages was not started.');
     return this.#commands;
+  }
+
+  /** The exceptions that ended `osascript`. */
+  get osascriptCrashes(): string {
+    const file = crashesFile(callsFolder(this.home));
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
   }
 
   /** After `halt` or `kill9`. */

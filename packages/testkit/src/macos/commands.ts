@@ -81,6 +81,11 @@ export function callsFolder(home: string): string {
   return join(home, 'bin/calls');
 }
 
+/** Where `osascript` records the exceptions that end it. */
+export function crashesFile(folder: string): string {
+  return join(folder, 'crashes.log');
+}
+
 function script(path: string, command: string): string {
   writeFileSync(path, `#!/bin/sh\n${command}\n`);
   chmodSync(path, 0o755);

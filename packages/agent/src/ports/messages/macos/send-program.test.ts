@@ -118,6 +118,15 @@ describe('the send program', () => {
 });
 
 describe('osascript', () => {
+  it('that ends with an exception has no lines, and the simulated one records it', async () => {
+    const osascript = new Osascript({ path: macos.commands.osascript, clock: systemClock });
+    const program = (): void => {
+      throw new Error('out of order');
+    };
+    expect(await osascript.run(program, {}, 60_000)).toEqual({ end: 'ended', lines: [] });
+    expect(macos.osascriptCrashes).toContain('out of order');
+  });
+
   it.each([
     ['killed_before', { end: 'stopped', lines: [] }, 0],
     ['killed_after', { end: 'stopped', lines: [DISPATCHING] }, 1],
