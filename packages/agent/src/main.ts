@@ -67,6 +67,8 @@ command({
   options: [
     ['--code <code>', 'pairing code from the operator of the service'],
     ['--to <number>', 'own mobile number, which gets a test text'],
+    ['--no-screen', 'no reactions, replies, effects and new groups, so that Accessibility is not needed'],
+    ['--screen', 'reactions, replies, effects and new groups again'],
   ],
   action: (flags, output) =>
     withSettings((settings) =>
@@ -74,6 +76,7 @@ command({
         {
           code: textOf(flags['code']),
           to: textOf(flags['to']),
+          usesScreen: typeof flags['screen'] === 'boolean' ? flags['screen'] : undefined,
           choosesEngine: flags['engine'] !== undefined,
         },
         settings,

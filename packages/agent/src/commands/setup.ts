@@ -34,6 +34,8 @@ export interface SetupOptions {
   readonly code: string | undefined;
   /** The number that gets the test text. */
   readonly to: string | undefined;
+  /** Whether the agent may use the screen. Undefined: as before. */
+  readonly usesScreen: boolean | undefined;
   /** Whether the engine was passed as a flag, so that it is not asked for. */
   readonly choosesEngine: boolean;
 }
@@ -78,6 +80,8 @@ async function performSetup(options: SetupOptions, root: string, deps: SetupDeps
   if (noEngine !== undefined) return noEngine;
   terminal.interrupted.throwIfAborted();
 
+  if (options.usesScreen !== undefined)
+    await saveSettings(layout.support, { [SETTINGS.uiAutomation.name]: String(options.usesScreen) });
   const notStarted = await install(root, deps);
   terminal.interrupted.throwIfAborted();
   if (notStarted !== undefined) {

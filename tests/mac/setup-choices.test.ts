@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => cleanup.run());
 
-it('M12 setup names a used code, and asks for the address and the license key of a Mac without a code', async () => {
+it('M12 setup asks for the address and the license key of a Mac without a code', async () => {
   const { id, key } = await mac.bridge.createLicense(1);
   await mac.bridge.operator('PUT', '/operator/locations/loc2', { licenseId: id });
   const terminal = mac.inTerminal({}, 'setup');
@@ -50,4 +50,18 @@ it('M12 setup names a used code, and asks for the address and the license key of
   const settings = await readFile(join(mac.support, 'settings.json'), 'utf8');
   expect(settings).toContain('"loc2"');
   expect(settings).not.toContain(key);
+});
+
+it('setup --no-screen switches reactions off and does not ask for Accessibility, until setup --screen', async () => {
+  await mac.macos.messages.configurePrivacy({ accessibility: false });
+  const capabilities = async () =>
+    JSON.parse((await mac.command(mac.program, {}, 'status')).out).state.capabilities as string[];
+  const without = await mac.command(mac.program, {}, 'setup', '--no-screen');
+  expect(without).toMatchObject({ code: 0, out: expect.stringContaining('Your Mac is ready.') });
+  expect(without.out).not.toContain('Accessibility');
+  expect(await capabilities()).not.toContain('reactions');
+  expect((await mac.command(mac.program, {}, 'setup')).code).toBe(0);
+  const again = await mac.command(mac.program, {}, 'setup', '--screen');
+  expect(again).toMatchObject({ code: 9, out: expect.stringContaining('Not ready yet: Accessibility') });
+  expect(await capabilities()).toContain('reactions');
 });
