@@ -351,7 +351,10 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           })(app);
           tenantsRoutes({
             tenants: (query) =>
-              listTenants({ ...crm.tenants, locations: () => macs.overview.locations(), journal }, query),
+              listTenants(
+                { ...crm.tenants, locations: () => macs.overview.recentLocations(), journal },
+                query,
+              ),
           })(app);
           issuesApi(app);
           composePrivacy(context, { suppressions, handleHash, audit })(app);

@@ -21,7 +21,7 @@ import { pruneHourly } from './prune-hourly.ts';
 export interface IssuesDeps {
   readonly database: OpenDatabase;
   readonly journal: JournalReader;
-  readonly overview: Pick<Overview, 'licenses' | 'locations'>;
+  readonly overview: Pick<Overview, 'licenses' | 'locations' | 'recentLocations'>;
   readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
   readonly occurrences: IssueOccurrences;
 }
@@ -111,6 +111,6 @@ export function composeIssues(
   const traffic = new TrafficOverview({ journal, now: () => clock.now() });
   return (app) => {
     issuesRoutes({ issues })(app);
-    overviewRoutes({ traffic, locations: () => overview.locations(), issues, macHistory })(app);
+    overviewRoutes({ traffic, locations: () => overview.recentLocations(), issues, macHistory })(app);
   };
 }

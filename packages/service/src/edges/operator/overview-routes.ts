@@ -11,7 +11,7 @@ import { isoTime } from './operator-request.ts';
 
 export interface OverviewRoutesDeps {
   readonly traffic: Pick<TrafficOverview, 'show'>;
-  readonly locations: () => Promise<LocationOverview[]>;
+  readonly locations: () => Promise<readonly LocationOverview[]>;
   readonly issues: Pick<Issues, 'listOpen' | 'listClosed'>;
   readonly macHistory: Pick<MacHistory, 'at'>;
 }

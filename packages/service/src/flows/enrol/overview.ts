@@ -50,9 +50,13 @@ export interface ConnectedMac {
   readonly stateReport: StateReport | null;
 }
 
+const MANY = 200;
+const RECENT_MS = 1000;
+
 /** Licenses, devices and locations with the connected Macs, for the operator. */
 export class Overview {
   readonly #deps: OverviewDeps;
+  #recent: { readonly at: number; readonly locations: readonly LocationOverview[] } | undefined;
 
   constructor(deps: OverviewDeps) {
     this.#deps = deps;
@@ -114,6 +118,15 @@ export class Overview {
         oauth: grants.get(locationId) ?? null,
       };
     });
+  }
+
+  /** The same, at most a second old when there are many: reading them then takes long, and pages ask for them often. */
+  async recentLocations(): Promise<readonly LocationOverview[]> {
+    const at = this.#deps.clock.monotonic();
+    if (this.#recent !== undefined && at - this.#recent.at < RECENT_MS) return this.#recent.locations;
+    const locations = await this.locations();
+    this.#recent = locations.length < MANY ? undefined : { at, locations };
+    return locations;
   }
 
   async location(locationId: string): Promise<LocationOverview | undefined> {

@@ -17,7 +17,7 @@ export interface TenantLocation {
 }
 
 export interface TenantsDeps {
-  readonly locations: () => Promise<TenantLocation[]>;
+  readonly locations: () => Promise<readonly TenantLocation[]>;
   /** Resolves with those of the locations that have a private integration token. */
   readonly withPrivateToken: (locationIds: readonly string[]) => Promise<ReadonlySet<string>>;
   readonly journal: Pick<JournalReader, 'lastWebhooks'>;

@@ -56,5 +56,10 @@ it('reads half hours that cannot change any more once', async () => {
   expect(asked).toHaveLength(BUCKETS + 2);
   const { buckets } = await overview.show(['loc1']);
   expect(buckets).toHaveLength(BUCKETS);
-  expect(asked.slice(BUCKETS + 2)).toMatchObject([{ locationIds: ['loc1'], bucketMs: BUCKET_MS }]);
+  await overview.show(['loc1']);
+  await overview.show(['loc2', 'loc1']);
+  expect(asked.slice(BUCKETS + 2)).toMatchObject([
+    { locationIds: ['loc1'], bucketMs: BUCKET_MS },
+    { locationIds: ['loc2', 'loc1'], bucketMs: BUCKET_MS },
+  ]);
 });

@@ -1,4 +1,5 @@
 import { nextTurn } from '../../batcher.ts';
+import { RecentCache } from '../../recent-cache.ts';
 import type { JournalReader, MessageCount } from '../../ports/journal/journal.ts';
 import { slowestHops } from './hops.ts';
 import type { Hop } from './hops.ts';
@@ -36,6 +37,7 @@ export const BUCKETS = 48;
 const OPEN_BUCKETS = 2;
 const SAMPLE = 500;
 const FRESH_MS = 5000;
+const MAX_LATEST = 100;
 const FAILED = new Set(['failed', 'rejected', 'undeliverable']);
 
 /** The messages of the last 24 hours, in numbers. */
@@ -43,24 +45,27 @@ export class TrafficOverview {
   readonly #deps: TrafficDeps;
   /** The counts of buckets whose messages are settled, by their start. Only for all locations together. */
   readonly #settled = new Map<number, readonly MessageCount[]>();
-  #latest: { readonly at: number; readonly traffic: Promise<Traffic> } | undefined;
+  /** By the locations of a token. */
+  readonly #latest = new RecentCache<string, { readonly at: number; readonly traffic: Promise<Traffic> }>(
+    MAX_LATEST,
+  );
 
   constructor(deps: TrafficDeps) {
     this.#deps = deps;
   }
 
-  /** Resolves with the traffic of these locations; undefined: all of them. For all of them it may be a few seconds old. */
+  /** Resolves with the traffic of these locations; undefined: all of them. It may be a few seconds old. */
   show(locationIds: readonly string[] | undefined): Promise<Traffic> {
-    if (locationIds !== undefined) return this.#read(locationIds);
+    const key = JSON.stringify(locationIds?.toSorted() ?? null);
     const at = this.#deps.now();
-    if (this.#latest === undefined || at - this.#latest.at >= FRESH_MS) {
-      const latest = { at, traffic: this.#read(undefined) };
-      this.#latest = latest;
-      latest.traffic.catch(() => {
-        if (this.#latest === latest) this.#latest = undefined;
-      });
-    }
-    return this.#latest.traffic;
+    const known = this.#latest.get(key);
+    if (known !== undefined && at - known.at < FRESH_MS) return known.traffic;
+    const latest = { at, traffic: this.#read(locationIds) };
+    this.#latest.set(key, latest);
+    latest.traffic.catch(() => {
+      if (this.#latest.get(key) === latest) this.#latest.delete(key);
+    });
+    return latest.traffic;
   }
 
   async #read(locationIds: readonly string[] | undefined): Promise<Traffic> {
