@@ -1,10 +1,15 @@
-// The console with a large journal, on SQLite and PostgreSQL: how long its requests and its pages take.
-// `node scripts/run.mjs bench/console.ts [rows] [locations] [requests]`
+// The console with a large journal: how long its requests and its pages take.
+// `node scripts/run.mjs bench/console.ts [--engine sqlite|postgres] [--rows N] [--locations N] [--requests N]`
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { parseArgs } from 'node:util';
 
+// A service reads the pages when it starts, so they are built before.
+import '@footbridge/console/build-console';
+import { keyedHash } from '@footbridge/service/ports/journal/keyed-hash';
 import { openDatabase } from '@footbridge/service/sql/open-database';
 import { findChromium } from '@footbridge/testkit/servers/chromium';
 import { startPostgres } from '@footbridge/testkit/servers/postgres';
@@ -13,15 +18,32 @@ import { chromium } from 'playwright-core';
 import { startBridge } from '../tests/bridge.ts';
 import type { RunningBridge } from '../tests/bridge.ts';
 
-const [ROWS = 1_000_000, LOCATIONS = 2000, REQUESTS = 100] = process.argv.slice(2).map(Number);
+const { values: options } = parseArgs({
+  options: {
+    engine: { type: 'string' },
+    rows: { type: 'string', default: '1000000' },
+    locations: { type: 'string', default: '2000' },
+    requests: { type: 'string', default: '100' },
+  },
+});
+const ROWS = Number(options.rows);
+const LOCATIONS = Number(options.locations);
+const REQUESTS = Number(options.requests);
+const PAGE_LOADS = 20;
 const DAYS = 30;
 const DAY_MS = 86_400_000;
 const PER_INSERT = 500;
 const PHONE = '+15555550100';
+/** Two keys, as during a rotation: a search then looks for two hashes. */
+const KEYS = [randomBytes(32), randomBytes(32)];
+const PHONE_HASHES = keyedHash(KEYS).handle(PHONE);
 
 type Choice = Parameters<typeof openDatabase>[0];
 
-/** One in a thousand messages failed, one in ten thousand is on its way, one in a hundred is inbound, one in 5,000 is a sticker. */
+/**
+ * One in a thousand messages failed, one in ten thousand is on its way, one in a hundred is inbound, one in 5,000 is a sticker, and one in
+ * a hundred belongs to the phone number that is searched for.
+ */
 function message(index: number, now: number) {
   const at = now - Math.floor((index / ROWS) * DAYS * DAY_MS);
   const status = index % 1000 === 7 ? 'failed' : index % 10_000 === 3 ? 'pending' : 'delivered';
@@ -41,13 +63,68 @@ function message(index: number, now: number) {
     status,
     code: status === 'failed' ? 'TIMEOUT' : null,
     phone_masked: '+1•••0100',
-    phone_hash: `hash-${index % 100_000}`,
+    phone_hash: index % 100 === 5 ? PHONE_HASHES[index % 200 === 5 ? 0 : 1] : `hash-${index % 100_000}`,
     contact_hash: null,
     length: 40,
     created_at: at,
     updated_at: at + 950,
     steps: JSON.stringify(steps),
   };
+}
+
+/** Every location has a Mac that is not connected and a grant; a license has 20 of them. */
+async function fillTenants(db: Awaited<ReturnType<typeof openDatabase>>['db'], now: number): Promise<void> {
+  const times = { created_at: now, updated_at: now };
+  const all = Array.from({ length: LOCATIONS }, (_, index) => ({
+    locationId: `location-${index}`,
+    device: `device-${index}`,
+    license: `license-${Math.floor(index / 20)}`,
+  }));
+  for (const id of new Set(all.map(({ license }) => license)))
+    await db
+      .insertInto('licenses')
+      .values({ id, label: id, key_hash: id, key_hint: '', max_seats: 20, status: 'active', ...times })
+      .execute();
+  for (let from = 0; from < LOCATIONS; from += PER_INSERT) {
+    const some = all.slice(from, from + PER_INSERT);
+    const devices = some.map(({ device, license }) => ({
+      id: device,
+      license_id: license,
+      device_id: device,
+      name: 'Front desk',
+      os_version: '26.1',
+      app_version: '0.1.0',
+      token_hash: device,
+      status: 'active' as const,
+      activated_at: now,
+      last_seen_at: now,
+      updated_at: now,
+    }));
+    await db.insertInto('devices').values(devices).execute();
+    const locations = some.map(({ locationId, device, license }) => ({
+      location_id: locationId,
+      license_id: license,
+      state: 'bound' as const,
+      device_row: device,
+      ...times,
+    }));
+    await db.insertInto('locations').values(locations).execute();
+    const grants = some.map(({ locationId }) => ({
+      kind: 'location' as const,
+      owner_id: locationId,
+      company_id: null,
+      access_token: 'x'.repeat(1500),
+      refresh_token: 'x'.repeat(1500),
+      expires_at: now + 30 * DAY_MS,
+      state: 'active' as const,
+      last_error: null,
+      refreshed_at: now,
+      event_at: 0,
+      derived: 0,
+      ...times,
+    }));
+    await db.insertInto('oauth_grants').values(grants).execute();
+  }
 }
 
 async function fill(choice: Choice): Promise<void> {
@@ -60,17 +137,7 @@ async function fill(choice: Choice): Promise<void> {
     );
     await db.insertInto('messages').values(rows).execute();
   }
-  for (let from = 0; from < LOCATIONS; from += PER_INSERT) {
-    const rows = Array.from({ length: Math.min(PER_INSERT, LOCATIONS - from) }, (_, index) => ({
-      location_id: `location-${from + index}`,
-      license_id: null,
-      state: 'unassigned' as const,
-      device_row: null,
-      created_at: now,
-      updated_at: now,
-    }));
-    await db.insertInto('locations').values(rows).execute();
-  }
+  await fillTenants(db, now);
   await database.close();
 }
 
@@ -85,25 +152,47 @@ const PATHS = [
   '/operator/messages?locationId=location-17',
   '/operator/messages?locationId=location-17&status=failed',
   `/operator/messages?phone=${encodeURIComponent(PHONE)}`,
-  '/operator/messages/message-500000',
+  `/operator/messages/message-${Math.floor(ROWS / 2)}`,
   '/operator/tenants?limit=30',
   '/operator/issues',
   '/operator/overview',
+  '/operator/licenses',
+  '/operator/devices',
+  '/operator/locations',
 ];
+const LIMITED_PATHS = ['/operator/messages', '/operator/tenants?limit=30', '/operator/overview'];
 
-async function measureRequests({ operatorUrl, operatorToken }: RunningBridge): Promise<void> {
-  const headers = { Authorization: `Bearer ${operatorToken}` };
-  for (const path of PATHS) {
-    const times: number[] = [];
-    for (let count = 0; count < REQUESTS; count++) {
-      const started = performance.now();
-      const response = await fetch(operatorUrl + path, { headers });
-      await response.arrayBuffer();
-      if (response.status >= 500) throw new Error(`${path} responded with ${response.status}`);
-      times.push(performance.now() - started);
-    }
-    print(path, times);
+async function measureRequests(bridge: RunningBridge): Promise<void> {
+  const { operatorToken } = bridge;
+  for (const path of PATHS) await measure(bridge, path, operatorToken);
+  const response = await fetch(`${bridge.operatorUrl}/operator/tokens`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${operatorToken}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      label: 'A customer',
+      locations: Array.from({ length: 20 }, (_, index) => `location-${index}`),
+    }),
+  });
+  const { token } = (await response.json()) as { token: string };
+  for (const path of LIMITED_PATHS) await measure(bridge, path, token, ' (token for 20 locations)');
+}
+
+async function measure(
+  { operatorUrl }: RunningBridge,
+  path: string,
+  token: string,
+  note = '',
+): Promise<void> {
+  const headers = { Authorization: `Bearer ${token}` };
+  const times: number[] = [];
+  for (let count = 0; count < REQUESTS; count++) {
+    const started = performance.now();
+    const response = await fetch(operatorUrl + path, { headers });
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`${path} responded with ${response.status}`);
+    times.push(performance.now() - started);
   }
+  print(path + note, times);
 }
 
 /** Records when the first data is on the page. */
@@ -123,7 +212,7 @@ async function measurePages({ operatorUrl, operatorToken }: RunningBridge): Prom
   for (const path of ['', '/messages', '/overview']) {
     const paints: number[] = [];
     const data: number[] = [];
-    for (let count = 0; count < 10; count++) {
+    for (let count = 0; count < PAGE_LOADS; count++) {
       await page.goto(`${operatorUrl}/console${path}`);
       await page.locator('.tenant, .messages td, .figure').first().waitFor();
       const [paint, first] = (await page.evaluate(
@@ -159,16 +248,26 @@ async function run(name: string, choice: Choice, env: Record<string, string>): P
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'footbridge-bench-'));
+const common = {
+  DATA_DIR: dir,
+  CRM_OAUTH_ENABLED: 'true',
+  CRM_OAUTH_CLIENT_ID: 'client',
+  CRM_OAUTH_CLIENT_SECRET: 'secret',
+  CRM_OAUTH_TOKEN_URL: 'http://127.0.0.1:9/oauth/token',
+  CRM_OAUTH_ENCRYPTION_KEY: KEYS.map((key) => key.toString('hex')).join(','),
+};
 try {
-  const file = join(dir, 'footbridge.sqlite');
-  await run('SQLite', { engine: 'sqlite', file }, { DATA_DIR: dir });
+  if (options.engine !== 'postgres')
+    await run('SQLite', { engine: 'sqlite', file: join(dir, 'footbridge.sqlite') }, common);
+  if (options.engine !== 'sqlite') {
+    const postgres = await startPostgres();
+    try {
+      const url = await postgres.createDatabase();
+      await run('PostgreSQL', { engine: 'postgres', url }, { ...common, DATABASE_URL: url });
+    } finally {
+      await postgres.stop();
+    }
+  }
 } finally {
   rmSync(dir, { recursive: true, force: true });
-}
-const postgres = await startPostgres();
-try {
-  const url = await postgres.createDatabase();
-  await run('PostgreSQL', { engine: 'postgres', url }, { DATABASE_URL: url });
-} finally {
-  await postgres.stop();
 }
