@@ -6,6 +6,7 @@ import { CODES } from '@footbridge/protocol/codes';
 import type { Channel } from '@footbridge/protocol/codes';
 
 import { configurationPage, envExample } from '@footbridge/service/config/documents';
+import { cliPage } from './cli-page.ts';
 import { operatePage } from './log-events.ts';
 import { verifiedPage, verifiedTable } from './mac-verified.ts';
 import { clausesJson } from './numbered-rules.ts';
@@ -37,8 +38,9 @@ function errorsPage(): string {
   return `# Error codes\n\n<!-- Made from packages/protocol/src/codes.ts by \`npm run check -- --write\`. -->\n\nA code never changes its meaning; new ones may be added. Do not retry after an unknown code. \`footbridge explain CODE\` prints a row of this page.\n\nRetry: \`yes\` soon and with backoff, \`later\` when the named cause is resolved, \`sometimes\` depending on the error message, \`no\` because the same request fails again.\n\n${tables.join('\n')}`;
 }
 
-const DOCUMENTS: Record<string, (root: string) => string> = {
+const DOCUMENTS: Record<string, (root: string) => string | Promise<string>> = {
   '.env.example': envExample,
+  'docs/cli.md': cliPage,
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/mac-verified.md': verifiedPage,
@@ -50,13 +52,15 @@ const DOCUMENTS: Record<string, (root: string) => string> = {
 };
 
 export async function staleDocuments(root: string): Promise<string[]> {
-  return Object.entries(DOCUMENTS)
-    .filter(([path, make]) => readIfThere(join(root, path)) !== make(root))
-    .map(([path]) => `${path} is stale: run npm run check -- --write`);
+  const stale: string[] = [];
+  for (const [path, make] of Object.entries(DOCUMENTS))
+    if (readIfThere(join(root, path)) !== (await make(root)))
+      stale.push(`${path} is stale: run npm run check -- --write`);
+  return stale;
 }
 
 export async function writeDocuments(root: string): Promise<void> {
-  for (const [path, make] of Object.entries(DOCUMENTS)) writeFileSync(join(root, path), make(root));
+  for (const [path, make] of Object.entries(DOCUMENTS)) writeFileSync(join(root, path), await make(root));
 }
 
 function readIfThere(path: string): string {

@@ -253,7 +253,11 @@ async function relink(folder: string, file: string): Promise<string> {
 function binsOf({ packages: [own] }: Program, manifests: Manifests): Map<string, string> {
   const bin = manifests.get(own)?.bin;
   if (bin === undefined) throw new Error(`packages/${own} has no bin`);
-  return new Map(Object.entries(bin).map(([command, path]) => [command, posix.join(own, path)]));
+  // A bin without an extension starts the Node of a checkout. The file in JavaScript beside it starts any Node.
+  const inJavaScript = (path: string) => (path.endsWith('.mjs') ? path : `${path}.mjs`);
+  return new Map(
+    Object.entries(bin).map(([command, path]) => [command, posix.join(own, inJavaScript(path))]),
+  );
 }
 
 async function manifest(

@@ -6,7 +6,7 @@ import { codeEntry } from '@footbridge/protocol/codes';
 import { describe, expect, it } from 'vitest';
 
 import { SETTINGS as AGENT_SETTINGS } from '@footbridge/agent/config/settings';
-import { createProgram } from '@footbridge/cli/main';
+import { createProgram } from '@footbridge/cli/program';
 import { SETTINGS } from '@footbridge/service/config/settings';
 import { openApiDocument } from '@footbridge/service/openapi/openapi-document';
 import { staleDocuments } from '../scripts/documents.ts';
@@ -47,6 +47,7 @@ const VARIABLES = new Set([
   ...Object.values(SETTINGS).flatMap(({ name }) => [name, `${name}_FILE`]),
   ...Object.values(AGENT_SETTINGS).flatMap(({ name }) => [name, `${name}_FILE`]),
   'FOOTBRIDGE_OPERATOR_URL',
+  'FOOTBRIDGE_PROFILE',
   'CHROMIUM_PATH',
   // A fault of the simulator.
   'OUTCOME_UNKNOWN',
@@ -212,8 +213,9 @@ describe('the documents', () => {
   });
 });
 
-describe('commands that are named in documents, help, hints and comments', () => {
-  const cli = commandTable(createProgram());
+describe('commands that are named in documents, help, hints and comments', async () => {
+  const { stdin, stdout, stderr } = process;
+  const cli = commandTable(await createProgram({ env: {}, stdin, stdout, stderr, cleanups: new Set() }));
   const agent = agentTable();
   const texts = [...filesWithText(ROOT), '.github/ISSUE_TEMPLATE/bug.yml']
     .filter((path) => !/\.(?:test|contract)\.ts$|^tests\/|\/fixtures\//.test(path))

@@ -1,4 +1,4 @@
-/** Exit codes. Scripts depend on them: they are documented and stable. */
+/** Exit codes. Scripts depend on them: they are documented (docs/cli.md) and stable. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -11,7 +11,27 @@ export const EXIT = {
   timedOut: 8,
   checkFailed: 9,
   bug: 70,
+  interrupted: 130,
 } as const;
+
+export type ExitName = keyof typeof EXIT;
+
+/** What each exit code means, for docs/cli.md. */
+export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
+  done: 'done',
+  failed: 'what was asked for did not happen',
+  usage: 'wrong usage: an unknown command or option, a missing or invalid value',
+  configuration:
+    'the settings are invalid or incomplete: no operator token, an invalid address, an unknown profile',
+  notAuthorised: 'not authorised: the token or the signature was rejected (401, 403)',
+  notFound: 'not found or not connected (404)',
+  rateLimited: 'too many requests (429); the error says how long to wait',
+  unreachable: 'the service cannot be reached, or failed (5xx)',
+  timedOut: 'timed out, such as `--wait` before the outcome was known',
+  checkFailed: '`doctor` or `crm check` found a failure',
+  bug: 'a bug in footbridge',
+  interrupted: 'interrupted with Ctrl-C',
+};
 
 /** An error to show to the user: what happened and, if known, what to do next. */
 export class CliError extends Error {
@@ -34,5 +54,20 @@ export class CliError extends Error {
     this.exitCode = options.exitCode ?? EXIT.failed;
     this.next = options.next;
     this.code = options.code;
+  }
+}
+
+/** A usage error: one line, exit code 2. */
+export const usageError = (message: string, cause?: unknown): CliError =>
+  new CliError(message, { exitCode: EXIT.usage, cause });
+
+/** Ends a command with an exit code after it has printed its result. */
+export class ExitError extends Error {
+  override readonly name = 'ExitError';
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`exit code ${exitCode}`);
+    this.exitCode = exitCode;
   }
 }

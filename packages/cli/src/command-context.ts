@@ -1,29 +1,55 @@
-import type { Command } from 'commander';
+import { Command } from 'commander';
 
 import { EXIT, CliError } from './cli-error.ts';
+import type { Io } from './io.ts';
 import { createOperatorClient } from './operator-client.ts';
 import type { OperatorClient } from './operator-client.ts';
+import { httpUrl, seconds } from './option-values.ts';
 import { createOutput } from './output.ts';
 import type { Output } from './output.ts';
+import { ask } from './prompt.ts';
 import { describeTarget, serviceTarget } from './service-target.ts';
+import type { ServiceTarget } from './service-target.ts';
 
 /** The objects that a command's action uses, created from the options that all commands share. */
 export interface CommandContext {
+  readonly io: Io;
   readonly output: Output;
+  /** The service that the options and the environment name. */
+  readonly target: () => ServiceTarget;
   readonly operator: () => OperatorClient;
+  /** How long to wait for a response. */
+  readonly timeoutMs: number;
   /** Asks for confirmation of a destructive action. Throws if the user declines, or without a terminal unless `--yes` is given. */
   readonly confirm: (question: string) => Promise<void>;
 }
 
-export function addSharedOptions(program: Command): Command {
-  return program
+/** The command `footbridge`, with what its subcommands have of the process. */
+export class RootCommand extends Command {
+  readonly io: Io;
+
+  constructor(io: Io) {
+    super('footbridge');
+    this.io = io;
+  }
+}
+
+const DEFAULT_TIMEOUT_SEC = 10;
+
+export function addSharedOptions(program: Command): void {
+  program
     .option('--json', 'print JSON, one object per line (the default when the output is piped)')
     .option('-q, --quiet', 'do not print hints')
     .option('-y, --yes', 'do not ask for confirmation')
     .option('-v, --verbose', 'print which service the command talks to')
-    .option('--url <url>', 'operator API of the service (default: see below)')
+    .option('--profile <name>', 'a service that footbridge login has saved')
+    .option('--url <url>', 'operator API of the service (default: see below)', httpUrl)
     .option('--token-file <file>', 'file with the operator token (default: see below)')
-    .option('--timeout <seconds>', 'how long to wait for a response', '10');
+    .option(
+      '--timeout <seconds>',
+      `how long to wait for a response (default: ${DEFAULT_TIMEOUT_SEC})`,
+      seconds,
+    );
 }
 
 interface SharedOptions {
@@ -31,55 +57,49 @@ interface SharedOptions {
   quiet?: boolean;
   yes?: boolean;
   verbose?: boolean;
+  profile?: string;
   url?: string;
   tokenFile?: string;
-  timeout?: string;
+  timeout?: number;
 }
 
 export function contextOf(command: Command): CommandContext {
+  const io = ioOf(command);
   const {
     json = false,
     quiet = false,
     yes = false,
     verbose = false,
-    url,
-    tokenFile,
-    timeout,
+    timeout = DEFAULT_TIMEOUT_SEC,
+    ...named
   } = command.optsWithGlobals<SharedOptions>();
-  const output = createOutput({ json, quiet });
+  const target = () => serviceTarget(named, io.env);
   return {
-    output,
+    io,
+    output: createOutput({ json, quiet }, io.stdout, io.stderr),
+    target,
+    timeoutMs: timeout * 1000,
     operator() {
-      const target = serviceTarget({ url, tokenFile }, process.env);
-      if (verbose) process.stderr.write(`${describeTarget(target)}\n`);
-      return createOperatorClient(target, seconds(timeout ?? '10') * 1000);
+      const service = target();
+      if (verbose) io.stderr.write(`${describeTarget(service)}\n`);
+      return createOperatorClient(service, timeout * 1000);
     },
     async confirm(question) {
       if (yes) return;
-      if (!process.stdin.isTTY || !process.stderr.isTTY)
+      if (!io.stdin.isTTY || !io.stderr.isTTY)
         throw new CliError(`${question} Cannot ask for confirmation: stdin or stderr is not a terminal.`, {
           exitCode: EXIT.usage,
           next: 'pass --yes to confirm',
         });
-      if (!(await ask(question))) throw new CliError('cancelled, nothing was changed');
+      if (!/^y(es)?$/i.test(await ask(io, `${question} [y/N] `)))
+        throw new CliError('cancelled, nothing was changed');
     },
   };
 }
 
-function seconds(text: string): number {
-  const value = Number(text);
-  if (value > 0 && value <= 3600) return value;
-  throw new CliError(`--timeout must be a number of seconds from 1 to 3600, not ${text}`, {
-    exitCode: EXIT.usage,
-  });
-}
-
-async function ask(question: string): Promise<boolean> {
-  const { createInterface } = await import('node:readline/promises');
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim());
-  } finally {
-    prompt.close();
-  }
+function ioOf(command: Command): Io {
+  let root: Command | null = command;
+  while (root !== null && !(root instanceof RootCommand)) root = root.parent;
+  if (root === null) throw new Error(`${command.name()} is not a command of footbridge`);
+  return root.io;
 }

@@ -21,45 +21,85 @@ export function createOperatorClient(target: ServiceTarget, timeoutMs: number): 
   return {
     url: target.url,
     async call<T>(method: Method, path: string, body?: object): Promise<T> {
-      const response = await request(target, path, {
+      const init = {
         method,
         headers: {
           Authorization: `Bearer ${token}`,
           ...(body !== undefined && { 'Content-Type': 'application/json' }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(timeoutMs),
+      };
+      const { response, text } = await withDeadline(target, timeoutMs, async (signal) => {
+        const received = await fetch(target.url + path, { ...init, redirect: 'manual', signal });
+        return { response: received, text: await received.text() };
       });
-      const text = await response.text();
-      if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
+      if (response.ok) return parsed(target, text) as T;
       throw toError(target, response, text);
     },
     async events(path, lastId) {
-      const response = await request(target, path, {
-        headers: {
-          Authorization: `Bearer ${token}`,
-          ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
-        },
-      });
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
+      };
+      const response = await withDeadline(target, timeoutMs, (signal) =>
+        fetch(target.url + path, { headers, redirect: 'manual', signal }),
+      );
       if (!response.ok || response.body === null) throw toError(target, response, await response.text());
+      if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true)
+        throw notFootbridge(target);
       return serverSentEvents(response.body);
     },
   };
 }
 
-async function request({ url, urlFrom }: ServiceTarget, path: string, init: RequestInit): Promise<Response> {
+/** Ends `work` after the deadline. What it has returned by then, such as an event stream, is not affected. */
+async function withDeadline<T>(
+  { url, urlFrom }: ServiceTarget,
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), timeoutMs);
   try {
-    return await fetch(url + path, { ...init, redirect: 'error' });
+    return await work(deadline.signal);
   } catch (error) {
-    const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
     const service = `the service at ${url} (${urlFrom})`;
-    throw new CliError(timedOut ? `${service} did not respond in time` : `cannot connect to ${service}`, {
-      exitCode: timedOut ? EXIT.timedOut : EXIT.unreachable,
-      next: 'check that it is running; for another service run this in its folder, set ADMIN_HOST and ADMIN_PORT as it has them, or pass --url',
-      cause: error,
-    });
+    const timedOut = deadline.signal.aborted;
+    throw new CliError(
+      timedOut ? `${service} did not respond in time` : `cannot connect to ${service}${reason(error)}`,
+      {
+        exitCode: timedOut ? EXIT.timedOut : EXIT.unreachable,
+        next: 'check that it is running; for another service run this in its folder, pass --profile or --url, or set ADMIN_HOST and ADMIN_PORT as it has them',
+        cause: error,
+      },
+    );
+  } finally {
+    clearTimeout(timer);
   }
 }
+
+/** What the network said, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+function reason(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return typeof code === 'string' ? `: ${code}` : '';
+}
+
+function parsed(target: ServiceTarget, text: string): object {
+  try {
+    const value: unknown = text === '' ? {} : JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Not JSON.
+  }
+  throw notFootbridge(target);
+}
+
+const notFootbridge = ({ url, urlFrom }: ServiceTarget): CliError =>
+  new CliError(`${url} (${urlFrom}) is not the operator listener of a Footbridge service`, {
+    exitCode: EXIT.unreachable,
+    next: 'the operator listener has the port ADMIN_PORT, 4610 by default; the public listener, 4600, is for the CRM and the Macs',
+  });
 
 const EXIT_OF: Readonly<Record<number, number>> = {
   401: EXIT.notAuthorised,
@@ -68,9 +108,11 @@ const EXIT_OF: Readonly<Record<number, number>> = {
   429: EXIT.rateLimited,
 };
 
-function toError({ url, tokenFrom }: ServiceTarget, response: Response, text: string): CliError {
+function toError(target: ServiceTarget, response: Response, text: string): CliError {
+  const { url, tokenFrom } = target;
   const { status, headers } = response;
   const body = errorBody(text);
+  if (status < 400 || (status === 404 && body.code === undefined)) return notFootbridge(target);
   const delayMs = status === 429 ? parseRetryAfter(headers.get('retry-after'), Date.now()) : undefined;
   return new CliError(body.message ?? body.error ?? `the service responded with HTTP ${status}`, {
     exitCode: EXIT_OF[status] ?? (status >= 500 ? EXIT.unreachable : EXIT.failed),

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 
 import type { CliError } from './cli-error.ts';
+import type { OutStream } from './io.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -20,15 +21,10 @@ export interface Output {
   error(error: CliError): void;
 }
 
-interface Stream {
-  readonly isTTY?: boolean;
-  write(text: string): unknown;
-}
-
 export function createOutput(
   options: { readonly json: boolean; readonly quiet: boolean },
-  stdout: Stream = process.stdout,
-  stderr: Stream = process.stderr,
+  stdout: OutStream,
+  stderr: OutStream,
 ): Output {
   const json = options.json || stdout.isTTY !== true;
   const print = (text: string) => void stdout.write(`${text}\n`);

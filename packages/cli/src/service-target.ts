@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { EXIT, CliError } from './cli-error.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from './io.ts';
+import { DEFAULT_PROFILE, findProfile, readProfiles } from './profiles.ts';
+import type { Profile } from './profiles.ts';
 
 /** The service that a command talks to. The settings are those of the service itself, from the environment or its `.env`. */
 export interface ServiceTarget {
@@ -19,11 +20,21 @@ export interface ServiceTarget {
 export interface TargetOptions {
   readonly url?: string | undefined;
   readonly tokenFile?: string | undefined;
+  readonly profile?: string | undefined;
 }
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = '4610';
 const DEFAULT_DATA_DIR = './data';
+/** Settings that name a service or its token. Any of them takes precedence over the profile `default`. */
+const NAMING = [
+  'FOOTBRIDGE_OPERATOR_URL',
+  'ADMIN_HOST',
+  'ADMIN_PORT',
+  'OPERATOR_TOKEN',
+  'OPERATOR_TOKEN_FILE',
+  'DATA_DIR',
+];
 
 /** Reads `.env` of the current folder like the service: variables that are already set win. */
 export function loadEnvFile(): void {
@@ -35,14 +46,42 @@ export function loadEnvFile(): void {
 }
 
 export function serviceTarget(options: TargetOptions, env: Environment): ServiceTarget {
-  return { ...urlOf(options.url, env), ...tokenOf(options.tokenFile, env) };
+  const profile = profileOf(options, env);
+  const url = profile === undefined ? urlOf(options.url, env) : ofProfile(profile, options.url);
+  if (profile !== undefined && options.tokenFile === undefined)
+    return { ...url, token: () => profile.token, tokenFrom: profile.from };
+  return { ...url, ...tokenOf(options.tokenFile, env) };
 }
 
 export const describeTarget = ({ url, urlFrom, tokenFrom }: ServiceTarget): string =>
   `service ${url} (${urlFrom}), token from ${tokenFrom}`;
 
+export function checkedUrl(url: string, from: string): string {
+  if (/^https?:\/\//.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '');
+  throw new CliError(`${from} does not make a valid http address: ${url}`, {
+    exitCode: EXIT.configuration,
+    next: `the default is http://${DEFAULT_HOST}:${DEFAULT_PORT}`,
+  });
+}
+
+type NamedProfile = Profile & { readonly from: string };
+
+/** Returns the profile to use: the named one, or `default` where nothing else names a service. */
+function profileOf({ profile, url }: TargetOptions, env: Environment): NamedProfile | undefined {
+  const named = profile ?? (env['FOOTBRIDGE_PROFILE'] || undefined);
+  if (named !== undefined) return { ...findProfile(named, env), from: `the profile ${named}` };
+  if (url !== undefined || NAMING.some((name) => env[name]) || existsSync(tokenFile(env))) return undefined;
+  const found = readProfiles(env).get(DEFAULT_PROFILE);
+  return found && { ...found, from: `the profile ${DEFAULT_PROFILE}` };
+}
+
+const ofProfile = ({ url, from }: NamedProfile, option: string | undefined) =>
+  option === undefined
+    ? { url: checkedUrl(url, from), urlFrom: from }
+    : { url: checkedUrl(option, '--url'), urlFrom: '--url' };
+
 function urlOf(option: string | undefined, env: Environment): Pick<ServiceTarget, 'url' | 'urlFrom'> {
-  if (option) return { url: checkedUrl(option, '--url'), urlFrom: '--url' };
+  if (option !== undefined) return { url: checkedUrl(option, '--url'), urlFrom: '--url' };
   const { FOOTBRIDGE_OPERATOR_URL: named, ADMIN_HOST: host, ADMIN_PORT: port } = env;
   if (named) return { url: checkedUrl(named, 'FOOTBRIDGE_OPERATOR_URL'), urlFrom: 'FOOTBRIDGE_OPERATOR_URL' };
   if (port === '0')
@@ -57,14 +96,6 @@ function urlOf(option: string | undefined, env: Environment): Pick<ServiceTarget
   };
 }
 
-function checkedUrl(url: string, from: string): string {
-  if (/^https?:\/\//.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '');
-  throw new CliError(`${from} does not make a valid http address: ${url}`, {
-    exitCode: EXIT.configuration,
-    next: `the default is http://${DEFAULT_HOST}:${DEFAULT_PORT}`,
-  });
-}
-
 /** A listener on all addresses is reached by the loopback address. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return DEFAULT_HOST;
@@ -72,22 +103,31 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
+const tokenFile = ({ OPERATOR_TOKEN_FILE: named, DATA_DIR: dataDir }: Environment): string =>
+  named || join(dataDir || DEFAULT_DATA_DIR, 'operator-token');
+
 /** A command-line option would expose the token in the process list, so it comes from a file or the environment. */
 function tokenOf(option: string | undefined, env: Environment): Pick<ServiceTarget, 'token' | 'tokenFrom'> {
-  const { OPERATOR_TOKEN: given, OPERATOR_TOKEN_FILE: named, DATA_DIR: dataDir } = env;
+  const { OPERATOR_TOKEN: given } = env;
   if (option === undefined && given) return { token: () => given, tokenFrom: 'OPERATOR_TOKEN' };
-  const file = option ?? (named || join(dataDir || DEFAULT_DATA_DIR, 'operator-token'));
+  const file = option ?? tokenFile(env);
   return { token: () => readToken(file), tokenFrom: file };
 }
 
 function readToken(file: string): string {
+  let token: string;
   try {
-    return readFileSync(file, 'utf8').trim();
+    token = readFileSync(file, 'utf8').trim();
   } catch (error) {
     throw new CliError(`cannot read the operator token from ${file}`, {
       exitCode: EXIT.configuration,
-      next: 'run this in the folder of the service, which has .env and the data folder, or set OPERATOR_TOKEN or DATA_DIR, or pass --token-file',
+      next: 'run this in the folder of the service, which has .env and the data folder, or log in with footbridge login, or pass --token-file',
       cause: error,
     });
   }
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new CliError(`${file} does not contain an operator token`, {
+    exitCode: EXIT.configuration,
+    next: 'pass the file that the service made: operator-token in its data folder',
+  });
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
+import { wholeNumber } from '../option-values.ts';
 
 interface Entry {
   readonly at: string;
@@ -20,12 +21,11 @@ Examples:
 export function auditCommand(program: Command): void {
   program
     .command('audit')
-    .description('list who changed what, newest first')
-    .option('--limit <count>', 'number of entries, at most 200', '50')
+    .option('--limit <count>', 'number of entries, at most 200', wholeNumber(1, 200), 50)
     .addHelpText('after', EXAMPLES)
-    .action(async ({ limit }: { limit: string }, command: Command) => {
+    .action(async ({ limit }: { limit: number }, command: Command) => {
       const { output, operator } = contextOf(command);
-      const path = `/operator/audit?limit=${encodeURIComponent(limit)}`;
+      const path = `/operator/audit?limit=${limit}`;
       const { entries } = await operator().call<{ entries: Entry[] }>('GET', path);
       output.rows(
         entries.map((entry) => ({ ...entry })),

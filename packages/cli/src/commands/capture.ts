@@ -12,7 +12,6 @@ Examples:
 export function captureCommand(program: Command): void {
   program
     .command('capture <location>')
-    .description('show the texts of new messages of a location for 15 minutes; the audit log records this')
     .option('--off', 'stop showing texts now', false)
     .addHelpText('after', EXAMPLES)
     .action(async (location: string, { off }: { off: boolean }, command: Command) => {

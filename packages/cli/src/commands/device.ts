@@ -32,10 +32,7 @@ Examples:
 
 /** `footbridge device`: the activated Macs. */
 export function deviceCommand(program: Command): void {
-  const device = program
-    .command('device')
-    .description('manage activated Macs')
-    .addHelpText('after', EXAMPLES);
+  const device = program.command('device').addHelpText('after', EXAMPLES);
 
   device
     .command('list')

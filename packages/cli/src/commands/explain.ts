@@ -30,7 +30,6 @@ const RETRY: Readonly<Record<Retry, string>> = {
 export function explainCommand(program: Command): void {
   program
     .command('explain [code]')
-    .description('explain an error code, or list all of them')
     .addHelpText('after', EXAMPLES)
     .action((code: string | undefined, _options: object, command: Command) => {
       const { output } = contextOf(command);

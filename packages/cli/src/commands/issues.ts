@@ -24,7 +24,6 @@ const SHOWN_LOCATIONS = 5;
 export function issuesCommand(program: Command): void {
   program
     .command('issues')
-    .description('show what is wrong, since when, which locations it affects and what to do')
     .option('--closed', 'show closed issues, most recent first')
     .addHelpText('after', EXAMPLES)
     .action(async ({ closed = false }: { closed?: boolean }, command: Command) => {

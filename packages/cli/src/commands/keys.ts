@@ -1,15 +1,13 @@
-import { createPublicKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import { diagnoseSignature } from '@footbridge/runtime/diagnose-signature';
-import type { CandidateKey, Diagnosis } from '@footbridge/runtime/diagnose-signature';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
+import { printDiagnosis, readPublicKey } from '../print-diagnosis.ts';
+import { readBytes } from '../read-bytes.ts';
 import { contextOf } from '../command-context.ts';
 
 interface Rejections {
@@ -40,10 +38,7 @@ Examples:
 
 /** `footbridge keys`: the CRM public keys that may sign webhooks. */
 export function keysCommand(program: Command): void {
-  const keys = program
-    .command('keys')
-    .description('manage the CRM public keys that may sign webhooks')
-    .addHelpText('after', EXAMPLES);
+  const keys = program.command('keys').addHelpText('after', EXAMPLES);
 
   keys
     .command('add')
@@ -73,7 +68,7 @@ export function keysCommand(program: Command): void {
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
       output.rows(
-        (await list(operator())).map((key) => ({ ...key })),
+        (await listKeys(operator())).map((key) => ({ ...key })),
         [
           { title: 'ID', value: (row) => String(row['id']).slice(0, 8) },
           { title: 'LABEL', value: (row) => String(row['label']) },
@@ -153,10 +148,8 @@ export function keysCommand(program: Command): void {
     .action(async (options: TestOptions, command: Command) => {
       const { output, operator } = contextOf(command);
       const candidates =
-        options.keyFile === undefined ? await list(operator()) : options.keyFile.map(readKey);
-      const diagnosis = diagnoseSignature(readBytes(options.body), options.signature, candidates);
-      output.result(formatDiagnosis(diagnosis), { ...diagnosis });
-      if (!diagnosis.ok) process.exitCode = EXIT.notAuthorised;
+        options.keyFile === undefined ? await listKeys(operator()) : options.keyFile.map(readPublicKey);
+      printDiagnosis(output, diagnoseSignature(readBytes(options.body), options.signature, candidates));
     });
 }
 
@@ -191,12 +184,12 @@ function requestBody({ preset, file, label, scheme, header, location: locations 
   };
 }
 
-const list = async (client: OperatorClient): Promise<readonly Key[]> =>
+export const listKeys = async (client: OperatorClient): Promise<readonly Key[]> =>
   (await client.call<{ keys: Key[] }>('GET', '/operator/keys')).keys;
 
 /** Finds a key by its label or by a prefix of its id or fingerprint. Throws unless exactly one key matches. */
 async function find(client: OperatorClient, wanted: string): Promise<Key> {
-  const matches = (await list(client)).filter(
+  const matches = (await listKeys(client)).filter(
     ({ id, label, fingerprint }) =>
       label === wanted || id.startsWith(wanted) || fingerprint.startsWith(wanted),
   );
@@ -209,45 +202,6 @@ async function find(client: OperatorClient, wanted: string): Promise<Key> {
       next: 'run footbridge keys list to see them',
     },
   );
-}
-
-function readKey(file: string): CandidateKey {
-  const publicKey = readBytes(file).toString('utf8');
-  if (publicKey.includes('PRIVATE KEY'))
-    throw new CliError(`${file} contains a private key; pass the public key instead`, {
-      exitCode: EXIT.usage,
-    });
-  return { label: file, scheme: schemeOf(publicKey, file), publicKey };
-}
-
-function schemeOf(publicKey: string, file: string): string {
-  try {
-    return createPublicKey(publicKey).asymmetricKeyType === 'ed25519' ? 'Ed25519' : 'RSA-SHA256';
-  } catch (error) {
-    throw new CliError(`${file} is not a public key in PEM format`, { exitCode: EXIT.usage, cause: error });
-  }
-}
-
-function readBytes(file: string): Buffer {
-  try {
-    return readFileSync(file === '-' ? 0 : file);
-  } catch (error) {
-    throw new CliError(`cannot read ${file}`, { exitCode: EXIT.usage, cause: error });
-  }
-}
-
-function formatDiagnosis(diagnosis: Diagnosis): string {
-  const { ok, reason, step, hint, key, signatureBytes, bodyBytes, bodySha256 } = diagnosis;
-  const lines = [
-    ['step', ok ? 'all passed' : step],
-    ['signature', signatureBytes === undefined ? undefined : `base64, ${signatureBytes} bytes`],
-    ['key', key],
-    ['body', `${bodyBytes} bytes, sha256 ${bodySha256.slice(0, 16)}…`],
-    ['hint', hint],
-  ].flatMap(([name = '', value]) =>
-    value === undefined ? [] : [`  ${name.padEnd(10)} ${printable(value)}`],
-  );
-  return [`${ok ? '✔' : '✖'} ${reason}`, ...lines].join('\n');
 }
 
 const short = ({ fingerprint }: Pick<Key, 'fingerprint'>): string => `${fingerprint.slice(0, 16)}…`;

@@ -4,6 +4,7 @@ import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
+import { wholeNumber } from '../option-values.ts';
 
 export interface License {
   readonly id: string;
@@ -15,6 +16,8 @@ export interface License {
   readonly createdAt: string;
 }
 
+const seatsOf = wholeNumber(1, 1_000_000);
+
 const EXAMPLES = `
 Examples:
   footbridge license create "Front office" --seats 5
@@ -22,18 +25,15 @@ Examples:
 
 /** `footbridge license`: licenses and their seats. */
 export function licenseCommand(program: Command): void {
-  const license = program
-    .command('license')
-    .description('manage licenses and their seats')
-    .addHelpText('after', EXAMPLES);
+  const license = program.command('license').addHelpText('after', EXAMPLES);
 
   license
     .command('create <label>')
     .description('create a license; its key is shown only once')
-    .option('--seats <number>', 'maximum number of active Macs', '1')
-    .action(async (label: string, { seats }: { seats: string }, command: Command) => {
+    .option('--seats <number>', 'maximum number of active Macs', seatsOf, 1)
+    .action(async (label: string, { seats }: { seats: number }, command: Command) => {
       const { output, operator } = contextOf(command);
-      const body = { label, maxSeats: seatsOf(seats) };
+      const body = { label, maxSeats: seats };
       const created = await operator().call<CreatedLicense>('POST', '/operator/licenses', body);
       output.result(
         `${created.key}\n\n${printable(created.label)} has ${seatsText(created.maxSeats)}. Save the key now: it will not be shown again.`,
@@ -92,11 +92,13 @@ export function licenseCommand(program: Command): void {
     });
 
   license
-    .command('seats <license> <number>')
+    .command('seats')
+    .argument('<license>')
+    .argument('<number>', 'maximum number of active Macs', seatsOf)
     .description('change the maximum number of active Macs')
-    .action(async (wanted: string, seats: string, _options: object, command: Command) => {
+    .action(async (wanted: string, seats: number, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const changed = await change(operator(), wanted, { maxSeats: seatsOf(seats) });
+      const changed = await change(operator(), wanted, { maxSeats: seats });
       output.result(
         `${printable(changed.label)} has ${seatsText(changed.maxSeats)}, ${changed.seats.used} in use.`,
         { ...changed },
@@ -136,13 +138,6 @@ export async function findLicense(client: OperatorClient, wanted: string): Promi
 async function change(client: OperatorClient, wanted: string, body: object): Promise<License> {
   const { id } = await findLicense(client, wanted);
   return await client.call<License>('PATCH', `/operator/licenses/${id}`, body);
-}
-
-function seatsOf(text: string): number {
-  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
-  throw new CliError(`the number of seats must be a positive integer, not ${text}`, {
-    exitCode: EXIT.usage,
-  });
 }
 
 const seatsText = (count: number) => (count === 1 ? '1 seat' : `${count} seats`);

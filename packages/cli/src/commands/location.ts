@@ -16,10 +16,7 @@ Examples:
 
 /** `footbridge location`: locations, their licenses and their connected Macs. */
 export function locationCommand(program: Command): void {
-  const location = program
-    .command('location')
-    .description('manage locations, their licenses and their Macs')
-    .addHelpText('after', EXAMPLES);
+  const location = program.command('location').addHelpText('after', EXAMPLES);
 
   location
     .command('list')
@@ -77,10 +74,11 @@ export function locationCommand(program: Command): void {
     .description('remove a location from its license; its Mac is disconnected and does not reconnect')
     .action(async (locationId: string, _options: object, command: Command) => {
       const { output, operator, confirm } = contextOf(command);
+      const client = operator();
       await confirm(
         `Release ${printable(locationId)}? Its Mac will be disconnected, and another license can claim it.`,
       );
-      const changed = await operator().call<Location>('PUT', pathOf(locationId), { licenseId: null });
+      const changed = await client.call<Location>('PUT', pathOf(locationId), { licenseId: null });
       output.result(`${printable(locationId)} is released.`, { ...changed });
     });
 

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import type { OperatorClient } from '../operator-client.ts';
+import { wholeNumber } from '../option-values.ts';
 import { printable } from '../output.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
 import { readOptOutFile } from './opt-out-file.ts';
@@ -42,20 +43,17 @@ const MAX_SHOWN_LINES = 20;
 
 /** `footbridge opt-out`: the people who opted out of texts. */
 export function optOutCommand(program: Command): void {
-  const optOut = program
-    .command('opt-out')
-    .description('manage the people who opted out of texts')
-    .addHelpText('after', EXAMPLES);
+  const optOut = program.command('opt-out').addHelpText('after', EXAMPLES);
 
   optOut
     .command('list')
     .description('list opt-outs by location; with --phone, whether this person opted out')
     .option('--location <id>', 'only this location')
     .option('--phone <number>', PHONE_HELP)
-    .option('--limit <count>', 'number of entries, at most 2000', '200')
+    .option('--limit <count>', 'number of entries, at most 2000', wholeNumber(1, 2000), 200)
     .action(async (options: ListOptions, command: Command) => {
       const { output, operator } = contextOf(command);
-      const query = new URLSearchParams({ limit: options.limit });
+      const query = new URLSearchParams({ limit: String(options.limit) });
       if (options.location !== undefined) query.set('locationId', options.location);
       if (options.phone !== undefined) query.set('phone', phoneOf(options.phone));
       const { optOuts, cursor } = await operator().call<Page>(
@@ -134,7 +132,7 @@ export function optOutCommand(program: Command): void {
 interface ListOptions {
   readonly location?: string;
   readonly phone?: string;
-  readonly limit: string;
+  readonly limit: number;
 }
 
 interface ImportOptions {

@@ -19,7 +19,6 @@ Examples:
 export function redeliverCommand(program: Command): void {
   program
     .command('redeliver <id>')
-    .description('ask the Mac to resend an inbound message that was not delivered to the CRM')
     .addHelpText('after', EXAMPLES)
     .action(async (id: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);

@@ -28,7 +28,6 @@ Examples:
 export function showCommand(program: Command): void {
   program
     .command('show <id>')
-    .description('show what became of a message; by messageId, guid or requestId')
     .addHelpText('after', EXAMPLES)
     .action(async (id: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);

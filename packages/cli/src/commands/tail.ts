@@ -6,15 +6,16 @@ import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
 import type { ServerSentEvent } from '../server-sent-events.ts';
 import { contextOf } from '../command-context.ts';
+import { directionOption, duration } from '../option-values.ts';
 import { arrow, clock, lengthOf, describeStep } from './format-message.ts';
 import type { Message, Step } from './format-message.ts';
 
 interface Options {
   readonly location?: string;
-  readonly dir?: string;
+  readonly dir?: 'in' | 'out';
   readonly status?: string;
   readonly code?: string;
-  readonly since?: string;
+  readonly since?: number;
   readonly steps?: boolean;
   readonly follow: boolean;
 }
@@ -46,19 +47,18 @@ const PAGE_SIZE = 200;
 export function tailCommand(program: Command): void {
   program
     .command('tail')
-    .description('show messages live')
     .option('--location <id>', 'only messages of this location')
-    .option('--dir <in|out>', 'only inbound (from Macs) or outbound (to Macs) messages')
+    .addOption(directionOption())
     .option('--status <status>', 'only messages with this status: failed, undeliverable, delivered, …')
     .option('--code <code>', 'only messages with this code')
-    .option('--since <time>', 'first show the messages of the last 30s, 10m, 2h or 1d')
+    .option('--since <time>', 'first show the messages of the last 30s, 10m, 2h or 1d', duration)
     .option('--steps', 'show every step, not only status changes')
     .option('--no-follow', 'exit instead of waiting for new messages')
     .addHelpText('after', EXAMPLES)
     .action(async (options: Options, command: Command) => {
       const { output, operator } = contextOf(command);
       const filter = filterOf(options);
-      const from = options.since === undefined ? undefined : Date.now() - milliseconds(options.since);
+      const from = options.since === undefined ? undefined : Date.now() - options.since;
       const client = operator();
       // Subscribe before reading the journal, so that no message is missed in between.
       const live = options.follow ? await client.events(FEED) : undefined;
@@ -148,23 +148,10 @@ function formatLine(event: Omit<FeedEvent, keyof Step>, at: string): string {
 }
 
 function filterOf({ location, dir, status, code }: Options): Filter {
-  if (dir !== undefined && dir !== 'in' && dir !== 'out')
-    throw new CliError(`--dir must be in or out, not ${dir}`, { exitCode: EXIT.usage });
   const direction = dir === undefined ? undefined : dir === 'in' ? 'inbound' : 'outbound';
   return (event) =>
     (location === undefined || event.locationId === location) &&
     (direction === undefined || event.direction === direction) &&
     (status === undefined || event.status === status) &&
     (code === undefined || event.code === code);
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-function milliseconds(text: string): number {
-  const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (number === undefined)
-    throw new CliError(`--since must be a duration such as 30s, 10m, 2h or 1d, not ${text}`, {
-      exitCode: EXIT.usage,
-    });
-  return Number(number) * (UNITS[unit] ?? 0);
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
+import { collect } from '../option-values.ts';
 import { printable } from '../output.ts';
 
 interface Token {
@@ -19,10 +20,7 @@ Examples:
 
 /** `footbridge token`: operator tokens for others, read-only or for some locations. */
 export function tokenCommand(program: Command): void {
-  const token = program
-    .command('token')
-    .description('manage operator tokens for others')
-    .addHelpText('after', EXAMPLES);
+  const token = program.command('token').addHelpText('after', EXAMPLES);
 
   token
     .command('create <label>')
@@ -81,8 +79,6 @@ interface CreateOptions {
   readonly readOnly: boolean;
   readonly location?: readonly string[];
 }
-
-const collect = (value: string, before: readonly string[] = []) => [...before, value];
 
 const scopeOf = ({ readOnly, locations }: Token): string =>
   `${readOnly ? 'read-only' : 'may change things'}, ${

@@ -1,0 +1,134 @@
+import type { Command } from 'commander';
+
+/** One command. Its module is loaded only when it is used, so that the first byte of output comes early. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  readonly about: string;
+  /** Resolves with the function that adds the command, with its arguments, options and subcommands, to the program. */
+  readonly load: () => Promise<(program: Command) => void>;
+}
+
+/** All commands, by the heading under which the help lists them. */
+export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
+  'Begin:': [
+    {
+      name: 'demo',
+      about: 'show the whole path of a message on this machine, with a simulated CRM and Mac',
+      load: async () => (await import('./commands/programs.ts')).demoCommand,
+    },
+    {
+      name: 'start',
+      about: 'start the service; settings come from the environment or .env',
+      load: async () => (await import('./commands/programs.ts')).startCommand,
+    },
+    {
+      name: 'login',
+      about: 'save the address and the token of a service as a profile',
+      load: async () => (await import('./commands/login.ts')).loginCommand,
+    },
+    {
+      name: 'logout',
+      about: 'remove a profile that login has saved',
+      load: async () => (await import('./commands/login.ts')).logoutCommand,
+    },
+    {
+      name: 'profiles',
+      aliases: ['profile'],
+      about: 'list the services that login has saved',
+      load: async () => (await import('./commands/login.ts')).profilesCommand,
+    },
+    {
+      name: 'console',
+      about: 'print a link that signs a browser in to the console; it works once, within a minute',
+      load: async () => (await import('./commands/console.ts')).consoleCommand,
+    },
+    {
+      name: 'completion',
+      about: 'print a script that completes commands and options in a shell',
+      load: async () => (await import('./commands/completion.ts')).completionCommand,
+    },
+  ],
+  'Messages:': [
+    {
+      name: 'tail',
+      about: 'show messages live',
+      load: async () => (await import('./commands/tail.ts')).tailCommand,
+    },
+    {
+      name: 'show',
+      about: 'show what became of a message; by messageId, guid or requestId',
+      load: async () => (await import('./commands/show.ts')).showCommand,
+    },
+    {
+      name: 'redeliver',
+      about: 'ask the Mac to resend an inbound message that was not delivered to the CRM',
+      load: async () => (await import('./commands/redeliver.ts')).redeliverCommand,
+    },
+    {
+      name: 'capture',
+      about: 'show the texts of new messages of a location for 15 minutes; the audit log records this',
+      load: async () => (await import('./commands/capture.ts')).captureCommand,
+    },
+  ],
+  'Trouble:': [
+    {
+      name: 'issues',
+      aliases: ['issue'],
+      about: 'show what is wrong, since when, which locations it affects and what to do',
+      load: async () => (await import('./commands/issues.ts')).issuesCommand,
+    },
+    {
+      name: 'explain',
+      about: 'explain an error code, or list all of them',
+      load: async () => (await import('./commands/explain.ts')).explainCommand,
+    },
+  ],
+  'CRM and Macs:': [
+    {
+      name: 'keys',
+      aliases: ['key'],
+      about: 'manage the CRM public keys that may sign webhooks',
+      load: async () => (await import('./commands/keys.ts')).keysCommand,
+    },
+    {
+      name: 'license',
+      aliases: ['licence', 'licenses', 'licences'],
+      about: 'manage licenses and their seats',
+      load: async () => (await import('./commands/license.ts')).licenseCommand,
+    },
+    {
+      name: 'location',
+      aliases: ['locations'],
+      about: 'manage locations, their licenses and their Macs',
+      load: async () => (await import('./commands/location.ts')).locationCommand,
+    },
+    {
+      name: 'device',
+      aliases: ['devices', 'mac', 'macs'],
+      about: 'manage activated Macs',
+      load: async () => (await import('./commands/device.ts')).deviceCommand,
+    },
+  ],
+  'People:': [
+    {
+      name: 'opt-out',
+      aliases: ['opt-outs', 'optout'],
+      about: 'manage the people who opted out of texts',
+      load: async () => (await import('./commands/opt-out.ts')).optOutCommand,
+    },
+  ],
+  'Operators:': [
+    {
+      name: 'token',
+      aliases: ['tokens'],
+      about: 'manage operator tokens for others',
+      load: async () => (await import('./commands/token.ts')).tokenCommand,
+    },
+    {
+      name: 'audit',
+      about: 'list who changed what, newest first',
+      load: async () => (await import('./commands/audit.ts')).auditCommand,
+    },
+  ],
+};

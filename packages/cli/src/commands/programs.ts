@@ -1,0 +1,13 @@
+import type { Command } from 'commander';
+
+import { usageError } from '../cli-error.ts';
+
+/** `footbridge start` and `footbridge demo` are programs of their own, which the file in bin starts. Here they are listed. */
+const listed = (name: string) => (program: Command) => {
+  program.command(name).action(() => {
+    throw usageError(`${name} is a program of its own; run npx footbridge ${name}, with ${name} as the first word`);
+  });
+};
+
+export const startCommand = listed('start');
+export const demoCommand = listed('demo');

@@ -1,0 +1,33 @@
+import type { Readable } from 'node:stream';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface OutStream {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** What a command has of its process. */
+export interface Io {
+  readonly env: Environment;
+  readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
+  readonly stdout: OutStream;
+  readonly stderr: OutStream;
+  /** Work to be done before the process ends, also when the user interrupts it. */
+  readonly cleanups: Set<() => Promise<void>>;
+}
+
+/** Runs `work`, and `cleanup` after it in any case: when it fails, and when the user presses Ctrl-C. */
+export async function withCleanup<T>(
+  { cleanups }: Pick<Io, 'cleanups'>,
+  cleanup: () => Promise<void>,
+  work: () => Promise<T>,
+): Promise<T> {
+  cleanups.add(cleanup);
+  try {
+    return await work();
+  } finally {
+    // An interruption has already started it.
+    if (cleanups.delete(cleanup)) await cleanup();
+  }
+}
