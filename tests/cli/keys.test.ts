@@ -38,6 +38,7 @@ async function start() {
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.now()),
     fixed: () => [],
+    lastUsed: () => undefined,
     reload: async () => {},
     rejections: () => [
       { step: 'key', header: 'x-acme-signature', locationId: 'loc1', count: 3, lastAt: Date.UTC(2026, 0, 1) },

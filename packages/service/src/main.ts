@@ -54,7 +54,7 @@ const log = createLog(config.logLevel);
 log.info({ event: 'service.starting', settings: summary }, 'starting');
 for (const warning of warnings) log.warn({ event: 'service.setting_warning' }, warning);
 
-const bridge = await createBridge(config, { log }).catch(fail);
+const bridge = await createBridge(config, { log, warnings }).catch(fail);
 log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
 process.send?.('ready');
 void notifySystemd('READY=1');

@@ -19,6 +19,7 @@ import type { Listener } from '../edges/http/listener.ts';
 import { webhookRoute } from '../edges/http/webhook-route.ts';
 import { auditRoutes } from '../edges/operator/audit-routes.ts';
 import { crmAppRoutes } from '../edges/operator/crm-app-routes.ts';
+import { diagnosisRoutes } from '../edges/operator/diagnosis-routes.ts';
 import { keyRoutes } from '../edges/operator/keys-routes.ts';
 import { requireOperator } from '../edges/operator/operator-auth.ts';
 import { consoleRoutes } from '../edges/operator/console-routes.ts';
@@ -52,6 +53,7 @@ import { createSqlOperators } from '../ports/operators/operators-sql.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
 import { createSqlSuppressions } from '../ports/suppressions/suppressions-sql.ts';
 import { SendLedger } from '../ports/switchboard/send-ledger.ts';
+import { RecentCache } from '../recent-cache.ts';
 import { sodium } from '../sodium.ts';
 import { openDatabase } from '../sql/open-database.ts';
 import { composeAssets } from './compose-assets.ts';
@@ -77,6 +79,8 @@ export interface Bridge {
 export interface Overrides {
   readonly log: Log;
   readonly clock?: Clock;
+  /** About the settings; the operator sees them again in the diagnosis. */
+  readonly warnings?: readonly string[];
 }
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
@@ -86,14 +90,21 @@ const RESPONSES_MS = 2000;
 const ENGINES_MS = 1000;
 const QUARTER_HOUR_MS = 900_000;
 const HOUR_MS = 3_600_000;
+const KEPT_KEY_USES = 1000;
 
 /** The composition root: the only place that names engines and wires the parts together. */
-export async function createBridge(config: Config, { log, clock = systemClock }: Overrides): Promise<Bridge> {
+export async function createBridge(
+  config: Config,
+  { log, clock = systemClock, warnings = [] }: Overrides,
+): Promise<Bridge> {
   const life = new Lifecycle((name, error) =>
     log.error({ event: 'service.close_failed', part: name, err: error }, 'part not closed'),
   );
   try {
-    return await compose({ config, log, clock, life, metrics: createMetrics(), node: randomUUID() });
+    return await compose(
+      { config, log, clock, life, metrics: createMetrics(), node: randomUUID() },
+      warnings,
+    );
   } catch (error) {
     await life.close();
     throw error;
@@ -101,7 +112,7 @@ export async function createBridge(config: Config, { log, clock = systemClock }:
 }
 
 /** Opens the parts in order of dependency. They close in reverse: listeners, Macs, calls in flight, switchboard, Redis, SQL. */
-async function compose(context: BridgeContext): Promise<Bridge> {
+async function compose(context: BridgeContext, warnings: readonly string[]): Promise<Bridge> {
   const { config, log, clock, life, metrics } = context;
   const failpoint = createFailpoints(config.failpoints);
   const token = operatorToken(config.operatorToken, config.dataDir);
@@ -212,8 +223,11 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     metrics.signatureRejected(fault.step);
     rejections.add(fault);
   };
+  const keyUses = new RecentCache<string, number>(KEPT_KEY_USES);
+  const onVerified = ({ id }: { id: string }) => keyUses.set(id, clock.now());
   const receive = receiveWebhook({
     keys: ring,
+    onVerified,
     limits,
     unsigned,
     contacts: crm.contacts,
@@ -234,6 +248,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
     },
   });
 
+  const startedAt = performance.now();
   const { drainGraceMs } = config.listeners;
   // With a single node, a load balancer has no other node to use.
   const noticeMs = config.cluster.engine === 'memory' ? 0 : drainGraceMs;
@@ -272,7 +287,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
         deprecatedRoutes({ log, count: metrics.deprecatedPath }),
         healthRoutes({
           version,
-          startedAt: performance.now(),
+          startedAt,
           checks: [store, ...cluster.checks],
           limits,
           perMinute: config.limits.healthPerMinute,
@@ -282,6 +297,7 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           signatures: new SignatureCheck({
             keys: ring,
             unsigned,
+            onVerified,
             unsignedPerMinute: config.limits.unsignedPerMinute,
           }),
           handle: crm.handleAppEvent,
@@ -341,9 +357,19 @@ async function compose(context: BridgeContext): Promise<Bridge> {
           tokensRoutes({ auth: operatorAuth, operators, audit })(app);
           auditRoutes({ audit })(app);
           crmAppRoutes({ oauth: config.oauth, publicUrl: () => address.url })(app);
+          diagnosisRoutes({
+            version,
+            config,
+            warnings,
+            uptimeSec: () => Math.floor((performance.now() - startedAt) / 1000),
+            publicUrl: () => address.url,
+            now,
+            probe: crm.probe,
+          })(app);
           keyRoutes({
             keys,
             fixed: () => fixedKeys,
+            lastUsed: (id) => keyUses.get(id),
             reload: () => ring.reload(),
             rejections: () => rejections.list(),
             changes,

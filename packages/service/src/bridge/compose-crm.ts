@@ -9,6 +9,8 @@ import { createContactCalls } from '../edges/crm/contact-calls.ts';
 import { createConversationCalls } from '../edges/crm/conversation-calls.ts';
 import { createCrmClient } from '../edges/crm/crm-client.ts';
 import { createDndCalls } from '../edges/crm/dnd-calls.ts';
+import { probeAddress } from '../edges/crm/probe-address.ts';
+import type { Probe } from '../edges/crm/probe-address.ts';
 import { createInboundCalls } from '../edges/crm/inbound-calls.ts';
 import { createStatusCalls } from '../edges/crm/status-calls.ts';
 import { createTokenEndpoint } from '../edges/crm/token-endpoint.ts';
@@ -73,6 +75,8 @@ export interface CrmSide {
   /** Undefined without OAuth. */
   readonly handleAppEvent: ((event: AppEvent) => Promise<void>) | undefined;
   readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
+  /** Calls an address once, as the CRM is called. */
+  readonly probe: (address: string) => Promise<Probe>;
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
 }
@@ -245,6 +249,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         return await locationsWithPrivateToken({ ...config.privateTokens, grants }, known);
       },
     },
+    probe: (address) => probeAddress({ transport, clock }, address),
     publicRoutes: [
       oauthRoutes({
         oauth: config.oauth,

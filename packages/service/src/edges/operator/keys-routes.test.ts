@@ -30,6 +30,7 @@ async function start() {
   keyRoutes({
     keys: openCrmKeys(database.db, () => Date.UTC(2026, 0, 1)),
     fixed: () => fixed,
+    lastUsed: () => undefined,
     reload: async () => void happened.push('reload'),
     rejections: () => [],
     changes: { announce: async (topic, subject) => void happened.push(`announce ${topic} ${subject}`) },

@@ -14,6 +14,8 @@ export interface KeyRoutesDeps {
   readonly keys: CrmKeys;
   /** Keys from the settings: listed, but only changed by editing the settings. */
   readonly fixed: () => readonly KeyRecord[];
+  /** When this node last verified a webhook with a key; undefined when it has not since its start. */
+  readonly lastUsed: (id: string) => number | undefined;
   /** Applies a change on this node before the response is sent. */
   readonly reload: () => Promise<void>;
   /** The signatures that this node rejected within the last hour. */
@@ -42,7 +44,25 @@ const SAMPLE = z.strictObject({
 const CHANGE = z.strictObject({ enabled: z.boolean() });
 
 /** The allowlist of CRM keys: `GET`, `POST`, `PATCH`, `DELETE /operator/keys` (S5, S6), and why a signature is rejected. */
-export function keyRoutes({ keys, fixed, reload, rejections, changes, audit }: KeyRoutesDeps) {
+export function keyRoutes({ keys, fixed, lastUsed, reload, rejections, changes, audit }: KeyRoutesDeps) {
+  function view(key: KeyRecord, source: 'settings' | 'operator') {
+    const { id, label, scheme, header, fingerprint, publicKey, locations: limitedTo, enabled } = key;
+    const usedAt = lastUsed(id);
+    return {
+      id,
+      label,
+      scheme,
+      header,
+      fingerprint,
+      publicKey,
+      locations: limitedTo,
+      enabled,
+      source,
+      createdAt: source === 'settings' ? null : isoTime(key.createdAt),
+      lastUsedAt: usedAt === undefined ? null : isoTime(usedAt),
+    };
+  }
+
   async function announce({ operator }: FastifyRequest, action: string, key: KeyRecord): Promise<void> {
     await reload();
     await changes.announce('keys', key.id);
@@ -117,22 +137,6 @@ export function keyRoutes({ keys, fixed, reload, rejections, changes, audit }: K
       await announce(request, 'key.removed', key);
       return reply.code(204).send();
     });
-  };
-}
-
-function view(key: KeyRecord, source: 'settings' | 'operator') {
-  const { id, label, scheme, header, fingerprint, publicKey, enabled } = key;
-  return {
-    id,
-    label,
-    scheme,
-    header,
-    fingerprint,
-    publicKey,
-    locations: key.locations,
-    enabled,
-    source,
-    createdAt: source === 'settings' ? null : new Date(key.createdAt).toISOString(),
   };
 }
 

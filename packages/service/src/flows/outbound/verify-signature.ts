@@ -11,6 +11,7 @@ export interface SignatureDeps {
   /** Counts rejected signatures on this node. In memory, so that a flood does not also hit Redis. */
   readonly unsigned: { take(limit: Limit, key: string): Verdict; peek(limit: Limit, key: string): Verdict };
   readonly unsignedPerMinute: number;
+  readonly onVerified?: ((key: TrustedKey) => void) | undefined;
 }
 
 /** For the operator only: the response never shows it (S1). */
@@ -67,7 +68,7 @@ export class SignatureCheck {
       isCandidate(known) &&
       known.verify(request.rawBody, signature)
     )
-      return { ok: true, key: known };
+      return this.#accept(known);
 
     const suspect = this.#deps.unsigned.peek(this.#limit, request.address).remaining === 0;
     for (const key of candidates) {
@@ -75,7 +76,7 @@ export class SignatureCheck {
       if (suspect) await this.#onePerTick.turn();
       if (!key.verify(request.rawBody, signature)) continue;
       this.#remember(locationId, key);
-      return { ok: true, key };
+      return this.#accept(key);
     }
     return reject(failedStep(candidates, signature, locationId));
   }
@@ -88,6 +89,11 @@ export class SignatureCheck {
       this.#knownKeys.delete(oldest);
       break;
     }
+  }
+
+  #accept(key: TrustedKey): SignatureVerdict {
+    this.#deps.onVerified?.(key);
+    return { ok: true, key };
   }
 
   #reject(address: string, fault: SignatureFault): SignatureVerdict {
