@@ -39,6 +39,11 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./commands/login.ts')).profilesCommand,
     },
     {
+      name: 'open',
+      about: 'open the console in the browser of this machine, signed in',
+      load: async () => (await import('./commands/console.ts')).openCommand,
+    },
+    {
       name: 'console',
       about: 'print a link that signs a browser in to the console; it works once, within a minute',
       load: async () => (await import('./commands/console.ts')).consoleCommand,
@@ -50,6 +55,16 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     },
   ],
   'Messages:': [
+    {
+      name: 'send',
+      about: 'send a test text as the CRM would, and follow it with --wait',
+      load: async () => (await import('./commands/send.ts')).sendCommand,
+    },
+    {
+      name: 'find',
+      about: 'find the messages from or to a person, newest first',
+      load: async () => (await import('./commands/find.ts')).findCommand,
+    },
     {
       name: 'tail',
       about: 'show messages live',
@@ -73,6 +88,11 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   ],
   'Trouble:': [
     {
+      name: 'doctor',
+      about: 'check everything between the CRM and the Macs, with one remedy for each finding',
+      load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+    },
+    {
       name: 'issues',
       aliases: ['issue'],
       about: 'show what is wrong, since when, which locations it affects and what to do',
@@ -80,8 +100,18 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     },
     {
       name: 'explain',
-      about: 'explain an error code, or list all of them',
+      about: 'explain an error code, an HTTP status or a close code, or list all of them',
       load: async () => (await import('./commands/explain.ts')).explainCommand,
+    },
+    {
+      name: 'sign',
+      about: 'sign a webhook body as the CRM does; works offline',
+      load: async () => (await import('./commands/sign.ts')).signCommand,
+    },
+    {
+      name: 'verify',
+      about: 'verify a signature and, if it is invalid, name the step that fails',
+      load: async () => (await import('./commands/verify.ts')).verifyCommand,
     },
   ],
   'CRM and Macs:': [

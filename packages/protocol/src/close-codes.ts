@@ -26,3 +26,101 @@ export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
 export function staysAway(code: number): boolean {
   return code >= 4500 && code <= 4999;
 }
+
+export interface CloseCodeEntry {
+  readonly code: number;
+  readonly name: string;
+  readonly meaning: string;
+  readonly advice: string;
+}
+
+/** What each close code means to the operator and the owner of a Mac. `footbridge explain` shows it. */
+export const CLOSE_CODES: readonly CloseCodeEntry[] = [
+  {
+    code: 1000,
+    name: 'normal closure',
+    meaning: 'The Mac ended the connection, for example because its agent was stopped.',
+    advice: 'Nothing, or start the agent again.',
+  },
+  {
+    code: CLOSE.goingAway,
+    name: 'going away',
+    meaning: 'The service is shutting down or restarting.',
+    advice: 'Nothing: the Mac reconnects by itself.',
+  },
+  {
+    code: 1006,
+    name: 'abnormal closure',
+    meaning: 'The connection broke without a close frame: network, sleep, proxy or a killed process.',
+    advice:
+      'Nothing: the Mac reconnects by itself. If it happens often, check the idle timeout of the proxy.',
+  },
+  {
+    code: CLOSE.tooLarge,
+    name: 'frame too large',
+    meaning: 'A frame was larger than the limit.',
+    advice: 'Update the agent; it sets the frame aside and reports it.',
+  },
+  {
+    code: CLOSE.protocol,
+    name: 'protocol',
+    meaning:
+      'The Mac violated the protocol, reconnected elsewhere or was disconnected by the operator; the close reason has the details.',
+    advice: 'The Mac reconnects after a minute. If it repeats, update the agent.',
+  },
+  {
+    code: CLOSE.slow,
+    name: 'slow',
+    meaning: 'The Mac did not register in time, or stopped reading.',
+    advice: 'The Mac reconnects with backoff. Check its network and load.',
+  },
+  {
+    code: CLOSE.window,
+    name: 'window',
+    meaning: 'Too many frames of the Mac are unacknowledged.',
+    advice: 'The Mac reconnects with backoff. Check whether the CRM accepts calls: footbridge issues.',
+  },
+  {
+    code: CLOSE.contended,
+    name: 'contended',
+    meaning: 'Several Macs compete for one location; the close reason has the seconds to wait.',
+    advice: 'Find the second Mac with footbridge device list, and deactivate it or give it its own location.',
+  },
+  {
+    code: CLOSE.displaced,
+    name: 'displaced',
+    meaning: 'Another Mac took over the location. This one stays away.',
+    advice: 'If this Mac is the right one, stop the other one and start this agent again.',
+  },
+  {
+    code: CLOSE.suspended,
+    name: 'suspended',
+    meaning: 'The license is suspended or revoked, or the device is revoked. The Mac stays away.',
+    advice: 'footbridge license resume or footbridge device restore, then start the agent again.',
+  },
+  {
+    code: CLOSE.foreignLocation,
+    name: 'foreign location',
+    meaning: 'The location belongs to another license, or must be assigned first. The Mac stays away.',
+    advice: 'footbridge location assign LOCATION LICENSE, then start the agent again.',
+  },
+];
+
+/** Returns the meaning of a close code; of an unknown one in our ranges, what its range says. */
+export function closeCodeEntry(code: number): CloseCodeEntry | undefined {
+  const entry = CLOSE_CODES.find((one) => one.code === code);
+  if (entry !== undefined || code < 4000 || code > 4999) return entry;
+  return staysAway(code)
+    ? {
+        code,
+        name: 'stay away',
+        meaning: 'A code of a newer version: the Mac must not reconnect by itself.',
+        advice: 'Update the agent and read the close reason in its log.',
+      }
+    : {
+        code,
+        name: 'come back',
+        meaning: 'A code of a newer version: the Mac reconnects by itself.',
+        advice: 'Update the agent and read the close reason in its log.',
+      };
+}

@@ -1,13 +1,21 @@
+import { STATUS_CODES } from 'node:http';
+
+import { CLOSE_CODES, closeCodeEntry } from '@footbridge/protocol/close-codes';
+import type { CloseCodeEntry } from '@footbridge/protocol/close-codes';
 import { CODES, codeEntries } from '@footbridge/protocol/codes';
 import type { Channel, CodeEntry, Retry } from '@footbridge/protocol/codes';
+import { closestName } from '@footbridge/runtime/closest-name';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
+import type { Output } from '../output.ts';
 
 const EXAMPLES = `
 Examples:
   footbridge explain EMOJI_NOT_IN_RECENTS
+  footbridge explain 404
+  footbridge explain 4501
   footbridge explain`;
 
 const CHANNELS: Readonly<Record<Channel, string>> = {
@@ -26,39 +34,85 @@ const RETRY: Readonly<Record<Retry, string>> = {
   later: 'once the cause is resolved',
 };
 
-/** `footbridge explain CODE`: what a code means and what to do. Works offline. */
+/** `footbridge explain CODE`: what a code, an HTTP status or a close code means and what to do. Works offline. */
 export function explainCommand(program: Command): void {
   program
     .command('explain [code]')
     .addHelpText('after', EXAMPLES)
     .action((code: string | undefined, _options: object, command: Command) => {
       const { output } = contextOf(command);
-      if (code === undefined)
-        return output.rows(
-          CODES.map((entry) => ({ ...entry })),
-          [
-            { title: 'CODE', value: (row) => String(row['code']) },
-            { title: 'CHANNEL', value: (row) => String(row['channel']) },
-            { title: 'HTTP', value: ({ http }) => (typeof http === 'number' ? String(http) : '') },
-            { title: 'MEANING', value: (row) => String(row['meaning']) },
-          ],
-          '',
-        );
-      for (const entry of findEntries(code)) output.result(`${describeCode(entry)}\n`, { ...entry });
+      if (code === undefined) listAll(output);
+      else if (/^\d+$/.test(code)) explainNumber(output, Number(code));
+      else for (const entry of findEntries(code)) output.result(`${describeCode(entry)}\n`, { ...entry });
     });
 }
+
+function listAll(output: Output): void {
+  const closeCodes = CLOSE_CODES.map(({ code, meaning }) => ({
+    code: String(code),
+    channel: 'close',
+    meaning,
+  }));
+  output.rows(
+    [...CODES.map((entry) => ({ ...entry })), ...closeCodes],
+    [
+      { title: 'CODE', value: (row) => String(row['code']) },
+      { title: 'CHANNEL', value: (row) => String(row['channel']) },
+      { title: 'HTTP', value: (row) => (typeof row['http'] === 'number' ? String(row['http']) : '') },
+      { title: 'MEANING', value: (row) => String(row['meaning']) },
+    ],
+    '',
+  );
+}
+
+/** HTTP statuses have three digits, WebSocket close codes four. */
+function explainNumber(output: Output, number: number): void {
+  const closeCode = closeCodeEntry(number);
+  if (closeCode !== undefined)
+    return output.result(describeCloseCode(closeCode), { channel: 'close', ...closeCode });
+  const entries = CODES.filter(({ http }) => http === number);
+  const name = STATUS_CODES[number];
+  if (name === undefined)
+    throw new CliError(`${number} is neither an HTTP status nor a close code`, {
+      exitCode: EXIT.notFound,
+      next: 'run footbridge explain to list all codes',
+    });
+  if (entries.length === 0) {
+    const meaning = otherStatus(number);
+    return output.result(`${number} ${name}\nMeaning   ${meaning}`, {
+      channel: 'http',
+      http: number,
+      name,
+      meaning,
+    });
+  }
+  output.hint(`${number} ${name}. The service responds with it in these cases:\n`);
+  for (const entry of entries) output.result(`${describeCode(entry)}\n`, { ...entry });
+}
+
+function otherStatus(status: number): string {
+  if (status < 200) return 'an interim response; a Mac gets 101 when its connection is accepted';
+  if (status < 300) return 'the request was accepted';
+  if (status < 400) return 'a redirect; the service sends none, so a proxy or another program responded';
+  return 'the service does not respond with this status, so a proxy, the CRM or another program did';
+}
+
+const describeCloseCode = ({ code, name, meaning, advice }: CloseCodeEntry): string =>
+  [`${code}   close code of a Mac's connection: ${name}`, `Meaning   ${meaning}`, `Advice    ${advice}`].join(
+    '\n',
+  );
 
 function findEntries(code: string): readonly CodeEntry[] {
   const wanted = code.toUpperCase();
   const entries = codeEntries(wanted);
   if (entries.length > 0) return entries;
-  const similar = CODES.find((entry) => entry.code.includes(wanted) || wanted.includes(entry.code));
+  const names = CODES.map((entry) => entry.code);
+  const similar =
+    names.find((name) => name.includes(wanted) || wanted.includes(name)) ?? closestName(wanted, names);
   throw new CliError(`unknown code ${wanted}`, {
     exitCode: EXIT.notFound,
     next:
-      similar === undefined
-        ? 'run footbridge explain to list all codes'
-        : `footbridge explain ${similar.code}`,
+      similar === undefined ? 'run footbridge explain to list all codes' : `footbridge explain ${similar}`,
   });
 }
 

@@ -1,14 +1,15 @@
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import type { SignatureStep } from '@footbridge/protocol/signature-steps';
-import { diagnoseSignature } from '@footbridge/runtime/diagnose-signature';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
-import { printDiagnosis, readPublicKey } from '../print-diagnosis.ts';
 import { readBytes } from '../read-bytes.ts';
 import { contextOf } from '../command-context.ts';
+import { listKeys } from '../trusted-keys.ts';
+import type { Key } from '../trusted-keys.ts';
+import { addVerification } from './verify.ts';
 
 interface Rejections {
   readonly step: SignatureStep;
@@ -16,18 +17,6 @@ interface Rejections {
   readonly locationId: string | null;
   readonly count: number;
   readonly lastAt: string;
-}
-
-interface Key {
-  readonly id: string;
-  readonly label: string;
-  readonly scheme: string;
-  readonly header: string;
-  readonly fingerprint: string;
-  readonly publicKey: string;
-  readonly locations: readonly string[] | null;
-  readonly enabled: boolean;
-  readonly source: 'operator' | 'settings';
 }
 
 const EXAMPLES = `
@@ -139,18 +128,11 @@ export function keysCommand(program: Command): void {
       );
     });
 
-  keys
-    .command('test')
-    .description('verify a signature and, if it is invalid, show which step fails')
-    .requiredOption('--body <file>', 'the raw request body; - reads from standard input')
-    .requiredOption('--signature <base64>', 'the value of the signature header')
-    .option('--key-file <pem...>', 'public keys to try instead of those of the service')
-    .action(async (options: TestOptions, command: Command) => {
-      const { output, operator } = contextOf(command);
-      const candidates =
-        options.keyFile === undefined ? await listKeys(operator()) : options.keyFile.map(readPublicKey);
-      printDiagnosis(output, diagnoseSignature(readBytes(options.body), options.signature, candidates));
-    });
+  addVerification(
+    keys
+      .command('test')
+      .description('verify a signature and, if it is invalid, show which step fails; also footbridge verify'),
+  );
 }
 
 interface AddOptions {
@@ -160,12 +142,6 @@ interface AddOptions {
   scheme: string;
   header?: string;
   location?: string[];
-}
-
-interface TestOptions {
-  body: string;
-  signature: string;
-  keyFile?: string[];
 }
 
 function requestBody({ preset, file, label, scheme, header, location: locations }: AddOptions): object {
@@ -183,9 +159,6 @@ function requestBody({ preset, file, label, scheme, header, location: locations 
     locations,
   };
 }
-
-export const listKeys = async (client: OperatorClient): Promise<readonly Key[]> =>
-  (await client.call<{ keys: Key[] }>('GET', '/operator/keys')).keys;
 
 /** Finds a key by its label or by a prefix of its id or fingerprint. Throws unless exactly one key matches. */
 async function find(client: OperatorClient, wanted: string): Promise<Key> {

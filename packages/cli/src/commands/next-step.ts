@@ -21,6 +21,7 @@ interface Counts {
 }
 
 const EXAMPLES = `
+  footbridge doctor               check everything between the CRM and the Macs
   footbridge issues               what is wrong, and what to do
   footbridge tail                 messages, live
   footbridge show ID              what became of one message
@@ -123,7 +124,7 @@ export function nextStepOf({ keys, licenses, locations, issues, hasMessages }: C
     return {
       state: 'no_messages',
       sentence: `${macs}, no message yet.`,
-      next: 'send a text from the CRM and watch it: footbridge tail',
+      next: 'footbridge send --to NUMBER --location LOCATION "Hello" --wait, or send a text from the CRM and watch it with footbridge tail',
     };
   return {
     state: 'working',

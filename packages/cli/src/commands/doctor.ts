@@ -1,0 +1,285 @@
+import { createRequire } from 'node:module';
+
+import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
+import type { SignatureStep } from '@footbridge/protocol/signature-steps';
+import type { Command } from 'commander';
+
+import { CliError } from '../cli-error.ts';
+import { contextOf } from '../command-context.ts';
+import type { Diagnosis, ProbedAddress } from '../diagnosis.ts';
+import { fail, pass, printFindings, warn } from '../finding.ts';
+import type { Finding } from '../finding.ts';
+import type { OperatorClient } from '../operator-client.ts';
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
+interface Facts {
+  readonly diagnosis: Diagnosis;
+  readonly readiness: { readonly status: string; readonly checks?: Readonly<Record<string, string>> };
+  readonly keys: readonly { label: string; enabled: boolean; lastUsedAt: string | null }[];
+  readonly rejections: readonly { step: SignatureStep; count: number }[];
+  readonly tenants: readonly {
+    locationId: string;
+    problem: { link: string; sentence: string; action: string } | null;
+  }[];
+  readonly issues: readonly { sentence: string }[];
+}
+
+const EXAMPLES = `
+Examples:
+  footbridge doctor
+  footbridge doctor --json`;
+const MAX_LOCATIONS = 20;
+const WARN_SKEW_SEC = 30;
+const FAIL_SKEW_SEC = 300;
+
+/** `footbridge doctor`: checks everything between the CRM and the Macs, with one remedy for each finding. */
+export function doctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .addHelpText('after', EXAMPLES)
+    .action(async (_options: object, command: Command) => {
+      const { output, operator, target } = contextOf(command);
+      const { url, urlFrom } = target();
+      try {
+        const facts = await factsOf(operator());
+        printFindings(output, [pass('service', `${url} (${urlFrom}) responds`), ...diagnose(facts)]);
+      } catch (error) {
+        if (!(error instanceof CliError)) throw error;
+        printFindings(output, [fail('service', error.message, error.next ?? 'see the log of the service')]);
+      }
+    });
+}
+
+async function factsOf(client: OperatorClient): Promise<Facts> {
+  const get = <T>(path: string) => client.call<T>('GET', path);
+  const [diagnosis, readiness, { keys }, { rejections }, { tenants }, { issues }] = await Promise.all([
+    get<Diagnosis>('/operator/diagnosis'),
+    get<Facts['readiness']>('/readyz').catch((): Facts['readiness'] => ({ status: 'fail' })),
+    get<{ keys: Facts['keys'] }>('/operator/keys'),
+    get<{ rejections: Facts['rejections'] }>('/operator/keys/rejections'),
+    get<{ tenants: Facts['tenants'] }>('/operator/tenants?limit=10000'),
+    get<{ issues: Facts['issues'] }>('/operator/issues?state=open'),
+  ]);
+  return { diagnosis, readiness, keys, rejections, tenants, issues };
+}
+
+/** Returns the finding of every check, in the order of the path of a message. */
+export function diagnose(facts: Facts): Finding[] {
+  const { diagnosis } = facts;
+  return [
+    checkVersion(diagnosis),
+    ...checkSettings(diagnosis),
+    ...checkStorage(facts),
+    checkPublicAddress(diagnosis),
+    checkCrm(diagnosis.crm),
+    ...checkClock(diagnosis.crm),
+    ...checkKeys(facts),
+    ...checkLocations(facts),
+    checkIssues(facts),
+  ];
+}
+
+const checkVersion = (diagnosis: Diagnosis): Finding =>
+  diagnosis.version === version
+    ? pass('version', version)
+    : warn(
+        'version',
+        `the service has version ${diagnosis.version}, this command ${version}`,
+        'use the command of the same version as the service',
+      );
+
+function checkSettings({ settings: { warnings, oauth, missing } }: Diagnosis): Finding[] {
+  const unknown = warnings.filter((warning) => !warning.startsWith('OAuth '));
+  const found = unknown.map((warning) =>
+    warn('settings', warning, 'correct the name in .env or remove it, then restart the service'),
+  );
+  if (found.length === 0) found.push(pass('settings', 'all names are known'));
+  if (oauth === 'incomplete')
+    found.push(
+      fail(
+        'OAuth',
+        `OAuth is enabled, but ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`,
+        `set ${missing.join(', ')} and restart the service`,
+      ),
+    );
+  else
+    found.push(
+      oauth === 'ready'
+        ? pass('OAuth', 'all settings are present')
+        : warn(
+            'OAuth',
+            'disabled: the CRM gets no statuses',
+            'set the CRM_OAUTH settings (docs/crm.md), or ignore this with private integration tokens',
+          ),
+    );
+  return found;
+}
+
+function checkStorage({
+  readiness: { status, checks = {} },
+  diagnosis: { settings: own },
+}: Facts): Finding[] {
+  const names = { store: `database (${own.database})`, redis: 'Redis' };
+  const found = Object.entries(checks).map(([name, state]) => {
+    const title = Object.hasOwn(names, name) ? names[name as keyof typeof names] : name;
+    return state === 'ok'
+      ? pass(title, 'responds')
+      : fail(title, 'does not respond', `start it, and check its address in the settings of the service`);
+  });
+  if (status === 'fail')
+    found.push(
+      fail(
+        'ready',
+        'the service is not ready',
+        'check that Redis responds, or wait until the service has restarted',
+      ),
+    );
+  if (own.nodes === 'one') found.push(pass('nodes', 'one node; several need REDIS_URL and PostgreSQL'));
+  else if (own.database === 'sqlite')
+    found.push(
+      warn(
+        'nodes',
+        'several nodes with a SQLite file each',
+        'set DATABASE_URL to a PostgreSQL on every node',
+      ),
+    );
+  return found;
+}
+
+function checkPublicAddress({
+  publicAddress: { url, status, code, identity },
+  settings: own,
+}: Diagnosis): Finding {
+  const name = 'public URL';
+  if (status === 0)
+    return fail(
+      name,
+      `${url} cannot be reached from the service: ${code ?? 'no response'}`,
+      'check DNS, the certificate and the proxy in front of port PORT; some networks do not let a machine call its own public address',
+    );
+  if (own.baseUrl === null)
+    return warn(
+      name,
+      `BASE_URL is not set, so links to attachments and the delivery URL are ${url}`,
+      'set BASE_URL to the https address under which the CRM and the Macs reach this service, and restart it',
+    );
+  if (identity === 'unknown')
+    return fail(
+      name,
+      `${url} responds with HTTP ${status}, but it is not this service`,
+      'point BASE_URL, or the proxy behind it, to the public listener (PORT), without changing the path',
+    );
+  if (identity === 'other' && own.nodes === 'one')
+    return fail(
+      name,
+      `${url} leads to another Footbridge service`,
+      'point BASE_URL, or the proxy behind it, to the public listener (PORT) of this service',
+    );
+  if (!url.startsWith('https:') && !/^http:\/\/(127\.|localhost|\[::1\])/.test(url))
+    return warn(
+      name,
+      `${url} is not encrypted`,
+      'put a proxy with TLS in front of it and set BASE_URL to https',
+    );
+  return pass(name, `${url} leads to this service`);
+}
+
+function checkCrm({ url, status, code, ms }: ProbedAddress): Finding {
+  if (status !== 0) return pass('CRM', `${url} responds in ${ms} ms`);
+  return fail(
+    'CRM',
+    `${url} cannot be reached from the service: ${code ?? 'no response'}`,
+    'check CRM_HOSTNAME, the network and HTTPS_PROXY',
+  );
+}
+
+function checkClock({ clockSkewSec: skew }: ProbedAddress): Finding[] {
+  if (skew === undefined || skew === null) return [];
+  const off = Math.abs(skew);
+  const sentence = `the clock is ${off} s ${skew > 0 ? 'behind' : 'ahead of'} the clock of the CRM`;
+  const remedy = 'synchronise the clock of this machine (timedatectl set-ntp true)';
+  if (off > FAIL_SKEW_SEC) return [fail('clock', sentence, remedy)];
+  return [off > WARN_SKEW_SEC ? warn('clock', sentence, remedy) : pass('clock', `${off} s off`)];
+}
+
+function checkKeys({ keys: all, rejections, diagnosis }: Facts): Finding[] {
+  const enabled = all.filter((key) => key.enabled);
+  const found: Finding[] = [];
+  if (enabled.length === 0)
+    found.push(
+      fail(
+        'keys',
+        all.length === 0
+          ? 'no CRM key is trusted, so every webhook gets 401'
+          : 'all CRM keys are disabled, so every webhook gets 401',
+        all.length === 0
+          ? 'footbridge keys add --preset highlevel'
+          : `footbridge keys enable ${JSON.stringify(all[0]?.label)}`,
+      ),
+    );
+  else if (enabled.every(({ lastUsedAt }) => lastUsedAt === null))
+    found.push(
+      warn(
+        'keys',
+        `${enabled.length} trusted, but none has verified a webhook since the service started ${ago(diagnosis.uptimeSec)}`,
+        'send a text from the CRM; if it does not arrive, check the delivery URL in the CRM',
+      ),
+    );
+  else found.push(pass('keys', `${enabled.length} trusted`));
+  for (const { label } of all.filter((key) => !key.enabled && enabled.length > 0))
+    found.push(
+      warn(
+        'keys',
+        `${label} is disabled`,
+        `footbridge keys remove ${JSON.stringify(label)}, if it is no longer needed`,
+      ),
+    );
+  for (const { step, count } of rejections)
+    found.push(
+      warn(
+        'signatures',
+        `${count} webhooks got 401 within the last hour: ${SIGNATURE_STEPS[step].meaning}`,
+        SIGNATURE_STEPS[step].advice,
+      ),
+    );
+  return found;
+}
+
+function checkLocations({ tenants }: Facts): Finding[] {
+  if (tenants.length === 0)
+    return [
+      warn(
+        'locations',
+        'there are none',
+        'install the app in a sub-account, or pair a Mac: footbridge device pair LOCATION',
+      ),
+    ];
+  const broken = tenants.flatMap(({ locationId, problem }) =>
+    problem === null ? [] : [{ locationId, problem }],
+  );
+  if (broken.length === 0) return [pass('locations', `all ${tenants.length} can text`)];
+  const found = broken
+    .slice(0, MAX_LOCATIONS)
+    .map(({ locationId, problem }) =>
+      fail('locations', `${locationId}: ${problem.sentence}`, problem.action),
+    );
+  const rest = broken.length - found.length;
+  if (rest > 0)
+    found.push(
+      fail('locations', `${rest} more cannot text`, 'footbridge open shows them all in the console'),
+    );
+  return found;
+}
+
+const checkIssues = ({ issues: open }: Facts): Finding =>
+  open.length === 0
+    ? pass('issues', 'none are open')
+    : warn('issues', `${open.length} open: ${open[0]?.sentence ?? ''}`, 'footbridge issues');
+
+const ago = (sec: number): string =>
+  sec < 120
+    ? `${sec} seconds ago`
+    : sec < 7200
+      ? `${Math.floor(sec / 60)} minutes ago`
+      : `${Math.floor(sec / 3600)} hours ago`;

@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+
+import { usageError } from '../cli-error.ts';
+import { contextOf } from '../command-context.ts';
+import { directionOption, duration, wholeNumber } from '../option-values.ts';
+import { PHONE_HELP, phoneOf } from '../phone-option.ts';
+import { arrow, clock, lengthOf, localDate } from './format-message.ts';
+import type { Message } from './format-message.ts';
+
+interface Options {
+  readonly phone?: string;
+  readonly contact?: string;
+  readonly location?: string;
+  readonly dir?: 'in' | 'out';
+  readonly status?: string;
+  readonly code?: string;
+  readonly since?: number;
+  readonly limit: number;
+}
+
+const EXAMPLES = `
+Examples:
+  footbridge find --phone +14155550100
+  footbridge find --phone +14155550100 --since 1d --dir out`;
+
+/** `footbridge find --phone NUMBER`: messages from or to a person, newest first. The service compares keyed hashes. */
+export function findCommand(program: Command): void {
+  program
+    .command('find')
+    .option('--phone <number>', PHONE_HELP)
+    .option('--contact <id>', 'the contact id of the person in the CRM')
+    .option('--location <id>', 'only messages of this location')
+    .addOption(directionOption())
+    .option('--status <status>', 'only messages with this status: failed, undeliverable, delivered, …')
+    .option('--code <code>', 'only messages with this code')
+    .option('--since <time>', 'only messages of the last 30s, 10m, 2h or 1d', duration)
+    .option('--limit <count>', 'number of messages, at most 200', wholeNumber(1, 200), 20)
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: Options, command: Command) => {
+      const { output, operator } = contextOf(command);
+      if (options.phone === undefined && options.contact === undefined)
+        throw usageError('find needs --phone or --contact; footbridge tail shows all messages');
+      const { messages } = await operator().call<{ messages: Message[] }>(
+        'GET',
+        `/operator/messages?${queryOf(options)}`,
+      );
+      output.rows(
+        messages.map((message) => ({ ...message })),
+        [
+          {
+            title: 'TIME',
+            value: (row) => `${localDate(String(row['createdAt']))} ${clock(String(row['createdAt']))}`,
+          },
+          { title: '', value: (row) => arrow({ direction: String(row['direction']) }) },
+          { title: 'LOCATION', value: (row) => String(row['locationId']) },
+          { title: 'MESSAGE', value: (row) => String(row['messageId'] ?? row['id']) },
+          {
+            title: 'KIND',
+            value: (row) => `${String(row['kind'])} ${lengthOf({ length: Number(row['length']) })}`,
+          },
+          { title: 'STATUS', value: (row) => String(row['status']) },
+          { title: 'CODE', value: ({ code }) => (typeof code === 'string' ? code : '') },
+        ],
+        'No message was found. The journal keeps messages for JOURNAL_RETENTION_DAYS, 30 by default.',
+      );
+      if (messages.length > 0) output.hint('To see what became of one: footbridge show MESSAGE');
+    });
+}
+
+function queryOf({ phone, contact, location, dir, status, code, since, limit }: Options): string {
+  const fields = {
+    phone: phone && phoneOf(phone),
+    contactId: contact,
+    locationId: location,
+    direction: dir && { in: 'inbound', out: 'outbound' }[dir],
+    status,
+    code,
+    from: since === undefined ? undefined : new Date(Date.now() - since).toISOString(),
+    limit: String(limit),
+  };
+  const given = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]],
+  );
+  return new URLSearchParams(Object.fromEntries(given)).toString();
+}
