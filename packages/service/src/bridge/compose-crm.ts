@@ -19,6 +19,7 @@ import { createUploadCalls } from '../edges/crm/upload-calls.ts';
 import { oauthRoutes } from '../edges/http/oauth-routes.ts';
 import type { GatewayDeps } from '../edges/mac/mac-gateway.ts';
 import { captureRoutes } from '../edges/operator/capture-routes.ts';
+import { crmCheckRoutes } from '../edges/operator/crm-check-routes.ts';
 import { eventsRoutes } from '../edges/operator/events-routes.ts';
 import { grantsRoutes } from '../edges/operator/grants-routes.ts';
 import { messagesRoutes } from '../edges/operator/messages-routes.ts';
@@ -83,6 +84,9 @@ export interface CrmSide {
 
 const DAY_MS = 86_400_000;
 const SERVE_EXPECTED_MS = 60_000;
+/** For calls that only show whether the CRM accepts the token. The number is reserved for fiction. */
+const UNUSED_NUMBER = '+12025550199';
+const UNUSED_CONTACT = 'footbridge-check';
 
 /** Tokens, calls to the CRM, and the flows that use them. */
 export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise<CrmSide> {
@@ -160,6 +164,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     },
   });
   const contacts = createContactCalls(client);
+  const conversations = createConversationCalls(client);
   const otherNodes = config.cluster.engine === 'redis';
   const common = {
     journal,
@@ -203,7 +208,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       sendAltId: config.crm.sendAltId,
     }),
     contacts,
-    conversations: createConversationCalls(client),
+    conversations,
     settings: config.crm,
     attachments: createPrepareAttachments({
       ...deps.files,
@@ -269,6 +274,12 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       captureRoutes({ capture: deps.capture, audit: deps.audit }),
       eventsRoutes({ events: deps.messageEvents, clock }),
       grantsRoutes({ grants, changes, audit: deps.audit }),
+      crmCheckRoutes({
+        calls: {
+          'contacts.readonly': (locationId) => contacts.find(locationId, UNUSED_NUMBER, {}),
+          'conversations.readonly': (locationId) => conversations.find(locationId, UNUSED_CONTACT, {}),
+        },
+      }),
     ],
   };
 }
