@@ -41,6 +41,7 @@ beforeAll(async () => {
   folder = await tempDir(cleanup);
   writeFileSync(join(folder, 'two words'), 'not a token');
   writeFileSync(join(folder, 'empty'), '');
+  writeFileSync(join(folder, 'numbers'), '+14155550100\n');
   const server = createServer((request, response) => {
     const [, fault = '', rest = ''] = /^\/(\w+)(\/.*)$/.exec(request.url ?? '') ?? [];
     if (fault === 'html') response.setHeader('Content-Type', 'text/html').end('<html>Welcome</html>');
@@ -75,13 +76,26 @@ beforeAll(async () => {
 });
 
 /** Commands that need no service; some of their options make others use one. */
-const OFFLINE = new Set(['login', 'logout', 'profiles', 'completion', 'explain', 'sign', 'start', 'demo']);
+const OFFLINE = new Set([
+  'login',
+  'logout',
+  'profiles',
+  'completion',
+  'explain',
+  'sign',
+  'start',
+  'demo',
+  'setup',
+]);
 /** Commands that report a service with a fault as a finding, and not as an error. */
 const DIAGNOSING = new Set(['doctor']);
 
 /** A value that is valid for each argument and required option. */
-const SAMPLES: Readonly<Record<string, string>> = { shell: 'bash', number: '3', file: 'package.json' };
+const SAMPLES: Readonly<Record<string, string>> = { shell: 'bash', number: '3', event: 'inbound.text' };
 const SAMPLE_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  listen: ['--forward', 'http://127.0.0.1:1', '--port', '0'],
+  trigger: ['--wait'],
+  'opt-out import': ['--location', 'loc1'],
   'opt-out add': ['--phone', '+14155550100'],
   'opt-out remove': ['--phone', '+14155550100'],
   'keys add': ['--preset', 'highlevel'],
@@ -104,7 +118,8 @@ function leavesOf(command: Command, path: readonly string[] = []): Leaf[] {
 
 function wrongUsagesOf({ path, command }: Leaf): WrongUsage[] {
   const words = path.split(' ');
-  const values = command.registeredArguments.map((argument) => SAMPLES[argument.name()] ?? 'x1');
+  const samples: Readonly<Record<string, string>> = { ...SAMPLES, file: join(folder, 'numbers') };
+  const values = command.registeredArguments.map((argument) => samples[argument.name()] ?? 'x1');
   const options = SAMPLE_OPTIONS[path] ?? [];
   const good = [...words, ...values, ...options];
   const usage = (...args: string[]): WrongUsage => ({ args: [...good, ...args], codes: [EXIT.usage] });

@@ -114,7 +114,29 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./commands/verify.ts')).verifyCommand,
     },
   ],
+  'Develop:': [
+    {
+      name: 'trigger',
+      about: 'make a simulated Mac receive a text, a reaction, a voice message and more',
+      load: async () => (await import('./commands/trigger.ts')).triggerCommand,
+    },
+    {
+      name: 'listen',
+      about: 'pass the calls of the service to the CRM on to a program on this machine',
+      load: async () => (await import('./commands/listen.ts')).listenCommand,
+    },
+  ],
   'CRM and Macs:': [
+    {
+      name: 'setup',
+      about: 'connect a CRM, step by step',
+      load: async () => (await import('./commands/setup.ts')).setupCommand,
+    },
+    {
+      name: 'crm',
+      about: 'diagnose the installed app: token, scopes, provider, last webhook, rejections',
+      load: async () => (await import('./commands/crm.ts')).crmCommand,
+    },
     {
       name: 'keys',
       aliases: ['key'],

@@ -5,7 +5,7 @@ import { usageError } from '../cli-error.ts';
 /** `footbridge start` and `footbridge demo` are programs of their own, which the file in bin starts. Here they are listed. */
 const listed = (name: string) => (program: Command) => {
   program.command(name).action(() => {
-    throw usageError(`${name} is a program of its own; run npx footbridge ${name}, with ${name} as the first word`);
+    throw usageError(`${name} is a program of its own; it must be the first word after footbridge`);
   });
 };
 

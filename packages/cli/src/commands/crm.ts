@@ -1,0 +1,149 @@
+import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
+import type { SignatureStep } from '@footbridge/protocol/signature-steps';
+import type { Command } from 'commander';
+
+import { CliError, EXIT } from '../cli-error.ts';
+import { contextOf } from '../command-context.ts';
+import type { Diagnosis } from '../diagnosis.ts';
+import { fail, pass, printFindings, warn } from '../finding.ts';
+import type { Finding } from '../finding.ts';
+import type { OperatorClient } from '../operator-client.ts';
+
+interface Tenant {
+  readonly locationId: string;
+  readonly links: readonly { name: string; state: string; sentence: string; since: string | null }[];
+  readonly problem: { readonly link: string; readonly action: string } | null;
+}
+
+interface CheckedCall {
+  readonly scope: string;
+  readonly ok: boolean;
+  readonly kind: string | null;
+  readonly status: number;
+  readonly reason: string | null;
+}
+
+const EXAMPLES = `
+Examples:
+  footbridge crm check
+  footbridge crm check --location ve9EPM428h8vShlRW1KT --json`;
+const MAX_LOCATIONS = 20;
+/** The links of a tenant that concern the CRM. */
+const LINKS = new Set(['installed', 'webhook', 'grant', 'crm']);
+
+/** `footbridge crm check`: diagnoses the app that is installed in the CRM. */
+export function crmCommand(program: Command): void {
+  program
+    .command('crm')
+    .addHelpText('after', EXAMPLES)
+    .command('check')
+    .description('try the token of each location and name what is wrong, with one remedy each')
+    .option('--location <id>', `only this location (default: the first ${MAX_LOCATIONS}, broken ones first)`)
+    .action(async ({ location }: { location?: string }, command: Command) => {
+      const { output, operator } = contextOf(command);
+      printFindings(output, await checkCrm(operator(), location));
+    });
+}
+
+/** Returns what a check of the app finds, for one location or for all. */
+export async function checkCrm(client: OperatorClient, location?: string): Promise<Finding[]> {
+  const search = new URLSearchParams({ limit: String(MAX_LOCATIONS), ...(location && { search: location }) });
+  const [diagnosis, { deliveryUrl }, { rejections }, { tenants }] = await Promise.all([
+    client.call<Diagnosis>('GET', '/operator/diagnosis'),
+    client.call<{ deliveryUrl: string }>('GET', '/operator/crm-app'),
+    client.call<{ rejections: { step: SignatureStep; count: number }[] }>('GET', '/operator/keys/rejections'),
+    client.call<{ tenants: Tenant[] }>('GET', `/operator/tenants?${search.toString()}`),
+  ]);
+  const wanted = tenants.filter(({ locationId }) => location === undefined || locationId === location);
+  if (location !== undefined && wanted.length === 0)
+    throw new CliError(`no location ${location}`, {
+      exitCode: EXIT.notFound,
+      next: 'run footbridge location list to see them all',
+    });
+  const ofLocations: Finding[] = [];
+  for (const tenant of wanted) ofLocations.push(...(await checkLocation(client, tenant, deliveryUrl)));
+  return [
+    checkOAuth(diagnosis),
+    checkProvider(diagnosis),
+    ...rejections.map(({ step, count }) =>
+      warn(
+        'signatures',
+        `${count} webhooks got 401 within the last hour: ${SIGNATURE_STEPS[step].meaning}`,
+        SIGNATURE_STEPS[step].advice,
+      ),
+    ),
+    ...(wanted.length === 0
+      ? [
+          warn(
+            'locations',
+            'the app is installed in none',
+            'footbridge setup highlevel prints the install link',
+          ),
+        ]
+      : ofLocations),
+  ];
+}
+
+function checkOAuth({ settings: { oauth, missing } }: Diagnosis): Finding {
+  if (oauth === 'ready') return pass('OAuth', 'all settings are present');
+  return oauth === 'incomplete'
+    ? fail('OAuth', `${missing.join(', ')} missing`, 'footbridge setup highlevel, then restart the service')
+    : warn('OAuth', 'disabled: the CRM gets no statuses', 'footbridge setup highlevel');
+}
+
+/** An added channel has a provider id and the type Custom; a replaced SMS provider has neither. */
+function checkProvider({ settings: { conversationProviderId: id, inboundType: type } }: Diagnosis): Finding {
+  if (id === null && type === 'Custom')
+    return fail(
+      'provider',
+      'inbound messages have the type Custom and no conversationProviderId: the CRM rejects them',
+      'set CRM_CONVERSATION_PROVIDER_ID to the id of the provider, and restart the service',
+    );
+  if (id !== null && type === 'SMS')
+    return warn(
+      'provider',
+      'CRM_CONVERSATION_PROVIDER_ID is set, but CRM_INBOUND_TYPE is SMS; for an added channel the CRM has rejected that',
+      'set CRM_INBOUND_TYPE=Custom for an added channel, or remove the provider id for the default SMS provider',
+    );
+  return pass('provider', id === null ? 'default SMS provider' : `added channel ${id}`);
+}
+
+async function checkLocation(
+  client: OperatorClient,
+  tenant: Tenant,
+  deliveryUrl: string,
+): Promise<Finding[]> {
+  const { locationId, links, problem } = tenant;
+  const found = links
+    .filter(({ name }) => LINKS.has(name))
+    .map(({ name, state, sentence, since }) => {
+      const check = `${locationId} ${name}`;
+      const when = since === null ? '' : ` (${since.slice(0, 16).replace('T', ' ')} UTC)`;
+      if (state === 'broken')
+        return fail(check, sentence, problem?.link === name ? problem.action : 'see above');
+      if (name === 'webhook' && state === 'waiting')
+        return warn(
+          check,
+          sentence,
+          `in HighLevel, the delivery URL of the provider must be ${deliveryUrl}, and Settings > Phone Numbers > Advanced > SMS Provider must name it`,
+        );
+      return pass(check, sentence + when);
+    });
+  if (links.some(({ name, state }) => name === 'installed' && state === 'broken')) return found;
+  const path = `/operator/locations/${encodeURIComponent(locationId)}/crm-check`;
+  const { calls } = await client.call<{ calls: CheckedCall[] }>('GET', path);
+  return [...found, ...calls.map((call) => checkCall(locationId, call))];
+}
+
+function checkCall(locationId: string, { scope, ok, kind, status, reason }: CheckedCall): Finding {
+  const check = `${locationId} ${scope}`;
+  if (ok) return pass(check, 'the CRM accepts the token');
+  const isRejected = status === 401 || status === 403 || kind === 'reauth_required' || kind === 'none';
+  return fail(
+    check,
+    `the CRM did not accept a test call: ${reason ?? kind ?? 'no response'}${status === 0 ? '' : ` (HTTP ${status})`}`,
+    isRejected
+      ? `add the scope ${scope} to the app if it is missing, and install the app again in this sub-account`
+      : 'try again in a minute; footbridge doctor checks the way to the CRM',
+  );
+}

@@ -1,0 +1,50 @@
+import { CliError, EXIT } from './cli-error.ts';
+
+/** The control port of a simulated Mac: plays the people on the other side. */
+export interface SimulatedMac {
+  call<T>(path: string, body: object): Promise<T>;
+}
+
+export function createSimulatedMac(url: string, timeoutMs: number): SimulatedMac {
+  return {
+    async call<T>(path: string, body: object): Promise<T> {
+      const { status, text } = await post(url, path, body, timeoutMs);
+      const answer = parsed(text);
+      if (status === 200 && answer !== undefined) return answer as T;
+      const reason = answer === undefined ? undefined : Reflect.get(answer, 'error');
+      if (typeof reason !== 'string') throw notSimulated(url, `it responded with HTTP ${status}`);
+      throw new CliError(`the simulated Mac rejected this: ${reason}`);
+    },
+  };
+}
+
+async function post(url: string, path: string, body: object, timeoutMs: number) {
+  try {
+    const response = await fetch(url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return { status: response.status, text: await response.text() };
+  } catch (error) {
+    throw notSimulated(url, 'it does not respond', error);
+  }
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const notSimulated = (url: string, why: string, cause?: unknown) =>
+  new CliError(`there is no simulated Mac at ${url}: ${why}`, {
+    exitCode: EXIT.unreachable,
+    next: 'start one with npx footbridge-agent run --simulate, or pass --control with its control port',
+    cause,
+  });
