@@ -11,6 +11,7 @@ export interface Metrics {
   readonly takenOver: () => void;
   readonly frameIgnored: (reason: string) => void;
   readonly sendRepeated: () => void;
+  readonly sendsCopied: (frames: number) => void;
   readonly sendNotConfirmed: (reason: string) => void;
   readonly inbound: (result: string) => void;
   readonly inboundLookUp: (result: string) => void;
@@ -60,6 +61,10 @@ export function createMetrics(): Metrics {
     'mac_sends_repeated_total',
     'Messages written again to a Mac that had not confirmed them.',
   );
+  const copied = counter(
+    'mac_sends_copied_total',
+    'Messages copied to the other nodes because their Mac did not confirm them in time.',
+  );
   const notConfirmed = counter(
     'mac_sends_not_confirmed_total',
     'Messages given up before their Mac confirmed them.',
@@ -94,6 +99,7 @@ export function createMetrics(): Metrics {
     takenOver: () => takeOvers.inc(),
     frameIgnored: (reason) => ignored.inc({ reason }),
     sendRepeated: () => repeated.inc(),
+    sendsCopied: (frames) => copied.inc(frames),
     sendNotConfirmed: (reason) => notConfirmed.inc({ reason }),
     inbound: (result) => inbounds.inc({ result }),
     inboundLookUp: (result) => lookUps.inc({ result }),

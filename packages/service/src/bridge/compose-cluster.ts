@@ -60,7 +60,7 @@ function oneNode({ log, clock, life, node }: BridgeContext, feed: JournalFeed): 
 }
 
 async function severalNodes(
-  { log, clock, life, node }: BridgeContext,
+  { log, clock, life, node, metrics }: BridgeContext,
   database: OpenDatabase,
   ledger: SendLedger,
   feed: JournalFeed,
@@ -100,7 +100,16 @@ async function severalNodes(
     node,
     log,
   });
-  const switchboard = await createRedisSwitchboard({ redis, nodeSecret, clock, log, ledger, node });
+  const onCopied = metrics.sendsCopied;
+  const switchboard = await createRedisSwitchboard({
+    redis,
+    nodeSecret,
+    clock,
+    log,
+    ledger,
+    onCopied,
+    node,
+  });
   life.add('switchboard', () => switchboard.close());
   const cipher = createBusCipher<EventBatch>(nodeSecret, { purpose: 'events v1' });
   const messageEvents = createRedisMessageEvents({ redis, local: feed, cipher, clock });

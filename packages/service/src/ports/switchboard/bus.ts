@@ -50,7 +50,7 @@ export interface HandedOver {
   readonly isLast: boolean;
 }
 
-/** Tells all nodes that the sender keeps unconfirmed frames of devices that are not connected to it. */
+/** Tells all nodes that the sender keeps unconfirmed frames of devices that are not connected to it, or that other nodes need copies of. */
 export interface KeptNotice {
   readonly type: 'kept';
   readonly from: string;
@@ -63,9 +63,30 @@ export interface AdoptNotice extends MacName {
   readonly frames: readonly HandedFrame[];
 }
 
+/** Copies of frames that a device has left unconfirmed, newer than those of the last notice. All other nodes keep them: the sender may be killed. */
+export interface CopyNotice extends MacName {
+  readonly type: 'copy';
+  readonly from: string;
+  readonly frames: readonly HandedFrame[];
+  /** Present in the first part of all frames that the sender has of the device. They replace earlier copies. */
+  readonly isFirst?: boolean;
+}
+
+/** Asks a node for copies of all frames that a device has left unconfirmed. */
+export interface CopyRequest extends MacName {
+  readonly type: 'copy_request';
+  readonly from: string;
+}
+
 /** The frames arrived at the node that asked for them. */
 export interface TakenNotice extends MacName {
   readonly type: 'taken';
+  readonly requestIds: readonly string[];
+}
+
+/** The device has confirmed the frames: no node needs them any more. */
+export interface ConfirmedNotice extends MacName {
+  readonly type: 'confirmed';
   readonly requestIds: readonly string[];
 }
 
@@ -105,6 +126,9 @@ export type BusMessage =
   | { readonly type: 'offer'; readonly id: string; readonly from: string }
   | { readonly type: 'offer_accepted'; readonly id: string; readonly node: string }
   | AdoptNotice
+  | CopyNotice
+  | CopyRequest
+  | ConfirmedNotice
   | SettleRequest
   /** For `unsettledMs` a still earlier owner may have calls in flight. */
   | { readonly type: 'settled'; readonly id: string; readonly unsettledMs: number }

@@ -1,7 +1,16 @@
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { AdoptNotice, KeptNotice, MacName, TakenNotice } from './bus.ts';
+import type {
+  AdoptNotice,
+  ConfirmedNotice,
+  CopyNotice,
+  CopyRequest,
+  KeptNotice,
+  MacName,
+  TakenNotice,
+} from './bus.ts';
+import type { FrameCopies } from './frame-copies-redis.ts';
 import type { LeaseKeeper, RedisLeases } from './leases-redis.ts';
 import type { FrameHandler, NodeBus } from './node-bus-redis.ts';
 import { LEDGER_LIMITS, requestIdsOf } from './send-ledger.ts';
@@ -18,6 +27,7 @@ export interface HandOverDeps {
   readonly bus: Pick<NodeBus, 'takeOver' | 'kept' | 'findAdopter' | 'adopt'>;
   readonly leases: Pick<RedisLeases, 'release'>;
   readonly ledger: SendLedger;
+  readonly copies: FrameCopies;
   readonly node: string;
   readonly log: Log;
   /** Returns the connection of this node that holds the location. */
@@ -36,8 +46,18 @@ export class HandOver implements FrameHandler {
 
   /** Collects the frames of the device from other nodes, or from `all`. Resolves once they are in the ledger. Never rejects. */
   async collect(lease: Lease, nodes: readonly string[]): Promise<void> {
-    const all = await Promise.all(nodes.map((node) => this.#framesFrom(node, lease)));
-    this.#deps.ledger.adopt(lease.locationId, lease.deviceId, all.flat());
+    const { ledger, copies } = this.#deps;
+    const { locationId, deviceId } = lease;
+    const handed = await Promise.all(nodes.map((node) => this.#framesFrom(node, lease)));
+    ledger.adopt(locationId, deviceId, merged([...handed.flat(), copies.take(lease)]));
+  }
+
+  /** Returns all frames of the device that this node has, oldest first, for a node that has bound it. A frame may be there twice. */
+  framesOf(mac: MacName): HandedFrame[] {
+    const { ledger, copies } = this.#deps;
+    // The other node forgets its copies of what the Mac has confirmed before it gets the rest.
+    copies.announceConfirmed();
+    return [...copies.of(mac), ...ledger.handOver(mac.locationId, mac.deviceId)];
   }
 
   /** The name of this node for Redis when it keeps unconfirmed frames of the device, whose lease is released. */
@@ -45,17 +65,22 @@ export class HandOver implements FrameHandler {
     return this.#deps.ledger.hasUnconfirmed(locationId, deviceId) ? this.#keeper(deviceId) : undefined;
   }
 
-  /** Redis may not name this node to the node that binds a device, or this node may have missed its request. */
+  /**
+   * Redis may not name this node to the node that binds a device, or this node may have missed its request. Other nodes may have missed
+   * the copies.
+   */
   offer(): void {
     const { bus, ledger, holderOf } = this.#deps;
-    const isElsewhere = ({ locationId, deviceId }: MacName) =>
-      holderOf(locationId as LocationId)?.lease.deviceId !== deviceId;
-    bus.kept([...ledger.devices()].filter(isElsewhere));
+    const isOffered = ({ locationId, deviceId }: MacName) =>
+      holderOf(locationId as LocationId)?.lease.deviceId !== deviceId ||
+      ledger.hasCopies(locationId, deviceId);
+    bus.kept([...ledger.devices()].filter(isOffered));
   }
 
   /** Leaves the frames to another node: this one is shutting down. Never rejects. */
   async leave(): Promise<void> {
-    const { bus, leases, ledger, log } = this.#deps;
+    const { bus, leases, ledger, copies, log } = this.#deps;
+    copies.announceConfirmed();
     if (ledger.size === 0) return;
     try {
       const node = await bus.findAdopter();
@@ -74,11 +99,12 @@ export class HandOver implements FrameHandler {
     }
   }
 
-  /** The take-over of the bind failed, or Redis named another node. */
+  /** For a device that is connected here, the take-over of the bind failed, or Redis named another node. */
   onKept({ from, macs }: KeptNotice): void {
-    for (const { locationId, deviceId } of macs) {
-      const lease = this.#deps.holderOf(locationId as LocationId)?.lease;
-      if (lease?.deviceId === deviceId) void this.#collectLate(lease, from);
+    for (const mac of macs) {
+      const lease = this.#deps.holderOf(mac.locationId as LocationId)?.lease;
+      if (lease?.deviceId === mac.deviceId) void this.#collectLate(lease, from);
+      else this.#deps.copies.onKept(from, mac);
     }
   }
 
@@ -88,8 +114,23 @@ export class HandOver implements FrameHandler {
     if (holder?.lease.deviceId === deviceId) holder.connection.repeat(adopted);
   }
 
+  /** Copies stay: the node that has taken the frames may be killed, too. */
   onTaken({ locationId, deviceId, requestIds }: TakenNotice): void {
     this.#deps.ledger.forget(locationId, deviceId, requestIds);
+  }
+
+  onConfirmed({ locationId, deviceId, requestIds }: ConfirmedNotice): void {
+    const { ledger, copies } = this.#deps;
+    ledger.forget(locationId, deviceId, requestIds);
+    copies.forget({ locationId, deviceId }, requestIds);
+  }
+
+  onCopy(notice: CopyNotice): void {
+    this.#deps.copies.onCopy(notice);
+  }
+
+  onCopyRequest(request: CopyRequest): void {
+    this.#deps.copies.onCopyRequest(request);
   }
 
   onAdopt({ locationId, deviceId, frames }: AdoptNotice): void {
@@ -97,11 +138,11 @@ export class HandOver implements FrameHandler {
   }
 
   async #collectLate(lease: Lease, node: string): Promise<void> {
-    this.onLateFrames(lease, await this.#framesFrom(node, lease));
+    this.onLateFrames(lease, merged(await this.#framesFrom(node, lease)));
   }
 
   /** Collects the frames from a node that may keep them. Never rejects. */
-  async #framesFrom(node: string, { locationId, deviceId, epoch }: Lease): Promise<HandedFrame[]> {
+  async #framesFrom(node: string, { locationId, deviceId, epoch }: Lease): Promise<HandedFrame[][]> {
     try {
       return await this.#deps.bus.takeOver(node, { locationId, deviceId, epoch }, TAKE_OVER_TIMEOUT_MS);
     } catch (error) {
@@ -117,3 +158,7 @@ export class HandOver implements FrameHandler {
     return { node: this.#deps.node, deviceId, forMs: LEDGER_LIMITS.maxAgeMs };
   }
 }
+
+/** Nodes that missed a notice have fewer copies, so the order of the longest list is right. The ledger takes each frame once. */
+const merged = (lists: readonly (readonly HandedFrame[])[]): HandedFrame[] =>
+  lists.toSorted((one, other) => other.length - one.length).flat();

@@ -9,6 +9,9 @@ import type {
   AdoptNotice,
   BusCipher,
   BusMessage,
+  ConfirmedNotice,
+  CopyNotice,
+  CopyRequest,
   DisconnectNotice,
   HandedOver,
   KeptNotice,
@@ -41,6 +44,9 @@ export interface FrameHandler {
   onTaken(notice: TakenNotice): void;
   onKept(notice: KeptNotice): void;
   onAdopt(notice: AdoptNotice): void;
+  onCopy(notice: CopyNotice): void;
+  onCopyRequest(request: CopyRequest): void;
+  onConfirmed(notice: ConfirmedNotice): void;
 }
 
 /** Handles the messages of other nodes. */
@@ -134,15 +140,18 @@ export class NodeBus {
     this.#notify(channelOf(to), { type: 'disconnect', ...notice });
   }
 
-  /** Asks one node, or `all` others. Resolves with the frames that arrive in time. `onLateFrames` gets the others. */
+  /**
+   * Asks one node, or `all` others. When that one is gone it asks all, which may have copies. Resolves with the frames that arrive in time,
+   * a list for each node; `onLateFrames` gets the others.
+   */
   async takeOver(
     to: string,
     request: Omit<TakeOverRequest, 'type' | 'id' | 'from'>,
     timeoutMs: number,
-  ): Promise<HandedFrame[]> {
+  ): Promise<HandedFrame[][]> {
     const id = randomUUID();
     const { locationId, deviceId } = request;
-    const inTime: { readonly node: string; readonly frames: readonly HandedFrame[] }[] = [];
+    const inTime = new Map<string, HandedFrame[]>();
     const { promise, resolve } = Promise.withResolvers<void>();
     let isLate = false;
     let [results, expected] = [0, Infinity];
@@ -156,22 +165,22 @@ export class NodeBus {
       if (isLate) {
         this.#handler.frames.onLateFrames({ locationId, deviceId }, frames);
         this.#taken(node, { locationId, deviceId }, frames);
-      } else inTime.push({ node, frames });
+      } else inTime.set(node, [...(inTime.get(node) ?? []), ...frames]);
       if (isLast && ++results >= expected) finish();
     });
     const cancel = this.#clock.after(timeoutMs, () => setImmediate(resolve));
     try {
       const message = { type: 'take_over', id, from: this.#node, ...request } as const;
-      if (to === 'all') expected = (await this.#publish(ALL_NODES, message)) - 1;
-      else expected = await this.#publish(channelOf(to), message);
+      const isThere = to !== 'all' && (await this.#publish(channelOf(to), message)) > 0;
+      expected = isThere ? 1 : (await this.#publish(ALL_NODES, message)) - 1;
       if (results < expected) await promise;
       else finish();
     } finally {
       cancel();
       isLate = true;
     }
-    for (const { node, frames } of inTime) this.#taken(node, { locationId, deviceId }, frames);
-    return inTime.flatMap(({ frames }) => frames);
+    for (const [node, frames] of inTime) this.#taken(node, { locationId, deviceId }, frames);
+    return [...inTime.values()];
   }
 
   /** Resolves with undefined when the node is gone or does not respond in time. */
@@ -236,6 +245,35 @@ export class NodeBus {
     // The adopter puts what it gets before what it has.
     for (const part of partsOf(frames).toReversed())
       await this.#publish(channelOf(to), { type: 'adopt', ...mac, frames: part });
+  }
+
+  /** Sends copies of frames to all other nodes, in order. Rejects with EngineError when they cannot be published. */
+  async copy(mac: MacName, frames: readonly HandedFrame[]): Promise<void> {
+    const copies = partsOf(frames).map((part) =>
+      this.#publish(ALL_NODES, { type: 'copy', from: this.#node, ...mac, frames: part }),
+    );
+    await Promise.all(copies);
+  }
+
+  /** Sends copies of all frames of the device to a node that asked for them. */
+  copyAll(to: string, mac: MacName, frames: readonly HandedFrame[]): void {
+    for (const [index, part] of partsOf(frames).entries())
+      this.#notify(channelOf(to), {
+        type: 'copy',
+        from: this.#node,
+        ...mac,
+        frames: part,
+        isFirst: index === 0,
+      });
+  }
+
+  requestCopies(to: string, mac: MacName): void {
+    this.#notify(channelOf(to), { type: 'copy_request', from: this.#node, ...mac });
+  }
+
+  /** Tells all nodes that the device has the frames. */
+  confirmed(mac: MacName, requestIds: readonly string[]): void {
+    this.#notify(ALL_NODES, { type: 'confirmed', ...mac, requestIds });
   }
 
   kept(macs: readonly MacName[]): void {
@@ -306,6 +344,12 @@ export class NodeBus {
         return this.#offers.get(message.id)?.(message.node);
       case 'adopt':
         return this.#handler.frames.onAdopt(message);
+      case 'copy':
+        return message.from === this.#node ? undefined : this.#handler.frames.onCopy(message);
+      case 'copy_request':
+        return this.#handler.frames.onCopyRequest(message);
+      case 'confirmed':
+        return this.#handler.frames.onConfirmed(message);
       case 'settle':
         return void this.#settle(message);
       case 'settled':

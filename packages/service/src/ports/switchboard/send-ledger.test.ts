@@ -102,6 +102,41 @@ describe('the ledger of unconfirmed frames', () => {
     expect([ledger.size, ledger.hasUnconfirmed('loc1', 'device-1'), mac.bytes]).toEqual([0, false, 0]);
   });
 
+  it('M10 takes a frame once that several nodes hand over', () => {
+    const { ledger } = setUp();
+    const mac = ledger.open('loc1', 'device-1');
+    ledger.adopt('loc1', 'device-1', [handed('a'), handed('b'), handed('a'), handed('b')]);
+    expect([idsOf(mac), ledger.size, mac.bytes]).toEqual([['a', 'b'], 2, 20]);
+  });
+
+  it('M10 knows the Macs whose frames need copies, and which copies are confirmed', async () => {
+    const { ledger, clock } = setUp();
+    const [slow, quick] = [ledger.open('loc1', 'slow'), ledger.open('loc2', 'quick')];
+    ledger.add(slow, frame('a'), 10);
+    ledger.add(quick, frame('b'), 10);
+    await clock.advance(200);
+    ledger.add(quick, frame('c'), 10);
+    ledger.confirm(quick, 'b');
+    expect([...ledger.macsWithoutCopies(200)]).toEqual([slow]);
+    for (const entry of slow.entries.values()) ledger.setCopied(entry, true);
+    expect([[...ledger.macsWithoutCopies(200)], slow.copied, quick.copied]).toEqual([[], 1, 0]);
+    ledger.confirm(slow, 'a');
+    ledger.confirm(quick, 'c');
+    expect(ledger.takeConfirmedCopies().map(({ frame: { requestId } }) => requestId)).toEqual(['a']);
+    expect([ledger.takeConfirmedCopies(), slow.copied]).toEqual([[], 0]);
+  });
+
+  it('M10 makes no copies of frames that another node is taking', async () => {
+    const { ledger, clock } = setUp();
+    const mac = ledger.open('loc1', 'device-1');
+    ledger.add(mac, frame('a'), 10);
+    await clock.advance(200);
+    expect(ledger.handOver('loc1', 'device-1').map(({ isCopied }) => isCopied)).toEqual([undefined]);
+    expect([...ledger.macsWithoutCopies(200)]).toEqual([]);
+    ledger.forget('loc1', 'device-1', ['a']);
+    expect(ledger.takeConfirmedCopies()).toEqual([]);
+  });
+
   it('M10 keeps frames that were added since another node took the others', () => {
     const { ledger } = setUp();
     const mac = ledger.open('loc1', 'device-1');

@@ -35,6 +35,8 @@ export interface LedgerEntry {
   readonly addedAt: number;
   /** False once it was confirmed or given up. */
   isOpen: boolean;
+  /** Whether other nodes have copies of it. */
+  isCopied: boolean;
 }
 
 /** An entry on its way to another node. */
@@ -42,6 +44,8 @@ export interface HandedFrame {
   readonly frame: SendFrame;
   readonly bytes: number;
   readonly ageMs: number;
+  /** Present when other nodes have copies of it. */
+  readonly isCopied?: true;
 }
 
 /**
@@ -55,6 +59,9 @@ export class SendLedger {
   readonly #limits: LedgerLimits;
   readonly #onDrop: SendLedgerDeps['onDrop'];
   readonly #macs = new Map<string, MacLedger>();
+  /** The frames that no other node has a copy of, in the order in which they came. */
+  readonly #uncopied = new Set<LedgerEntry>();
+  #confirmedCopies: LedgerEntry[] = [];
   #frames = 0;
   #bytes = 0;
 
@@ -83,7 +90,8 @@ export class SendLedger {
 
   /** The frame was written to a socket of the device. */
   add(mac: MacLedger, frame: SendFrame, bytes: number): void {
-    this.#insert({ frame, bytes, mac, addedAt: this.#clock.monotonic(), isOpen: true });
+    const addedAt = this.#clock.monotonic();
+    this.#insert({ frame, bytes, mac, addedAt, isOpen: true, isCopied: false });
     this.#trim(mac);
   }
 
@@ -92,50 +100,101 @@ export class SendLedger {
     const entry = mac.entries.get(requestId);
     if (entry === undefined) return false;
     this.#remove(entry);
+    if (entry.isCopied) this.#confirmedCopies.push(entry);
     return true;
   }
 
   hasUnconfirmed(locationId: string, deviceId: string): boolean {
-    return (this.#macs.get(nameOf(locationId, deviceId))?.entries.size ?? 0) > 0;
+    return (this.find(locationId, deviceId)?.entries.size ?? 0) > 0;
   }
 
-  /** Returns copies for another node, oldest first. They stay here until `forget`. */
+  /** Returns the frames for another node, oldest first. They stay here until `forget`. */
   handOver(locationId: string, deviceId: string): HandedFrame[] {
-    const mac = this.#macs.get(nameOf(locationId, deviceId));
+    const entries = [...(this.find(locationId, deviceId)?.entries.values() ?? [])];
+    const frames = this.handedFrames(entries);
+    // The other node has them now, and makes copies itself.
+    for (const entry of entries) this.setCopied(entry, true);
+    return frames;
+  }
+
+  handedFrames(entries: readonly LedgerEntry[]): HandedFrame[] {
     const now = this.#clock.monotonic();
-    return Array.from(mac?.entries.values() ?? [], ({ frame, bytes, addedAt }) => ({
+    return entries.map(({ frame, bytes, addedAt, isCopied }) => ({
       frame,
       bytes,
       ageMs: now - addedAt,
+      ...(isCopied && { isCopied }),
     }));
+  }
+
+  hasCopies(locationId: string, deviceId: string): boolean {
+    return (this.find(locationId, deviceId)?.copied ?? 0) > 0;
+  }
+
+  find(locationId: string, deviceId: string): MacLedger | undefined {
+    return this.#macs.get(nameOf(locationId, deviceId));
+  }
+
+  /** Returns the Macs with a frame that has no copy and was not confirmed for this long. */
+  macsWithoutCopies(ms: number): ReadonlySet<MacLedger> {
+    const before = this.#clock.monotonic() - ms;
+    const macs = new Set<MacLedger>();
+    for (const { mac, addedAt } of this.#uncopied) {
+      if (addedAt > before) break;
+      macs.add(mac);
+    }
+    return macs;
+  }
+
+  setCopied(entry: LedgerEntry, isCopied: boolean): void {
+    if (!entry.isOpen || entry.isCopied === isCopied) return;
+    entry.isCopied = isCopied;
+    entry.mac.copied += isCopied ? 1 : -1;
+    if (isCopied) this.#uncopied.delete(entry);
+    else this.#uncopied.add(entry);
+  }
+
+  /** Returns the frames with copies that were confirmed since the last call. */
+  takeConfirmedCopies(): LedgerEntry[] {
+    const confirmed = this.#confirmedCopies;
+    if (confirmed.length > 0) this.#confirmedCopies = [];
+    return confirmed;
   }
 
   /** Another node has these frames now. The device may be back, with newer ones that only this node has. */
   forget(locationId: string, deviceId: string, requestIds: readonly string[]): void {
-    const mac = this.#macs.get(nameOf(locationId, deviceId));
+    const mac = this.find(locationId, deviceId);
     if (mac === undefined) return;
-    for (const requestId of requestIds) this.confirm(mac, requestId);
+    for (const requestId of requestIds) {
+      const entry = mac.entries.get(requestId);
+      if (entry !== undefined) this.#remove(entry);
+    }
     this.#forgetIfUnused(mac);
   }
 
   /**
-   * Takes the frames of another node. They are older than all that were added here since the device connected. Returns those that were
+   * Takes the frames of other nodes. They are older than all that were added here since the device connected. Returns those that were
    * not here before.
    */
   adopt(locationId: string, deviceId: string, frames: readonly HandedFrame[]): LedgerEntry[] {
     const mac = this.#mac(locationId, deviceId);
     const newer = [...mac.entries.values()];
-    mac.entries.clear();
-    const now = this.#clock.monotonic();
-    const known = new Set(newer.map(({ frame }) => frame.requestId));
-    const adopted = frames
-      .filter(({ frame }) => !known.has(frame.requestId))
-      .map(({ frame, bytes, ageMs }) => ({ frame, bytes, mac, addedAt: now - ageMs, isOpen: true }));
-    for (const entry of adopted) this.#insert(entry);
-    for (const entry of newer) mac.entries.set(entry.frame.requestId, entry);
+    const adopted = this.#insertHanded(mac, frames);
+    for (const entry of newer) {
+      mac.entries.delete(entry.frame.requestId);
+      mac.entries.set(entry.frame.requestId, entry);
+    }
     this.#trim(mac);
     this.#forgetIfUnused(mac);
     return adopted;
+  }
+
+  /** Takes copies of frames of another node. They are newer than those that it sent before. */
+  append(locationId: string, deviceId: string, frames: readonly HandedFrame[]): void {
+    const mac = this.#mac(locationId, deviceId);
+    this.#insertHanded(mac, frames);
+    this.#trim(mac);
+    this.#forgetIfUnused(mac);
   }
 
   /** Every device with unconfirmed frames. */
@@ -166,9 +225,24 @@ export class SendLedger {
     return known;
   }
 
+  /** Returns the entries of the frames that were not here before. */
+  #insertHanded(mac: MacLedger, frames: readonly HandedFrame[]): LedgerEntry[] {
+    const now = this.#clock.monotonic();
+    const inserted: LedgerEntry[] = [];
+    for (const { frame, bytes, ageMs, isCopied = false } of frames) {
+      if (mac.entries.has(frame.requestId)) continue;
+      const entry = { frame, bytes, mac, addedAt: now - ageMs, isOpen: true, isCopied };
+      this.#insert(entry);
+      inserted.push(entry);
+    }
+    return inserted;
+  }
+
   #insert(entry: LedgerEntry): void {
-    const { mac, frame, bytes } = entry;
+    const { mac, frame, bytes, isCopied } = entry;
     mac.entries.set(frame.requestId, entry);
+    if (isCopied) mac.copied++;
+    else this.#uncopied.add(entry);
     mac.bytes += bytes;
     this.#bytes += bytes;
     this.#frames++;
@@ -178,6 +252,8 @@ export class SendLedger {
     const { mac, frame, bytes } = entry;
     entry.isOpen = false;
     mac.entries.delete(frame.requestId);
+    if (entry.isCopied) mac.copied--;
+    else this.#uncopied.delete(entry);
     mac.bytes -= bytes;
     this.#bytes -= bytes;
     this.#frames--;
@@ -217,6 +293,8 @@ export class MacLedger {
   readonly locationId: string;
   readonly deviceId: string;
   readonly entries = new Map<string, LedgerEntry>();
+  /** How many of them have copies on other nodes. */
+  copied = 0;
   bytes = 0;
   connections = 0;
 

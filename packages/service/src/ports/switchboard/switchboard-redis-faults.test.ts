@@ -335,7 +335,9 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
           else listener(message);
         }),
     });
-    const [a, b] = [await node({ through: frozen }), await node()];
+    // Its clock stands still: a frozen node makes no copies either.
+    const stopped = new SkippingClock({ stopped: true });
+    const [a, b] = [await node({ through: frozen, clock: stopped }), await node()];
     const location = freshLocation();
     await settledBind(a.board, location, connect('device-1'));
     isFrozen = true;
@@ -382,15 +384,16 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     });
 
     it('M10 their node offers them until the node of the device has them', async () => {
-      let isCutOff = false;
+      let isCutOff = true;
       const keeper = await nodeWithFrames((redis) => ({
         ...redis,
+        publish: (channel, message) =>
+          isCutOff ? Promise.reject(new EngineError('redis', 'cut off')) : redis.publish(channel, message),
         subscribe: (channel, listener) =>
           redis.subscribe(channel, (message) => (isCutOff ? undefined : listener(message))),
       }));
       const here = await node();
       await server.flush();
-      isCutOff = true;
       const mac = connect('device-1');
       await bound(here.board, location, mac);
       await skip(1000);

@@ -15,6 +15,7 @@ import type {
   WriteRequest,
   WriteResult,
 } from './bus.ts';
+import { FrameCopies } from './frame-copies-redis.ts';
 import { HandOver } from './hand-over-redis.ts';
 import { LEASE_TTL_MS, REDIS_TIMEOUT_MS, RedisLeases, SHARDS, shardOf } from './leases-redis.ts';
 import type { LeaseHolder, LeaseKeeper, Renewal, StoredLease } from './leases-redis.ts';
@@ -68,6 +69,8 @@ export interface RedisSwitchboardDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly ledger: SendLedger;
+  /** Called with the number of unconfirmed frames that were copied to the other nodes. */
+  readonly onCopied?: (frames: number) => void;
   readonly node?: string;
   readonly contention?: Contention;
 }
@@ -99,7 +102,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   readonly #bus: NodeBus;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #ledger: SendLedger;
+  readonly #copies: FrameCopies;
   readonly #node: string;
   readonly #held = new Map<LocationId, HeldLease>();
   readonly #shards: readonly Set<HeldLease>[] = Array.from({ length: SHARDS }, () => new Set<HeldLease>());
@@ -118,18 +121,20 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   #closed = false;
 
   constructor(deps: RedisSwitchboardDeps) {
-    const { redis, nodeSecret, clock, log, ledger, node = randomUUID(), contention = CONTENTION } = deps;
+    const { redis, nodeSecret, clock, log, ledger, onCopied = () => {} } = deps;
+    const { node = randomUUID(), contention = CONTENTION } = deps;
     this.#redis = redis;
     this.#clock = clock;
     this.#log = log;
-    this.#ledger = ledger;
     this.#node = node;
     this.#tickedAt = clock.monotonic();
     this.#leases = new RedisLeases({ redis, node, clock, contention });
     const bus = new NodeBus({ redis, nodeSecret, node, clock, log, handler: this });
     this.#bus = bus;
     const holderOf = (locationId: LocationId) => this.#held.get(locationId);
-    this.frames = new HandOver({ bus, leases: this.#leases, ledger, node, log, holderOf });
+    this.#copies = new FrameCopies({ bus, ledger, clock, log, onCopied });
+    const copies = this.#copies;
+    this.frames = new HandOver({ bus, leases: this.#leases, ledger, copies, node, log, holderOf });
     this.#settlement = new Settlement({ bus, clock, node });
   }
 
@@ -157,11 +162,12 @@ class RedisSwitchboard implements Switchboard, BusHandler {
         this.#disconnectHolder(locationId, previous, displaced ? 'displaced' : 'resumed');
       this.#settlement.askFormerOwner(lease, formerNode);
       this.#hold(lease, connection, sentAt, previous?.deviceId);
-      const keepers = new Set([unconfirmedAt, displaced ? undefined : previous?.node]);
+      // The former node knows what the device has confirmed. When it was killed, the others have copies.
+      const keepers = new Set([unconfirmedAt, formerNode]);
       const nodes = [...keepers].flatMap((node) => (node === undefined || node === this.#node ? [] : [node]));
       // The location was not bound for a while, or Redis lost its data and with it the name of the node that keeps frames.
       if (formerNode === undefined && unconfirmedAt === undefined) nodes.push('all');
-      if (nodes.length === 0) return { kind: 'bound', lease, displaced };
+      if (nodes.length === 0 && !this.#copies.has(lease)) return { kind: 'bound', lease, displaced };
       return { kind: 'bound', lease, displaced, unconfirmed: this.frames.collect(lease, nodes) };
     } catch (error) {
       // Redis may have stored the lease nevertheless, and other nodes would send requests for this Mac here.
@@ -313,7 +319,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     const held = this.#held.get(locationId as LocationId);
     // The notice that disconnects it may be lost.
     if (held !== undefined && held.lease.epoch < epoch) this.#drop(held, reasonFor(deviceId, held.lease));
-    return this.#ledger.handOver(locationId, deviceId);
+    // The node that asks has lost the device to this one, and has not noticed yet.
+    if (held !== undefined && held.lease.epoch > epoch && held.lease.deviceId === deviceId) return [];
+    return this.frames.framesOf({ locationId, deviceId });
   }
 
   async onSettle({ locationId, epoch, messageId }: SettleRequest): Promise<number> {
@@ -364,7 +372,10 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     const held = this.#held.get(locationId);
     if (held === undefined || held.lease.epoch !== epoch || !this.#isUnexpired(held)) return 'stale';
     if (this.#clock.monotonic() < held.usableAt) return 'unproven';
-    return held.connection.ready === undefined ? held.connection.write(frame, epoch) : 'resuming';
+    if (held.connection.ready !== undefined) return 'resuming';
+    const result = held.connection.write(frame, epoch);
+    if (result === 'written') this.#copies.written(held.lease);
+    return result;
   }
 
   async #untilReady(locationId: LocationId, ms: number): Promise<void> {
@@ -450,11 +461,13 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     const now = this.#clock.monotonic();
     if (now - this.#tickedAt > STALL_MS) this.#stalledAt = now;
     this.#tickedAt = now;
+    this.#copies.tick();
     const shard = this.#shards[this.#tick++ % SHARDS];
     if (shard !== undefined && shard.size > 0) void this.#renew([...shard]);
     if (this.#tick % FENCE_CHECK_TICKS === 0) this.#fenceExpired();
     if (this.#tick % SHARDS !== 0) return;
     this.frames.offer();
+    this.#copies.expire();
     this.#handledBefore = this.#handled;
     this.#handled = new Set();
   }

@@ -151,7 +151,8 @@ export interface BoundMac {
  * - `bind` takes the location for a connection. The epochs of a location only grow, also across restarts of the engine. The
  *   previous connection is disconnected (`displaced`, or `resumed` when the device is the same). Correctness does not depend on
  *   that notice: the previous epoch is stale as soon as `bind` resolves.
- * - The frames in the `SendLedger` of a device follow it from node to node: `bind` collects them (M10).
+ * - The frames in the `SendLedger` of a device follow it from node to node: `bind` collects them (M10). They outlive a node that is killed:
+ *   the others keep copies of frames that were not confirmed for 200 ms, and of those that were written to the device after them.
  * - A displacement beyond `Contention` resolves with `contended`; the count restarts after a window without displacements. A
  *   device that reconnects to its own location is never rejected.
  * - `send` resolves with `written` only when the frame is on the socket of the current owner, and with `not_connected` when there
