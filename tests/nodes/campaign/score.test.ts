@@ -235,6 +235,20 @@ describe('the score of a campaign', () => {
       (run) => run.forgetAtAgent({ nodeKilledAt: 9000 }),
     ],
     [
+      'a 200 for an agent whose node was killed when the others had copies of the frame',
+      { lost: 1, statuses: 1 },
+      (run) => run.forgetAtAgent({ droppedAt: 500, nodeKilledAt: 1100 }),
+    ],
+    [
+      'a 200 on a broken connection whose node was killed when the others had copies of the frame',
+      { false200: 1 },
+      (run) => {
+        run.hearNothing();
+        Object.assign(run.binding, { droppedAt: 55, nodeKilledAt: 1100 });
+        run.bind({ ...later, device: 'mac-a', askedAt: 1240, boundAt: 1245 });
+      },
+    ],
+    [
       'a 200 whose node was killed after another one had the frame',
       { false200: 1 },
       (run) => {
@@ -315,7 +329,7 @@ describe('the score of a campaign', () => {
     ],
     [
       'a 200 whose frame the agent could not save before the node was killed',
-      (run) => run.forgetAtAgent({ droppedAt: 5000, nodeKilledAt: 9000 }),
+      (run) => run.forgetAtAgent({ nodeKilledAt: 900 }),
     ],
   ])('accepts %s', (_, plant) => {
     expect(violationsOf(plant)).toEqual({});

@@ -71,7 +71,10 @@ export interface Score {
   readonly toldAgain: number;
   /** Failed because the agent was interrupted while it sent, and told so: it never sends such a message again by itself (M4). */
   readonly unknownOutcomes: number;
-  /** Answered 200 and forgotten: the Mac had not confirmed the frame when the node was killed or another device took over (M10). */
+  /**
+   * Answered 200 and forgotten: the Mac had not confirmed the frame when another device took over, or when the node was killed within a
+   * second (M10).
+   */
   readonly forgotten: number;
   readonly violations: Readonly<Violations>;
   /** What is known of each violation. */
@@ -150,8 +153,8 @@ export function judge({ crm, macs, agents, sent, startedAt }: Ledgers): Score {
   };
 }
 
-/** How long the next node may take to get the unconfirmed frames of a Mac from the last one. */
-const HAND_OVER_MS = 10_000;
+/** How long a node may take to copy an unconfirmed frame to the others: 200 ms, and more on a machine that is busy. */
+const COPIED_MS = 1000;
 /** How long a frame may be on its way to a scripted Mac: a slow link adds 700 ms. */
 const ON_THE_WAY_MS = 1000;
 /** How long an agent may leave a frame unconfirmed: while it is frozen or its journal cannot be written. */
@@ -302,8 +305,8 @@ export const isForgottenByAgent = (
   );
 
 /**
- * No connection of the Mac lasted long enough to confirm the frame, and it cannot be sent again: a node that remembered it was killed
- * before the next one had it, or another device took the location over (M10).
+ * No connection of the Mac lasted long enough to confirm the frame, and it cannot be sent again: the node that had it was killed before it
+ * had copied it to the others, or another device took the location over (M10).
  */
 function isForgotten({ answeredAt }: Attempt, all: readonly Binding[], unconfirmedMs: number): boolean {
   const inTime = all.toSorted((one, other) => one.boundAt - other.boundAt);
@@ -312,9 +315,10 @@ function isForgotten({ answeredAt }: Attempt, all: readonly Binding[], unconfirm
   for (const [index, { device, boundAt, droppedAt, nodeKilledAt }] of inTime.entries()) {
     if (index < first) continue;
     const next = inTime[index + 1];
-    if (Math.min(droppedAt, nodeKilledAt) >= Math.max(answeredAt, boundAt) + unconfirmedMs) return false;
+    const since = Math.max(answeredAt, boundAt);
+    if (Math.min(droppedAt, nodeKilledAt) >= since + unconfirmedMs) return false;
     if (next !== undefined && next.device !== device) return true;
-    if (nodeKilledAt < (next?.boundAt ?? Infinity) + HAND_OVER_MS) return true;
+    if (nodeKilledAt < since + COPIED_MS) return true;
   }
   return false;
 }
