@@ -2,12 +2,13 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { createProgram } from '@footbridge/cli/program';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 import { bridges, LOCATION } from '../contract/test-bridge.ts';
-import { runInProcess } from './run-in-process.ts';
+import { recordedIo, runInProcess } from './run-in-process.ts';
 
 const BIN = join(import.meta.dirname, '../../packages/cli/bin/footbridge');
 const TOKEN = 'operator-token-for-tests';
@@ -174,6 +175,15 @@ describe('completion', () => {
   ])('has the same table for %s', async (shell, row) => {
     expect((await runInProcess(['completion', shell])).stdout).toContain(row);
   });
+});
+
+it('loads only the commands that are named', async () => {
+  const program = await createProgram(recordedIo(), ['--json', 'licence']);
+  const loaded = program.commands.filter(
+    ({ commands, options, registeredArguments: values }) =>
+      commands.length + options.length + values.length > 0,
+  );
+  expect(loaded.map((command) => command.name())).toEqual(['license']);
 });
 
 describe('the program in bin', () => {

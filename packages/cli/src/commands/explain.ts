@@ -1,5 +1,3 @@
-import { STATUS_CODES } from 'node:http';
-
 import { CLOSE_CODES, closeCodeEntry } from '@footbridge/protocol/close-codes';
 import type { CloseCodeEntry } from '@footbridge/protocol/close-codes';
 import { CODES, codeEntries } from '@footbridge/protocol/codes';
@@ -39,10 +37,10 @@ export function explainCommand(program: Command): void {
   program
     .command('explain [code]')
     .addHelpText('after', EXAMPLES)
-    .action((code: string | undefined, _options: object, command: Command) => {
+    .action(async (code: string | undefined, _options: object, command: Command) => {
       const { output } = contextOf(command);
       if (code === undefined) listAll(output);
-      else if (/^\d+$/.test(code)) explainNumber(output, Number(code));
+      else if (/^\d+$/.test(code)) await explainNumber(output, Number(code));
       else for (const entry of findEntries(code)) output.result(`${describeCode(entry)}\n`, { ...entry });
     });
 }
@@ -66,11 +64,13 @@ function listAll(output: Output): void {
 }
 
 /** HTTP statuses have three digits, WebSocket close codes four. */
-function explainNumber(output: Output, number: number): void {
+async function explainNumber(output: Output, number: number): Promise<void> {
   const closeCode = closeCodeEntry(number);
   if (closeCode !== undefined)
     return output.result(describeCloseCode(closeCode), { channel: 'close', ...closeCode });
   const entries = CODES.filter(({ http }) => http === number);
+  // Loaded here: it costs as much as the rest of the command.
+  const { STATUS_CODES } = await import('node:http');
   const name = STATUS_CODES[number];
   if (name === undefined)
     throw new CliError(`${number} is neither an HTTP status nor a close code`, {
