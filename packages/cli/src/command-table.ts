@@ -169,6 +169,11 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       about: 'manage the people who opted out of texts',
       load: async () => (await import('./commands/opt-out.ts')).optOutCommand,
     },
+    {
+      name: 'privacy',
+      about: 'export or erase the data of one person',
+      load: async () => (await import('./commands/privacy.ts')).privacyCommand,
+    },
   ],
   'Operators:': [
     {

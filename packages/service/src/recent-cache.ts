@@ -23,6 +23,17 @@ export class RecentCache<K, V> {
     this.#current = new Map();
   }
 
+  /** The newer entry of a key comes last. */
+  *entries(): Generator<[K, V]> {
+    yield* this.#previous;
+    yield* this.#current;
+  }
+
+  clear(): void {
+    this.#current.clear();
+    this.#previous.clear();
+  }
+
   delete(key: K): void {
     this.#current.delete(key);
     this.#previous.delete(key);

@@ -182,7 +182,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
 
   // The URL is known once the listener is up; there are no uploads before that.
   const address = { url: config.listeners.baseUrl ?? '' };
-  const files = await composeAssets(context, database, () => address.url);
+  const files = await composeAssets(context, database, handleHash, () => address.url);
   const crm = await composeCrm(context, {
     database,
     changes,
@@ -326,6 +326,17 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     tenants: crm.tenants,
     occurrences,
   });
+  const privacyApi = composePrivacy(context, {
+    suppressions,
+    handleHash,
+    audit,
+    journal,
+    contacts: crm.contacts,
+    files,
+    capture,
+    changes,
+    publicUrl: () => address.url,
+  });
   const operators = createSqlOperators({ db: database.db, clock });
   const operatorAuth = new OperatorAuth({ token: token.token, operators, clock });
   life.add(
@@ -383,7 +394,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
               ),
           })(app);
           issuesApi(app);
-          composePrivacy(context, { suppressions, handleHash, audit })(app);
+          privacyApi(app);
           for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes, ...files.operatorRoutes])
             routes(app);
         },

@@ -17,6 +17,7 @@ import type { AssetIndex } from '../ports/asset-index/asset-index.ts';
 import { createSqlAssetIndex } from '../ports/asset-index/asset-index-sql.ts';
 import type { Assets } from '../ports/assets/assets.ts';
 import { openDiskAssets } from '../ports/assets/assets-disk.ts';
+import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
 
 export interface AssetSide {
@@ -31,11 +32,16 @@ export interface AssetSide {
 export async function composeAssets(
   { config, log, clock, life }: BridgeContext,
   database: OpenDatabase,
+  handleHash: KeyedHash,
   baseUrl: () => string,
 ): Promise<AssetSide> {
   const choice = config.assets;
   const assets = await openAssets(choice, join(config.dataDir, 'assets/incoming'));
-  const index = createSqlAssetIndex({ db: database.db, clock });
+  const index = createSqlAssetIndex({
+    db: database.db,
+    clock,
+    hashes: (handle) => handleHash.handle(handle),
+  });
   const converter = await Converter.open(join(config.dataDir, 'converter'), log);
   life.add('converter', () => converter.close());
   const take = createUploads({

@@ -30,6 +30,7 @@ import type { OverviewDeps } from '../flows/enrol/overview.ts';
 import { watchWords } from '../flows/opt-out/watch-words.ts';
 import type { Deliver } from '../flows/opt-out/watch-words.ts';
 import { createInbound } from '../flows/inbound/deliver-inbound.ts';
+import type { Inbound } from '../flows/inbound/deliver-inbound.ts';
 import type { AppEvent } from '../flows/oauth/app-events.ts';
 import { grantStates } from '../flows/oauth/grant-states.ts';
 import { createPrivateTokens, locationsWithPrivateToken } from '../flows/oauth/private-tokens.ts';
@@ -72,7 +73,7 @@ export interface CrmSide {
   readonly inbound: GatewayDeps['inbound'];
   readonly statuses: StatusReports;
   readonly grantStates: OverviewDeps['grantStates'];
-  readonly contacts: OutboundDeps['contacts'];
+  readonly contacts: OutboundDeps['contacts'] & Pick<Inbound, 'contactsOf' | 'forgetContacts'>;
   /** Undefined without OAuth. */
   readonly handleAppEvent: ((event: AppEvent) => Promise<void>) | undefined;
   readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
@@ -246,6 +247,8 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
       prefer: (...sent) => inbound.prefer(...sent),
+      contactsOf: (handle) => inbound.contactsOf(handle),
+      forgetContacts: () => inbound.forgetContacts(),
     },
     tenants: {
       crmCalls: (locationId) => recentCalls.of(locationId),

@@ -1,10 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 
+import type { AssetSide } from './compose-assets.ts';
 import type { BridgeContext } from './context.ts';
 import { optOutsRoutes } from '../edges/operator/opt-outs-routes.ts';
+import { privacyRoutes } from '../edges/operator/privacy-routes.ts';
+import type { TextCapture } from '../flows/capture/text-capture.ts';
 import { createOptOutImport } from '../flows/opt-out/import-opt-outs.ts';
 import { phoneCheck } from '../flows/outbound/check-phone.ts';
+import { createPersonData } from '../flows/privacy/person-data.ts';
+import type { ContactMemory } from '../flows/privacy/person-data.ts';
 import type { Audit } from '../ports/audit/audit.ts';
+import type { Changes } from '../ports/changes/changes.ts';
+import type { PersonJournal } from '../ports/journal/journal.ts';
 import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
 import type { Suppressions } from '../ports/suppressions/suppressions.ts';
 
@@ -12,13 +19,27 @@ export interface PrivacyDeps {
   readonly suppressions: Suppressions;
   readonly handleHash: KeyedHash;
   readonly audit: Audit;
+  readonly journal: PersonJournal;
+  readonly contacts: ContactMemory & { forgetContacts(): void };
+  readonly files: Pick<AssetSide, 'assets' | 'index'>;
+  readonly capture: TextCapture;
+  readonly changes: Changes;
+  readonly publicUrl: () => string;
 }
 
-/** The operator's routes about single people: who opted out. */
+/** The operator's routes about single people: who opted out, and the data that the service has about a person. */
 export function composePrivacy(
-  { config, clock }: BridgeContext,
-  { suppressions, handleHash, audit }: PrivacyDeps,
+  { config, clock, life }: BridgeContext,
+  deps: PrivacyDeps,
 ): (app: FastifyInstance) => void {
+  const { suppressions, handleHash, audit, capture, contacts, changes } = deps;
+  life.add(
+    'erased people',
+    changes.listen('person_erased', () => {
+      contacts.forgetContacts();
+      capture.forgetTexts();
+    }),
+  );
   const checkPhone = phoneCheck(config.limits.phoneDefaultCountry);
   const asHandle = (given: string): string | undefined => {
     if (given.includes('@')) return given.trim();
@@ -27,5 +48,14 @@ export function composePrivacy(
   };
   const { keyIds } = handleHash;
   const imports = createOptOutImport({ suppressions, asHandle, keyIds, now: () => clock.now() });
-  return optOutsRoutes({ suppressions, imports, asHandle, keyId: keyIds[0] ?? '', audit });
+  return (app) => {
+    optOutsRoutes({ suppressions, imports, asHandle, keyId: keyIds[0] ?? '', audit })(app);
+    privacyRoutes({
+      person: createPersonData({ ...deps, ...deps.files }),
+      asHandle,
+      textOf: (locationId, id) => capture.textOf(locationId, id),
+      publicUrl: deps.publicUrl,
+      audit,
+    })(app);
+  };
 }

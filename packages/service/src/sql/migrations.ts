@@ -287,6 +287,14 @@ const rareMessages: Migration = {
   },
 };
 
+/** By the sender, the files of one person can be found. */
+const assetSenders: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('assets').addColumn('sender_hash', 'text').execute();
+    await sql`CREATE INDEX assets_sender ON assets (sender_hash) WHERE sender_hash IS NOT NULL`.execute(db);
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -312,4 +320,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0010-sign-in-codes': signInCodes,
   '0011-captures': captures,
   '0012-rare-messages': rareMessages,
+  '0013-asset-senders': assetSenders,
 };

@@ -125,6 +125,8 @@ export interface Schema {
     note: string | null;
     created_at: number;
     expires_at: number;
+    /** A keyed hash of the sender's phone number or email address. Null until the message of the file is delivered. */
+    sender_hash: string | null;
   };
   /** Opt-outs. An inactive row is kept, so that an older decision cannot replace it. */
   suppressions: {

@@ -49,7 +49,7 @@ interface OfMessage {
 /** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal, and redelivery. */
 export function messagesRoutes({ journal, redeliver, texts, audit }: MessagesRoutesDeps) {
   const shown = (trail: MessageTrail) => ({
-    ...history(trail),
+    ...messageHistory(trail),
     text: texts.textOf(trail.locationId, trail.id) ?? null,
   });
 
@@ -117,7 +117,7 @@ function keptSeq({ direction, state, steps }: MessageTrail): number | undefined 
   return typeof seq === 'number' ? seq : undefined;
 }
 
-const history = (trail: MessageTrail) => ({
+export const messageHistory = (trail: MessageTrail) => ({
   ...summary(trail),
   steps: trail.steps.map(({ at, step, detail }) => ({ at: isoTime(at), step, detail })),
 });

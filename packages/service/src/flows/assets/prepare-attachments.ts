@@ -24,7 +24,7 @@ export interface CrmStorage {
 }
 
 export interface PrepareDeps {
-  readonly index: Pick<AssetIndex, 'find'>;
+  readonly index: Pick<AssetIndex, 'find' | 'setSender'>;
   readonly assets: Pick<Assets, 'open'>;
   /** Undefined unless CRM_UPLOAD_ATTACHMENTS is true. */
   readonly storage: CrmStorage | undefined;
@@ -35,6 +35,8 @@ export interface PrepareDeps {
 export interface Message {
   readonly locationId: string;
   readonly contactId: string;
+  /** The phone number or email address of the customer. */
+  readonly sender: string;
   readonly urls: readonly string[];
 }
 
@@ -76,6 +78,7 @@ export function createPrepareAttachments({ index, assets, storage, clock, log }:
     try {
       const record = id === undefined ? undefined : await index.find(id);
       if (record === undefined || record.locationId !== message.locationId) return { url, note: undefined };
+      await index.setSender(record.id, message.sender);
       const note = record.note === null ? undefined : `${record.name}: ${record.note}`;
       return { url: (await handOver(record, message)) ?? url, note };
     } catch (error) {

@@ -84,6 +84,11 @@ export class TextCapture {
     return until;
   }
 
+  /** Forgets the texts that this node has. Captures go on. */
+  forgetTexts(): void {
+    this.#texts.clear();
+  }
+
   /** Ends the capture on all nodes. Resolves with whether there was one. */
   async stop(locationId: string): Promise<boolean> {
     const wasActive = await this.#deps.captures.remove(locationId);

@@ -26,6 +26,11 @@ export interface Contact {
   readonly isCached: boolean;
 }
 
+export interface KnownContact {
+  readonly locationId: string;
+  readonly contactId: string;
+}
+
 type Retrying = Pick<InboundJob, 'isWanted' | 'pause' | 'retry'>;
 
 /**
@@ -56,6 +61,24 @@ export class ContactBook {
 
   forget(locationId: string, handle: string): void {
     this.#found.delete(keyOf(locationId, handle));
+  }
+
+  contactsOf(handle: string): KnownContact[] {
+    const suffix = keyOf('', handle);
+    const known = [
+      ...[...this.#found.entries()].map(([key, { contactId }]) => ({ key, contactId })),
+      ...[...this.#preferred.entries()].map(([key, contactId]) => ({ key, contactId })),
+    ].filter(({ key }) => key.endsWith(suffix));
+    const byContact = new Map(known.map((contact) => [contact.contactId, contact]));
+    return Array.from(byContact.values(), ({ key, contactId }) => ({
+      locationId: key.slice(0, -suffix.length),
+      contactId,
+    }));
+  }
+
+  clear(): void {
+    this.#found.clear();
+    this.#preferred.clear();
   }
 
   /** Resolves with undefined when no contact has this handle and none may be created. */

@@ -13,6 +13,7 @@ import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { composeMessage, kindOf } from './compose-message.ts';
 import { ContactBook } from './contact-book.ts';
+import type { KnownContact } from './contact-book.ts';
 import type { ContactCalls, ConversationCalls, InboundCalls, InboundMessage } from './crm-calls.ts';
 import { idempotencyKey } from './idempotency-key.ts';
 import { InboundJob } from './inbound-job.ts';
@@ -28,7 +29,12 @@ import type { ReadDelays } from './read-after-loss.ts';
 export interface Attachments {
   /** Whether the CRM gets copies, under URLs that differ between attempts. */
   readonly handsOver: boolean;
-  prepare(message: { locationId: string; contactId: string; urls: readonly string[] }): Promise<Prepared>;
+  prepare(message: {
+    locationId: string;
+    contactId: string;
+    sender: string;
+    urls: readonly string[];
+  }): Promise<Prepared>;
 }
 
 export interface Prepared {
@@ -67,6 +73,10 @@ export interface Inbound {
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
   /** The CRM wrote to this contact at this number: it is preferred when the search finds several. */
   prefer(locationId: string, phone: string, contactId: string): void;
+  /** Returns the contacts of a person that this node has in memory. */
+  contactsOf(handle: string): KnownContact[];
+  /** Forgets all contacts; they are searched for again. */
+  forgetContacts(): void;
   close(): Promise<void>;
 }
 
@@ -121,6 +131,14 @@ class InboundDeliveries implements Inbound {
 
   prefer(locationId: string, phone: string, contactId: string): void {
     this.#contacts.prefer(locationId, phone, contactId);
+  }
+
+  contactsOf(handle: string): KnownContact[] {
+    return this.#contacts.contactsOf(handle);
+  }
+
+  forgetContacts(): void {
+    this.#contacts.clear();
   }
 
   async close(): Promise<void> {
@@ -346,7 +364,7 @@ class InboundDeliveries implements Inbound {
     const { urls, notes }: Prepared =
       attachments === undefined || frame.attachments.length === 0
         ? { urls: frame.attachments, notes: [] }
-        : await attachments.prepare({ locationId, contactId, urls: frame.attachments });
+        : await attachments.prepare({ locationId, contactId, sender: frame.sender, urls: frame.attachments });
     const message = {
       locationId,
       contactId,

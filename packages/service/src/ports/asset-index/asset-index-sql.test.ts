@@ -7,7 +7,8 @@ import { assetIndexContract } from './asset-index.contract.ts';
 
 const engine = async (choice: Parameters<typeof openDatabase>[0], clock: { now(): number }) => {
   const database = await openDatabase(choice, () => {});
-  return { index: createSqlAssetIndex({ db: database.db, clock }), close: () => database.close() };
+  const hashes = (handle: string) => [`new ${handle.slice(-4)}`, `old ${handle.slice(-4)}`];
+  return { index: createSqlAssetIndex({ db: database.db, clock, hashes }), close: () => database.close() };
 };
 
 assetIndexContract('SQLite', (clock) => engine({ engine: 'sqlite', file: ':memory:' }, clock));

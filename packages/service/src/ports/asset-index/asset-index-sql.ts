@@ -5,10 +5,20 @@ import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type { AssetIndex, AssetRecord } from './asset-index.ts';
 
-export function createSqlAssetIndex({ db, clock }: { db: Database; clock: Pick<Clock, 'now'> }): AssetIndex {
+export interface SqlAssetIndexDeps {
+  readonly db: Database;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Hashes of a phone number or an address: by the newest key first, then by older ones. */
+  readonly hashes: (handle: string) => readonly string[];
+}
+
+export function createSqlAssetIndex({ db, clock, hashes }: SqlAssetIndexDeps): AssetIndex {
   return {
     async add(record) {
-      await db.insertInto('assets').values(toRow(record)).execute();
+      await db
+        .insertInto('assets')
+        .values({ ...toRow(record), sender_hash: null })
+        .execute();
     },
     async find(id) {
       const row = await db
@@ -32,6 +42,29 @@ export function createSqlAssetIndex({ db, clock }: { db: Database; clock: Pick<C
     async remove(id) {
       await db.deleteFrom('assets').where('id', '=', id).execute();
     },
+    async setSender(id, handle) {
+      const [hash = null] = hashes(handle);
+      await db
+        .updateTable('assets')
+        .set({ sender_hash: hash })
+        .where((asset) =>
+          asset.or([
+            asset('id', '=', id),
+            asset('id', '=', asset.selectFrom('assets').select('original_id').where('id', '=', id)),
+          ]),
+        )
+        .execute();
+    },
+    async ofSender(handle, locationIds) {
+      if (locationIds?.length === 0) return [];
+      let query = db
+        .selectFrom('assets')
+        .selectAll()
+        .where('sender_hash', 'in', [...hashes(handle)])
+        .orderBy('created_at');
+      if (locationIds !== undefined) query = query.where('location_id', 'in', [...locationIds]);
+      return (await query.execute()).map(toRecord);
+    },
     async totals(locationId) {
       const all = db.selectFrom('assets').select(({ fn }) => [
         fn.countAll<number>().as('count'), // PostgreSQL returns the sum of 64-bit integers as a string.
@@ -45,7 +78,7 @@ export function createSqlAssetIndex({ db, clock }: { db: Database; clock: Pick<C
   };
 }
 
-const toRow = (record: AssetRecord): Schema['assets'] => ({
+const toRow = (record: AssetRecord): Omit<Schema['assets'], 'sender_hash'> => ({
   id: record.id,
   location_id: record.locationId,
   name: record.name,

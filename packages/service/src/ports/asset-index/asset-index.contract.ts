@@ -55,6 +55,23 @@ export function assetIndexContract(
       expect(await engine.index.find('b')).toBeDefined();
     });
 
+    it('I8 finds the files of a sender and their originals, in the given locations', async () => {
+      await engine.index.add(record('original'));
+      await engine.index.add(record('converted', { originalId: 'original' }));
+      await engine.index.add(record('elsewhere', { locationId: 'loc2' }));
+      await engine.index.add(record('of another'));
+      await engine.index.add(record('of no one'));
+      for (const id of ['converted', 'elsewhere']) await engine.index.setSender(id, '+15550100001');
+      await engine.index.setSender('of another', '+15550100002');
+      const found = async (locationIds?: string[]) =>
+        (await engine.index.ofSender('+15550100001', locationIds)).map(({ id }) => id).toSorted();
+      expect(await found()).toEqual(['converted', 'elsewhere', 'original']);
+      expect(await found(['loc2'])).toEqual(['elsewhere']);
+      expect(await found([])).toEqual([]);
+      await clock.advance(5000);
+      expect(await found()).toHaveLength(3);
+    });
+
     it('I8 sums up one location and all locations', async () => {
       expect(await engine.index.totals()).toEqual({ count: 0, bytes: 0 });
       await engine.index.add(record('a', { size: 10 }));

@@ -31,6 +31,10 @@ export interface AssetIndex {
   /** Resolves with expired records, oldest first. */
   expired(limit: number): Promise<AssetRecord[]>;
   remove(id: string): Promise<void>;
+  /** Records who sent a file, and its original. The phone number or email address is stored as a keyed hash. */
+  setSender(id: string, handle: string): Promise<void>;
+  /** Resolves with the files that a person sent, expired ones included, oldest first. `locationIds` undefined: all locations. */
+  ofSender(handle: string, locationIds?: readonly string[]): Promise<AssetRecord[]>;
   /** Sums up one location, or all of them. */
   totals(locationId?: string): Promise<AssetTotals>;
 }

@@ -1,5 +1,16 @@
-/** What changed: the key allowlist, a license, a device, the owner of a location, a stored token, a removed token, a text capture. */
-export type Topic = 'keys' | 'license' | 'device' | 'location' | 'grant' | 'grant_removed' | 'capture';
+/**
+ * What changed: the key allowlist, a license, a device, the owner of a location, a stored token, a removed token, a text capture, the data of a
+ * person (who is not named: the subject is always `*`).
+ */
+export type Topic =
+  | 'keys'
+  | 'license'
+  | 'device'
+  | 'location'
+  | 'grant'
+  | 'grant_removed'
+  | 'capture'
+  | 'person_erased';
 
 /**
  * Change notices for all parts of the service on all nodes, so that caches can be invalidated.

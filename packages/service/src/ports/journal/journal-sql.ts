@@ -15,6 +15,8 @@ import type {
   MessageQuery,
   MessageState,
   NewEntry,
+  PersonJournal,
+  PersonQuery,
   Recorded,
   StepName,
 } from './journal.ts';
@@ -26,7 +28,7 @@ import { RecentEvents } from './recent-events.ts';
 import { createWriteBatch } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
 
-export interface SqlJournal extends Journal, JournalReader, JournalFeed {
+export interface SqlJournal extends Journal, JournalReader, PersonJournal, JournalFeed {
   /** Deletes messages older than that. Resolves with their number. */
   prune(olderThanMs: number): Promise<number>;
   /** Writes all changes now. Never rejects: what cannot be written is kept. */
@@ -242,6 +244,14 @@ class WriteBehindJournal implements SqlJournal {
 
   newest(query: Pick<MessageQuery, 'locationIds' | 'limit'>) {
     return this.#read(() => this.#reader.newest(query));
+  }
+
+  ofPerson(query: Parameters<PersonJournal['ofPerson']>[0]) {
+    return this.#read(() => this.#reader.ofPerson(query));
+  }
+
+  erase(query: PersonQuery) {
+    return this.#read(() => this.#reader.erase(query));
   }
 
   inboundEntry(locationId: string, guid: string) {

@@ -303,6 +303,41 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await list({ contactId: 'contact-2' })).toEqual(['other']);
     });
 
+    it('finds and erases the messages of a person, also requests without a number for the same contact', async () => {
+      const out = entry({ id: 'out', contactId: 'contact-1' });
+      journal.open(out, 'accepted');
+      journal.open(entry({ id: 'in', direction: 'inbound', locationId: 'loc2' }), 'received');
+      journal.open(entry({ id: 'no-number', handle: null, contactId: 'contact-1' }), 'rejected');
+      journal.open(entry({ id: 'other', handle: '+15555550199', contactId: 'contact-2' }), 'accepted');
+      journal.open(entry({ id: 'shared', handle: '+15555550199', contactId: 'contact-1' }), 'accepted');
+      journal.open(entry({ id: 'unknown', handle: null, contactId: null }), 'rejected');
+      const ids = async (query: object) =>
+        (await journal.ofPerson({ handle: PHONE, limit: 10, ...query })).messages
+          .map(({ id }) => id)
+          .toSorted();
+      expect(await ids({})).toEqual(['in', 'no-number', 'out']);
+      expect(await ids({ handle: '+15555550101' })).toEqual([]);
+      expect(await ids({ locationIds: ['loc2'] })).toEqual(['in']);
+      expect(await ids({ locationIds: [] })).toEqual([]);
+      const first = await journal.ofPerson({ handle: PHONE, limit: 2 });
+      const rest = await journal.ofPerson({ handle: PHONE, limit: 2, cursor: first.cursor ?? '' });
+      expect([first.messages.length, rest.messages.length, rest.cursor]).toEqual([2, 1, null]);
+      expect(rest.messages[0]?.steps).toHaveLength(1);
+
+      expect(await journal.erase({ handle: PHONE, locationIds: [] })).toBe(0);
+      expect(await journal.erase({ handle: PHONE, locationIds: ['loc2'] })).toBe(1);
+      journal.step('out', 'written');
+      expect(await journal.erase({ handle: PHONE })).toBe(2);
+      expect(await journal.erase({ handle: PHONE })).toBe(0);
+      expect((await journal.list({ limit: 10 })).messages.map(({ id }) => id).toSorted()).toEqual([
+        'other',
+        'shared',
+        'unknown',
+      ]);
+      const steps = await database.db.selectFrom('message_steps').select('message_id').execute();
+      expect(steps.filter(({ message_id }) => message_id === 'out')).toEqual([]);
+    });
+
     it('finds a phone number that was stored with an earlier key, and stores none in clear', async () => {
       journal.open(entry({ id: 'old', contactId: 'contact-1' }), 'accepted');
       await clock.advance(200);

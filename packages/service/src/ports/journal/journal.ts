@@ -147,6 +147,26 @@ export interface JournalReader {
   lastStatus(locationId: string, messageId: string, requestId: string): Promise<LastStatus | undefined>;
 }
 
+export interface PersonQuery {
+  /** The phone number or email address, in full. */
+  readonly handle: string;
+  /** Undefined: all locations. */
+  readonly locationIds?: readonly string[] | undefined;
+}
+
+/**
+ * The messages to and from one person: those with the phone number or address, and requests without one for a contact that also has some
+ * with it. Both methods reject with EngineError when the database is unavailable.
+ */
+export interface PersonJournal {
+  /** Resolves with a page of messages and their steps, newest first. */
+  ofPerson(
+    query: PersonQuery & { readonly cursor?: string | undefined; readonly limit: number },
+  ): Promise<{ messages: MessageTrail[]; cursor: string | null }>;
+  /** Deletes the messages. Resolves with their number. What another node has not written yet is not deleted. */
+  erase(query: PersonQuery): Promise<number>;
+}
+
 /**
  * What happened last when the CRM has accepted no status since. `written`: a frame was written to the Mac. `uncertain`: a frame may have been
  * written to a Mac whose node did not respond. `repeated`: there was another request, which was rejected or whose outcome was not recorded.

@@ -13,6 +13,8 @@ import type {
   MessageState,
   MessageSummary,
   MessageTrail,
+  PersonJournal,
+  PersonQuery,
   SentStatus,
   SentStatuses,
 } from './journal.ts';
@@ -20,6 +22,7 @@ import type { KeyedHash } from './keyed-hash.ts';
 import type { WrittenStep } from './sql-write-behind.ts';
 
 type Row = Selectable<Schema['messages']>;
+type Rows = SelectQueryBuilder<Schema, 'messages', Row>;
 
 /** What the journal knows of one request for a message. Different locations may use the same message id. */
 export interface RequestStatus {
@@ -28,7 +31,7 @@ export interface RequestStatus {
   readonly statuses: readonly TimedStatus[];
 }
 
-const PRUNE_BATCH = 1000;
+const DELETE_BATCH = 1000;
 const MAX_REQUESTS = 100;
 /** For the few rows of one message id. PostgreSQL without statistics would search the index of `created_at` for them, all of it. */
 const BY_AGE = sql<number>`created_at + 0`;
@@ -52,7 +55,6 @@ export function createReader(db: Database, hash: KeyedHash) {
     async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
       const { locationIds, state, direction, kind, code, handle, contactId, limit } = query;
       if (locationIds?.length === 0) return { messages: [], cursor: null };
-      const from = query.cursor === undefined ? undefined : readCursor(query.cursor);
       let rows = db.selectFrom('messages').selectAll();
       if (locationIds !== undefined) rows = rows.where('location_id', 'in', locationIds);
       if (state !== undefined) rows = rows.where('status', '=', state);
@@ -65,20 +67,6 @@ export function createReader(db: Database, hash: KeyedHash) {
       if (code !== undefined) rows = rows.where('code', '=', code);
       if (query.from !== undefined) rows = rows.where('created_at', '>=', query.from);
       if (query.until !== undefined) rows = rows.where('created_at', '<', query.until);
-      if (from !== undefined)
-        rows = rows
-          // Repeats what follows, in a form that an index can use.
-          .where('created_at', '<=', from.createdAt)
-          .where((row) =>
-            row.or([
-              row('created_at', '<', from.createdAt),
-              row.and([row('created_at', '=', from.createdAt), row('id', '<', from.id)]),
-            ]),
-          );
-      rows = rows
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit + 1);
       // One query per key: with `in` a database sorts all messages of a customer instead of reading the newest from the index.
       let queries = [rows];
       if (handle !== undefined)
@@ -89,18 +77,25 @@ export function createReader(db: Database, hash: KeyedHash) {
         queries = hash
           .contact(contactId)
           .flatMap((value) => queries.map((one) => one.where('contact_hash', '=', value)));
-      const found = await union(queries)
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit + 1)
-        .execute();
-      const page = found.slice(0, limit);
-      const last = page.at(-1);
-      const steps = await stepsByMessage(page);
+      const page = await pageOf(queries, query.cursor, limit);
+      return { ...page, messages: page.messages.map(({ row, steps }) => summaryOf(row, steps)) };
+    },
+
+    async ofPerson({ cursor, limit, ...person }: Parameters<PersonJournal['ofPerson']>[0]) {
+      const page = await pageOf(await queriesOf(person), cursor, limit);
       return {
-        messages: page.map((row) => summaryOf(row, steps.get(row.id) ?? [])),
-        cursor: found.length > limit && last !== undefined ? writeCursor(last) : null,
+        ...page,
+        messages: page.messages.map(({ row, steps }) => ({ ...summaryOf(row, steps), steps })),
       };
+    },
+
+    async erase(person: PersonQuery): Promise<number> {
+      // Before the first deletion: afterwards it is no longer known which contacts the person has.
+      const queries = await queriesOf(person);
+      let erased = 0;
+      for (const rows of queries)
+        erased += await deleteBatches((batch) => rows.clearSelect().select('id').limit(batch));
+      return erased;
     },
 
     async show(id: string): Promise<MessageTrail | undefined> {
@@ -223,25 +218,15 @@ export function createReader(db: Database, hash: KeyedHash) {
       return Map.groupBy(all, ({ messageId }) => messageId);
     },
 
-    /** Deletes in batches, so that no other statement waits long for the tables. */
     async prune(cutoff: number, requestIdAtCutoff: string): Promise<number> {
-      let pruned = 0;
-      for (;;) {
-        const old = await db
+      const pruned = await deleteBatches((batch) =>
+        db
           .selectFrom('messages')
           .select('id')
           .where('created_at', '<', cutoff)
           .orderBy('created_at')
-          .limit(PRUNE_BATCH)
-          .execute();
-        const ids = old.map(({ id }) => id);
-        if (ids.length > 0) {
-          await db.deleteFrom('message_steps').where('message_id', 'in', ids).execute();
-          await db.deleteFrom('messages').where('id', 'in', ids).execute();
-        }
-        pruned += ids.length;
-        if (ids.length < PRUNE_BATCH) break;
-      }
+          .limit(batch),
+      );
       // Steps whose message was never written. Ids sort by time.
       await db
         .deleteFrom('message_steps')
@@ -253,9 +238,85 @@ export function createReader(db: Database, hash: KeyedHash) {
   };
 
   /** The rows of all queries. */
-  function union(queries: readonly SelectQueryBuilder<Schema, 'messages', Row>[]) {
+  function union(queries: readonly Rows[]) {
     const parts = queries.map((one) => sql`select * from (${one}) as part`);
     return db.selectFrom(sql<Row>`(${sql.join(parts, sql` union all `)})`.as('parts')).selectAll();
+  }
+
+  /** Resolves with a page of the rows of all queries, newest first, and the cursor of the next one. */
+  async function pageOf(
+    queries: readonly Rows[],
+    cursor: string | undefined,
+    limit: number,
+  ): Promise<{ messages: { row: Row; steps: Steps }[]; cursor: string | null }> {
+    if (queries.length === 0) return { messages: [], cursor: null };
+    const from = cursor === undefined ? undefined : readCursor(cursor);
+    const older = (rows: Rows) =>
+      from === undefined
+        ? rows
+        : rows
+            // Repeats what follows, in a form that an index can use.
+            .where('created_at', '<=', from.createdAt)
+            .where((row) =>
+              row.or([
+                row('created_at', '<', from.createdAt),
+                row.and([row('created_at', '=', from.createdAt), row('id', '<', from.id)]),
+              ]),
+            );
+    const newestOfEach = queries.map((rows) =>
+      older(rows)
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit + 1),
+    );
+    const found = await union(newestOfEach)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1)
+      .execute();
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    const steps = await stepsByMessage(page);
+    return {
+      messages: page.map((row) => ({ row, steps: steps.get(row.id) ?? [] })),
+      cursor: found.length > limit && last !== undefined ? writeCursor(last) : null,
+    };
+  }
+
+  /** Resolves with queries for the messages of a person. No message is in two of them. */
+  async function queriesOf({ handle, locationIds }: PersonQuery): Promise<Rows[]> {
+    const phones = hash.handle(handle);
+    if (phones.length === 0 || locationIds?.length === 0) return [];
+    const contacts = await db
+      .selectFrom('messages')
+      .select('contact_hash')
+      .distinct()
+      .where('phone_hash', 'in', phones)
+      .where('contact_hash', 'is not', null)
+      .execute();
+    const all: Rows = db.selectFrom('messages').selectAll();
+    const rows = locationIds === undefined ? all : all.where('location_id', 'in', locationIds);
+    return [
+      ...phones.map((phone) => rows.where('phone_hash', '=', phone)),
+      ...contacts.map(({ contact_hash }) =>
+        rows.where('phone_hash', 'is', null).where('contact_hash', '=', contact_hash),
+      ),
+    ];
+  }
+
+  /** Deletes in batches, so that no other statement waits long for the tables. Resolves with the number of messages. */
+  async function deleteBatches(
+    select: (batch: number) => { execute(): Promise<{ id: string }[]> },
+  ): Promise<number> {
+    for (let deleted = 0; ;) {
+      const ids = (await select(DELETE_BATCH).execute()).map(({ id }) => id);
+      if (ids.length > 0) {
+        await db.deleteFrom('message_steps').where('message_id', 'in', ids).execute();
+        await db.deleteFrom('messages').where('id', 'in', ids).execute();
+      }
+      deleted += ids.length;
+      if (ids.length < DELETE_BATCH) return deleted;
+    }
   }
 
   async function trailOf(row: Row): Promise<MessageTrail> {

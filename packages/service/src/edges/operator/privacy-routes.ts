@@ -1,0 +1,104 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+
+import type { PersonData } from '../../flows/privacy/person-data.ts';
+import type { Audit, AuditDetail } from '../../ports/audit/audit.ts';
+import type { AssetRecord } from '../../ports/asset-index/asset-index.ts';
+import type { MessageTrail, PersonQuery } from '../../ports/journal/journal.ts';
+import { visibleLocations } from './operator-auth.ts';
+import { messageHistory } from './messages-routes.ts';
+import { isoTime, operatorError, readBody } from './operator-request.ts';
+
+export interface PrivacyRoutesDeps {
+  readonly person: PersonData;
+  /** Returns a phone number in E.164, or an email address. Undefined: it is neither. */
+  readonly asHandle: (given: string) => string | undefined;
+  /** Returns the text of a message while its location is captured. */
+  readonly textOf: (locationId: string, id: string) => string | undefined;
+  readonly publicUrl: () => string;
+  readonly audit: Pick<Audit, 'record'>;
+}
+
+const PERSON = z.strictObject({
+  phone: z.string().max(256),
+  locationId: z.string().max(256).optional(),
+});
+const EXPORT = PERSON.extend({
+  cursor: z.string().max(1024).optional(),
+  limit: z.number().int().min(1).max(200).default(200),
+});
+const FILTERED = { config: { locations: 'filtered' } } as const;
+
+/**
+ * `POST /operator/privacy/export`, `POST /operator/privacy/erase`: the data of one person. The number is in the body, because addresses are
+ * logged by proxies; it never appears in the audit log.
+ */
+export function privacyRoutes({ person, asHandle, textOf, publicUrl, audit }: PrivacyRoutesDeps) {
+  function queryOf(request: FastifyRequest, { phone, locationId }: z.infer<typeof PERSON>): PersonQuery {
+    const handle = asHandle(phone);
+    if (handle === undefined)
+      throw operatorError(
+        'INVALID_REQUEST',
+        'phone: not a phone number or an email address. Write the number with its country code, such as +15555550100.',
+      );
+    return { handle, locationIds: visibleLocations(request, locationId) };
+  }
+
+  const record = (
+    { operator }: FastifyRequest,
+    action: string,
+    { locationIds }: PersonQuery,
+    detail?: AuditDetail,
+  ) =>
+    audit.record({
+      actor: 'operator',
+      name: operator.label,
+      action,
+      target: locationIds?.length === 1 ? String(locationIds[0]) : '*',
+      ...(detail !== undefined && { detail }),
+    });
+
+  const message = (trail: MessageTrail) => ({
+    ...messageHistory(trail),
+    text: textOf(trail.locationId, trail.id) ?? null,
+  });
+  const file = ({ id, name, createdAt, expiresAt, ...rest }: AssetRecord) => ({
+    id,
+    locationId: rest.locationId,
+    name,
+    contentType: rest.contentType,
+    size: rest.size,
+    sha256: rest.sha256,
+    url: `${publicUrl()}/assets/${id}/${encodeURIComponent(name)}`,
+    createdAt: isoTime(createdAt),
+    expiresAt: isoTime(expiresAt),
+  });
+
+  return (app: FastifyInstance): void => {
+    app.post('/operator/privacy/export', FILTERED, async (request) => {
+      const { cursor, limit, ...given } = readBody(EXPORT, request.body);
+      const query = queryOf(request, given);
+      // Recorded first: nothing is shown without an entry in the audit log.
+      await record(request, 'privacy.exported', query);
+      const page = await person.messages(query, limit, cursor);
+      const messages = page.messages.map(message);
+      if (cursor !== undefined) return { messages, cursor: page.cursor };
+      const { contacts, files, optOuts } = await person.records(query);
+      return {
+        contacts,
+        files: files.map(file),
+        optOuts: optOuts.map(({ since, ...entry }) => ({ ...entry, since: isoTime(since) })),
+        messages,
+        cursor: page.cursor,
+      };
+    });
+
+    app.post('/operator/privacy/erase', FILTERED, async (request) => {
+      const query = queryOf(request, readBody(PERSON, request.body));
+      await record(request, 'privacy.erase_requested', query);
+      const erased = await person.erase(query);
+      await record(request, 'privacy.erased', query, { ...erased });
+      return erased;
+    });
+  };
+}

@@ -1,0 +1,82 @@
+import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
+import { asAssetId } from '../../ports/assets/assets.ts';
+import type { Assets } from '../../ports/assets/assets.ts';
+import type { Changes } from '../../ports/changes/changes.ts';
+import type { MessageTrail, PersonJournal, PersonQuery } from '../../ports/journal/journal.ts';
+import type { Suppressions, SuppressionView } from '../../ports/suppressions/suppressions.ts';
+
+/** The contacts of the CRM that this node has in memory. */
+export interface ContactMemory {
+  contactsOf(handle: string): readonly { readonly locationId: string; readonly contactId: string }[];
+}
+
+export interface PersonDataDeps {
+  readonly journal: PersonJournal;
+  readonly contacts: ContactMemory;
+  readonly suppressions: Pick<Suppressions, 'list'>;
+  readonly index: Pick<AssetIndex, 'ofSender' | 'remove'>;
+  readonly assets: Pick<Assets, 'remove'>;
+  readonly changes: Pick<Changes, 'announce'>;
+}
+
+export interface PersonPage {
+  readonly messages: readonly MessageTrail[];
+  readonly cursor: string | null;
+}
+
+export interface PersonRecords {
+  readonly contacts: readonly { readonly locationId: string; readonly contactId: string }[];
+  readonly files: readonly AssetRecord[];
+  readonly optOuts: readonly SuppressionView[];
+}
+
+export interface Erased {
+  readonly messages: number;
+  readonly files: number;
+  readonly optOutsKept: number;
+}
+
+/** A person has at most one opt-out per location and key. */
+const MAX_OPT_OUTS = 100_000;
+
+/** The data that the service has about one person: found by the phone number or email address, exported and erased. */
+export function createPersonData(deps: PersonDataDeps) {
+  const { journal, contacts, suppressions, index, assets, changes } = deps;
+  const optOutsOf = ({ handle, locationIds }: PersonQuery) =>
+    suppressions.list({ handle, locationIds, limit: MAX_OPT_OUTS });
+
+  return {
+    messages: (person: PersonQuery, limit: number, cursor?: string): Promise<PersonPage> =>
+      journal.ofPerson({ ...person, limit, cursor }),
+
+    async records(person: PersonQuery): Promise<PersonRecords> {
+      const { handle, locationIds } = person;
+      return {
+        contacts: contacts
+          .contactsOf(handle)
+          .filter(({ locationId }) => locationIds === undefined || locationIds.includes(locationId)),
+        files: await index.ofSender(handle, locationIds),
+        optOuts: await optOutsOf(person),
+      };
+    },
+
+    /**
+     * Deletes the messages and files, and makes every node forget its contacts and captured texts. An opt-out stays: without it the person
+     * would be texted again. Can be repeated after a failure.
+     */
+    async erase(person: PersonQuery): Promise<Erased> {
+      const files = await index.ofSender(person.handle, person.locationIds);
+      for (const { id } of files) {
+        const stored = asAssetId(id);
+        if (stored !== undefined) await assets.remove(stored);
+        await index.remove(id);
+      }
+      const messages = await journal.erase(person);
+      // The notice is stored, so it must not name the person.
+      await changes.announce('person_erased', '*');
+      return { messages, files: files.length, optOutsKept: (await optOutsOf(person)).length };
+    },
+  };
+}
+
+export type PersonData = ReturnType<typeof createPersonData>;

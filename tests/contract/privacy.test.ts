@@ -1,0 +1,186 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { Mac } from '@footbridge/testkit/mac';
+import { describe, expect, it } from 'vitest';
+
+import { GOOD, LOCATION, OTHER_LOCATION, PHONE, bridges } from './test-bridge.ts';
+import type { Json, TestBridge } from './test-bridge.ts';
+
+const start = bridges();
+const OTHER_PHONE = '+14155550177';
+const PERSON = { phone: '(415) 555-0100' };
+const EXPORT = '/operator/privacy/export';
+const ERASE = '/operator/privacy/erase';
+
+interface Exported extends Json {
+  readonly messages: readonly Json[];
+  readonly files: readonly { readonly url: string }[];
+  readonly contacts: readonly Json[];
+  readonly optOuts: readonly Json[];
+}
+
+async function exported(bridge: TestBridge, body: object = PERSON): Promise<Exported> {
+  const answer = await bridge.operator('POST', EXPORT, body);
+  expect(answer.status).toBe(200);
+  return answer.body as Exported;
+}
+
+async function upload(bridge: TestBridge, token: string, content: string): Promise<string> {
+  const answer = await fetch(`${bridge.url}/mac/assets`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'X-File-Name': 'note.txt' },
+    body: content,
+  });
+  return ((await answer.json()) as { url: string }).url;
+}
+
+async function deliver(mac: Mac, fields: Parameters<Mac['received']>[0]): Promise<void> {
+  expect(await mac.ack(mac.received({ text: 'Hello', ...fields }), 60_000)).toMatchObject({
+    outcome: 'delivered',
+  });
+}
+
+/** A person who got a text, sent one with a file, and opted out; and another person who did the same. */
+async function withTwoPeople(): Promise<{ bridge: TestBridge; mac: Mac; files: string[] }> {
+  const bridge = await start({});
+  const token = await bridge.token();
+  const mac = await bridge.connect({ token });
+  await mac.register(LOCATION);
+  const files: string[] = [];
+  for (const phone of [PHONE, OTHER_PHONE]) {
+    expect(
+      (
+        await bridge.post({
+          ...GOOD,
+          phone,
+          contactId: `contact${phone.slice(-4)}`,
+          messageId: `to${phone.slice(-4)}`,
+        })
+      ).status,
+    ).toBe(200);
+    files.push(await upload(bridge, token, `the file of ${phone.slice(-4)}`));
+    await deliver(mac, { sender: phone, attachments: files.slice(-1) });
+    await bridge.operator('PUT', `/operator/locations/${LOCATION}/opt-outs`, { phone, optedOut: true });
+  }
+  return { bridge, mac, files };
+}
+
+describe('the data of one person', () => {
+  it('is exported: messages, files, contacts and opt-outs, and nothing of others', async () => {
+    const { bridge, files } = await withTwoPeople();
+    const data = await exported(bridge);
+    expect(data.messages.map(({ direction }) => String(direction)).toSorted()).toEqual([
+      'inbound',
+      'outbound',
+    ]);
+    expect(data.messages.every(({ phone }) => String(phone).endsWith('0100'))).toBe(true);
+    expect(data.messages[0]).toMatchObject({
+      steps: expect.arrayContaining([expect.any(Object)]),
+      text: null,
+    });
+    expect(data).toMatchObject({
+      files: [{ url: files[0], locationId: LOCATION, contentType: 'text/plain' }],
+      optOuts: [{ locationId: LOCATION, source: 'operator' }],
+      cursor: null,
+    });
+    expect(data.contacts).toHaveLength(2);
+    expect(await exported(bridge, { phone: '+14155559999' })).toMatchObject({
+      messages: [],
+      files: [],
+      contacts: [],
+      optOuts: [],
+    });
+  });
+
+  it('is exported page by page, and by location', async () => {
+    const { bridge } = await withTwoPeople();
+    const first = await exported(bridge, { ...PERSON, limit: 1 });
+    const rest = await exported(bridge, { ...PERSON, limit: 1, cursor: first['cursor'] });
+    expect([first.messages.length, rest.messages.length, rest['cursor']]).toEqual([1, 1, null]);
+    expect(rest.files).toBeUndefined();
+    expect((await exported(bridge, { ...PERSON, locationId: OTHER_LOCATION })).messages).toEqual([]);
+  });
+
+  it('is erased, except for the opt-out, and the data of others stays', async () => {
+    const { bridge, mac, files } = await withTwoPeople();
+    const searches = () => bridge.crm.callsTo('duplicate').length;
+    const before = searches();
+    await deliver(mac, { sender: OTHER_PHONE });
+    expect(searches()).toBe(before);
+
+    expect((await bridge.operator('POST', ERASE, PERSON)).body).toEqual({
+      messages: 2,
+      files: 1,
+      optOutsKept: 1,
+    });
+    const data = await exported(bridge);
+    expect(data).toMatchObject({
+      messages: [],
+      files: [],
+      contacts: [],
+      optOuts: [{ locationId: LOCATION }],
+    });
+    expect((await fetch(files[0] ?? '')).status).toBe(404);
+    expect(await (await fetch(files[1] ?? '')).text()).toBe('the file of 0177');
+    const stored = readdirSync(join(bridge.dataDir, 'assets'), { recursive: true, withFileTypes: true });
+    expect(stored.filter((file) => file.isFile())).toHaveLength(1);
+    const other = await exported(bridge, { phone: OTHER_PHONE });
+    expect([other.messages.length, other.files.length]).toEqual([3, 1]);
+    await deliver(mac, { sender: OTHER_PHONE });
+    expect(searches()).toBeGreaterThan(before);
+    expect((await bridge.operator('POST', ERASE, PERSON)).body).toMatchObject({ messages: 0, files: 0 });
+  });
+
+  it('is erased from the captured texts too, with those of others: they are not kept by person', async () => {
+    const { bridge, mac } = await withTwoPeople();
+    await bridge.operator('PUT', `/operator/locations/${LOCATION}/capture`);
+    for (const sender of [PHONE, OTHER_PHONE])
+      await deliver(mac, { sender, text: `Text of ${sender.slice(-4)}` });
+    const texts = async (phone: string) =>
+      (await exported(bridge, { phone })).messages.map(({ text }) => text);
+    expect(await texts(PHONE)).toContain('Text of 0100');
+    expect(await texts(OTHER_PHONE)).toContain('Text of 0177');
+    await bridge.operator('POST', ERASE, PERSON);
+    expect(await texts(OTHER_PHONE)).toEqual([null, null, null]);
+  });
+
+  it('leaves an audit entry for each export and erasure, without the number', async () => {
+    const { bridge } = await withTwoPeople();
+    await exported(bridge);
+    await bridge.operator('POST', ERASE, { ...PERSON, locationId: LOCATION });
+    const { body } = await bridge.operator('GET', '/operator/audit?limit=3');
+    expect(body['entries']).toMatchObject([
+      { action: 'privacy.erased', target: LOCATION, detail: { messages: 2, files: 1, optOutsKept: 1 } },
+      { action: 'privacy.erase_requested', target: LOCATION, name: 'Operator' },
+      { action: 'privacy.exported', target: '*' },
+    ]);
+    const rows = ['audit', 'changes', 'assets', 'suppressions'].map((table) =>
+      bridge.rows(`select * from ${table}`),
+    );
+    expect(JSON.stringify(rows) + bridge.log).not.toMatch(/4155550100|555-0100/);
+  });
+
+  it('is rejected for a number that is not one, for a read-only token, and for locations of others', async () => {
+    const { bridge } = await withTwoPeople();
+    for (const path of [EXPORT, ERASE])
+      for (const body of [undefined, {}, { phone: 'Jo Doe' }, { phone: 7 }, { ...PERSON, all: true }])
+        expect((await bridge.operator('POST', path, body)).status).toBe(400);
+    const as = async (options: object, path: string) => {
+      const { body } = await bridge.operator('POST', '/operator/tokens', { label: 'Other', ...options });
+      const answer = await fetch(bridge.bridge.operatorUrl + path, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${String(body['token'])}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify(PERSON),
+      });
+      return { status: answer.status, body: (await answer.json()) as Json };
+    };
+    expect((await as({ readOnly: true }, EXPORT)).status).toBe(403);
+    expect((await as({ locations: [OTHER_LOCATION] }, EXPORT)).body).toMatchObject({
+      messages: [],
+      contacts: [],
+    });
+    expect((await as({ locations: [OTHER_LOCATION] }, ERASE)).body).toMatchObject({ messages: 0, files: 0 });
+    expect((await exported(bridge)).messages).toHaveLength(2);
+  });
+});
