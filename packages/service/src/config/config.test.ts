@@ -138,6 +138,20 @@ describe('settings', () => {
     expect(loadConfig({ CRM_HOSTNAME: given }).config.crm.host).toBe(meant);
   });
 
+  it('warns about half of the settings of an added channel', () => {
+    const ID = { CRM_CONVERSATION_PROVIDER_ID: '5f0e1d2c3b4a596877665544' };
+    const named = (env: Record<string, string>) =>
+      loadConfig(env).warnings.map((warning) => warning.split(':')[0]);
+    expect(named({ ...ID, CRM_INBOUND_TYPE: 'Custom', CRM_ACCEPTED_TYPES: 'SMS,Custom' })).toEqual([]);
+    expect(named({ CRM_INBOUND_TYPE: 'Custom' })).toEqual([
+      'CRM_INBOUND_TYPE is Custom without CRM_CONVERSATION_PROVIDER_ID',
+    ]);
+    expect(named(ID)).toEqual([
+      'CRM_CONVERSATION_PROVIDER_ID is set, but CRM_ACCEPTED_TYPES has no Custom',
+      'CRM_CONVERSATION_PROVIDER_ID is set, but CRM_INBOUND_TYPE is SMS',
+    ]);
+  });
+
   it('a secret can come from a file, and the summary shows only where it came from', () => {
     const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
     writeFileSync(join(folder, 'token'), 'canary-0123456789abcdef\n');

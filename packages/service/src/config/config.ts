@@ -117,6 +117,9 @@ export interface LoadedConfig {
   readonly summary: Readonly<Record<string, string>>;
 }
 
+/** The type of messages of an added channel at HighLevel. */
+const CHANNEL_TYPE = 'Custom';
+
 /** The only reader of the environment. Throws a StartError with exit code 3 that lists all problems by name. */
 export function loadConfig(env: Environment): LoadedConfig {
   const { settings, origins, problems } = readSettings(SETTINGS, env);
@@ -127,7 +130,37 @@ export function loadConfig(env: Environment): LoadedConfig {
   for (const [name, from] of origins) {
     if (from === 'set' || from === 'file') summary[name] = from;
   }
-  return { config, warnings: [...unknownSettings(env), ...oauthWarnings(config.oauth)], summary };
+  return {
+    config,
+    warnings: [...unknownSettings(env), ...oauthWarnings(config.oauth), ...channelWarnings(config.crm)],
+    summary,
+  };
+}
+
+/** HighLevel accepts half of the settings of an added channel, and then loses messages in one direction. */
+function channelWarnings({
+  conversationProviderId,
+  inboundType,
+  acceptedTypes,
+}: Pick<Config['crm'], 'conversationProviderId' | 'inboundType' | 'acceptedTypes'>): string[] {
+  const isChannel = conversationProviderId !== undefined;
+  return [
+    ...(inboundType === CHANNEL_TYPE && !isChannel
+      ? [
+          'CRM_INBOUND_TYPE is Custom without CRM_CONVERSATION_PROVIDER_ID: HighLevel does not store such messages; set the id of the provider',
+        ]
+      : []),
+    ...(isChannel && !acceptedTypes.includes(CHANNEL_TYPE)
+      ? [
+          'CRM_CONVERSATION_PROVIDER_ID is set, but CRM_ACCEPTED_TYPES has no Custom: webhooks of an added channel get 400; set it to SMS,Custom',
+        ]
+      : []),
+    ...(isChannel && inboundType !== CHANNEL_TYPE
+      ? [
+          `CRM_CONVERSATION_PROVIDER_ID is set, but CRM_INBOUND_TYPE is ${inboundType}: HighLevel rejects messages of an added channel that are not Custom`,
+        ]
+      : []),
+  ];
 }
 
 function oauthWarnings(oauth: OAuthConfig): string[] {
