@@ -33,3 +33,25 @@ it('exports and erases the data of a person, with a number that is not in the ar
   ]);
   expect((await run(['export'])).lines).toEqual([]);
 });
+
+it('lists and changes how long the data of a location is kept', async () => {
+  const bridge = await TestBridge.start();
+  cleanup.add(() => bridge.stop());
+  const { operatorUrl, operatorToken } = bridge.bridge;
+  const run = (args: string[]) =>
+    runCli(['privacy', 'retention', ...args, '--yes'], process.cwd(), {
+      FOOTBRIDGE_OPERATOR_URL: operatorUrl,
+      OPERATOR_TOKEN: operatorToken,
+    });
+  expect((await run([LOCATION, '--journal-days', '7'])).lines).toEqual([
+    { locationId: LOCATION, journalDays: 7, assetDays: null },
+  ]);
+  await run([LOCATION, '--asset-days', '3']);
+  expect((await run([])).lines).toEqual([
+    { locationId: 'all others', journalDays: 30, assetDays: 90 },
+    { locationId: LOCATION, journalDays: 7, assetDays: 3 },
+  ]);
+  await run([LOCATION, '--asset-days', 'default', '--journal-days', 'default']);
+  expect((await run([])).lines).toHaveLength(1);
+  expect((await run([LOCATION, '--asset-days', '0'])).code).toBe(2);
+});

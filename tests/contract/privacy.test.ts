@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Mac } from '@footbridge/testkit/mac';
+import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
 import { GOOD, LOCATION, OTHER_LOCATION, PHONE, bridges } from './test-bridge.ts';
@@ -42,7 +43,12 @@ async function deliver(mac: Mac, fields: Parameters<Mac['received']>[0]): Promis
 }
 
 /** A person who got a text, sent one with a file, and opted out; and another person who did the same. */
-async function withTwoPeople(): Promise<{ bridge: TestBridge; mac: Mac; files: string[] }> {
+async function withTwoPeople(): Promise<{
+  bridge: TestBridge;
+  mac: Mac;
+  token: string;
+  files: string[];
+}> {
   const bridge = await start({});
   const token = await bridge.token();
   const mac = await bridge.connect({ token });
@@ -63,7 +69,7 @@ async function withTwoPeople(): Promise<{ bridge: TestBridge; mac: Mac; files: s
     await deliver(mac, { sender: phone, attachments: files.slice(-1) });
     await bridge.operator('PUT', `/operator/locations/${LOCATION}/opt-outs`, { phone, optedOut: true });
   }
-  return { bridge, mac, files };
+  return { bridge, mac, token, files };
 }
 
 describe('the data of one person', () => {
@@ -182,5 +188,49 @@ describe('the data of one person', () => {
     });
     expect((await as({ locations: [OTHER_LOCATION] }, ERASE)).body).toMatchObject({ messages: 0, files: 0 });
     expect((await exported(bridge)).messages).toHaveLength(2);
+  });
+});
+
+describe('the retention of a location', () => {
+  const DAY = 86_400_000;
+  const RETENTION = `/operator/privacy/retention/${LOCATION}`;
+
+  it('deletes its journal and files earlier than those of others, also files that were stored before', async () => {
+    const { bridge, token, files } = await withTwoPeople();
+    await bridge.mac(OTHER_LOCATION);
+    await bridge.post({ ...GOOD, locationId: OTHER_LOCATION });
+    const set = await bridge.operator('PUT', RETENTION, { journalDays: 1, assetDays: 1 });
+    expect(set.body).toEqual({ locationId: LOCATION, journalDays: 1, assetDays: 1 });
+    files.push(await upload(bridge, token, 'stored later'));
+    const messages = async () => {
+      const { body } = await bridge.operator('GET', '/operator/messages');
+      return (body['messages'] as { locationId: string }[]).map(({ locationId }) => locationId);
+    };
+    expect(await messages()).toHaveLength(5);
+    await bridge.clock.skip(1.1 * DAY);
+    await until(async () => (await messages()).length < 5, { what: 'the pruning' });
+    expect(await messages()).toEqual([OTHER_LOCATION]);
+    for (const url of files) expect((await fetch(url)).status).toBe(404);
+  });
+
+  it('is listed and audited, rejects other values, and ends when both are null', async () => {
+    const bridge = await start({});
+    for (const body of [
+      {},
+      { journalDays: 0, assetDays: 1 },
+      { journalDays: 1.5, assetDays: 1 },
+      { journalDays: 1 },
+    ])
+      expect((await bridge.operator('PUT', RETENTION, body)).status).toBe(400);
+    const list = async () => (await bridge.operator('GET', '/operator/privacy/retention')).body;
+    expect(await list()).toEqual({ defaults: { journalDays: 30, assetDays: 90 }, locations: [] });
+    await bridge.operator('PUT', RETENTION, { journalDays: 2, assetDays: null });
+    expect((await list())['locations']).toEqual([{ locationId: LOCATION, journalDays: 2, assetDays: null }]);
+    const audit = await bridge.operator('GET', '/operator/audit?limit=1');
+    expect(audit.body['entries']).toMatchObject([
+      { action: 'retention.changed', target: LOCATION, detail: { journalDays: 2, assetDays: null } },
+    ]);
+    await bridge.operator('PUT', RETENTION, { journalDays: null, assetDays: null });
+    expect((await list())['locations']).toEqual([]);
   });
 });

@@ -171,7 +171,7 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     },
     {
       name: 'privacy',
-      about: 'export or erase the data of one person',
+      about: 'export or erase the data of one person, and set how long data is kept',
       load: async () => (await import('./commands/privacy.ts')).privacyCommand,
     },
   ],

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 
+import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import { printable } from '../output.ts';
 import type { Row } from '../output.ts';
@@ -29,10 +30,11 @@ const EXAMPLES = `
 Examples:
   footbridge privacy export --phone +15555550100 > person.jsonl
   footbridge privacy erase --phone +15555550100 --location ve9EPM428h8vShlRW1KT
+  footbridge privacy retention ve9EPM428h8vShlRW1KT --journal-days 7
 
-Both are recorded in the audit log, without the number. The CRM and Messages on the Mac have their own data.`;
+All are recorded in the audit log, without the number. The CRM and Messages on the Mac have their own data.`;
 
-/** `footbridge privacy`: the data that the service has about one person. */
+/** `footbridge privacy`: the data that the service has about one person, and how long data is kept. */
 export function privacyCommand(program: Command): void {
   const privacy = program.command('privacy').addHelpText('after', EXAMPLES);
 
@@ -74,6 +76,80 @@ export function privacyCommand(program: Command): void {
         { ...erased },
       );
     });
+
+  retentionCommand(privacy);
+}
+
+interface Retention {
+  readonly locationId: string;
+  readonly journalDays: number | null;
+  readonly assetDays: number | null;
+}
+
+interface RetentionList {
+  readonly defaults: { readonly journalDays: number; readonly assetDays: number };
+  readonly locations: readonly Retention[];
+}
+
+interface RetentionOptions {
+  readonly journalDays?: string;
+  readonly assetDays?: string;
+}
+
+function retentionCommand(privacy: Command): void {
+  privacy
+    .command('retention [location]')
+    .description('list how many days data is kept, or change it for a location')
+    .option(
+      '--journal-days <days>',
+      'days to keep the journal of this location; default: the setting of the service',
+    )
+    .option(
+      '--asset-days <days>',
+      'days to keep the files of this location; default: the setting of the service',
+    )
+    .action(async (locationId: string | undefined, options: RetentionOptions, command: Command) => {
+      const { output, operator, confirm } = contextOf(command);
+      const client = operator();
+      const { defaults, locations } = await client.call<RetentionList>('GET', '/operator/privacy/retention');
+      if (locationId === undefined) {
+        output.rows(
+          [{ locationId: 'all others', ...defaults }, ...locations].map((row) => ({ ...row })),
+          [
+            { title: 'LOCATION', value: (row) => String(row['locationId']) },
+            { title: 'JOURNAL (DAYS)', value: (row) => shownDays(row['journalDays']) },
+            { title: 'FILES (DAYS)', value: (row) => shownDays(row['assetDays']) },
+          ],
+          '',
+        );
+        return;
+      }
+      const current = locations.find((one) => one.locationId === locationId);
+      const body = {
+        journalDays: daysOf('--journal-days', options.journalDays, current?.journalDays ?? null),
+        assetDays: daysOf('--asset-days', options.assetDays, current?.assetDays ?? null),
+      };
+      await confirm(
+        `Change how long the data of ${printable(locationId)} is kept? Older data will be deleted.`,
+      );
+      const path = `/operator/privacy/retention/${encodeURIComponent(locationId)}`;
+      const changed = await client.call<Retention>('PUT', path, body);
+      output.result(
+        `${printable(locationId)}: journal ${changed.journalDays ?? defaults.journalDays} days, files ${changed.assetDays ?? defaults.assetDays} days.`,
+        { ...changed },
+      );
+    });
+}
+
+const shownDays = (days: unknown): string => (typeof days === 'number' ? String(days) : 'default');
+
+/** Returns null for `default`, and the current value without the option. */
+function daysOf(option: string, text: string | undefined, current: number | null): number | null {
+  if (text === undefined) return current;
+  if (text === 'default') return null;
+  const days = Number(text);
+  if (Number.isInteger(days) && days >= 1 && days <= 3650) return days;
+  throw new CliError(`${option} must be a whole number from 1 to 3650, or default`, { exitCode: EXIT.usage });
 }
 
 const ofPerson = (command: Command): Command =>

@@ -51,6 +51,7 @@ import type { KeySettings } from '../ports/keys/settings-keys.ts';
 import { createSqlLicenses } from '../ports/licenses/licenses-sql.ts';
 import { createSqlOperators } from '../ports/operators/operators-sql.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
+import { createSqlRetention } from '../ports/retention/retention-sql.ts';
 import { createSqlSuppressions } from '../ports/suppressions/suppressions-sql.ts';
 import { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import { RecentCache } from '../recent-cache.ts';
@@ -137,6 +138,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     hashes: (handle) => handleHash.handle(handle),
   });
 
+  const retention = createSqlRetention(database.db);
+
   const ledger = new SendLedger({
     clock,
     onDrop(requestId, reason) {
@@ -182,7 +185,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
 
   // The URL is known once the listener is up; there are no uploads before that.
   const address = { url: config.listeners.baseUrl ?? '' };
-  const files = await composeAssets(context, database, handleHash, () => address.url);
+  const files = await composeAssets(context, database, handleHash, retention, () => address.url);
   const crm = await composeCrm(context, {
     database,
     changes,
@@ -195,6 +198,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     capture,
     files,
     suppressions,
+    retention,
     failpoint,
   });
   const now = () => clock.now();
@@ -328,6 +332,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   });
   const privacyApi = composePrivacy(context, {
     suppressions,
+    retention,
     handleHash,
     audit,
     journal,

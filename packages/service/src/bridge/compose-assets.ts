@@ -18,6 +18,7 @@ import { createSqlAssetIndex } from '../ports/asset-index/asset-index-sql.ts';
 import type { Assets } from '../ports/assets/assets.ts';
 import { openDiskAssets } from '../ports/assets/assets-disk.ts';
 import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
+import type { Retention } from '../ports/retention/retention.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
 
 export interface AssetSide {
@@ -33,6 +34,7 @@ export async function composeAssets(
   { config, log, clock, life }: BridgeContext,
   database: OpenDatabase,
   handleHash: KeyedHash,
+  retention: Retention,
   baseUrl: () => string,
 ): Promise<AssetSide> {
   const choice = config.assets;
@@ -56,7 +58,7 @@ export async function composeAssets(
     log,
     baseUrl,
     quotaBytes: choice.quotaBytes,
-    retentionDays: choice.retentionDays,
+    retentionDays: async (locationId) => (await retention.of(locationId)).assetDays ?? choice.retentionDays,
   });
   life.add(
     'pruning attachments',

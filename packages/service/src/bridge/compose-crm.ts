@@ -49,6 +49,7 @@ import type { SqlJournal } from '../ports/journal/journal-sql.ts';
 import type { MessageEvents } from '../ports/journal/message-events.ts';
 import type { Licenses } from '../ports/licenses/licenses.ts';
 import type { Limits } from '../ports/limits/limits.ts';
+import type { Retention } from '../ports/retention/retention.ts';
 import type { Suppressions } from '../ports/suppressions/suppressions.ts';
 import type { Lease, Switchboard } from '../ports/switchboard/switchboard.ts';
 import { openDatabase } from '../sql/open-database.ts';
@@ -66,6 +67,7 @@ export interface CrmDeps {
   readonly capture: TextCapture;
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
   readonly suppressions: Suppressions;
+  readonly retention: Retention;
   readonly failpoint: Failpoint | undefined;
 }
 
@@ -226,7 +228,12 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   const kept = config.retentionDays * DAY_MS;
   life.add(
     'pruning',
-    pruneHourly(context, 'journal.prune_failed', () => Promise.all([journal.prune(kept), guids.prune(kept)])),
+    pruneHourly(context, 'journal.prune_failed', async () => {
+      const own = (await deps.retention.list()).flatMap(({ locationId, journalDays }) =>
+        journalDays === null ? [] : [[locationId, journalDays * DAY_MS] as const],
+      );
+      await Promise.all([journal.prune(kept, new Map(own)), guids.prune(kept)]);
+    }),
   );
 
   const deliver: Deliver = (lease, frame) => inbound.deliver(lease, frame);

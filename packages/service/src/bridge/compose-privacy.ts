@@ -4,6 +4,7 @@ import type { AssetSide } from './compose-assets.ts';
 import type { BridgeContext } from './context.ts';
 import { optOutsRoutes } from '../edges/operator/opt-outs-routes.ts';
 import { privacyRoutes } from '../edges/operator/privacy-routes.ts';
+import { retentionRoutes } from '../edges/operator/retention-routes.ts';
 import type { TextCapture } from '../flows/capture/text-capture.ts';
 import { createOptOutImport } from '../flows/opt-out/import-opt-outs.ts';
 import { phoneCheck } from '../flows/outbound/check-phone.ts';
@@ -13,10 +14,12 @@ import type { Audit } from '../ports/audit/audit.ts';
 import type { Changes } from '../ports/changes/changes.ts';
 import type { PersonJournal } from '../ports/journal/journal.ts';
 import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
+import type { Retention } from '../ports/retention/retention.ts';
 import type { Suppressions } from '../ports/suppressions/suppressions.ts';
 
 export interface PrivacyDeps {
   readonly suppressions: Suppressions;
+  readonly retention: Retention;
   readonly handleHash: KeyedHash;
   readonly audit: Audit;
   readonly journal: PersonJournal;
@@ -55,6 +58,12 @@ export function composePrivacy(
       asHandle,
       textOf: (locationId, id) => capture.textOf(locationId, id),
       publicUrl: deps.publicUrl,
+      audit,
+    })(app);
+    retentionRoutes({
+      retention: deps.retention,
+      index: deps.files.index,
+      defaults: { journalDays: config.retentionDays, assetDays: config.assets.retentionDays },
       audit,
     })(app);
   };

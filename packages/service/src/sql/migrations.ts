@@ -295,6 +295,17 @@ const assetSenders: Migration = {
   },
 };
 
+const locationRetention: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('location_retention')
+      .addColumn('location_id', 'text', (c) => c.primaryKey())
+      .addColumn('journal_days', 'integer')
+      .addColumn('asset_days', 'integer')
+      .execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -321,4 +332,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0011-captures': captures,
   '0012-rare-messages': rareMessages,
   '0013-asset-senders': assetSenders,
+  '0014-location-retention': locationRetention,
 };

@@ -128,6 +128,8 @@ export interface Schema {
     /** A keyed hash of the sender's phone number or email address. Null until the message of the file is delivered. */
     sender_hash: string | null;
   };
+  /** Locations whose data is kept for a time of their own. Null: the setting of the service. */
+  location_retention: { location_id: string; journal_days: number | null; asset_days: number | null };
   /** Opt-outs. An inactive row is kept, so that an older decision cannot replace it. */
   suppressions: {
     location_id: string;

@@ -36,7 +36,8 @@ export interface UploadDeps {
   /** The public address of the service. */
   readonly baseUrl: () => string;
   readonly quotaBytes: number;
-  readonly retentionDays: number;
+  /** Resolves with how many days the files of a location are kept. */
+  readonly retentionDays: (locationId: string) => Promise<number>;
 }
 
 export interface Upload {
@@ -80,7 +81,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
       sha256: stored.sha256,
       ...more,
       createdAt: now,
-      expiresAt: now + retentionDays * DAY_MS,
+      expiresAt: now + (await retentionDays(locationId)) * DAY_MS,
     });
     return `${baseUrl()}/assets/${id}/${encodeURIComponent(safe)}`;
   }

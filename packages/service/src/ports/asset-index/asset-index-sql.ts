@@ -65,6 +65,13 @@ export function createSqlAssetIndex({ db, clock, hashes }: SqlAssetIndexDeps): A
       if (locationIds !== undefined) query = query.where('location_id', 'in', [...locationIds]);
       return (await query.execute()).map(toRecord);
     },
+    async keepFor(locationId, ms) {
+      await db
+        .updateTable('assets')
+        .set((asset) => ({ expires_at: asset('created_at', '+', ms) }))
+        .where('location_id', '=', locationId)
+        .execute();
+    },
     async totals(locationId) {
       const all = db.selectFrom('assets').select(({ fn }) => [
         fn.countAll<number>().as('count'), // PostgreSQL returns the sum of 64-bit integers as a string.

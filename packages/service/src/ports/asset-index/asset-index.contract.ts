@@ -72,6 +72,16 @@ export function assetIndexContract(
       expect(await found()).toHaveLength(3);
     });
 
+    it('I8 changes the expiry of the files of one location', async () => {
+      await engine.index.add(record('a'));
+      await engine.index.add(record('b', { locationId: 'loc2' }));
+      await clock.advance(500);
+      await engine.index.keepFor('loc1', 500);
+      expect((await engine.index.expired(10)).map(({ id }) => id)).toEqual(['a']);
+      await engine.index.keepFor('loc1', 86_400_000_000);
+      expect(await engine.index.expired(10)).toEqual([]);
+    });
+
     it('I8 sums up one location and all locations', async () => {
       expect(await engine.index.totals()).toEqual({ count: 0, bytes: 0 });
       await engine.index.add(record('a', { size: 10 }));

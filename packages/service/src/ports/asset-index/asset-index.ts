@@ -35,6 +35,8 @@ export interface AssetIndex {
   setSender(id: string, handle: string): Promise<void>;
   /** Resolves with the files that a person sent, expired ones included, oldest first. `locationIds` undefined: all locations. */
   ofSender(handle: string, locationIds?: readonly string[]): Promise<AssetRecord[]>;
+  /** Changes how long the files of a location are kept, from when each was stored. */
+  keepFor(locationId: string, ms: number): Promise<void>;
   /** Sums up one location, or all of them. */
   totals(locationId?: string): Promise<AssetTotals>;
 }

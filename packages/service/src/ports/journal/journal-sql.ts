@@ -29,8 +29,8 @@ import { createWriteBatch } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
 
 export interface SqlJournal extends Journal, JournalReader, PersonJournal, JournalFeed {
-  /** Deletes messages older than that. Resolves with their number. */
-  prune(olderThanMs: number): Promise<number>;
+  /** Deletes messages older than that, for some locations older than their own time. Resolves with their number. */
+  prune(olderThanMs: number, byLocation?: ReadonlyMap<string, number>): Promise<number>;
   /** Writes all changes now. Never rejects: what cannot be written is kept. */
   flush(): Promise<void>;
   /** Writes all pending changes. */
@@ -282,9 +282,14 @@ class WriteBehindJournal implements SqlJournal {
     return this.#recent.listen(listener);
   }
 
-  prune(olderThanMs: number): Promise<number> {
-    const cutoff = this.#clock.now() - olderThanMs;
-    return this.#reader.prune(cutoff, newRequestId(cutoff));
+  prune(olderThanMs: number, byLocation: ReadonlyMap<string, number> = new Map()): Promise<number> {
+    const now = this.#clock.now();
+    const oldest = now - Math.max(olderThanMs, ...byLocation.values());
+    return this.#reader.prune({
+      before: now - olderThanMs,
+      byLocation: new Map(Array.from(byLocation, ([locationId, ms]) => [locationId, now - ms])),
+      stepsBefore: { at: oldest, requestId: newRequestId(oldest) },
+    });
   }
 
   flush(): Promise<void> {

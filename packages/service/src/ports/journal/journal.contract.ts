@@ -556,6 +556,29 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await count('message_steps')).toBe(1);
     });
 
+    it('prunes the messages of some locations earlier or later than the others', async () => {
+      for (const locationId of ['short', 'long', 'other']) {
+        journal.open(entry({ id: `${locationId} old`, locationId }), 'accepted');
+        await journal.show('wait for the flush');
+        journal.step(`${locationId} old`, 'written');
+      }
+      await clock.advance(20 * DAY);
+      for (const locationId of ['short', 'long', 'other'])
+        journal.open(entry({ id: `${locationId} new`, locationId }), 'accepted');
+      await clock.advance(20 * DAY);
+      const kept = new Map([
+        ['short', 10 * DAY],
+        ['long', 100 * DAY],
+      ]);
+      expect(await journal.prune(30 * DAY, kept)).toBe(3);
+      expect((await journal.list({ limit: 10 })).messages.map(({ id }) => id).toSorted()).toEqual([
+        'long new',
+        'long old',
+        'other new',
+      ]);
+      expect((await journal.show('long old'))?.steps).toHaveLength(2);
+    });
+
     it('notifies listeners of the first state of a message, given or not', () => {
       const states: unknown[] = [];
       journal.listen(({ recorded }) => states.push(recorded.state));

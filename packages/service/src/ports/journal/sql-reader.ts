@@ -31,6 +31,15 @@ export interface RequestStatus {
   readonly statuses: readonly TimedStatus[];
 }
 
+/** Messages from before these times are deleted. */
+export interface PruneTimes {
+  readonly before: number;
+  /** For locations with a time of their own. */
+  readonly byLocation: ReadonlyMap<string, number>;
+  /** Not later than any of the others. */
+  readonly stepsBefore: { readonly at: number; readonly requestId: string };
+}
+
 const DELETE_BATCH = 1000;
 const MAX_REQUESTS = 100;
 /** For the few rows of one message id. PostgreSQL without statistics would search the index of `created_at` for them, all of it. */
@@ -218,20 +227,21 @@ export function createReader(db: Database, hash: KeyedHash) {
       return Map.groupBy(all, ({ messageId }) => messageId);
     },
 
-    async prune(cutoff: number, requestIdAtCutoff: string): Promise<number> {
-      const pruned = await deleteBatches((batch) =>
-        db
-          .selectFrom('messages')
-          .select('id')
-          .where('created_at', '<', cutoff)
-          .orderBy('created_at')
-          .limit(batch),
-      );
+    async prune({ before, byLocation, stepsBefore }: PruneTimes): Promise<number> {
+      const old = (cutoff: number) =>
+        db.selectFrom('messages').select('id').where('created_at', '<', cutoff).orderBy('created_at');
+      let others = old(before);
+      if (byLocation.size > 0) others = others.where('location_id', 'not in', [...byLocation.keys()]);
+      let pruned = await deleteBatches((batch) => others.limit(batch));
+      for (const [locationId, cutoff] of byLocation)
+        pruned += await deleteBatches((batch) =>
+          old(cutoff).where('location_id', '=', locationId).limit(batch),
+        );
       // Steps whose message was never written. Ids sort by time.
       await db
         .deleteFrom('message_steps')
-        .where('message_id', '<', requestIdAtCutoff)
-        .where('at', '<', cutoff)
+        .where('message_id', '<', stepsBefore.requestId)
+        .where('at', '<', stepsBefore.at)
         .execute();
       return pruned;
     },
