@@ -203,7 +203,17 @@ describe('operator: locations', () => {
       lastSeenAt: ISO,
     });
     expect(body['locations']).toEqual([
-      { ...owned, locationId: 'loc2', connected: null, lastDevice: device('mac-0002'), oauth: null },
+      {
+        ...owned,
+        locationId: 'loc2',
+        connected: null,
+        lastDevice: device('mac-0002'),
+        oauth: null,
+        liveness: {
+          state: 'dead',
+          reason: { kind: 'mac_offline', sentence: expect.stringContaining('not connected'), since: ISO },
+        },
+      },
       {
         ...owned,
         locationId: LOCATION,
@@ -217,6 +227,7 @@ describe('operator: locations', () => {
         },
         lastDevice: device('mac-0001'),
         oauth: grant,
+        liveness: { state: 'alive', reason: null },
       },
       {
         locationId: 'locOfNoMac',
@@ -226,6 +237,7 @@ describe('operator: locations', () => {
         connected: null,
         lastDevice: null,
         oauth: grant,
+        liveness: null,
       },
     ]);
   });

@@ -44,6 +44,7 @@ it('S6 the operator sees for each tenant which link is broken and what to do', a
     'messages ok',
     'permissions broken',
     'queue unknown',
+    'traffic ok',
     'crm waiting',
   ]);
 

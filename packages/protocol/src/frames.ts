@@ -63,6 +63,7 @@ const MAC_FRAMES = {
           running: { type: 'boolean' },
           signedIn: { type: 'boolean' },
           services: { type: 'array', items: label, maxItems: 8 },
+          store: label,
         },
         required: [],
       },

@@ -20,6 +20,8 @@ export interface Metrics {
   readonly tokenRefresh: (result: string) => void;
   /** The kind of each open issue; a kind repeats for each of its issues. */
   readonly issuesOpen: (kinds: readonly string[]) => void;
+  /** The state of each line that ever had a Mac; a state repeats for each of its lines. */
+  readonly lines: (states: readonly ('alive' | 'degraded' | 'dead')[]) => void;
   readonly render: () => Promise<{ type: string; text: string }>;
 }
 
@@ -85,6 +87,12 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'],
     registers,
   });
+  const lines = new Gauge({
+    name: 'footbridge_lines',
+    help: 'Lines of all nodes by whether texts get through: alive, degraded or dead.',
+    labelNames: ['state'],
+    registers,
+  });
 
   return {
     webhook(status, code, seconds) {
@@ -109,6 +117,10 @@ export function createMetrics(): Metrics {
     issuesOpen(kinds) {
       issues.reset();
       for (const kind of kinds) issues.inc({ kind });
+    },
+    lines(states) {
+      for (const state of ['alive', 'degraded', 'dead'] as const)
+        lines.set({ state }, states.filter((one) => one === state).length);
     },
     async render() {
       return { type: registry.contentType, text: await registry.metrics() };

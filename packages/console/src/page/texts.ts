@@ -94,6 +94,7 @@ export const LINK_NAMES: Readonly<Record<string, string>> = {
   messages: 'Messages',
   permissions: 'Permissions',
   queue: 'Queue',
+  traffic: 'Texts get through',
   crm: 'CRM accepts',
 };
 
@@ -288,10 +289,14 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
 export const ISSUE_NAMES: Readonly<Record<string, string>> = {
   mac_offline: 'Mac offline',
   messages_signed_out: 'Messages signed out',
+  messages_not_running: 'Messages not running',
+  store_unreadable: 'Message store unreadable',
   permission_lost: 'Permission missing',
   grant_revoked: 'Grant revoked',
   crm_rejecting: 'CRM rejects calls',
   queue_old: 'Messages waiting on the Mac',
+  sends_failing: 'Texts fail',
+  line_silent: 'Unusual silence',
   signatures_rejected: 'Signatures rejected',
   deliveries_uncertain: 'Delivery uncertain',
   seats_exhausted: 'No free seat',

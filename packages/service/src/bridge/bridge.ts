@@ -35,7 +35,8 @@ import { RecentRejections } from '../flows/outbound/recent-rejections.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
 import { SignatureCheck } from '../flows/outbound/verify-signature.ts';
 import type { SignatureFault } from '../flows/outbound/verify-signature.ts';
-import { listTenants } from '../flows/tenants/tenants.ts';
+import { lineOf, listTenants } from '../flows/tenants/tenants.ts';
+import { LineWatch } from '../flows/tenants/watch-lines.ts';
 import { createMetrics } from '../metrics.ts';
 import { journalKeys, operatorToken } from '../operator-token.ts';
 import { asyncApiDocument } from '../asyncapi/asyncapi-document.ts';
@@ -207,7 +208,10 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     contended: new RecentOccurrences(now, QUARTER_HOUR_MS),
     seatsRefused: new RecentOccurrences(now, HOUR_MS),
   };
+  const lines = new LineWatch({ journal, now });
+  const lineTraffic = { traffic: (locationId: string) => lines.of(locationId), now };
   const macs = composeMacs(context, {
+    liveness: (location) => lineOf(lineTraffic, location),
     occurrences,
     licenses,
     switchboard,
@@ -328,6 +332,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     journal,
     overview: macs.overview,
     tenants: crm.tenants,
+    lines,
     occurrences,
   });
   const privacyApi = composePrivacy(context, {
@@ -394,7 +399,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
           tenantsRoutes({
             tenants: (query) =>
               listTenants(
-                { ...crm.tenants, locations: () => macs.overview.recentLocations(), journal },
+                { ...crm.tenants, ...lineTraffic, locations: () => macs.overview.recentLocations(), journal },
                 query,
               ),
           })(app);

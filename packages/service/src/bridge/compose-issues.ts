@@ -3,11 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import { diskSpace } from '../edges/disk/disk-space.ts';
 import { issuesRoutes } from '../edges/operator/issues-routes.ts';
 import { overviewRoutes } from '../edges/operator/overview-routes.ts';
-import type { Overview } from '../flows/enrol/overview.ts';
+import type { ConnectedMac, Overview } from '../flows/enrol/overview.ts';
 import type { IssueFacts } from '../flows/issues/find-issues.ts';
 import type { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { IssueWatch } from '../flows/issues/watch-issues.ts';
 import { NO_CALLS } from '../flows/tenants/recent-calls.ts';
+import { livenessOf } from '../flows/tenants/liveness.ts';
+import type { LineWatch } from '../flows/tenants/watch-lines.ts';
 import { brokenLinks } from '../flows/tenants/tenants.ts';
 import type { TenantsDeps } from '../flows/tenants/tenants.ts';
 import { MacHistory } from '../flows/traffic/mac-history.ts';
@@ -23,6 +25,7 @@ export interface IssuesDeps {
   readonly journal: JournalReader;
   readonly overview: Pick<Overview, 'licenses' | 'locations' | 'recentLocations'>;
   readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
+  readonly lines: LineWatch;
   readonly occurrences: IssueOccurrences;
 }
 
@@ -39,7 +42,7 @@ const MAX_UNCERTAIN = 200;
 /** Composes the check that opens and closes issues, and the figures of the last day. */
 export function composeIssues(
   context: BridgeContext,
-  { database, journal, overview, tenants, occurrences }: IssuesDeps,
+  { database, journal, overview, tenants, lines, occurrences }: IssuesDeps,
 ): (app: FastifyInstance) => void {
   const { config, clock, log, life, metrics, node } = context;
   const issues = createSqlIssues({ db: database.db, clock });
@@ -58,6 +61,11 @@ export function composeIssues(
       diskSpace(config.dataDir),
     ]);
     macHistory.add(locations.filter(({ connected }) => connected !== null).length);
+    await lines.check(
+      locations.flatMap(({ locationId, connected }) =>
+        connected === null ? [] : [{ locationId, lastReceivedAt: lastReceivedAt(connected) }],
+      ),
+    );
     const byId = new Map(locations.map((location) => [location.locationId, location]));
     const isElsewhere = (locationId: string) => (byId.get(locationId)?.connected?.node ?? node) !== node;
     const paths = await brokenLinks({
@@ -65,7 +73,10 @@ export function composeIssues(
       withPrivateToken: tenants.withPrivateToken,
       // Only the node that holds the socket makes CRM calls; results on other nodes may be stale.
       crmCalls: (locationId) => (isElsewhere(locationId) ? NO_CALLS : tenants.crmCalls(locationId)),
+      traffic: (locationId) => lines.of(locationId),
+      now: () => clock.now(),
     });
+    metrics.lines(paths.flatMap((path) => livenessOf(path)?.state ?? []));
     const ofLicense = Map.groupBy(locations, ({ licenseId }) => licenseId);
     return {
       tenants: paths.map(({ locationId, broken }) => {
@@ -114,3 +125,7 @@ export function composeIssues(
     overviewRoutes({ traffic, locations: () => overview.recentLocations(), issues, macHistory })(app);
   };
 }
+
+/** When the Mac last received a text, by its own clock. */
+const lastReceivedAt = ({ stateReport }: ConnectedMac): number | null =>
+  Date.parse(stateReport?.state.lastReceivedAt ?? '') || null;

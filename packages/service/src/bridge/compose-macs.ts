@@ -13,6 +13,7 @@ import type { GatewayDeps } from '../edges/mac/mac-gateway.ts';
 import { devicesRoutes } from '../edges/operator/devices-routes.ts';
 import { licensesRoutes } from '../edges/operator/licenses-routes.ts';
 import { locationsRoutes } from '../edges/operator/locations-routes.ts';
+import type { LocationRoutesDeps } from '../edges/operator/locations-routes.ts';
 import { Enrolment } from '../flows/enrol/activate-device.ts';
 import { LocationClaims } from '../flows/enrol/claim-location.ts';
 import { LastSeen } from '../flows/enrol/last-seen.ts';
@@ -30,6 +31,7 @@ import type { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import type { Switchboard } from '../ports/switchboard/switchboard.ts';
 
 export interface MacsDeps {
+  readonly liveness: LocationRoutesDeps['liveness'];
   readonly licenses: Licenses;
   readonly switchboard: Switchboard;
   readonly ledger: SendLedger;
@@ -131,7 +133,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
     operatorRoutes: [
       licensesRoutes({ licenseAdmin, overview }),
       devicesRoutes({ licenseAdmin, overview }),
-      locationsRoutes({ licenseAdmin, overview, publicUrl: deps.publicUrl }),
+      locationsRoutes({ licenseAdmin, overview, liveness: deps.liveness, publicUrl: deps.publicUrl }),
     ],
     drain: (ms) => gateway.drain(ms),
   };

@@ -75,6 +75,10 @@ describe('the state of the Mac', () => {
     expect(read({}, store).permissions).toMatchObject({ fullDisk });
   });
 
+  it.each(['absent', 'corrupt', 'locked'] as const)('says that the store is %s', (store) => {
+    expect(read({ messages: { running: true } }, store).messages).toEqual({ running: true, store });
+  });
+
   it('takes an empty store as a Messages that is not signed in', () => {
     expect(read({ messages: { running: true } }, 'empty').messages).toEqual({
       running: true,

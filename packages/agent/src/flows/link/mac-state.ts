@@ -16,6 +16,9 @@ const FULL_DISK: Readonly<Record<StoreState, Permission>> = {
   absent: 'unknown',
 };
 
+/** Nothing else in the report shows these states. */
+const UNREADABLE = new Set<StoreState>(['absent', 'corrupt', 'locked']);
+
 /** Returns what the operator needs to know about this Mac. No text, phone number or id of a message is in it. */
 export function readMacState(
   messages: Pick<Messages, 'environment' | 'capabilities'> & { readonly store: Pick<MessageStore, 'state'> },
@@ -36,8 +39,12 @@ export function readMacState(
       automation: permissions?.automation ?? 'unknown',
       accessibility: permissions?.accessibility ?? 'unknown',
     },
-    // Messages creates its tables when a person signs in.
-    messages: { ...report.messages, ...(store === 'empty' && { signedIn: false }) },
+    messages: {
+      ...report.messages,
+      // Messages creates its tables when a person signs in.
+      ...(store === 'empty' && { signedIn: false }),
+      ...(UNREADABLE.has(store) && { store }),
+    },
     ...(session !== undefined && { session }),
     queue: {
       pending: journal.jobs.pendingCount(),

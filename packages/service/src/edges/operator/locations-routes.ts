@@ -5,13 +5,16 @@ import { z } from 'zod';
 
 import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { ConnectedMac, LocationOverview, Overview } from '../../flows/enrol/overview.ts';
+import type { Liveness } from '../../flows/tenants/liveness.ts';
 import type { StateReport } from '../../ports/switchboard/switchboard.ts';
+import { livenessView } from './liveness-view.ts';
 import { mayAccess } from './operator-auth.ts';
 import { isoTime, isRowId, readBody, operatorError } from './operator-request.ts';
 
 export interface LocationRoutesDeps {
   readonly licenseAdmin: Pick<LicenseAdmin, 'assignLocation' | 'createPairingCode' | 'disconnectLocation'>;
   readonly overview: Pick<Overview, 'locations' | 'location'>;
+  readonly liveness: (location: LocationOverview) => Liveness | null;
   /** Returns the public address of the service, for the Mac that gets a pairing code. */
   readonly publicUrl: () => string;
 }
@@ -25,7 +28,12 @@ interface OfLocation {
 }
 
 /** `GET /operator/locations`, `PUT /operator/locations/:locationId`, `POST …/disconnect` (M8) and `…/pairing-codes` (M12). */
-export function locationsRoutes({ licenseAdmin, overview, publicUrl }: LocationRoutesDeps) {
+export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }: LocationRoutesDeps) {
+  const view = (location: LocationOverview) => ({
+    ...locationView(location),
+    liveness: livenessView(liveness(location)),
+  });
+
   async function show(locationId: LocationId) {
     const location = await overview.location(locationId);
     if (location === undefined) throw unheardOf();
@@ -92,7 +100,7 @@ function read(text: string): LocationId {
 const unheardOf = () =>
   operatorError('NOT_FOUND', 'This location is unknown. List the locations with `footbridge location list`.');
 
-function view({ connected, lastDevice, oauth, ...location }: LocationOverview) {
+function locationView({ connected, lastDevice, oauth, ...location }: LocationOverview) {
   return {
     ...location,
     lastDevice: lastDevice === null ? null : { ...lastDevice, lastSeenAt: isoTime(lastDevice.lastSeenAt) },

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 
+import type { Problem } from '../../flows/tenants/tenant-path.ts';
 import type { Tenant, TenantsPage, TenantsQuery } from '../../flows/tenants/tenants.ts';
 import { mayAccess } from './operator-auth.ts';
+import { livenessView } from './liveness-view.ts';
 import { isoTime, readBody } from './operator-request.ts';
 
 export interface TenantsRoutesDeps {
@@ -30,12 +32,16 @@ export function tenantsRoutes({ tenants }: TenantsRoutesDeps) {
   };
 }
 
-const view = ({ locationId, license, links, problem }: Tenant) => ({
+const view = ({ locationId, license, links, problem, liveness }: Tenant) => ({
   locationId,
   license,
+  liveness: livenessView(liveness),
   links: links.map(withTime),
-  problem: problem === null ? null : withTime(problem),
+  problem: problem === null ? null : problemView(problem),
 });
+
+const problemView = ({ link, sentence, action, since }: Problem) =>
+  withTime({ link, sentence, action, since });
 
 const withTime = <T extends { readonly since: number | null }>(part: T) => ({
   ...part,

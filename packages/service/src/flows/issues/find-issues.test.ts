@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { findIssues } from './find-issues.ts';
+import type { IssueKind } from '../../ports/issues/issues.ts';
 import type { IssueFacts } from './find-issues.ts';
 
 const AT = Date.parse('2026-11-15T09:12:00Z');
@@ -16,9 +17,9 @@ const facts = (changed: Partial<IssueFacts> = {}): IssueFacts => ({
   ...changed,
 });
 
-const tenant = (link: string, hadMac = true): Partial<IssueFacts> => ({
+const tenant = (kind: IssueKind | null, hadMac = true): Partial<IssueFacts> => ({
   tenants: [
-    { locationId: 'loc1', hadMac, broken: [{ link, sentence: 'It broke.', action: 'Fix it.', since: AT }] },
+    { locationId: 'loc1', hadMac, broken: [{ kind, sentence: 'It broke.', action: 'Fix it.', since: AT }] },
   ],
 });
 
@@ -34,12 +35,12 @@ test('finds no issues by default', () => {
 });
 
 test.each<[string, Partial<IssueFacts>, RegExp, RegExp]>([
-  ['grant_revoked', tenant('grant'), /It broke/, /Fix it/],
-  ['mac_offline', tenant('mac'), /It broke/, /Fix it/],
-  ['messages_signed_out', tenant('messages'), /It broke/, /Fix it/],
-  ['permission_lost', tenant('permissions'), /It broke/, /Fix it/],
-  ['queue_old', tenant('queue'), /It broke/, /Fix it/],
-  ['crm_rejecting', tenant('crm'), /It broke/, /Fix it/],
+  ['grant_revoked', tenant('grant_revoked'), /It broke/, /Fix it/],
+  ['mac_offline', tenant('mac_offline'), /It broke/, /Fix it/],
+  ['messages_signed_out', tenant('messages_signed_out'), /It broke/, /Fix it/],
+  ['permission_lost', tenant('permission_lost'), /It broke/, /Fix it/],
+  ['queue_old', tenant('queue_old'), /It broke/, /Fix it/],
+  ['crm_rejecting', tenant('crm_rejecting'), /It broke/, /Fix it/],
   [
     'signatures_rejected',
     { rejectedSignatures: { count: 5, since: AT } },
@@ -85,8 +86,8 @@ test.each<[string, Partial<IssueFacts>, RegExp, RegExp]>([
 });
 
 test.each<[string, Partial<IssueFacts>]>([
-  ['a location that never had a Mac', tenant('mac', false)],
-  ['a sub-account in which the app was never installed', tenant('installed')],
+  ['a location that never had a Mac', tenant('mac_offline', false)],
+  ['a sub-account in which the app was never installed', tenant(null)],
   ['a few webhooks with a wrong signature', { rejectedSignatures: { count: 4, since: AT } }],
   [
     'a refused Mac, once a seat is free',

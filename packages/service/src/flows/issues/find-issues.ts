@@ -2,7 +2,8 @@ import type { Finding, IssueKind } from '../../ports/issues/issues.ts';
 
 /** A broken link between the CRM and a customer, as shown to the operator. */
 export interface BrokenLink {
-  readonly link: string;
+  /** Null: not an issue. */
+  readonly kind: IssueKind | null;
   readonly sentence: string;
   readonly action: string;
   readonly since: number | null;
@@ -44,15 +45,6 @@ export interface Occurrences {
   readonly since: number;
 }
 
-/** The links whose failure is an issue. A location that was never set up has no issues. */
-const BY_LINK: Readonly<Record<string, IssueKind>> = {
-  grant: 'grant_revoked',
-  mac: 'mac_offline',
-  messages: 'messages_signed_out',
-  permissions: 'permission_lost',
-  queue: 'queue_old',
-  crm: 'crm_rejecting',
-};
 /** Fewer may come from a scanner. */
 const MIN_REJECTED_SIGNATURES = 5;
 const MIN_FREE_SHARE = 0.05;
@@ -71,9 +63,8 @@ export function findIssues(facts: IssueFacts): Finding[] {
 }
 
 function ofTenant({ locationId, hadMac, broken }: IssueFacts['tenants'][number]): Finding[] {
-  return broken.flatMap(({ link, sentence, action, since }) => {
-    const kind = BY_LINK[link];
-    if (kind === undefined || (kind === 'mac_offline' && !hadMac)) return [];
+  return broken.flatMap(({ kind, sentence, action, since }) => {
+    if (kind === null || (kind === 'mac_offline' && !hadMac)) return [];
     return [{ kind, subject: locationId, locationIds: [locationId], sentence, action, since }];
   });
 }

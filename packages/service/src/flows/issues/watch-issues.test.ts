@@ -4,6 +4,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, expect, it } from 'vitest';
 
+import type { IssueKind } from '../../ports/issues/issues.ts';
 import { createSqlIssues } from '../../ports/issues/issues-sql.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import type { IssueFacts } from './find-issues.ts';
@@ -22,10 +23,10 @@ const NOTHING: IssueFacts = {
   disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
 };
 
-const broken = (link: string, sentence = 'It broke.'): IssueFacts => ({
+const broken = (kind: IssueKind, sentence = 'It broke.'): IssueFacts => ({
   ...NOTHING,
   tenants: [
-    { locationId: 'loc1', hadMac: true, broken: [{ link, sentence, action: 'Fix it.', since: null }] },
+    { locationId: 'loc1', hadMac: true, broken: [{ kind, sentence, action: 'Fix it.', since: null }] },
   ],
 });
 
@@ -77,10 +78,10 @@ it('opens an issue, rewords it while it lasts, and closes it', async () => {
   const { nodes, issues, events, pass } = await start('a');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  a.state.facts = broken('queue', 'Waits 10 minutes.');
+  a.state.facts = broken('queue_old', 'Waits 10 minutes.');
   await pass(15_000);
   expect(events).toEqual(['a opened queue_old loc1']);
-  a.state.facts = broken('queue', 'Waits 11 minutes.');
+  a.state.facts = broken('queue_old', 'Waits 11 minutes.');
   await pass(30_000);
   expect((await issues.listOpen()).map(({ sentence }) => sentence)).toEqual(['Waits 11 minutes.']);
   a.state.facts = NOTHING;
@@ -92,11 +93,11 @@ it('opens "Mac offline" only after five minutes in a row', async () => {
   const { nodes, events, pass } = await start('a');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  a.state.facts = broken('mac');
+  a.state.facts = broken('mac_offline');
   await pass(240_000);
   a.state.facts = NOTHING;
   await pass(15_000);
-  a.state.facts = broken('mac');
+  a.state.facts = broken('mac_offline');
   await pass(300_000);
   expect(events).toEqual([]);
   await pass(30_000);
@@ -105,7 +106,7 @@ it('opens "Mac offline" only after five minutes in a row', async () => {
 
 it('nodes that find the same open and close one issue', async () => {
   const { nodes, issues, events, pass } = await start('a', 'b');
-  for (const { state } of nodes) state.facts = broken('grant');
+  for (const { state } of nodes) state.facts = broken('grant_revoked');
   await pass(90_000);
   expect(events).toHaveLength(1);
   expect(await issues.listOpen()).toHaveLength(1);
@@ -121,7 +122,7 @@ it('a node does not close what another node still finds, and closes what a dead 
   const { nodes, events, pass } = await start('a', 'b');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  a.state.facts = broken('crm');
+  a.state.facts = broken('crm_rejecting');
   await pass(180_000);
   expect(events).toEqual(['a opened crm_rejecting loc1']);
   await a.watch.close();
@@ -133,7 +134,7 @@ it('changes nothing while the facts cannot be read', async () => {
   const { nodes, issues, events, pass } = await start('a');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  a.state.facts = broken('grant');
+  a.state.facts = broken('grant_revoked');
   await pass(15_000);
   a.state.isDown = true;
   await pass(120_000);

@@ -21,7 +21,14 @@ export interface IssueWatchDeps {
 
 const CHECK_MS = 15_000;
 /** A finding opens an issue once this node has found it for this long. The default is 0. */
-const HOLD_MS: Partial<Record<IssueKind, number>> = { mac_offline: 300_000 };
+const HOLD_MS: Partial<Record<IssueKind, number>> = {
+  mac_offline: 300_000,
+  // An update or a restart of Messages takes this long.
+  messages_not_running: 120_000,
+  store_unreadable: 60_000,
+  // After an outage the texts of that time arrive first.
+  line_silent: 300_000,
+};
 /** A node that has not confirmed an issue for this long may be gone: another node can close it. */
 const CONFIRMED_MS = 60_000;
 /** How often a node confirms what it still finds. */

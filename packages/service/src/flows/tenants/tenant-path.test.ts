@@ -6,6 +6,9 @@ import type { TenantFacts } from './tenant-path.ts';
 const AT = Date.parse('2026-11-15T09:12:00Z');
 const NO_CALLS = { calls: 0, rejected: 0, lastResult: null, rejectedSince: null };
 
+const QUIET = { unanswered: null, failing: null, silent: null };
+const UNANSWERED = { ...QUIET, unanswered: { count: 2, since: AT } };
+
 type State = NonNullable<NonNullable<TenantFacts['mac']>['stateReport']>['state'];
 
 const mac = (state: Partial<State> = {}) => ({
@@ -34,12 +37,14 @@ const facts = (changed: Partial<TenantFacts> = {}): TenantFacts => ({
   mac: mac(),
   lastMac: { name: 'Front desk', lastSeenAt: AT },
   crmCalls: { ...NO_CALLS, calls: 10 },
+  traffic: QUIET,
+  now: AT,
   ...changed,
 });
 
 test('a tenant whose links all work has no problem', () => {
   const { links, problem } = tenantPath(facts());
-  expect(links.map(({ state }) => state)).toEqual(Array.from({ length: 8 }, () => 'ok'));
+  expect(links.map(({ state }) => state)).toEqual(Array.from({ length: 9 }, () => 'ok'));
   expect(problem).toBeNull();
 });
 
@@ -71,6 +76,37 @@ describe('the first broken link is the problem', () => {
       { mac: mac({ queue: { pending: 3, oldestSec: 900 } }) },
       /3 messages wait .* the oldest for 15 minutes/,
       /doctor/,
+    ],
+    [
+      'messages',
+      { mac: mac({ messages: { signedIn: true, store: 'corrupt' } }) },
+      /message store of the Mac “Front desk” is corrupt/,
+      /doctor/,
+    ],
+    ['messages', { mac: mac({ messages: { running: false } }) }, /is not running/, /Open Messages/],
+    [
+      'queue',
+      { mac: mac({ queue: { pending: 1, oldestSec: 60 } }), now: AT + 180_000 },
+      /1 message waits .* for 4 minutes, and none was sent since/,
+      /doctor/,
+    ],
+    [
+      'queue',
+      { mac: { ...mac(), stateReport: null }, traffic: UNANSWERED, now: AT + 240_000 },
+      /2 messages wait .* for 4 minutes, and none was sent since/,
+      /doctor/,
+    ],
+    [
+      'traffic',
+      { traffic: { ...QUIET, failing: { count: 6, code: 'TIMEOUT', since: AT } } },
+      /last 6 texts failed .* with TIMEOUT/,
+      /by hand/,
+    ],
+    [
+      'traffic',
+      { traffic: { ...QUIET, silent: { since: AT - 9 * 3_600_000, sent: 14 } } },
+      /for 9 hours, which is unusual .* 14 were sent/,
+      /from another phone/,
     ],
     [
       'crm',
@@ -107,6 +143,17 @@ describe('what is not known is not a problem', () => {
   test.each<[string, Partial<TenantFacts>]>([
     ['a Mac that reported nothing', { mac: { ...mac(), stateReport: null } }],
     ['a Mac that reported no permissions', { mac: mac({ permissions: {} }) }],
+    [
+      'a text that waits while others are sent',
+      {
+        mac: mac({ queue: { pending: 9, oldestSec: 300 }, lastSentAt: new Date(AT - 60_000).toISOString() }),
+      },
+    ],
+    ['a text without a result on a Mac whose queue is empty', { traffic: UNANSWERED, now: AT + 900_000 }],
+    [
+      'a text without a result on a Mac that has just connected',
+      { mac: { ...mac(), stateReport: null, since: AT + 200_000 }, traffic: UNANSWERED, now: AT + 240_000 },
+    ],
     ['a tenant without traffic', { lastWebhookAt: null, crmCalls: NO_CALLS }],
     [
       'a Mac without Accessibility, which still texts',

@@ -1,3 +1,4 @@
+import type { IssueKind } from '../../ports/issues/issues.ts';
 import type { StateReport } from '../../ports/switchboard/switchboard.ts';
 
 /** The links between the CRM and the customer, in the order in which a message uses them. */
@@ -9,6 +10,7 @@ export const LINKS = [
   'messages',
   'permissions',
   'queue',
+  'traffic',
   'crm',
 ] as const;
 export type LinkName = (typeof LINKS)[number];
@@ -25,9 +27,13 @@ export interface Link {
   readonly since: number | null;
 }
 
-/** The first broken link, and what to do about it. */
+/** A broken link, and what to do about it. */
 export interface Problem {
   readonly link: LinkName;
+  /** The kind of issue that it is; null: a location that is not set up yet has no issue. */
+  readonly kind: IssueKind | null;
+  /** Whether nothing gets through. */
+  readonly isDead: boolean;
   readonly sentence: string;
   readonly action: string;
   readonly since: number | null;
@@ -56,6 +62,18 @@ export interface TenantFacts {
   /** The Mac that held it last. */
   readonly lastMac: { readonly name: string; readonly lastSeenAt: number } | null;
   readonly crmCalls: RecentCalls;
+  readonly traffic: LineTraffic;
+  readonly now: number;
+}
+
+/** What the messages of a location say about Messages on its Mac. Times are those of the first message or failure. */
+export interface LineTraffic {
+  /** Texts that the Mac has had for minutes, while it reported no result of any text. */
+  readonly unanswered: { readonly count: number; readonly since: number } | null;
+  /** The last texts, all of which failed. */
+  readonly failing: { readonly count: number; readonly code: string; readonly since: number } | null;
+  /** Since when nothing arrives although that is unusual, and the texts sent since then. */
+  readonly silent: { readonly since: number; readonly sent: number } | null;
 }
 
 /** The newest calls to the CRM for a location. */
@@ -68,9 +86,17 @@ export interface RecentCalls {
   readonly rejectedSince: number | null;
 }
 
-type Finding = Omit<Link, 'name'> & { readonly action?: string };
+type Finding = Omit<Link, 'name'> & Partial<Pick<Problem, 'action' | 'kind' | 'isDead'>>;
 
-const OLD_QUEUE_SEC = 600;
+const OLD_QUEUE_MS = 600_000;
+/** A Mac that has sent nothing for this long although texts wait is frozen. The operator must know within five minutes. */
+export const FROZEN_MS = 240_000;
+/** States of the message store in which nothing can be read. */
+const UNREADABLE: Readonly<Record<string, string>> = {
+  absent: 'does not exist',
+  corrupt: 'is corrupt',
+  locked: 'is locked by another program',
+};
 const PERMISSIONS = {
   fullDisk: 'Full Disk Access',
   automation: 'Automation',
@@ -89,6 +115,7 @@ export function tenantPath(facts: TenantFacts): TenantPath {
     messages: messages(facts),
     permissions: permissions(facts),
     queue: queue(facts),
+    traffic: traffic(facts),
     crm: crm(facts),
   };
   const links = LINKS.map((name) => {
@@ -99,6 +126,8 @@ export function tenantPath(facts: TenantFacts): TenantPath {
     .filter(({ state }) => state === 'broken')
     .map(({ name, sentence, since }) => ({
       link: name,
+      kind: findings[name].kind ?? null,
+      isDead: findings[name].isDead ?? false,
       sentence,
       action: findings[name].action ?? '',
       since,
@@ -111,17 +140,20 @@ function installed({ token, grant: granted }: TenantFacts): Finding {
     return broken(
       'The app was uninstalled in this sub-account.',
       'If this was not intended, install the app again in HighLevel.',
+      { kind: null },
     );
   if (granted?.state === 'expected')
     return broken(
       'The app was installed in this sub-account, but its agency has not authorised it.',
       'Authorise the app for the agency in HighLevel.',
+      { kind: null },
     );
   if (token === 'oauth') return ok('The app is installed.');
   if (token === 'private') return ok('A private integration token is set.');
   return broken(
     'The app is not installed in this sub-account, and no private integration token is set.',
     'Install the app in HighLevel, or set a private integration token.',
+    { kind: null },
   );
 }
 
@@ -138,32 +170,49 @@ function grant({ token, grant: granted }: TenantFacts): Finding {
   return broken(
     `The CRM no longer accepts the token${granted.lastError === null ? '' : ` (${granted.lastError})`}.`,
     'Install the app again in this sub-account.',
+    { kind: 'grant_revoked' },
   );
 }
 
 function mac({ mac: connected, lastMac }: TenantFacts): Finding {
   if (connected !== null) return ok(`${quoted(connected.name)} is connected.`, connected.since);
   if (lastMac === null)
-    return broken('No Mac has ever connected for this location.', 'Pair a Mac with this location.');
+    return broken('No Mac has ever connected for this location.', 'Pair a Mac with this location.', {
+      kind: null,
+    });
   return broken(
     `The Mac ${quoted(lastMac.name)} is not connected.`,
     'Check that this Mac is switched on, awake and online.',
-    lastMac.lastSeenAt,
+    { kind: 'mac_offline', isDead: true, since: lastMac.lastSeenAt },
   );
 }
 
 function messages({ mac: connected }: TenantFacts): Finding {
   const report = connected?.stateReport;
   if (!connected || !report) return unknown();
-  const { messages: app } = report.state;
-  if (app?.signedIn === false)
+  const { running, signedIn, store = '' } = report.state.messages ?? {};
+  const since = report.at;
+  if (signedIn === false)
     return broken(
       `Messages on the Mac ${quoted(connected.name)} is not signed in.`,
       'Sign in to iMessage in the settings of Messages on this Mac.',
-      report.at,
+      { kind: 'messages_signed_out', isDead: true, since },
     );
-  if (app?.signedIn === undefined) return unknown();
-  return ok('Messages is signed in.', report.at);
+  const unreadable = UNREADABLE[store];
+  if (unreadable !== undefined)
+    return broken(
+      `The message store of the Mac ${quoted(connected.name)} ${unreadable}.`,
+      'Quit Messages on this Mac and open it again, then run `footbridge-agent doctor` there.',
+      { kind: 'store_unreadable', isDead: true, since },
+    );
+  if (running === false)
+    return broken(
+      `Messages on the Mac ${quoted(connected.name)}, or the server through which it sends, is not running.`,
+      'Open Messages on this Mac, then run `footbridge-agent doctor` there.',
+      { kind: 'messages_not_running', since },
+    );
+  if (signedIn === undefined) return unknown();
+  return ok('Messages is signed in.', since);
 }
 
 function permissions({ mac: connected }: TenantFacts): Finding {
@@ -175,7 +224,7 @@ function permissions({ mac: connected }: TenantFacts): Finding {
     return broken(
       `The Mac ${quoted(connected.name)} does not have the ${PERMISSIONS[denied]} permission.`,
       `Allow Footbridge Agent under System Settings > Privacy & Security > ${PERMISSIONS[denied]} on this Mac.`,
-      report.at,
+      { kind: 'permission_lost', isDead: true, since: report.at },
     );
   if (REQUIRED.some((name) => given[name] !== 'granted')) return unknown();
   return given.accessibility === 'denied'
@@ -185,22 +234,51 @@ function permissions({ mac: connected }: TenantFacts): Finding {
     : ok('All permissions are granted.', report.at);
 }
 
-function queue({ mac: connected }: TenantFacts): Finding {
-  const waitingJobs = connected?.stateReport?.state.queue;
-  if (!connected || waitingJobs === undefined) return unknown();
-  const { pending, oldestSec = 0 } = waitingJobs;
-  const { held = 0, nextSlotAt } = connected?.stateReport?.state.pacing ?? {};
-  const waitingMessages = pending === 1 ? '1 message waits' : `${pending} messages wait`;
+function queue({ mac: connected, traffic: { unanswered }, now }: TenantFacts): Finding {
+  if (!connected) return unknown();
+  const waits = (count: number) => (count === 1 ? '1 message waits' : `${count} messages wait`);
+  const old = (count: number, since: number, isFrozen: boolean) =>
+    broken(
+      `${waits(count)} on the Mac ${quoted(connected.name)}, the oldest for ${Math.floor((now - since) / 60_000)} minutes${isFrozen ? ', and none was sent since' : ''}.`,
+      'Check that Messages responds on this Mac, then run `footbridge-agent doctor` there.',
+      { kind: 'queue_old', isDead: isFrozen, since },
+    );
+  const report = connected.stateReport;
+  if (report?.state.queue === undefined)
+    // The Mac may have been offline: it gets the same time again.
+    return unanswered !== null && now - connected.since >= FROZEN_MS
+      ? old(unanswered.count, unanswered.since, true)
+      : unknown();
+  const { pending, oldestSec = 0 } = report.state.queue;
+  if (pending === 0) return ok('No message waits on the Mac.');
+  const { held = 0, nextSlotAt } = report.state.pacing ?? {};
   if (held > 0) {
     const slot = nextSlotAt === undefined ? '' : `, the next free slot is at ${nextSlotAt}`;
-    return ok(`${waitingMessages} on the Mac: ${held} over a limit of the line${slot}.`);
+    return ok(`${waits(pending)} on the Mac: ${held} over a limit of the line${slot}.`);
   }
-  if (oldestSec > OLD_QUEUE_SEC)
+  // The Mac reports changes only. Without one, the oldest message is still the same.
+  const since = report.at - oldestSec * 1000;
+  const lastSentAt = Date.parse(report.state.lastSentAt ?? '') || 0;
+  const isFrozen = now - since >= FROZEN_MS && now - lastSentAt >= FROZEN_MS;
+  if (isFrozen || now - since > OLD_QUEUE_MS) return old(pending, since, isFrozen);
+  return ok(`${waits(pending)} on the Mac.`);
+}
+
+function traffic({ mac: connected, traffic: { failing, silent }, now }: TenantFacts): Finding {
+  if (!connected) return unknown();
+  if (failing !== null)
     return broken(
-      `${waitingMessages} on the Mac ${quoted(connected.name)}, the oldest for ${Math.floor(oldestSec / 60)} minutes.`,
-      'Check that Messages responds on this Mac, then run `footbridge-agent doctor` there.',
+      `The last ${failing.count} texts failed on the Mac ${quoted(connected.name)}, the newest with ${failing.code}.`,
+      'Send a text by hand in Messages on this Mac. If that fails too, sign out of iMessage there and sign in again.',
+      { kind: 'sends_failing', since: failing.since },
     );
-  return ok(pending === 0 ? 'No message waits on the Mac.' : `${waitingMessages} on the Mac.`);
+  if (silent !== null)
+    return broken(
+      `No text has arrived for ${Math.floor((now - silent.since) / 3_600_000)} hours, which is unusual for this line at this time of the week; ${silent.sent} were sent.`,
+      'Send a text to this line from another phone. If it does not arrive, sign out of iMessage on its Mac and sign in again.',
+      { kind: 'line_silent', since: silent.since },
+    );
+  return ok('Texts get through as usual.');
 }
 
 function crm({ crmCalls }: TenantFacts): Finding {
@@ -217,7 +295,7 @@ function crm({ crmCalls }: TenantFacts): Finding {
     lastResult === '401' || lastResult === '403'
       ? 'Install the app again, with all scopes.'
       : 'Open the newest failed message to see the reason.',
-    rejectedSince,
+    { kind: 'crm_rejecting', since: rejectedSince },
   );
 }
 
@@ -229,9 +307,8 @@ const unknown = (): Finding => ({
   sentence: 'The Mac has not reported this.',
   since: null,
 });
-const broken = (sentence: string, action: string, since: number | null = null): Finding => ({
-  state: 'broken',
-  sentence,
-  action,
-  since,
-});
+const broken = (
+  sentence: string,
+  action: string,
+  { since = null, ...problem }: Pick<Problem, 'kind'> & Partial<Pick<Problem, 'isDead' | 'since'>>,
+): Finding => ({ state: 'broken', sentence, action, since, ...problem });

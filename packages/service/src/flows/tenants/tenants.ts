@@ -1,7 +1,10 @@
 import type { JournalReader } from '../../ports/journal/journal.ts';
 import type { StateReport } from '../../ports/switchboard/switchboard.ts';
+import { livenessOf } from './liveness.ts';
+import type { Liveness } from './liveness.ts';
+import { NO_CALLS } from './recent-calls.ts';
 import { tenantPath } from './tenant-path.ts';
-import type { RecentCalls, TenantFacts, TenantPath } from './tenant-path.ts';
+import type { LineTraffic, RecentCalls, TenantFacts, TenantPath } from './tenant-path.ts';
 
 /** A location with its Mac and its grant. */
 export interface TenantLocation {
@@ -22,10 +25,13 @@ export interface TenantsDeps {
   readonly withPrivateToken: (locationIds: readonly string[]) => Promise<ReadonlySet<string>>;
   readonly journal: Pick<JournalReader, 'lastWebhooks'>;
   readonly crmCalls: (locationId: string) => RecentCalls;
+  readonly traffic: (locationId: string) => LineTraffic;
+  readonly now: () => number;
 }
 
 export interface Tenant extends TenantPath {
   readonly license: string | null;
+  readonly liveness: Liveness | null;
 }
 
 /** Which tenants to list. */
@@ -57,10 +63,10 @@ export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promi
   const shown = found.slice(0, query.limit);
   const lastWebhooks = await deps.journal.lastWebhooks(shown.map(({ facts }) => facts.locationId));
   return {
-    tenants: shown.map(({ facts, license }) => ({
-      ...tenantPath({ ...facts, lastWebhookAt: lastWebhooks.get(facts.locationId) ?? null }),
-      license,
-    })),
+    tenants: shown.map(({ facts, license }) => {
+      const path = tenantPath({ ...facts, lastWebhookAt: lastWebhooks.get(facts.locationId) ?? null });
+      return { ...path, license, liveness: livenessOf(path) };
+    }),
     total: own.length,
     broken: broken.length,
     found: found.length,
@@ -73,22 +79,39 @@ export async function brokenLinks(deps: Omit<TenantsDeps, 'journal'>): Promise<T
   return all.map(({ facts }) => tenantPath(facts));
 }
 
+/** Returns whether texts get through the line of a location, whatever the state of its grant. */
+export function lineOf(
+  deps: Pick<TenantsDeps, 'traffic' | 'now'>,
+  location: TenantLocation,
+): Liveness | null {
+  return livenessOf(tenantPath(factsOf({ ...deps, crmCalls: () => NO_CALLS }, location, 'none')));
+}
+
 async function tenantFacts(
   deps: Omit<TenantsDeps, 'journal'>,
   { mayAccess }: Pick<TenantsQuery, 'mayAccess'>,
 ): Promise<{ facts: TenantFacts; license: string | null }[]> {
   const locations = (await deps.locations()).filter(({ locationId }) => mayAccess(locationId));
   const withToken = await deps.withPrivateToken(locations.map(({ locationId }) => locationId));
-  return locations.map(({ locationId, license, connected, lastDevice, oauth }) => ({
-    license,
-    facts: {
-      locationId,
-      token: oauth !== null ? 'oauth' : withToken.has(locationId) ? 'private' : 'none',
-      grant: oauth,
-      lastWebhookAt: null,
-      mac: connected,
-      lastMac: lastDevice,
-      crmCalls: deps.crmCalls(locationId),
-    },
-  }));
+  return locations.map((location) => {
+    const { locationId, license, oauth } = location;
+    const token = oauth !== null ? 'oauth' : withToken.has(locationId) ? 'private' : 'none';
+    return { license, facts: factsOf(deps, location, token) };
+  });
 }
+
+const factsOf = (
+  deps: Pick<TenantsDeps, 'crmCalls' | 'traffic' | 'now'>,
+  { locationId, connected, lastDevice, oauth }: TenantLocation,
+  token: TenantFacts['token'],
+): TenantFacts => ({
+  locationId,
+  token,
+  grant: oauth,
+  lastWebhookAt: null,
+  mac: connected,
+  lastMac: lastDevice,
+  crmCalls: deps.crmCalls(locationId),
+  traffic: deps.traffic(locationId),
+  now: deps.now(),
+});

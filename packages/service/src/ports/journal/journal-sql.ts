@@ -254,6 +254,18 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.erase(query));
   }
 
+  inboundHours(locationId: string, from: number) {
+    return this.#read(() => this.#reader.inboundHours(locationId, from));
+  }
+
+  lastInbound(since: number) {
+    return this.#read(() => this.#reader.lastInbound(since));
+  }
+
+  troubledSends(from: number) {
+    return this.#read(() => this.#reader.troubledSends(from));
+  }
+
   inboundEntry(locationId: string, guid: string) {
     return this.#read(() => this.#reader.inboundEntry(locationId, guid));
   }

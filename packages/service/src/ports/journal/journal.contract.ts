@@ -275,6 +275,69 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       });
     });
 
+    it('lists a time of each hour with an inbound message, and the newest one', async () => {
+      const hour = 3_600_000;
+      const start = Math.ceil(clock.now() / hour) * hour;
+      await clock.advance(start - clock.now());
+      for (const wait of [0, 10, 20, hour, 3 * hour, 5]) {
+        await clock.advance(wait);
+        journal.open(entry({ direction: 'inbound' }), 'received');
+        journal.open(entry(), 'accepted');
+        journal.open(entry({ direction: 'inbound', locationId: 'loc2' }), 'received');
+      }
+      const times = [start, start + hour + 30, start + 4 * hour + 30, start + 4 * hour + 35];
+      expect(await journal.inboundHours('loc1', start)).toEqual(times);
+      expect(await journal.inboundHours('loc1', start + 31)).toEqual(times.slice(1));
+      expect(await journal.inboundHours('loc3', start)).toEqual([]);
+    });
+
+    it('returns the time of the newest inbound message of each location', async () => {
+      journal.open(entry({ direction: 'inbound', locationId: 'loc2' }), 'received');
+      await clock.advance(1000);
+      const since = clock.now();
+      for (const wait of [0, 5]) {
+        await clock.advance(wait);
+        journal.open(entry({ direction: 'inbound' }), 'received');
+      }
+      journal.open(entry({ locationId: 'loc3' }), 'accepted');
+      expect([...(await journal.lastInbound(since))]).toEqual([['loc1', since + 5]]);
+    });
+
+    it('returns the newest sends of locations with a send that failed or has no result', async () => {
+      const from = clock.now();
+      const send = async (id: string, locationId: string, state: 'delivered' | 'failed' | undefined) => {
+        journal.open(entry({ id, locationId }), 'accepted');
+        journal.step(id, 'written', { state: 'written' });
+        await clock.advance(10);
+        if (state !== undefined) journal.step(id, 'mac_says', { state, code: 'TIMEOUT' });
+      };
+      await send('a', 'loc1', 'delivered');
+      await send('b', 'loc1', 'failed');
+      await send('c', 'loc2', 'delivered');
+      await send('d', 'loc3', undefined);
+      journal.open(entry({ locationId: 'loc4' }), 'rejected', { state: 'rejected', code: 'GONE' });
+      const sends = await journal.troubledSends(from);
+      expect([...sends.keys()].toSorted()).toEqual(['loc1', 'loc3']);
+      expect(sends.get('loc1')).toEqual([
+        {
+          state: 'failed',
+          code: 'TIMEOUT',
+          person: expect.any(String),
+          createdAt: from + 10,
+          updatedAt: from + 20,
+        },
+        {
+          state: 'delivered',
+          code: 'TIMEOUT',
+          person: expect.any(String),
+          createdAt: from,
+          updatedAt: from + 10,
+        },
+      ]);
+      expect(sends.get('loc3')?.map(({ state }) => state)).toEqual(['written']);
+      expect((await journal.troubledSends(from + 31)).size).toBe(0);
+    });
+
     it('returns the newest messages with their steps', async () => {
       journal.open(entry({ id: 'old', contactId: 'contact-1' }), 'accepted');
       await clock.advance(1000);

@@ -117,6 +117,12 @@ export interface MessageCount extends Pick<MessageSummary, 'direction' | 'state'
 
 export type InboundEntry = Pick<MessageSummary, 'id' | 'code'>;
 
+/** An outbound message that was written to a Mac. */
+export interface RecentSend extends Pick<MessageSummary, 'state' | 'code' | 'createdAt' | 'updatedAt'> {
+  /** The same for all messages to one person. */
+  readonly person: string | null;
+}
+
 /**
  * The reading side of the journal. Reads include the steps that this node has recorded but not written yet. Every method rejects
  * with EngineError when the database is unavailable.
@@ -135,6 +141,15 @@ export interface JournalReader {
   counts(query: CountQuery): Promise<MessageCount[]>;
   /** Resolves with the newest messages and their steps, newest first. */
   newest(query: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]>;
+  /** Resolves with a time of each hour since `from` in which the location received a message, and the time of its newest one. */
+  inboundHours(locationId: string, from: number): Promise<number[]>;
+  /** Resolves with the time of the newest inbound message of each location that received one since then. */
+  lastInbound(since: number): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Resolves with the newest sends, newest first, of each location that was asked since `from` to send a message that failed on the Mac or has no
+   * result. A few per location.
+   */
+  troubledSends(from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>>;
   /** Resolves with the newest entry of an inbound message. */
   inboundEntry(locationId: string, guid: string): Promise<InboundEntry | undefined>;
   /** Resolves with the statuses of a request that were sent to the CRM. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import type { Selectable, SelectQueryBuilder } from 'kysely';
+import type { RawBuilder, Selectable, SelectQueryBuilder } from 'kysely';
 
+import { nextTurn } from '../../batcher.ts';
 import type { Database } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { Schema } from '../../sql/schema.ts';
@@ -15,6 +16,7 @@ import type {
   MessageTrail,
   PersonJournal,
   PersonQuery,
+  RecentSend,
   SentStatus,
   SentStatuses,
 } from './journal.ts';
@@ -41,6 +43,8 @@ export interface PruneTimes {
 }
 
 const DELETE_BATCH = 1000;
+const HOUR_MS = 3_600_000;
+const MAX_SENDS = 30;
 const MAX_REQUESTS = 100;
 /** For the few rows of one message id. PostgreSQL without statistics would search the index of `created_at` for them, all of it. */
 const BY_AGE = sql<number>`created_at + 0`;
@@ -185,6 +189,70 @@ export function createReader(db: Database, hash: KeyedHash) {
         const own = steps.get(row.id) ?? [];
         return { ...summaryOf(row, own), steps: own };
       });
+    },
+
+    /** One index lookup per hour with a message, whatever the number of messages. */
+    async inboundHours(locationId: string, from: number): Promise<number[]> {
+      const first = (after: RawBuilder<unknown>) => sql`(
+        SELECT created_at FROM messages
+        WHERE location_id = ${locationId} AND direction = 'inbound' AND created_at >= ${after}
+        ORDER BY created_at LIMIT 1)`;
+      const { rows } = await sql<{ at: number }>`
+        WITH RECURSIVE hours (at) AS (
+          SELECT ${first(sql`CAST(${from} AS bigint)`)}
+          UNION ALL
+          SELECT ${first(sql`(hours.at / ${sql.lit(HOUR_MS)} + 1) * ${sql.lit(HOUR_MS)}`)} FROM hours WHERE hours.at IS NOT NULL
+        ) SELECT at FROM hours WHERE at IS NOT NULL`.execute(db);
+      const last = await db
+        .selectFrom('messages')
+        .select('created_at')
+        .where('location_id', '=', locationId)
+        .where('direction', '=', 'inbound')
+        .where('created_at', '>=', from)
+        .orderBy('created_at', 'desc')
+        .limit(1)
+        .execute();
+      return [...rows.map(({ at }) => at), ...last.map(({ created_at }) => created_at)];
+    },
+
+    async lastInbound(since: number): Promise<ReadonlyMap<string, number>> {
+      const rows = await db
+        .selectFrom('messages')
+        .select('location_id')
+        .select((eb) => eb.fn.max('created_at').as('last'))
+        .where('direction', '=', sql.lit('inbound'))
+        .where('created_at', '>=', since)
+        .groupBy('location_id')
+        .execute();
+      return new Map(rows.map(({ location_id, last }) => [location_id, last]));
+    },
+
+    async troubledSends(from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>> {
+      const locations = await db
+        .selectFrom('messages')
+        .select('location_id')
+        .distinct()
+        .where('status', 'in', ['written', 'pending', 'failed'])
+        .where('status', '<>', sql.lit('delivered'))
+        .where('direction', '=', 'outbound')
+        .where('created_at', '>=', from)
+        .execute();
+      const sends = new Map<string, readonly RecentSend[]>();
+      for (const { location_id } of locations) {
+        const rows = await db
+          .selectFrom('messages')
+          .select(['status', 'code', 'phone_hash', 'created_at', 'updated_at'])
+          .where('location_id', '=', location_id)
+          .where('direction', '=', 'outbound')
+          .where('status', 'in', ['written', 'pending', 'failed', 'delivered'])
+          .where('created_at', '>=', from)
+          .orderBy('created_at', 'desc')
+          .limit(MAX_SENDS)
+          .execute();
+        sends.set(location_id, rows.map(sendOf));
+        await nextTurn();
+      }
+      return sends;
     },
 
     async inboundEntry(locationId: string, guid: string): Promise<InboundEntry | undefined> {
@@ -405,6 +473,16 @@ function newest(known: TimedStatus | undefined, next: TimedStatus): TimedStatus 
   if (before >= 0 && next.status === 'pending') return next;
   return known.at > next.at ? known : next;
 }
+const sendOf = (
+  row: Pick<Row, 'status' | 'code' | 'phone_hash' | 'created_at' | 'updated_at'>,
+): RecentSend => ({
+  state: row.status as MessageState,
+  code: row.code,
+  person: row.phone_hash,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+});
+
 const summaryOf = (row: Row, steps: Steps): MessageSummary => ({
   id: row.id,
   direction: row.direction,

@@ -1,0 +1,125 @@
+import { batches, nextTurn } from '../../batcher.ts';
+import type { JournalReader } from '../../ports/journal/journal.ts';
+import { ActiveHours, HOUR_MS, REMEMBERED_HOURS } from './active-hours.ts';
+import { failing, unanswered } from './judge-sends.ts';
+import type { LineTraffic } from './tenant-path.ts';
+
+export interface LineWatchDeps {
+  readonly journal: Pick<JournalReader, 'inboundHours' | 'lastInbound' | 'troubledSends' | 'counts'>;
+  readonly now: () => number;
+}
+
+/** A location with a connected Mac. */
+export interface ConnectedLine {
+  readonly locationId: string;
+  /** When the Mac last received a text, as it reports. */
+  readonly lastReceivedAt: number | null;
+}
+
+interface Line {
+  readonly hours: ActiveHours;
+  lastAt: number;
+  /** The result of `unusualSilence` for an hour: it changes only with the hour or with a text. */
+  judged: { readonly hour: number; readonly expectedFrom: number | null } | undefined;
+}
+
+const NO_TRAFFIC: LineTraffic = { unanswered: null, failing: null, silent: null };
+
+/** Sends older than this say nothing about now. */
+const SENDS_MS = 24 * HOUR_MS;
+/** Other nodes write their journals in batches, and clocks differ. */
+const OVERLAP_MS = 300_000;
+/** On a holiday nothing is sent either. Silence counts only if texts were sent since the first one was expected. */
+const MIN_SENT = 3;
+
+/**
+ * Learns in which hours of the week each line usually receives texts, and finds lines whose traffic shows that Messages does not work.
+ * Reads the journal only: nothing is added to the path of a message.
+ */
+export class LineWatch {
+  readonly #deps: LineWatchDeps;
+  #lines: ReadonlyMap<string, Line> = new Map();
+  #readUntil: number | undefined;
+  #latest: ReadonlyMap<string, LineTraffic> = new Map();
+
+  constructor(deps: LineWatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** Returns the result of the last check. */
+  of(locationId: string): LineTraffic {
+    return this.#latest.get(locationId) ?? NO_TRAFFIC;
+  }
+
+  async check(connected: readonly ConnectedLine[]): Promise<void> {
+    const { journal, now } = this.#deps;
+    const at = now();
+    await this.#learn(connected, at);
+    const sends = await journal.troubledSends(at - SENDS_MS);
+    const latest = new Map<string, LineTraffic>();
+    for (const some of batches([...this.#lines])) {
+      for (const [locationId, line] of some) {
+        const own = sends.get(locationId) ?? [];
+        const traffic = {
+          unanswered: unanswered(own, at),
+          failing: failing(own),
+          silent: await this.#silence(locationId, line, at),
+        };
+        if (traffic.unanswered ?? traffic.failing ?? traffic.silent) latest.set(locationId, traffic);
+      }
+      await nextTurn();
+    }
+    this.#latest = latest;
+  }
+
+  /** Reads the history of lines that were not connected at the last check, and the newest texts of the others. */
+  async #learn(connected: readonly ConnectedLine[], at: number): Promise<void> {
+    const { journal } = this.#deps;
+    const recent =
+      this.#readUntil === undefined
+        ? new Map<string, number>()
+        : await journal.lastInbound(this.#readUntil - OVERLAP_MS);
+    const lines = new Map<string, Line>();
+    for (const { locationId, lastReceivedAt } of connected) {
+      const line = this.#lines.get(locationId) ?? (await this.#read(locationId, at));
+      lines.set(locationId, line);
+      for (const time of [recent.get(locationId), lastReceivedAt])
+        if (typeof time === 'number' && time <= at && time > line.lastAt) add(line, time);
+    }
+    this.#lines = lines;
+    this.#readUntil = at;
+  }
+
+  async #read(locationId: string, at: number): Promise<Line> {
+    const line: Line = { hours: new ActiveHours(), lastAt: 0, judged: undefined };
+    const times = await this.#deps.journal.inboundHours(locationId, at - REMEMBERED_HOURS * HOUR_MS);
+    for (const time of times) add(line, time);
+    await nextTurn();
+    return line;
+  }
+
+  async #silence(locationId: string, line: Line, at: number): Promise<LineTraffic['silent']> {
+    const hour = hourOf(at);
+    if (line.judged?.hour !== hour) line.judged = { hour, expectedFrom: line.hours.unusualSilence(hour) };
+    const { expectedFrom } = line.judged;
+    if (expectedFrom === null) return null;
+    const counts = await this.#deps.journal.counts({
+      locationIds: [locationId],
+      from: expectedFrom * HOUR_MS,
+      until: at,
+      bucketMs: HOUR_MS,
+    });
+    const sent = counts
+      .filter(({ direction, state }) => direction === 'outbound' && state === 'delivered')
+      .reduce((sum, { count }) => sum + count, 0);
+    return sent < MIN_SENT ? null : { since: line.lastAt, sent };
+  }
+}
+
+const hourOf = (time: number) => Math.floor(time / HOUR_MS);
+
+function add(line: Line, time: number): void {
+  line.hours.add(hourOf(time));
+  line.judged = undefined;
+  line.lastAt = Math.max(line.lastAt, time);
+}
