@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { LookupFunction } from 'node:net';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
+import { isLoopbackAddress, isPublicAddress, pinnedTo, resolveAll } from '@footbridge/runtime/public-address';
 import { Agent, request } from 'undici';
 
 import type { DownloadLimits, DownloadResult, Downloads } from '../../flows/outbound/job-deps.ts';
-import { isLoopbackAddress, isPublicAddress } from './addresses.ts';
 import { fileNameOf, mimeOf } from './file-names.ts';
 
 export type Resolve = (host: string) => Promise<readonly string[]>;
@@ -137,15 +135,6 @@ async function get(
   }
 }
 
-/** A lookup that ignores DNS and returns the addresses that were checked. */
-function pinnedTo(addresses: readonly string[]): LookupFunction {
-  return (_host, options, callback) => {
-    const found = addresses.map((address) => ({ address, family: isIP(address) }));
-    if (options.all === true) callback(null, found);
-    else callback(null, found[0]?.address ?? '', found[0]?.family ?? 4);
-  };
-}
-
 async function save(
   body: Readable,
   folder: string,
@@ -172,11 +161,6 @@ async function save(
     await rm(subfolder, { recursive: true, force: true });
     throw error;
   }
-}
-
-async function resolveAll(host: string): Promise<readonly string[]> {
-  const found = await lookup(host, { all: true });
-  return found.map((entry) => entry.address);
 }
 
 async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,4 +1,6 @@
+import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
 
 /** Not public, by the IANA special-purpose address registries. */
 const NOT_PUBLIC_4 = [
@@ -56,4 +58,19 @@ export function isPublicAddress(address: string): boolean {
 export function isLoopbackAddress(address: string): boolean {
   const family = isIP(address);
   return family !== 0 && loopback.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** Resolves with all addresses of a host. */
+export async function resolveAll(host: string): Promise<readonly string[]> {
+  const found = await lookup(host, { all: true });
+  return found.map((entry) => entry.address);
+}
+
+/** Returns a lookup that ignores DNS and returns the addresses that were checked, so that DNS rebinding has no effect. */
+export function pinnedTo(addresses: readonly string[]): LookupFunction {
+  return (_host, options, callback) => {
+    const found = addresses.map((address) => ({ address, family: isIP(address) }));
+    if (options.all === true) callback(null, found);
+    else callback(null, found[0]?.address ?? '', found[0]?.family ?? 4);
+  };
 }

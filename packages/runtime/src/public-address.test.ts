@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { isLoopbackAddress, isPublicAddress } from './addresses.ts';
+import { isLoopbackAddress, isPublicAddress } from './public-address.ts';
 
 describe('addresses', () => {
   it.each([
