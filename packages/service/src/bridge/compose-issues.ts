@@ -38,6 +38,7 @@ export interface IssueOccurrences {
 
 const DAY_MS = 86_400_000;
 const MAX_UNCERTAIN = 200;
+const REPORT_MS = 60_000;
 
 /** Composes the check that opens and closes issues, and the figures of the last day. */
 export function composeIssues(
@@ -81,7 +82,12 @@ export function composeIssues(
     return {
       tenants: paths.map(({ locationId, broken }) => {
         const location = byId.get(locationId);
-        return { locationId, broken, hadMac: location?.state === 'bound' && location.lastDevice !== null };
+        return {
+          locationId,
+          broken,
+          hadMac: location?.state === 'bound' && location.lastDevice !== null,
+          isMacAway: isAway(location?.connected ?? null, clock.now()),
+        };
       }),
       uncertain,
       rejectedSignatures: occurrences.rejectedSignatures.of('webhooks'),
@@ -129,3 +135,7 @@ export function composeIssues(
 /** When the Mac last received a text, by its own clock. */
 const lastReceivedAt = ({ stateReport }: ConnectedMac): number | null =>
   Date.parse(stateReport?.state.lastReceivedAt ?? '') || null;
+
+/** A Mac reports its state soon after it connects; one that does not will not. */
+const isAway = (mac: ConnectedMac | null, now: number): boolean =>
+  mac === null || (mac.stateReport === null && now - mac.since < REPORT_MS);

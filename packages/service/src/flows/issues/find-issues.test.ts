@@ -19,7 +19,12 @@ const facts = (changed: Partial<IssueFacts> = {}): IssueFacts => ({
 
 const tenant = (kind: IssueKind | null, hadMac = true): Partial<IssueFacts> => ({
   tenants: [
-    { locationId: 'loc1', hadMac, broken: [{ kind, sentence: 'It broke.', action: 'Fix it.', since: AT }] },
+    {
+      locationId: 'loc1',
+      hadMac,
+      isMacAway: false,
+      broken: [{ kind, sentence: 'It broke.', action: 'Fix it.', since: AT }],
+    },
   ],
 });
 

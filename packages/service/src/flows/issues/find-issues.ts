@@ -15,6 +15,8 @@ export interface IssueFacts {
     readonly locationId: string;
     /** Whether a Mac has ever held the location. */
     readonly hadMac: boolean;
+    /** Whether its Mac is not connected, or has not reported its state yet. */
+    readonly isMacAway: boolean;
     readonly broken: readonly BrokenLink[];
   }[];
   /** Inbound messages that the CRM may lack, or may have twice because they were posted again; newest first. */
@@ -60,6 +62,28 @@ export function findIssues(facts: IssueFacts): Finding[] {
     ...contendedLocations(facts),
     ...fullDisk(facts),
   ];
+}
+
+/** Issues about a Mac. While it is away, its state is not known. */
+const OF_MAC: ReadonlySet<IssueKind> = new Set([
+  'messages_signed_out',
+  'messages_not_running',
+  'store_unreadable',
+  'permission_lost',
+  'queue_old',
+  'sends_failing',
+  'line_silent',
+]);
+
+/** Returns the issues of which these facts say neither that they persist nor that they are gone. */
+export function undecided<T extends Pick<Finding, 'kind' | 'subject'>>(
+  { tenants }: IssueFacts,
+  issues: readonly T[],
+): Set<T> {
+  const away = new Set(
+    tenants.filter(({ hadMac, isMacAway }) => hadMac && isMacAway).map(({ locationId }) => locationId),
+  );
+  return new Set(issues.filter(({ kind, subject }) => OF_MAC.has(kind) && away.has(subject)));
 }
 
 function ofTenant({ locationId, hadMac, broken }: IssueFacts['tenants'][number]): Finding[] {

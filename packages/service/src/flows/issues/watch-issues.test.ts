@@ -26,7 +26,12 @@ const NOTHING: IssueFacts = {
 const broken = (kind: IssueKind, sentence = 'It broke.'): IssueFacts => ({
   ...NOTHING,
   tenants: [
-    { locationId: 'loc1', hadMac: true, broken: [{ kind, sentence, action: 'Fix it.', since: null }] },
+    {
+      locationId: 'loc1',
+      hadMac: true,
+      isMacAway: false,
+      broken: [{ kind, sentence, action: 'Fix it.', since: null }],
+    },
   ],
 });
 
@@ -87,6 +92,33 @@ it('opens an issue, rewords it while it lasts, and closes it', async () => {
   a.state.facts = NOTHING;
   await pass(15_000);
   expect(events).toEqual(['a opened queue_old loc1', 'a closed queue_old loc1']);
+});
+
+it('keeps an issue about a Mac open while the Mac is away, and closes the others', async () => {
+  const { nodes, events, pass } = await start('a');
+  const [a] = nodes;
+  if (a === undefined) throw new Error('no node');
+  const tenants = (isMacAway: boolean, ...kinds: IssueKind[]): IssueFacts => ({
+    ...NOTHING,
+    tenants: [
+      {
+        locationId: 'loc1',
+        hadMac: true,
+        isMacAway,
+        broken: kinds.map((kind) => ({ kind, sentence: 'It broke.', action: 'Fix it.', since: null })),
+      },
+    ],
+  });
+  a.state.facts = tenants(false, 'permission_lost', 'crm_rejecting');
+  await pass(15_000);
+  a.state.facts = tenants(true);
+  await pass(120_000);
+  expect(events.slice(2)).toEqual(['a closed crm_rejecting loc1']);
+  a.state.facts = tenants(false, 'permission_lost');
+  await pass(30_000);
+  a.state.facts = tenants(false);
+  await pass(15_000);
+  expect(events.slice(3)).toEqual(['a closed permission_lost loc1']);
 });
 
 it('opens "Mac offline" only after five minutes in a row', async () => {

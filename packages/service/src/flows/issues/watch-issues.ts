@@ -3,7 +3,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Finding, Issue, IssueKind, Issues } from '../../ports/issues/issues.ts';
-import { findIssues } from './find-issues.ts';
+import { findIssues, undecided } from './find-issues.ts';
 import type { IssueFacts } from './find-issues.ts';
 
 export interface IssueWatchDeps {
@@ -71,7 +71,7 @@ export class IssueWatch {
   async #check(): Promise<void> {
     const { log } = this.#deps;
     try {
-      await this.#compare(findIssues(await this.#deps.facts()));
+      await this.#compare(await this.#deps.facts());
       if (this.#isFailing) log.info({ event: 'issue.checked' }, 'issues can be checked again');
       this.#isFailing = false;
     } catch (error) {
@@ -82,10 +82,10 @@ export class IssueWatch {
   }
 
   /** Compares the findings with the open issues. */
-  async #compare(findings: readonly Finding[]): Promise<void> {
+  async #compare(facts: IssueFacts): Promise<void> {
     const { issues, node, clock } = this.#deps;
     const now = clock.now();
-    const found = new Map(findings.map((finding) => [keyOf(finding), finding]));
+    const found = new Map(findIssues(facts).map((finding) => [keyOf(finding), finding]));
     const open = await issues.listOpen();
     const known = new Set(open.map(keyOf));
 
@@ -94,15 +94,15 @@ export class IssueWatch {
       if (finding !== undefined && hasOtherWords(issue, finding)) await issues.reword(issue.id, finding);
     }
     const mine = this.#mine(open);
+    const kept = undecided(facts, mine);
+    const isKept = (issue: Issue) => found.has(keyOf(issue)) || kept.has(issue);
     await issues.confirm(
       mine
-        .filter(
-          (issue) => found.has(keyOf(issue)) && (issue.seenBy !== node || now - issue.seenAt >= CONFIRM_MS),
-        )
+        .filter((issue) => isKept(issue) && (issue.seenBy !== node || now - issue.seenAt >= CONFIRM_MS))
         .map(({ id }) => id),
       node,
     );
-    const closed = await issues.close(mine.filter((issue) => !found.has(keyOf(issue))).map(({ id }) => id));
+    const closed = await issues.close(mine.filter((issue) => !isKept(issue)).map(({ id }) => id));
     const opened = await issues.open(
       this.#held(found).filter((finding) => !known.has(keyOf(finding))),
       node,
