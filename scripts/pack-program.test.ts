@@ -100,6 +100,7 @@ describe.each([
       'gifenc',
       'kysely',
       'libphonenumber-js',
+      'nodemailer',
       'opus-decoder',
       'pg',
       'pino',

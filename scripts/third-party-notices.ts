@@ -24,7 +24,7 @@ interface LockedPackage {
   readonly optional?: boolean;
 }
 
-const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT']);
+const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'MIT-0']);
 
 /** libheif-js is an unmodified module in a folder of its own that users can replace, as the LGPL requires. */
 const ALLOWED_FOR_ONE: Readonly<Record<string, string>> = { 'libheif-js': 'LGPL-3.0' };

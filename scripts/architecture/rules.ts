@@ -48,7 +48,8 @@ const SERVICE: readonly Part[] = [
   },
   {
     name: 'engines',
-    files: /^ports\/[^/]+\/(?:[a-z0-9-]+-)?(?:memory|sql|redis|disk|s3)(?:-[a-z-]+)?\.ts$/,
+    files:
+      /^ports\/[^/]+\/(?:[a-z0-9-]+-)?(?:memory|sql|redis|disk|s3|webhook|slack|teams|smtp)(?:-[a-z-]+)?\.ts$/,
     mayImport: ['ports', 'sql', 'redis', ...FOUNDATION],
     separate: /^ports\/([^/]+)\//,
   },

@@ -99,6 +99,12 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./commands/issues.ts')).issuesCommand,
     },
     {
+      name: 'alerts',
+      aliases: ['alert'],
+      about: 'show where alerts are sent to, and test it',
+      load: async () => (await import('./commands/alerts.ts')).alertsCommand,
+    },
+    {
       name: 'explain',
       about: 'explain an error code, an HTTP status or a close code, or list all of them',
       load: async () => (await import('./commands/explain.ts')).explainCommand,

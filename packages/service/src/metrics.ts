@@ -22,6 +22,7 @@ export interface Metrics {
   readonly issuesOpen: (kinds: readonly string[]) => void;
   /** The state of each line that ever had a Mac; a state repeats for each of its lines. */
   readonly lines: (states: readonly ('alive' | 'degraded' | 'dead')[]) => void;
+  readonly alert: (receiver: string, result: string) => void;
   readonly render: () => Promise<{ type: string; text: string }>;
 }
 
@@ -87,6 +88,12 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'],
     registers,
   });
+  const alerts = counter(
+    'alerts_total',
+    'Attempts to send an alert, by receiver and result.',
+    'receiver',
+    'result',
+  );
   const lines = new Gauge({
     name: 'footbridge_lines',
     help: 'Lines of all nodes by whether texts get through: alive, degraded or dead.',
@@ -122,6 +129,7 @@ export function createMetrics(): Metrics {
       for (const state of ['alive', 'degraded', 'dead'] as const)
         lines.set({ state }, states.filter((one) => one === state).length);
     },
+    alert: (receiver, result) => alerts.inc({ receiver, result }),
     async render() {
       return { type: registry.contentType, text: await registry.metrics() };
     },

@@ -58,6 +58,7 @@ import { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import { RecentCache } from '../recent-cache.ts';
 import { sodium } from '../sodium.ts';
 import { openDatabase } from '../sql/open-database.ts';
+import { composeAlerts } from './compose-alerts.ts';
 import { composeAssets } from './compose-assets.ts';
 import { composeCluster } from './compose-cluster.ts';
 import { composeCrm } from './compose-crm.ts';
@@ -347,6 +348,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     changes,
     publicUrl: () => address.url,
   });
+  const alertsApi = composeAlerts(context, database);
   const operators = createSqlOperators({ db: database.db, clock });
   const operatorAuth = new OperatorAuth({ token: token.token, operators, clock });
   life.add(
@@ -405,6 +407,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
           })(app);
           issuesApi(app);
           privacyApi(app);
+          alertsApi(app);
           for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes, ...files.operatorRoutes])
             routes(app);
         },

@@ -224,3 +224,62 @@ describe('settings', () => {
     }
   });
 });
+
+describe('alerts', () => {
+  const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+
+  it('are off by default', () => {
+    expect(loadConfig({}).config.alerts).toEqual({
+      webhook: undefined,
+      slack: undefined,
+      teams: undefined,
+      email: undefined,
+      quietHours: undefined,
+      reminderMs: 86_400_000,
+      allowPrivate: false,
+    });
+  });
+
+  it('read their receivers, quiet hours and reminders', () => {
+    const { alerts } = loadConfig({
+      ALERT_WEBHOOK_URL: 'https://hooks.example.com/a',
+      ALERT_WEBHOOK_SECRET: SECRET,
+      ALERT_SMTP_URL: 'smtps://user:pass%40word@mail.example.com',
+      ALERT_EMAIL_FROM: 'footbridge@example.com',
+      ALERT_EMAIL_TO: 'one@example.com, two@example.com',
+      ALERT_QUIET_HOURS: '22:30-07:00 Europe/Berlin',
+      ALERT_REMINDER_HOURS: '0',
+    }).config;
+    expect(alerts.webhook?.secret).toEqual(Buffer.alloc(32, 1));
+    expect(alerts.email?.to).toEqual(['one@example.com', 'two@example.com']);
+    expect(alerts.quietHours).toEqual({ from: 1350, until: 420, timeZone: 'Europe/Berlin' });
+    expect(alerts.reminderMs).toBeNull();
+  });
+
+  it.each([
+    ['ALERT_SLACK_URL', 'ftp://example.com/T0PSECRET'],
+    ['ALERT_SLACK_URL', 'http://example.com/T0PSECRET'],
+    ['ALERT_TEAMS_URL', 'https://user:T0PSECRET@example.com'],
+    ['ALERT_WEBHOOK_SECRET', 'T0PSECRET'],
+    ['ALERT_SMTP_URL', 'mail.example.com/T0PSECRET'],
+    ['ALERT_SMTP_URL', 'smtp://user:T0PSECRET%@mail.example.com'],
+    ['ALERT_EMAIL_TO', 'Ops <ops@example.com>'],
+    ['ALERT_QUIET_HOURS', '22-7'],
+    ['ALERT_QUIET_HOURS', '22:00-07:00 Mars/Olympus'],
+    ['ALERT_QUIET_HOURS', '07:00-07:00'],
+  ])('%s=%s is reported by name, without a secret', (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems[0]).toContain(name);
+    expect(problems.join()).not.toContain('T0PSECRET');
+  });
+
+  it('name the settings that belong together', () => {
+    expect(problemsOf({ ALERT_WEBHOOK_URL: 'https://example.com' })).toEqual([
+      'ALERT_WEBHOOK_SECRET is required with ALERT_WEBHOOK_URL',
+    ]);
+    expect(problemsOf({ ALERT_SMTP_URL: 'smtp://mail.example.com' })).toEqual([
+      'ALERT_EMAIL_FROM is required with ALERT_SMTP_URL',
+      'ALERT_EMAIL_TO is required with ALERT_SMTP_URL',
+    ]);
+  });
+});

@@ -106,8 +106,22 @@ export interface Config {
     readonly quotaBytes: number;
     readonly convertHeic: boolean;
   };
+  readonly alerts: AlertsConfig;
   readonly logLevel: string;
   readonly failpoints: string | undefined;
+}
+
+export interface AlertsConfig {
+  readonly webhook: { readonly url: URL; readonly secret: Uint8Array } | undefined;
+  readonly slack: URL | undefined;
+  readonly teams: URL | undefined;
+  readonly email: { readonly url: URL; readonly from: string; readonly to: readonly string[] } | undefined;
+  readonly quietHours:
+    | { readonly from: number; readonly until: number; readonly timeZone: string }
+    | undefined;
+  /** Null: no reminders. */
+  readonly reminderMs: number | null;
+  readonly allowPrivate: boolean;
 }
 
 export interface LoadedConfig {
@@ -191,7 +205,53 @@ function contradictions(settings: Settings): string[] {
     for (const key of ['s3Endpoint', 's3AccessKeyId', 's3SecretAccessKey'] as const)
       if (settings[key] === undefined) problems.push(`${needed[key]} is required with ASSET_STORE=s3`);
   }
+  problems.push(...alertProblems(settings));
   return settings.allowInsecure === true ? problems : [...problems, ...insecure(settings)];
+}
+
+function alertProblems(settings: Settings): string[] {
+  const together = [
+    ['ALERT_WEBHOOK_URL', settings.alertWebhookUrl, 'ALERT_WEBHOOK_SECRET', settings.alertWebhookSecret],
+    ['ALERT_SMTP_URL', settings.alertSmtpUrl, 'ALERT_EMAIL_FROM', settings.alertEmailFrom],
+    ['ALERT_SMTP_URL', settings.alertSmtpUrl, 'ALERT_EMAIL_TO', settings.alertEmailTo],
+  ] as const;
+  const addresses = {
+    ALERT_WEBHOOK_URL: settings.alertWebhookUrl,
+    ALERT_SLACK_URL: settings.alertSlackUrl,
+    ALERT_TEAMS_URL: settings.alertTeamsUrl,
+  };
+  const isOpen = (url: URL | undefined) => url?.protocol === 'http:' && settings.alertAllowPrivate !== true;
+  return [
+    ...together.flatMap(([one, first, other, second]) => {
+      if ((first === undefined) === (second === undefined)) return [];
+      return first === undefined ? `${one} is required with ${other}` : `${other} is required with ${one}`;
+    }),
+    ...Object.entries(addresses)
+      .filter(([, url]) => isOpen(url))
+      .map(
+        ([name]) => `${name} must be an https: address; set ALERT_ALLOW_PRIVATE=true for a private receiver`,
+      ),
+  ];
+}
+
+function alertsOf(settings: Settings): AlertsConfig {
+  const { alertWebhookUrl, alertWebhookSecret, alertSmtpUrl, alertEmailFrom, alertEmailTo } = settings;
+  const reminderHours = settings.alertReminderHours ?? 0;
+  return {
+    webhook:
+      alertWebhookUrl && alertWebhookSecret
+        ? { url: alertWebhookUrl, secret: alertWebhookSecret }
+        : undefined,
+    slack: settings.alertSlackUrl,
+    teams: settings.alertTeamsUrl,
+    email:
+      alertSmtpUrl && alertEmailFrom && alertEmailTo
+        ? { url: alertSmtpUrl, from: alertEmailFrom, to: alertEmailTo }
+        : undefined,
+    quietHours: settings.alertQuietHours,
+    reminderMs: reminderHours === 0 ? null : reminderHours * 3_600_000,
+    allowPrivate: settings.alertAllowPrivate === true,
+  };
 }
 
 const isPostgres = (url: string | undefined) => url !== undefined && url.startsWith('postgres');
@@ -273,6 +333,7 @@ function build(settings: Settings): Config {
       quotaBytes: value(settings.assetQuotaMb) * 1_000_000,
       convertHeic: value(settings.mediaHeic) === 'on',
     },
+    alerts: alertsOf(settings),
     logLevel: value(settings.logLevel),
     failpoints: settings.failpoints,
   };

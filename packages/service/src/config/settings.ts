@@ -132,6 +132,59 @@ const databaseUrl = (value: string) =>
     ? value
     : fail('must start with postgres://, or with sqlite: and a file name');
 
+/** The address of a receiver of alerts. It is often a secret: the message never quotes it. */
+const receiverUrl = (value: string): URL => {
+  const url = URL.parse(value);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.hash !== '')
+    return fail('must be an http(s) address without credentials and fragment');
+  return url;
+};
+
+const smtpUrl = (value: string): URL => {
+  const url = URL.parse(value);
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === '')
+    return fail('must be the address of a mail server, such as smtps://user:password@mail.example.com');
+  return [url.username, url.password].every(isPercentEncoded)
+    ? url
+    : fail('must have its user name and password percent-encoded');
+};
+
+/** A secret of Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. */
+const webhookSecret = (value: string): Buffer => {
+  const [, encoded] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value) ?? [];
+  const secret = Buffer.from(encoded ?? '', 'base64');
+  return secret.length >= 24 && secret.length <= 64
+    ? secret
+    : fail('must be whsec_ followed by 24 to 64 random bytes in base64');
+};
+
+const MAIL_ADDRESS = /^[^\s,<>@]+@[^\s,<>@]+$/;
+
+const mailAddresses = (value: string): string[] => {
+  const list = value.split(',').map((address) => address.trim());
+  return list.every((address) => MAIL_ADDRESS.test(address))
+    ? list
+    : fail('must be a list of mail addresses such as ops@example.com');
+};
+
+/** `22:00-07:00`, in UTC, or with a time zone: `22:00-07:00 Europe/Berlin`. Minutes since midnight. */
+const quietHours = (value: string): { from: number; until: number; timeZone: string } => {
+  const rule = 'must be two times of day and a time zone, such as 22:00-07:00 Europe/Berlin';
+  const [, fromHour, fromMinute, untilHour, untilMinute, timeZone = 'UTC'] =
+    /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)(?: (\S+))?$/.exec(value) ?? fail(rule);
+  const from = Number(fromHour) * 60 + Number(fromMinute);
+  const until = Number(untilHour) * 60 + Number(untilMinute);
+  return from !== until && isTimeZone(timeZone) ? { from, until, timeZone } : fail(rule);
+};
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
 const failpoints = (value: string) => (isFailpointList(value) ? value : fail(FAILPOINT_RULE));
 
 const define = <T>(
@@ -612,6 +665,82 @@ export const SETTINGS = {
     text,
     'Secret of that access key.',
     SECRET,
+  ),
+
+  alertWebhookUrl: define(
+    'Alerts',
+    'ALERT_WEBHOOK_URL',
+    undefined,
+    receiverUrl,
+    'Receives each change of an issue as a signed request in the format of Standard Webhooks.',
+    SECRET,
+  ),
+  alertWebhookSecret: define(
+    'Alerts',
+    'ALERT_WEBHOOK_SECRET',
+    undefined,
+    webhookSecret,
+    'Secret of the signatures for ALERT_WEBHOOK_URL: whsec_ and the output of openssl rand -base64 32.',
+    SECRET,
+  ),
+  alertSlackUrl: define(
+    'Alerts',
+    'ALERT_SLACK_URL',
+    undefined,
+    receiverUrl,
+    'Incoming webhook of a Slack channel.',
+    SECRET,
+  ),
+  alertTeamsUrl: define(
+    'Alerts',
+    'ALERT_TEAMS_URL',
+    undefined,
+    receiverUrl,
+    'Incoming webhook of a Teams channel, made with Workflows.',
+    SECRET,
+  ),
+  alertSmtpUrl: define(
+    'Alerts',
+    'ALERT_SMTP_URL',
+    undefined,
+    smtpUrl,
+    'Mail server for alerts: smtps:// for TLS, smtp:// for STARTTLS, with user name and password if it requires them.',
+    SECRET,
+  ),
+  alertEmailFrom: define(
+    'Alerts',
+    'ALERT_EMAIL_FROM',
+    undefined,
+    matching(MAIL_ADDRESS, 'must be a mail address such as footbridge@example.com'),
+    'Sender of alerts by mail. Required with ALERT_SMTP_URL.',
+  ),
+  alertEmailTo: define(
+    'Alerts',
+    'ALERT_EMAIL_TO',
+    undefined,
+    mailAddresses,
+    'Recipients of alerts by mail, separated by commas. Required with ALERT_SMTP_URL.',
+  ),
+  alertQuietHours: define(
+    'Alerts',
+    'ALERT_QUIET_HOURS',
+    undefined,
+    quietHours,
+    'Hours without alerts, such as 22:00-07:00 Europe/Berlin; without a time zone in UTC. What happens then is sent afterwards, as a digest.',
+  ),
+  alertReminderHours: define(
+    'Alerts',
+    'ALERT_REMINDER_HOURS',
+    '24',
+    wholeNumber(0, 720),
+    'Hours after which an open issue is sent again; 0: never.',
+  ),
+  alertAllowPrivate: define(
+    'Alerts',
+    'ALERT_ALLOW_PRIVATE',
+    'false',
+    flag,
+    'true allows receivers with private addresses and http: addresses.',
   ),
 
   allowInsecure: define(

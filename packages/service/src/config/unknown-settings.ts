@@ -5,7 +5,7 @@ import { SETTINGS } from './settings.ts';
 import type { Setting } from './settings.ts';
 
 const OURS =
-  /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|MESSAGE_MAX|LOCATION|OPERATOR|REPLAY|ALLOW)_/;
+  /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|MESSAGE_MAX|LOCATION|OPERATOR|REPLAY|ALLOW|ALERT)_/;
 const MAX_EDITS = 5;
 
 /** Returns a warning for each unknown name that looks like a setting: a typo would otherwise be ignored silently. */

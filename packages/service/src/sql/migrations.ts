@@ -306,6 +306,41 @@ const locationRetention: Migration = {
   },
 };
 
+const alerts: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('alerts')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('receiver', 'text', (c) => c.notNull())
+      .addColumn('seq', 'bigint', (c) => c.notNull())
+      .addColumn('changes', 'text', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('attempts', 'integer', (c) => c.notNull())
+      .addColumn('next_at', 'bigint', (c) => c.notNull())
+      .addColumn('claimed_by', 'text')
+      .addColumn('claimed_until', 'bigint', (c) => c.notNull())
+      .addColumn('done_at', 'bigint')
+      .addColumn('outcome', 'text')
+      .addColumn('error', 'text')
+      .execute();
+    await db.schema.createIndex('alerts_order').on('alerts').columns(['receiver', 'seq']).execute();
+    await sql`CREATE INDEX alerts_waiting ON alerts (receiver, seq, id) WHERE done_at IS NULL`.execute(db);
+    await db.schema
+      .createTable('alert_changes')
+      .addColumn('receiver', 'text', (c) => c.notNull())
+      .addColumn('issue_id', 'text', (c) => c.notNull())
+      .addColumn('change', 'text', (c) => c.notNull())
+      .addColumn('at', 'bigint', (c) => c.notNull())
+      .addPrimaryKeyConstraint('alert_changes_key', ['receiver', 'issue_id', 'change'])
+      .execute();
+    await db.schema
+      .createTable('alert_receivers')
+      .addColumn('receiver', 'text', (c) => c.primaryKey())
+      .addColumn('since', 'bigint', (c) => c.notNull())
+      .execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -333,4 +368,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0012-rare-messages': rareMessages,
   '0013-asset-senders': assetSenders,
   '0014-location-retention': locationRetention,
+  '0015-alerts': alerts,
 };

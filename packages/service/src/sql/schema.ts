@@ -177,6 +177,26 @@ export interface Schema {
     seen_by: string;
     seen_at: number;
   };
+  /** Alerts to one receiver. Without `done_at` they still have to be sent, in the order of `seq`. */
+  alerts: {
+    id: string;
+    receiver: string;
+    seq: number;
+    /** JSON list of changes with their issues. */
+    changes: string;
+    created_at: number;
+    attempts: number;
+    next_at: number;
+    claimed_by: string | null;
+    claimed_until: number;
+    done_at: number | null;
+    outcome: 'sent' | 'given_up' | null;
+    error: string | null;
+  };
+  /** The changes of issues for which a receiver has an alert: `opened`, `closed` or `reminder-` and a number. */
+  alert_changes: { receiver: string; issue_id: string; change: string; at: number };
+  /** When each receiver was used first. */
+  alert_receivers: { receiver: string; since: number };
   /** Codes that sign a browser in once. */
   sign_in_codes: { code_hash: string; token_hash: string; expires_at: number };
   /** Locations whose texts the operator may read, in memory only, until then. */

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify';
+
+import type { AlertSender } from '../../flows/alerts/send-alerts.ts';
+import type { AlertOutbox } from '../../ports/alerts/alert-outbox.ts';
+import type { AlertReceiver } from '../../ports/alerts/alerts.ts';
+import { isoTime } from './operator-request.ts';
+
+export interface AlertsRoutesDeps {
+  readonly receivers: readonly AlertReceiver[];
+  readonly outbox: Pick<AlertOutbox, 'stateOf'>;
+  readonly sender: Pick<AlertSender, 'test'>;
+}
+
+/** `GET /operator/alerts`: where alerts go, how many wait, and why. `POST /operator/alerts/test` sends a test to every receiver. */
+export function alertsRoutes({ receivers, outbox, sender }: AlertsRoutesDeps) {
+  return (app: FastifyInstance): void => {
+    app.get('/operator/alerts', async () => ({
+      receivers: await Promise.all(
+        receivers.map(async ({ name, target }) => {
+          const { pending, lastSentAt, lastError } = await outbox.stateOf(name);
+          return {
+            name,
+            target,
+            pending,
+            lastSentAt: lastSentAt === null ? null : isoTime(lastSentAt),
+            lastError,
+          };
+        }),
+      ),
+    }));
+
+    app.post('/operator/alerts/test', async () => ({
+      results: (await sender.test()).map(({ receiver: { name, target }, result }) => ({
+        name,
+        target,
+        sent: result.ok,
+        error: result.ok ? null : result.reason,
+      })),
+    }));
+  };
+}

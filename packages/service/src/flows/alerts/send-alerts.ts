@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
+import type { AlertOutbox, ClaimedAlert } from '../../ports/alerts/alert-outbox.ts';
+import type { Alert, AlertReceiver, SendResult } from '../../ports/alerts/alerts.ts';
+import { isQuiet } from './quiet-hours.ts';
+import type { QuietHours } from './quiet-hours.ts';
+
+export interface AlertSenderDeps {
+  readonly outbox: AlertOutbox;
+  readonly receivers: readonly AlertReceiver[];
+  readonly quietHours: QuietHours | undefined;
+  readonly reminderMs: number | null;
+  /** The id of this node. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly count: (receiver: string, result: 'sent' | 'failed' | 'given_up') => void;
+}
+
+const CHECK_MS = 5000;
+/** More changes than this at one moment become a digest. */
+const MAX_SINGLE = 3;
+const MAX_IN_DIGEST = 100;
+const CLOSE_MS = 1000;
+const FIRST_RETRY_MS = 5000;
+const MAX_RETRY_MS = 900_000;
+/** After that an alert is not worth waiting for: a later one is, and `footbridge issues` has them all. */
+const GIVE_UP_MS = 3 * 86_400_000;
+
+/**
+ * Tells the receivers when an issue opens, when it closes, and from time to time that it is still open. Each receiver has its own queue, so one that
+ * hangs or fails delays only itself.
+ */
+export class AlertSender {
+  readonly #deps: AlertSenderDeps;
+  readonly #stop: () => void;
+  /** The work of each receiver. */
+  readonly #working = new Map<string, Promise<void>>();
+  readonly #failing = new Set<string>();
+  readonly #aborting = new AbortController();
+  #isClosing = false;
+
+  constructor(deps: AlertSenderDeps) {
+    this.#deps = deps;
+    this.#stop = every(deps.clock, CHECK_MS, () => {
+      for (const receiver of deps.receivers) this.#start(receiver);
+    });
+  }
+
+  /** Sends a test alert to every receiver, past the queue and at any hour. */
+  test(): Promise<{ receiver: AlertReceiver; result: SendResult }[]> {
+    const alert: Alert = { id: `alert_${randomUUID()}`, at: this.#deps.clock.now(), changes: [] };
+    return Promise.all(
+      this.#deps.receivers.map(async (receiver) => ({
+        receiver,
+        result: await receiver.send(alert, this.#aborting.signal),
+      })),
+    );
+  }
+
+  /** Resolves when nothing is being sent. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#working.values());
+  }
+
+  /** Lets attempts end for a moment: one that is aborted may have arrived, and would be repeated. */
+  async close(): Promise<void> {
+    this.#stop();
+    this.#isClosing = true;
+    const closed = new AbortController();
+    await Promise.race([this.idle(), this.#deps.clock.sleep(CLOSE_MS, closed.signal).catch(() => {})]);
+    closed.abort();
+    this.#aborting.abort();
+    await this.idle();
+  }
+
+  #start(receiver: AlertReceiver): void {
+    const { name } = receiver;
+    if (this.#working.has(name)) return;
+    const work = this.#work(receiver).finally(() => this.#working.delete(name));
+    this.#working.set(name, work);
+  }
+
+  async #work(receiver: AlertReceiver): Promise<void> {
+    const { outbox, quietHours, reminderMs, node, clock, log } = this.#deps;
+    const { name } = receiver;
+    if (quietHours !== undefined && isQuiet(quietHours, clock.now())) return;
+    try {
+      await outbox.enqueue(name, { reminderMs, group });
+      for (;;) {
+        const claimed = this.#isClosing ? undefined : await outbox.claim(name, node);
+        if (claimed === undefined) return;
+        const isSent = await this.#attempt(receiver, claimed);
+        if (!isSent) return;
+      }
+    } catch (error) {
+      log.warn({ event: 'alert.queue_failed', receiver: name, err: error }, 'alerts not read, will retry');
+    }
+  }
+
+  /** Resolves with whether the next alert may follow. */
+  async #attempt(receiver: AlertReceiver, { alert, attempts, createdAt }: ClaimedAlert): Promise<boolean> {
+    const { outbox, clock, log, count } = this.#deps;
+    const { name } = receiver;
+    const result = await receiver.send(alert, this.#aborting.signal);
+    if (result.ok) {
+      await outbox.sent(alert.id);
+      count(name, 'sent');
+      log.info(
+        { event: 'alert.sent', receiver: name, id: alert.id, changes: alert.changes.length },
+        'alert sent',
+      );
+      this.#failing.delete(name);
+      return true;
+    }
+    const { reason } = result;
+    if (clock.now() - createdAt >= GIVE_UP_MS) {
+      await outbox.giveUp(alert.id, reason);
+      count(name, 'given_up');
+      log.error(
+        { event: 'alert.given_up', receiver: name, id: alert.id, reason },
+        'alert given up after three days',
+      );
+      return true;
+    }
+    await outbox.failed(alert.id, reason, Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** attempts));
+    count(name, 'failed');
+    if (!this.#failing.has(name))
+      log.warn({ event: 'alert.failed', receiver: name, id: alert.id, reason }, 'alert not sent, will retry');
+    this.#failing.add(name);
+    return false;
+  }
+}
+
+/** A few changes are an alert each, many are digests. */
+function group(changes: Alert['changes']): Alert['changes'][] {
+  const size = changes.length > MAX_SINGLE ? MAX_IN_DIGEST : 1;
+  return Array.from({ length: Math.ceil(changes.length / size) }, (_, index) =>
+    changes.slice(index * size, (index + 1) * size),
+  );
+}

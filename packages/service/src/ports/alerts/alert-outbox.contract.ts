@@ -1,0 +1,151 @@
+import type { FakeClock } from '@footbridge/testkit/fake-clock';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { CLAIM_MS } from './alert-outbox.ts';
+import type { AlertOutbox, EnqueueOptions } from './alert-outbox.ts';
+
+interface Opened {
+  readonly outbox: AlertOutbox;
+  readonly clock: FakeClock;
+  /** Opens an issue, or closes it. */
+  readonly openIssue: (id: string) => Promise<void>;
+  readonly closeIssue: (id: string) => Promise<void>;
+  readonly removeIssue: (id: string) => Promise<void>;
+  close(): Promise<void>;
+}
+
+const HOUR = 3_600_000;
+const SINGLE: EnqueueOptions = { reminderMs: null, group: (changes) => changes.map((change) => [change]) };
+const TOGETHER: EnqueueOptions = { reminderMs: null, group: (changes) => [changes] };
+
+export function alertOutboxContract(name: string, open: () => Promise<Opened>): void {
+  describe(`alert outbox: ${name}`, () => {
+    let opened: Opened;
+    beforeEach(async () => {
+      opened = await open();
+    });
+    afterEach(() => opened.close());
+
+    /** Sends everything that is due. Returns what was sent, one line per alert. */
+    const drain = async (node = 'a') => {
+      const sent: string[] = [];
+      for (;;) {
+        const claimed = await opened.outbox.claim('webhook', node);
+        if (claimed === undefined) return sent;
+        await opened.outbox.sent(claimed.alert.id);
+        sent.push(claimed.alert.changes.map(({ change, issue }) => `${change} ${issue.id}`).join(', '));
+      }
+    };
+
+    it('makes one alert per change and receiver, also when several nodes look at once', async () => {
+      const { outbox, openIssue, closeIssue } = opened;
+      await openIssue('one');
+      await openIssue('two');
+      await Promise.all([1, 2, 3].map(() => outbox.enqueue('webhook', SINGLE)));
+      await outbox.enqueue('slack', SINGLE);
+      expect((await drain()).toSorted()).toEqual(['opened one', 'opened two']);
+      await closeIssue('one');
+      await Promise.all([1, 2, 3].map(() => outbox.enqueue('webhook', SINGLE)));
+      expect(await drain()).toEqual(['closed one']);
+      expect((await outbox.stateOf('slack')).pending).toBe(2);
+    });
+
+    it('keeps the changes of one moment together and in order', async () => {
+      const { outbox, clock, openIssue, closeIssue } = opened;
+      await outbox.enqueue('webhook', TOGETHER);
+      for (const id of ['one', 'two']) {
+        await openIssue(id);
+        await clock.advance(1000);
+      }
+      await closeIssue('one');
+      await outbox.enqueue('webhook', TOGETHER);
+      expect(await drain()).toEqual(['opened one, opened two, closed one']);
+    });
+
+    it('tells a new receiver about open issues only', async () => {
+      const { outbox, clock, openIssue, closeIssue } = opened;
+      await openIssue('old');
+      await closeIssue('old');
+      await openIssue('open');
+      await clock.advance(1000);
+      await outbox.enqueue('webhook', SINGLE);
+      expect(await drain()).toEqual(['opened open']);
+    });
+
+    it('hands out one alert at a time, and again when its node is gone', async () => {
+      const { outbox, clock, openIssue } = opened;
+      await openIssue('one');
+      await clock.advance(1);
+      await openIssue('two');
+      await outbox.enqueue('webhook', SINGLE);
+      const claims = await Promise.all(['a', 'b', 'c'].map((node) => outbox.claim('webhook', node)));
+      const [first, ...others] = claims.filter((claim) => claim !== undefined);
+      expect(others).toEqual([]);
+      expect(first?.alert.changes[0]?.issue.id).toBe('one');
+      await clock.advance(CLAIM_MS - 1);
+      expect(await outbox.claim('webhook', 'b')).toBeUndefined();
+      await clock.advance(1);
+      expect((await outbox.claim('webhook', 'b'))?.alert).toEqual(first?.alert);
+    });
+
+    it('repeats a failed alert when its time has come, before any later one', async () => {
+      const { outbox, clock, openIssue } = opened;
+      await openIssue('one');
+      await outbox.enqueue('webhook', SINGLE);
+      const first = await outbox.claim('webhook', 'a');
+      await outbox.failed(first?.alert.id ?? '', 'it hangs', 5000);
+      await openIssue('two');
+      await outbox.enqueue('webhook', SINGLE);
+      expect(await drain()).toEqual([]);
+      expect(await outbox.stateOf('webhook')).toEqual({
+        pending: 2,
+        lastSentAt: null,
+        lastError: 'it hangs',
+      });
+      await clock.advance(5000);
+      const again = await outbox.claim('webhook', 'b');
+      expect(again).toMatchObject({ alert: { id: first?.alert.id }, attempts: 1 });
+      await outbox.giveUp(again?.alert.id ?? '', 'it hangs');
+      expect(await drain()).toEqual(['opened two']);
+      expect(await outbox.stateOf('webhook')).toEqual({
+        pending: 0,
+        lastSentAt: clock.now(),
+        lastError: null,
+      });
+    });
+
+    it('reminds of an open issue once per period, and skips periods that were missed', async () => {
+      const { outbox, clock, openIssue, closeIssue } = opened;
+      const reminding = { ...SINGLE, reminderMs: HOUR };
+      const look = async (wait: number) => {
+        await clock.advance(wait);
+        await outbox.enqueue('webhook', reminding);
+        return await drain();
+      };
+      await openIssue('one');
+      expect(await look(0)).toEqual(['opened one']);
+      expect(await look(HOUR - 1)).toEqual([]);
+      expect(await look(1)).toEqual(['reminder one']);
+      expect(await look(HOUR - 1)).toEqual([]);
+      expect(await look(3 * HOUR)).toEqual(['reminder one']);
+      await closeIssue('one');
+      expect(await look(HOUR)).toEqual(['closed one']);
+      expect(await look(HOUR)).toEqual([]);
+    });
+
+    it('prunes alerts that were sent, and tells nothing twice afterwards', async () => {
+      const { outbox, clock, openIssue, closeIssue, removeIssue } = opened;
+      await openIssue('gone');
+      await openIssue('open');
+      await outbox.enqueue('webhook', SINGLE);
+      await drain();
+      await closeIssue('gone');
+      await removeIssue('gone');
+      await clock.advance(1);
+      await outbox.prune(clock.now());
+      expect((await outbox.stateOf('webhook')).lastSentAt).toBeNull();
+      await outbox.enqueue('webhook', SINGLE);
+      expect(await drain()).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,79 @@
+import type { Alert, AlertedChange, AlertedIssue } from './alerts.ts';
+
+/** An alert in words. */
+export interface RenderedAlert {
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+const WORDS: Readonly<Record<AlertedChange, string>> = {
+  opened: 'Open',
+  reminder: 'Still open',
+  closed: 'Resolved',
+};
+const MAX_LINES = 20;
+const SHOWN_LOCATIONS = 5;
+const MINUTE_MS = 60_000;
+
+export function renderAlert({ changes }: Alert): RenderedAlert {
+  const [first] = changes;
+  if (first === undefined)
+    return { title: 'Test alert', lines: ['Alerts of this Footbridge service arrive here.'] };
+  if (changes.length > 1) return digest(changes);
+  const { change, issue } = first;
+  return {
+    title: `${WORDS[change]}: ${clean(issue.sentence)}`,
+    lines: [
+      when(issue),
+      `Affects: ${affected(issue)}`,
+      ...(change === 'closed' ? [] : [`Next: ${clean(issue.action)}`]),
+    ],
+  };
+}
+
+function digest(changes: Alert['changes']): RenderedAlert {
+  const counts = Object.entries(WORDS).flatMap(([change, word]) => {
+    const count = changes.filter((one) => one.change === change).length;
+    return count === 0 ? [] : [`${count} ${word.toLowerCase()}`];
+  });
+  const rest = changes.length - MAX_LINES;
+  const [action, ...otherActions] = new Set(
+    changes.filter(({ change }) => change !== 'closed').map(({ issue }) => clean(issue.action)),
+  );
+  return {
+    title: `${changes.length} changes: ${counts.join(', ')}; affects ${affectedTogether(changes)}`,
+    lines: [
+      ...changes
+        .slice(0, MAX_LINES)
+        .map(({ change, issue }) => `${WORDS[change]}: ${clean(issue.sentence)} (${affected(issue)})`),
+      ...(rest > 0 ? [`and ${rest} more`] : []),
+      ...(action === undefined
+        ? []
+        : [`Next: ${otherActions.length === 0 ? action : 'Run `footbridge issues` to see what to do.'}`]),
+    ],
+  };
+}
+
+function affectedTogether(changes: Alert['changes']): string {
+  if (changes.some(({ issue }) => issue.locationIds === null)) return 'all locations';
+  const count = new Set(changes.flatMap(({ issue }) => issue.locationIds ?? [])).size;
+  return count === 1 ? '1 location' : `${count} locations`;
+}
+
+function affected({ locationIds, affected: total }: AlertedIssue): string {
+  if (locationIds === null) return 'all locations';
+  const shown = locationIds.slice(0, SHOWN_LOCATIONS);
+  const rest = (total ?? 0) - shown.length;
+  return clean(`${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`);
+}
+
+function when({ since, closedAt }: AlertedIssue): string {
+  if (closedAt === null) return `Since ${time(since)}`;
+  const minutes = Math.max(1, Math.round((closedAt - since) / MINUTE_MS));
+  return `From ${time(since)} to ${time(closedAt)} (${minutes === 1 ? '1 minute' : `${minutes} minutes`})`;
+}
+
+const time = (at: number) => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
+/** Names of Macs and licenses come from outside. */
+const clean = (text: string) => text.replaceAll(/\p{Cc}+/gu, ' ').toWellFormed();
