@@ -131,6 +131,8 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       settings,
       onSend: (frame) => queue.accept(frame),
       onInvalidSend: (request, reason) => queue.rejectInvalid(request, reason),
+      // An older service would take a mirrored message for one of the customer.
+      onRegistered: ({ mirror = false }) => journal.setNote('mirror', String(mirror)),
       onState: (state) => {
         recordLinkState(state, { journal, log, clock, locationId: config.location });
         if (state.state === 'registered') reporter.registered();
@@ -196,6 +198,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
         retryBaseMs: 500,
         retryCapMs: config.backoffCapMs,
       },
+      mirrors: () => config.mirror && journal.note('mirror') === 'true',
       onFrames: () => link.flush(),
     });
 

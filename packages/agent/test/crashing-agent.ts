@@ -46,12 +46,13 @@ type Start = (url: string, env: Record<string, string>, dataDir?: string) => Pro
 export function useCrashes(
   engine: Engine,
   cleanup: Cleanup,
+  env: Readonly<Record<string, string>> = {},
 ): (failpoints?: string) => Promise<CrashingAgent> {
   const start = engine === 'simulated' ? simulated(cleanup) : onMac(cleanup, sharedMac(engine));
   return async (failpoints = 'nowhere:kill') => {
     const service = await new ScriptedService().start();
     cleanup.add(() => service.stop());
-    const agent = await start(service.url, { FAILPOINTS: failpoints });
+    const agent = await start(service.url, { ...env, FAILPOINTS: failpoints });
     await service.registered();
     return {
       service,
@@ -61,7 +62,7 @@ export function useCrashes(
       },
       again: async () => {
         const before = service.registrations.length;
-        const revived = await start(service.url, {}, agent.program.dataDir);
+        const revived = await start(service.url, { ...env }, agent.program.dataDir);
         await service.registered(before + 1);
         return revived;
       },

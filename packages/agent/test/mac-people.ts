@@ -62,6 +62,7 @@ export class MacPeople {
     const [, handle, verb = 'change'] = ACTION.exec(path) ?? [];
     const actions: Readonly<Record<string, (person: string) => Promise<object>>> = {
       say: (person) => this.#say(person, body),
+      hear: (person) => this.#hear(person, body as { text: string }),
       react: (person) => this.#react(person, body as Reaction),
       sticker: (person) => this.#sticker(person, body as SaidFile),
       edit: () => this.#edit(body as { guid: string; text: string }),
@@ -108,6 +109,12 @@ export class MacPeople {
         is_audio_message: voice === undefined ? 0 : 1,
       },
     });
+    return { guid, chatId: this.#chatId(chatRowid) };
+  }
+
+  async #hear(person: string, { text }: { text: string }): Promise<{ guid: string; chatId: number }> {
+    const chat = { members: [person], service: 'iMessage' };
+    const { guid, chatRowid } = await this.#macos.messages.write({ from: 'me', chat, text });
     return { guid, chatId: this.#chatId(chatRowid) };
   }
 

@@ -98,6 +98,7 @@ class Inbox {
         retryBaseMs: 500,
         retryCapMs: 30_000,
       },
+      mirrors: () => false,
       onFrames: () => {},
     });
     this.#receiver.start();

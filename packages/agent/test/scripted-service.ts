@@ -53,6 +53,8 @@ export class ScriptedService {
   autoRegister = true;
   autoAck = true;
   window = 64;
+  /** Whether it wants the messages that the owner types. */
+  mirror = true;
 
   readonly registrations: RegisterFrame[] = [];
   readonly statuses: MessageStatusFrame[] = [];
@@ -238,7 +240,9 @@ export class ScriptedService {
       if (!this.autoRegister) return;
       const { locationId } = parsed.frame;
       const sessionId = `session-${this.registrations.length}`;
-      socket.send(writeFrame({ type: 'registered', locationId, sessionId, window: this.window }));
+      socket.send(
+        writeFrame({ type: 'registered', locationId, sessionId, window: this.window, mirror: this.mirror }),
+      );
     } else if ('seq' in parsed.frame && this.autoAck) {
       this.unacked.delete(parsed.frame.seq);
       socket.send(writeFrame({ type: 'ack', seq: parsed.frame.seq, outcome: 'delivered' }));

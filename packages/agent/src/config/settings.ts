@@ -272,6 +272,12 @@ export const SETTINGS = {
     'report messages that Messages filed under unknown senders or junk',
     true,
   ),
+  mirror: bool(
+    'FOOTBRIDGE_MIRROR',
+    undefined,
+    'report messages that the owner types on this Mac or another device, if the service wants them (CRM_MIRROR_SENT)',
+    false,
+  ),
   attachmentWaitMs: seconds(
     'FOOTBRIDGE_ATTACHMENT_WAIT_SEC',
     'time an inbound message waits for its attachments',

@@ -92,6 +92,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
     log,
     inbound: crm.inbound,
     statuses: crm.statuses,
+    mirrorSent: config.crm.mirrorSent,
     addressKey,
     rejectUpgrade,
     heartbeatSec: config.macs.heartbeatSec,

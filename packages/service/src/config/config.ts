@@ -65,6 +65,7 @@ export interface Config {
     readonly statusWithGuid: boolean;
     readonly optOutWords: boolean;
     readonly optOutEnforced: boolean;
+    readonly mirrorSent: boolean;
     readonly createContacts: boolean;
     readonly uploadAttachments: boolean;
     readonly footerOnPlainText: boolean;
@@ -293,6 +294,7 @@ function build(settings: Settings): Config {
       statusWithGuid: value(settings.statusWithGuid),
       optOutWords: value(settings.optOutWords),
       optOutEnforced: value(settings.optOutEnforced),
+      mirrorSent: value(settings.mirrorSent),
       createContacts: value(settings.createContacts),
       uploadAttachments: value(settings.uploadAttachments),
       footerOnPlainText: value(settings.footerOnPlainText),

@@ -369,6 +369,13 @@ export const SETTINGS = {
     flag,
     'Add messageGuid, the GUID of the sent message, to the status delivered. A reaction to that message needs it.',
   ),
+  mirrorSent: define(
+    'CRM',
+    'CRM_MIRROR_SENT',
+    'false',
+    flag,
+    'Add messages that the owner of a Mac types on it or on a phone to the CRM as outbound, for existing contacts only. The Mac needs FOOTBRIDGE_MIRROR=true.',
+  ),
   optOutWords: define(
     'CRM',
     'OPT_OUT_WORDS',

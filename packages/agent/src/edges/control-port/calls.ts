@@ -42,6 +42,7 @@ function playPerson(handle: string, verb: string | undefined, body: JsonBody, pe
     return DONE;
   }
   if (verb === 'say') return people.say(handle, readMessage(body));
+  if (verb === 'hear') return people.hear(handle, body.text('text'));
   if (verb === 'react') return people.react(handle, readReaction(body));
   if (verb === 'sticker') {
     return people.sticker(handle, readFile(body), body.has('chatId') ? body.integer('chatId') : undefined);

@@ -15,9 +15,10 @@ const MAX_DESCRIPTION = 1000;
 /** The text of a message of which nothing can be shown: an empty message would look like a fault of the CRM. */
 export const UNREADABLE = '[This message could not be read on the Mac.]';
 
-/** Whether a row can be a message to report. Outgoing messages, group events and app updates are not. */
-export function isCandidate(row: StoredRow): boolean {
-  if (!row.isMessage || row.fromMe || row.unsent) return false;
+/** Whether a row can be a message to report. Group events and app updates are not, and outgoing messages only when they are mirrored. */
+export function isCandidate(row: StoredRow, mirrors: boolean): boolean {
+  if (!row.isMessage || row.unsent) return false;
+  if (row.fromMe) return mirrors && row.tapback === undefined;
   return row.tapback === undefined || readTapbackCode(row.tapback.type) !== undefined;
 }
 
@@ -26,8 +27,16 @@ export function isCandidate(row: StoredRow): boolean {
  * itself. Both are known only when the row is joined to its chat.
  */
 export function isReportable(row: StoredRow, ownHandles: readonly string[]): boolean {
-  if (!isCandidate(row) || row.sender === undefined || row.previewOf !== undefined) return false;
+  if (row.fromMe || !isCandidate(row, false) || row.sender === undefined || row.previewOf !== undefined)
+    return false;
   return !row.isEcho && !ownHandles.includes(row.sender);
+}
+
+/** Whether an outgoing message is mirrored to the CRM: one with content, to a single other person, which is not a link preview. */
+export function isMirrorable(row: StoredRow, chat: Chat, ownHandles: readonly string[]): boolean {
+  if (!row.fromMe || !isCandidate(row, true) || row.previewOf !== undefined || chat.isGroup) return false;
+  const [person, ...others] = chat.recipients;
+  return person !== undefined && others.length === 0 && !ownHandles.includes(person);
 }
 
 /** What a frame is built from besides the row and its chat. */
@@ -48,7 +57,7 @@ export function buildReceivedFrame(
   return {
     type: 'message_received',
     guid: row.guid,
-    sender: row.sender ?? '',
+    sender: (row.fromMe ? chat.recipients[0] : row.sender) ?? '',
     service: row.service,
     text: truncate(textOf(row, urls)),
     sentAt: new Date(row.sentAt ?? receivedAt).toISOString(),
@@ -58,8 +67,7 @@ export function buildReceivedFrame(
       recipients: chat.recipients.slice(0, MAX_RECIPIENTS),
     },
     attachments: urls.slice(0, MAX_RECEIVED_ATTACHMENTS),
-    ...contentOf(row, durationMs),
-    ...(row.replyTo === undefined ? {} : { replyTo: { guid: row.replyTo } }),
+    ...(row.fromMe ? { fromMe: true } : metadataOf(row, durationMs)),
   };
 }
 
@@ -80,6 +88,16 @@ function truncate(text: string): string {
 }
 
 type Content = Pick<MessageReceivedFrame, 'reaction' | 'sticker' | 'voice' | 'animation'>;
+
+function metadataOf(
+  row: StoredRow,
+  durationMs: number | undefined,
+): Content & Pick<MessageReceivedFrame, 'replyTo'> {
+  return {
+    ...contentOf(row, durationMs),
+    ...(row.replyTo === undefined ? {} : { replyTo: { guid: row.replyTo } }),
+  };
+}
 
 /** Returns at most one of the fields: a sticker reaction is a reaction, a voice message with an effect a voice message. */
 function contentOf(row: StoredRow, durationMs: number | undefined): Content {

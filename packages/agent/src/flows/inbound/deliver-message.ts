@@ -1,7 +1,8 @@
 import type { PendingRow } from '../../ports/journal/journal.ts';
 import type { Chat, LocalFile, StoredRow } from '../../ports/messages/messages.ts';
 import { LINK_PREVIEW, StoreUnavailableError } from '../../ports/messages/messages.ts';
-import { buildReceivedFrame, isReportable } from './build-received-frame.ts';
+import { buildReceivedFrame, isMirrorable, isReportable } from './build-received-frame.ts';
+import { isTypedByOwner } from './is-typed-by-owner.ts';
 import type { ReceiverDeps, UploadResult } from './receiver-deps.ts';
 
 /** A row as it was last read, with its chat and the generation of its store. */
@@ -80,6 +81,14 @@ export class Delivery {
       return;
     }
     const { row, chat } = complete;
+    if (row.fromMe) {
+      const isOwners = await isTypedByOwner(row, this.#deps, this.#signal);
+      if (isOwners === undefined) return;
+      if (!isOwners) {
+        journal.inbox.removePending(pending.guid);
+        return;
+      }
+    }
     const urls = await this.#uploadAll(row);
     if (urls === undefined) return;
     const [file] = row.attachments;
@@ -102,6 +111,7 @@ export class Delivery {
         chatId: chat.id,
         service: row.service,
         files: urls.length,
+        ...(row.fromMe && { fromMe: true }),
         ...(row.bodyState === 'read' ? {} : { body: row.bodyState }),
       },
       'message received',
@@ -117,9 +127,7 @@ export class Delivery {
     let known = first;
     while (!this.#signal.aborted) {
       const row = store.rowByGuid(pending.guid);
-      if (
-        row === undefined ? known.generation === store.generation() : !isReportable(row, store.ownHandles())
-      )
+      if (row === undefined ? known.generation === store.generation() : !this.#isReportable(row, known.chat))
         return 'gone';
       if (row !== undefined) {
         const chat = row.chatId === undefined ? undefined : store.chat(row.chatId);
@@ -138,6 +146,11 @@ export class Delivery {
       await clock.sleep(Math.min(RECHECK_MS, left), this.#signal);
     }
     return undefined;
+  }
+
+  #isReportable(row: StoredRow, chat: Chat): boolean {
+    const own = this.#deps.messages.store.ownHandles();
+    return row.fromMe ? isMirrorable(row, chat, own) : isReportable(row, own);
   }
 
   /** Returns how long a row waits in all for what Messages has not stored yet. */

@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import type { PendingRow } from '../../ports/journal/journal.ts';
-import type { StoredRow } from '../../ports/messages/messages.ts';
-import { isCandidate, isReportable } from './build-received-frame.ts';
+import type { Chat, StoredRow } from '../../ports/messages/messages.ts';
+import { isCandidate, isMirrorable, isReportable } from './build-received-frame.ts';
 import { ChatOrder } from './chat-order.ts';
 import { Delivery, RECHECK_MS } from './deliver-message.ts';
 import type { KnownRow } from './deliver-message.ts';
@@ -139,11 +139,12 @@ export class Receiver {
     const newest = rows.at(-1);
     if (newest === undefined) return;
     const since = clock.now();
-    const candidates = rows.filter((row) => isCandidate(row));
+    const mirrors = this.#deps.mirrors();
+    const candidates = rows.filter((row) => isCandidate(row, mirrors));
     const recent = candidates.filter((row) => !this.#isHistory(row, generation));
     const added = journal.transaction(() => {
       journal.inbox.moveCursor(generation, newest.rowid);
-      return recent.filter(({ guid }) => this.#addPending({ guid, since }));
+      return recent.filter(({ guid, fromMe }) => this.#addPending({ guid, since }, fromMe));
     });
     const count = candidates.length - recent.length;
     if (count > 0) log.warn({ event: 'inbound.skipped_too_old', count }, 'old messages skipped');
@@ -152,9 +153,9 @@ export class Receiver {
   }
 
   /** Returns false for a known guid: it can reappear with a new row id after Messages rebuilt or synced its store. */
-  #addPending(pending: PendingRow): boolean {
+  #addPending(pending: PendingRow, own = false): boolean {
     const { inbox } = this.#deps.journal;
-    if (!inbox.markSeen(pending.guid, pending.since)) return false;
+    if (!inbox.markSeen(pending.guid, pending.since, own)) return false;
     inbox.addPending(pending);
     return true;
   }
@@ -181,7 +182,7 @@ export class Receiver {
       order.holdSender(undefined);
       return false;
     }
-    if (row === undefined || !isCandidate(row)) {
+    if (row === undefined || !isCandidate(row, this.#deps.mirrors())) {
       this.#delivery.discard(pending);
       return true;
     }
@@ -191,7 +192,7 @@ export class Receiver {
       order.holdChat(chat);
       return false;
     }
-    if (this.#isWanted(row)) this.#schedule(pending, { row, chat, generation: store.generation() });
+    if (this.#isWanted(row, chat)) this.#schedule(pending, { row, chat, generation: store.generation() });
     else this.#deps.journal.inbox.removePending(pending.guid);
     return true;
   }
@@ -207,8 +208,9 @@ export class Receiver {
     return true;
   }
 
-  #isWanted(row: StoredRow): boolean {
+  #isWanted(row: StoredRow, chat: Chat): boolean {
     const { log, settings, messages } = this.#deps;
+    if (row.fromMe) return isMirrorable(row, chat, messages.store.ownHandles());
     if (row.sender === undefined) {
       log.warn(
         { event: 'inbound.skipped_without_sender', guid: row.guid },

@@ -44,6 +44,8 @@ export interface ReceiverDeps {
   readonly log: Log;
   readonly failpoint: BlockingFailpoint;
   readonly settings: ReceiverSettings;
+  /** Whether messages that the owner types on this Mac or another device are reported too. */
+  readonly mirrors: () => boolean;
   /** Called when there are new frames in the outbox. */
   readonly onFrames: () => void;
 }

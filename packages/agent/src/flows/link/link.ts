@@ -51,6 +51,7 @@ export interface LinkDeps extends Pick<SessionHandlers, 'onSend' | 'onInvalidSen
   readonly random: () => number;
   readonly settings: LinkSettings;
   readonly onState: (state: LinkState) => void;
+  readonly onRegistered: (frame: RegisteredFrame) => void;
 }
 
 /** Keeps the agent connected to the service: opens a session, and after it ends applies the rules of `afterClose`. */
@@ -190,6 +191,7 @@ export class Link {
   #registered(frame: RegisteredFrame, sender: OutboxSender): void {
     this.#renewed = false;
     this.#registeredAt = this.#deps.clock.monotonic();
+    this.#deps.onRegistered(frame);
     this.#deps.onState({ state: 'registered', sessionId: frame.sessionId });
     sender.open(frame.window);
   }

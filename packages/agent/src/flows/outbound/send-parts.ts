@@ -1,3 +1,4 @@
+import { contentKey } from '../../ports/messages/content-key.ts';
 import type { Destination, Messages, OutgoingMessage, SendResult } from '../../ports/messages/messages.ts';
 import type { Outcome } from './outcome.ts';
 import type { JobDeps } from './job-deps.ts';
@@ -44,6 +45,7 @@ async function sendPart(
         return messages.send(part.message, to);
       },
       (since) => messages.outcomeOf(part.message, to, since),
+      contentKey(part.message),
     );
   const sent = await sendTo(destination);
   if (sent.result !== 'failed' || sent.notOnIMessage !== true) return { sent, target: destination };

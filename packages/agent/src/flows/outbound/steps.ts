@@ -11,12 +11,14 @@ export interface Steps {
   haveBegun(): boolean;
   /**
    * Runs `send` unless an earlier attempt has. An attempt that began and has no known end is not repeated: `outcome` looks for
-   * its end in the message store, from the position before it.
+   * its end in the message store, from the position before it. `content` is the key of the content, by which the row of the send is
+   * recognised while its guid is not known.
    */
   once(
     name: string,
     send: () => Promise<SendResult>,
     outcome?: (since: number) => Promise<SendResult>,
+    content?: string,
   ): Promise<SendResult>;
 }
 
@@ -39,7 +41,7 @@ const RESTARTED: UnknownResult = {
 };
 
 export function stepsOf(key: string, deps: StepsDeps): Steps {
-  const { jobs, store, failpoint, log } = deps;
+  const { jobs, store, clock, failpoint, log } = deps;
 
   /** Returns the outcome of an interrupted send that the store shows, or `result` if it does not show any. */
   async function lookUp(
@@ -62,13 +64,13 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
 
   return {
     haveBegun: () => jobs.hasSteps(key),
-    once: async (name, send, outcome) => {
+    once: async (name, send, outcome, content) => {
       const earlier = jobs.findStep(key, name);
       if (earlier?.done === true) return { result: 'sent', guid: earlier.guid ?? '' };
       if (earlier !== undefined) return record(name, await lookUp(RESTARTED, earlier.watermark, outcome));
       failpoint('step.before');
       const since = store.position();
-      jobs.beginStep(key, name, since);
+      jobs.beginStep(key, name, since, content === undefined ? undefined : { content, at: clock.now() });
       failpoint('step.begun');
       const sent = await withTimeout(send, deps);
       failpoint('step.sent');

@@ -73,7 +73,7 @@ function createJournal(db: DatabaseSync): Journal {
     jobs: {
       ...jobs,
       takeUnanswered: (key) => transaction(() => jobs.takeUnanswered(key)),
-      beginStep: (key, step, watermark) => durableTransaction(() => jobs.beginStep(key, step, watermark)),
+      beginStep: (...step) => durableTransaction(() => jobs.beginStep(...step)),
     },
     outbox: {
       ...outbox,

@@ -66,6 +66,20 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.jobs.hasSteps('a')).toBe(false);
     });
 
+    it('tell which rows of the message store their steps caused, or may have caused', () => {
+      const trace = { content: 'abc', at: 100 };
+      const row = { guid: 'G2', content: 'abc', recentlyAt: 50, unfinishedAt: 50 };
+      const sent = (change: Partial<typeof row> = {}) => journal.jobs.mayHaveSent({ ...row, ...change });
+      expect(sent()).toBe(false);
+      journal.jobs.enqueue('a', 'print', sendFrame(), 1);
+      journal.jobs.beginStep('a', 'text', 1, trace);
+      expect([sent(), sent({ recentlyAt: 200 }), sent({ content: 'other' })]).toEqual([true, true, false]);
+      expect(sent({ recentlyAt: 200, unfinishedAt: 200 })).toBe(false);
+      journal.jobs.finishStep('a', 'text', 'G1');
+      expect([sent(), sent({ recentlyAt: 200 })]).toEqual([true, false]);
+      expect(sent({ guid: 'G1', content: 'other', recentlyAt: 200 })).toBe(true);
+    });
+
     it('tell when the oldest pending one was queued and when the newest delivered one ended', () => {
       expect([journal.jobs.oldestPendingAt(), journal.jobs.lastDeliveredAt()]).toEqual([
         undefined,
@@ -207,6 +221,8 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.inbox.lastSeenAt()).toBeUndefined();
       journal.inbox.markSeen('A', 2);
       journal.inbox.markSeen('B', 1);
+      expect(journal.inbox.lastSeenAt()).toBe(2);
+      expect(journal.inbox.markSeen('typed by the owner', 3, true)).toBe(true);
       expect(journal.inbox.lastSeenAt()).toBe(2);
     });
 

@@ -96,14 +96,31 @@ export interface Jobs {
   /** A job consists of one or more sends (a text and two files). Each is a step that runs at most once. */
   findStep(key: string, step: string): Step | undefined;
   /** Durable: the send that follows cannot be undone. */
-  beginStep(key: string, step: string, watermark: number): void;
+  beginStep(key: string, step: string, watermark: number, trace?: StepTrace): void;
   finishStep(key: string, step: string, guid: string): void;
   /** Removes a step that failed before anything was sent, so that it can run again. */
   discardStep(key: string, step: string): void;
   /** Whether a step of the job began. */
   hasSteps(key: string): boolean;
+  /**
+   * Whether a step caused, or may have caused, an own row of the message store: the guid is recorded for it, or the content is the
+   * same and the step began since `recentlyAt`, or since `unfinishedAt` and has no known guid.
+   */
+  mayHaveSent(row: {
+    readonly guid: string;
+    readonly content: string;
+    readonly recentlyAt: number;
+    readonly unfinishedAt: number;
+  }): boolean;
   /** Steps that began and did not finish. */
   unfinishedSteps(key: string): Step[];
+}
+
+/** By what the row of a step is recognised while its guid is not known. */
+export interface StepTrace {
+  /** See `contentKey`. */
+  readonly content: string;
+  readonly at: number;
 }
 
 export interface Step {
@@ -168,10 +185,10 @@ export interface Inbox {
   /** Returns the pending rows in the order in which they were added. */
   pending(): PendingRow[];
   removePending(guid: string): void;
-  /** Returns false when the guid was already marked: the row is a duplicate. */
-  markSeen(guid: string, now: number): boolean;
+  /** Returns false when the guid was already marked: the row is a duplicate. `own`: the owner of the Mac sent it. */
+  markSeen(guid: string, now: number, own?: boolean): boolean;
   hasSeen(guid: string): boolean;
   unmarkSeen(guid: string): void;
-  /** When the newest guid was marked, of those that were not pruned. */
+  /** When the newest guid of a received message was marked, of those that were not pruned. */
   lastSeenAt(): number | undefined;
 }

@@ -14,10 +14,12 @@ export function sqliteInbox(
   );
   const pending = db.prepare('SELECT guid, since FROM pending_row ORDER BY place');
   const removePending = db.prepare('DELETE FROM pending_row WHERE guid = ?');
-  const markSeen = db.prepare('INSERT INTO seen (guid, seen_at) VALUES (?, ?) ON CONFLICT (guid) DO NOTHING');
+  const markSeen = db.prepare(
+    'INSERT INTO seen (guid, seen_at, own) VALUES (?, ?, ?) ON CONFLICT (guid) DO NOTHING',
+  );
   const hasSeen = db.prepare('SELECT 1 FROM seen WHERE guid = ?');
   const unmarkSeen = db.prepare('DELETE FROM seen WHERE guid = ?');
-  const lastSeen = db.prepare('SELECT seen_at FROM seen ORDER BY seen_at DESC LIMIT 1');
+  const lastSeen = db.prepare('SELECT seen_at FROM seen WHERE own = 0 ORDER BY seen_at DESC LIMIT 1');
   const prune = db.prepare('DELETE FROM seen WHERE seen_at < ?');
 
   return {
@@ -34,7 +36,7 @@ export function sqliteInbox(
     addPending: (row) => void addPending.run(row.guid, row.since),
     pending: () => pending.all().map((row) => ({ guid: String(row['guid']), since: Number(row['since']) })),
     removePending: (guid) => void removePending.run(guid),
-    markSeen: (guid, now) => markSeen.run(guid, now).changes === 1,
+    markSeen: (guid, now, own = false) => markSeen.run(guid, now, own ? 1 : 0).changes === 1,
     unmarkSeen: (guid) => void unmarkSeen.run(guid),
     hasSeen: (guid) => hasSeen.get(guid) !== undefined,
     lastSeenAt: () => {

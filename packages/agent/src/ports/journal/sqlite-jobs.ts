@@ -42,9 +42,15 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
   );
   const answer = db.prepare('UPDATE request SET answered = 1 WHERE key = ?');
   const findStep = db.prepare('SELECT * FROM step WHERE key = ? AND name = ?');
+  const sentBy = db.prepare(
+    `SELECT 1 FROM step WHERE guid = ?1
+     UNION ALL SELECT 1 FROM step WHERE content = ?2 AND (begun_at >= ?3 OR (done = 0 AND begun_at >= ?4)) LIMIT 1`,
+  );
   const anyStep = db.prepare('SELECT 1 FROM step WHERE key = ? LIMIT 1');
   const unfinishedSteps = db.prepare('SELECT * FROM step WHERE key = ? AND done = 0');
-  const beginStep = db.prepare('INSERT INTO step (key, name, watermark) VALUES (?, ?, ?)');
+  const beginStep = db.prepare(
+    'INSERT INTO step (key, name, watermark, content, begun_at) VALUES (?, ?, ?, ?, ?)',
+  );
   const finishStep = db.prepare('UPDATE step SET done = 1, guid = ? WHERE key = ? AND name = ?');
   const discardStep = db.prepare('DELETE FROM step WHERE key = ? AND name = ?');
   const pruneJobs = db.prepare("DELETE FROM job WHERE state NOT IN ('queued', 'begun') AND changed_at < ?");
@@ -80,8 +86,11 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
     },
     findStep: (key, name) => readStep(findStep.get(key, name)),
     hasSteps: (key) => anyStep.get(key) !== undefined,
+    mayHaveSent: ({ guid, content, recentlyAt, unfinishedAt }) =>
+      sentBy.get(guid, content, recentlyAt, unfinishedAt) !== undefined,
     unfinishedSteps: (key) => unfinishedSteps.all(key).flatMap((row) => readStep(row) ?? []),
-    beginStep: (key, name, watermark) => void beginStep.run(key, name, watermark),
+    beginStep: (key, name, watermark, trace) =>
+      void beginStep.run(key, name, watermark, trace?.content ?? null, trace?.at ?? 0),
     finishStep: (key, name, guid) => void finishStep.run(guid, key, name),
     discardStep: (key, name) => void discardStep.run(key, name),
     prune: (before) => {

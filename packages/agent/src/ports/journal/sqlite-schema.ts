@@ -62,4 +62,12 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE held;
   `,
   'CREATE INDEX seen_by_time ON seen (seen_at);',
+  // By these a row that the owner typed is told from one that a step of a job caused.
+  `
+  ALTER TABLE step ADD COLUMN content TEXT;
+  ALTER TABLE step ADD COLUMN begun_at INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX step_by_content ON step (content) WHERE content IS NOT NULL;
+  CREATE INDEX step_by_guid ON step (guid) WHERE guid IS NOT NULL;
+  ALTER TABLE seen ADD COLUMN own INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

@@ -90,7 +90,7 @@ function membersOf(
  * Removes the differences that Messages introduces: smart quotes and dashes, placeholders, line endings, invalid characters,
  * direction marks and emoji variation selectors.
  */
-function fold(text: string): string {
+export function fold(text: string): string {
   return text
     .normalize('NFC')
     .replaceAll(/[\u2018\u2019]/g, "'")

@@ -54,6 +54,14 @@ export class SimulatedPeople implements People {
     return { guid, chatId };
   }
 
+  hear(handle: string, text: string): { guid: string; chatId: number } {
+    const chatId = this.#store.directChat(handle, 'iMessage');
+    const service = this.#store.chats.chat(chatId)?.service ?? 'iMessage';
+    const guid = this.#store.insert({ chatId, from: 'me', service, text, finished: true });
+    this.#changed();
+    return { guid, chatId };
+  }
+
   react(handle: string, reaction: PersonReaction): { guid: string } {
     const target = this.#store.chats.rowByGuid(reaction.targetGuid);
     if (target?.chatId === undefined || target.tapback !== undefined) {

@@ -19,6 +19,8 @@ export class SimulationError extends Error {
 /** What the people on the other side do. Every method throws a SimulationError when it is not possible. */
 export interface People {
   say(handle: string, message: PersonMessage): { guid: string; chatId: number };
+  /** The owner of the Mac texts this person, on the Mac or on a phone. */
+  hear(handle: string, text: string): { guid: string; chatId: number };
   react(handle: string, reaction: PersonReaction): { guid: string };
   sticker(handle: string, file: SimulatedFile, chatId?: number): { guid: string; chatId: number };
   edit(handle: string, guid: string, text: string): void;

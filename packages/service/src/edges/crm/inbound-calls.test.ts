@@ -11,7 +11,8 @@ const MESSAGE = {
   attachments: [],
   guid: 'GUID-1',
   idempotencyKey: 'key',
-};
+  direction: 'inbound',
+} as const;
 
 /** The call that is made, and what the response `text` is read as. */
 async function post(text: string, more: object = {}, conversationProviderId?: string, sendAltId = false) {
@@ -45,6 +46,7 @@ describe('an inbound message', () => {
       conversationProviderId: 'provider',
     });
     expect((await post('{}', {}, 'provider', true)).body).toMatchObject({ altId: 'GUID-1' });
+    expect((await post('{}', { direction: 'outbound' })).body).toMatchObject({ direction: 'outbound' });
   });
 
   it.each([

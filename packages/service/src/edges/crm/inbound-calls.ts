@@ -18,7 +18,7 @@ export interface InboundShape {
 export function createInboundCalls(client: CrmClient, shape: InboundShape): InboundCalls {
   const { type, conversationProviderId, sendAltId } = shape;
   return {
-    post: ({ locationId, contactId, message, attachments, guid, idempotencyKey }, guard) =>
+    post: ({ locationId, contactId, message, attachments, guid, idempotencyKey, direction }, guard) =>
       client.attempt(
         {
           operation: 'inbound',
@@ -34,6 +34,7 @@ export function createInboundCalls(client: CrmClient, shape: InboundShape): Inbo
             ...(attachments.length > 0 && { attachments }),
             ...(conversationProviderId !== undefined && { conversationProviderId }),
             ...(sendAltId && { altId: guid }),
+            ...(direction === 'outbound' && { direction }),
           }),
           idempotencyKey,
           read: readMessageId,

@@ -104,6 +104,7 @@ class Gateway implements MacGateway, SessionHost {
       clock,
       log: deps.log,
       host: this,
+      mirrorSent: deps.mirrorSent,
       admission: {
         confirm: (device) => deviceAuth.confirm(device),
         claim: (locationId, device) => claims.claim(locationId, device),

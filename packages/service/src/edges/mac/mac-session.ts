@@ -95,6 +95,8 @@ export interface SessionDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   readonly host: SessionHost;
+  /** Whether the service accepts messages that the owner of a Mac types. */
+  readonly mirrorSent: boolean;
 }
 
 /** Maximum unacknowledged frames per Mac. */
@@ -355,7 +357,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     const { locationId, sessionId } = lease;
     this.#lease = lease;
     this.#state = 'bound';
-    this.#put({ type: 'registered', locationId, sessionId, window: WINDOW });
+    const mirror = this.#deps.mirrorSent && { mirror: true };
+    this.#put({ type: 'registered', locationId, sessionId, window: WINDOW, ...mirror });
     const early = this.#early ?? [];
     this.#early = undefined;
     for (const { frame, bytes } of early) this.#start(lease, frame, bytes);

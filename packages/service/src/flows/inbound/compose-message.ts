@@ -11,8 +11,9 @@ export function composeMessage(
   notes: readonly string[] = [],
 ): string {
   const plain = ['text', 'attachment'].includes(kindOf(frame));
+  const wantsFooter = footerOnPlainText && frame.fromMe !== true;
   // A customer's text must never pass for our footer, so a text that looks like one gets a real one after it.
-  if (plain && !footerOnPlainText && notes.length === 0 && !carriesFooter(frame.text)) return frame.text;
+  if (plain && !wantsFooter && notes.length === 0 && !carriesFooter(frame.text)) return frame.text;
   return writeFooter(frame.text, {
     ...metadataOf(frame),
     ...(notes.length > 0 && { attachment_notes: notes }),

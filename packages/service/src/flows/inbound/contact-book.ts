@@ -82,13 +82,19 @@ export class ContactBook {
   }
 
   /** Resolves with undefined when no contact has this handle and none may be created. */
-  async resolve(locationId: string, handle: string, job: Retrying): Promise<Attempt<Contact | undefined>> {
+  async resolve(
+    locationId: string,
+    handle: string,
+    job: Retrying,
+    mayCreate = this.#mayCreate,
+  ): Promise<Attempt<Contact | undefined>> {
     const key = keyOf(locationId, handle);
     const known = this.#cached(key);
     if (known !== undefined) return succeeded({ contactId: known, isCached: true });
     for (;;) {
-      const shared = this.#lookUps.get(key);
-      const found = await (shared ?? this.#lookUp(key, locationId, handle, job));
+      const lookUpKey = `${key} ${mayCreate}`;
+      const shared = this.#lookUps.get(lookUpKey);
+      const found = await (shared ?? this.#lookUp(key, lookUpKey, mayCreate, locationId, handle, job));
       if (found.ok)
         return succeeded(found.value === undefined ? undefined : { contactId: found.value, isCached: false });
       // The job that made the call was cancelled, this one was not.
@@ -106,19 +112,21 @@ export class ContactBook {
 
   #lookUp(
     key: string,
+    lookUpKey: string,
+    mayCreate: boolean,
     locationId: string,
     handle: string,
     job: Retrying,
   ): Promise<Attempt<string | undefined>> {
     const preferred = this.#preferred.get(key);
-    const lookUp = this.#findOrCreate(locationId, handle, preferred, job)
+    const lookUp = this.#findOrCreate(locationId, handle, preferred, mayCreate, job)
       .then((found) => {
         if (found.ok && found.value !== undefined)
           this.#found.set(key, { contactId: found.value, preferred, until: this.#clock.now() + FOUND_MS });
         return found;
       })
-      .finally(() => this.#lookUps.delete(key));
-    this.#lookUps.set(key, lookUp);
+      .finally(() => this.#lookUps.delete(lookUpKey));
+    this.#lookUps.set(lookUpKey, lookUp);
     return lookUp;
   }
 
@@ -126,6 +134,7 @@ export class ContactBook {
     locationId: string,
     handle: string,
     preferred: string | undefined,
+    mayCreate: boolean,
     job: Retrying,
   ): Promise<Attempt<string | undefined>> {
     const find = () => job.retry((guard) => this.#calls.find(locationId, handle, guard));
@@ -133,7 +142,7 @@ export class ContactBook {
     if (found.ok && found.value !== undefined)
       return this.#choose(locationId, handle, found.value, preferred, job);
     if (!isMissing(found)) return found;
-    if (!this.#mayCreate) return succeeded(undefined);
+    if (!mayCreate) return succeeded(undefined);
     const upserted = await this.#create('upsert', locationId, handle, job, find);
     if (upserted.ok || !isRefused(upserted) || ![404, 405].includes(upserted.status)) return upserted;
     return this.#create('create', locationId, handle, job, find);

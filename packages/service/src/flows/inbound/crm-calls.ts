@@ -7,6 +7,8 @@ export interface InboundMessage {
   readonly attachments: readonly string[];
   readonly guid: string;
   readonly idempotencyKey: string;
+  /** `outbound`: the owner of the Mac sent it to the contact. */
+  readonly direction: 'inbound' | 'outbound';
 }
 
 /** `POST …/inbound`. One attempt; never rejects. */

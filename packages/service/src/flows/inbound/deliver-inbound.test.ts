@@ -43,6 +43,7 @@ const SETTINGS: InboundDeps['settings'] = {
   createContacts: true,
   footerOnPlainText: false,
   onUncertain: 'retry',
+  mirrorSent: false,
   settleMs: 20_000,
   readLagMs: 10_000,
 };

@@ -53,6 +53,8 @@ export interface InboundDeps extends LeaseChecks {
     readonly createContacts: boolean;
     readonly footerOnPlainText: boolean;
     readonly onUncertain: 'retry' | 'park';
+    /** Whether messages that the owner of a Mac typed are added to the CRM. */
+    readonly mirrorSent: boolean;
   };
   readonly clock: Clock;
   readonly log: Log;
@@ -115,6 +117,8 @@ class InboundDeliveries implements Inbound {
 
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome> {
     if (this.#isClosed) return Promise.resolve('retry');
+    if (frame.fromMe === true && !this.#deps.settings.mirrorSent)
+      return Promise.resolve({ outcome: 'skipped' });
     if (!this.#leaseSince.has(lease)) this.#leaseSince.set(lease, this.#deps.clock.monotonic());
     const key = `${lease.locationId} ${frame.guid}`;
     const running = this.#jobs.get(key);
@@ -170,7 +174,8 @@ class InboundDeliveries implements Inbound {
     const claim = await this.#claim(job);
     if (claim === undefined) return 'retry';
     if (claim.kind === 'sent' || !claim.isNew) await this.#findJournalEntry(job, claim);
-    this.#record(job);
+    // A mirrored message is recorded once a contact is found: what the owner writes to others is private.
+    if (claim.kind === 'sent' || directionOf(job.frame) === 'inbound') this.#record(job);
     if (claim.kind === 'sent') return this.#repeated(job);
     job.isClaimed = true;
     job.isInDoubt = claim.uncertain;
@@ -192,6 +197,7 @@ class InboundDeliveries implements Inbound {
         job.isUncertain = finding.kind === 'unknown';
       }
       const posted = await this.#post(job);
+      if (posted === 'no_contact' && directionOf(job.frame) === 'outbound') return this.#skip(job);
       if (posted === 'no_contact')
         return this.#reject(
           job,
@@ -226,7 +232,10 @@ class InboundDeliveries implements Inbound {
     }
   }
 
-  #record({ id, locationId, frame }: InboundJob): void {
+  #record(job: InboundJob): void {
+    if (job.isRecorded) return;
+    job.isRecorded = true;
+    const { id, locationId, frame } = job;
     this.#deps.capture?.(locationId, id, frame.text);
     this.#deps.journal.open(
       {
@@ -240,7 +249,7 @@ class InboundDeliveries implements Inbound {
         length: frame.text.length,
       },
       'received',
-      { detail: { seq: frame.seq } },
+      { detail: { seq: frame.seq, ...(frame.fromMe === true && { fromMe: true }) } },
     );
   }
 
@@ -303,6 +312,7 @@ class InboundDeliveries implements Inbound {
       locationId,
       guid: frame.guid,
       sender: frame.sender,
+      direction: directionOf(frame),
       // Only the monotonic clock of this process knows how long ago that was: the other one may have been set since.
       get claimedAt() {
         return claim.uncertain ? claim.claimedAt : clock.now() - (clock.monotonic() - startedAt);
@@ -341,10 +351,13 @@ class InboundDeliveries implements Inbound {
     let rejection: FailedAttempt | undefined;
     let rejectedContactId: string | undefined;
     for (;;) {
-      const found = await this.#contacts.resolve(locationId, frame.sender, job);
+      // The owner also texts people who are not customers: such a message creates no contact.
+      const mayCreate = directionOf(job.frame) === 'outbound' ? false : undefined;
+      const found = await this.#contacts.resolve(locationId, frame.sender, job, mayCreate);
       if (!found.ok) return found;
       if (found.value === undefined) return 'no_contact';
       const { contactId, isCached } = found.value;
+      this.#record(job);
       if (!isCached) journal.step(job.id, 'contact_found', { detail: { contactId } });
       if (rejection !== undefined && contactId === rejectedContactId) return rejection;
       if (failpoint !== undefined) await failpoint('inbound.beforePost');
@@ -372,6 +385,7 @@ class InboundDeliveries implements Inbound {
       attachments: urls,
       guid: frame.guid,
       idempotencyKey: idempotencyKey(locationId, frame.guid),
+      direction: directionOf(job.frame),
     };
     job.posted = message;
     const posting = this.#postAndMark(message, job);
@@ -420,6 +434,12 @@ class InboundDeliveries implements Inbound {
     return { outcome: 'delivered' };
   }
 
+  /** The owner wrote to someone who is not a contact. */
+  async #skip(job: InboundJob): Promise<AckOutcome> {
+    await this.#mark(job, () => this.#deps.guids.released(keyOf(job), job.isInDoubt));
+    return { outcome: 'skipped' };
+  }
+
   /** The Mac keeps the message, and the operator can request its redelivery. */
   async #reject(job: InboundJob, code: InboundCode, reason: string): Promise<AckOutcome> {
     const { guids, journal, log, count } = this.#deps;
@@ -456,6 +476,9 @@ class InboundDeliveries implements Inbound {
     }
   }
 }
+
+const directionOf = ({ fromMe }: MessageReceivedFrame): InboundMessage['direction'] =>
+  fromMe === true ? 'outbound' : 'inbound';
 
 const keyOf = ({ locationId, frame }: InboundJob) => ({ locationId, guid: frame.guid });
 

@@ -33,6 +33,8 @@ export class InboundJob {
   readonly locationId: string;
   /** Monotonic. */
   readonly startedAt: number;
+  /** Whether its journal entry was opened. */
+  isRecorded = false;
   /** Whether this process has the claim. */
   isClaimed = false;
   /** Whether an attempt may have reached the CRM that is not recorded. */

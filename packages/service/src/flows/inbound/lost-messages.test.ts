@@ -145,6 +145,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
         createContacts: true,
         footerOnPlainText: false,
         onUncertain: 'retry',
+        mirrorSent: false,
         settleMs: SETTLE_MS,
         readLagMs: LAG_MS,
       },
@@ -266,6 +267,7 @@ describe('I9 after a lost response', () => {
       attachments: [],
       guid: '',
       idempotencyKey: '',
+      direction: 'inbound',
     });
     await clock.advance(60_000);
     const inbound = await start();
@@ -286,6 +288,7 @@ describe('I9 after a lost response', () => {
         attachments: [],
         guid: '',
         idempotencyKey: '',
+        direction: 'inbound',
       });
     await settled(ack);
     expect(counts).toEqual(['unknown']);
@@ -298,7 +301,15 @@ describe('I9 after a lost response', () => {
     ]);
     for (let index = 0; index < 150; index++) {
       const message = `${index}`;
-      store({ locationId: LOCATION, contactId: 'c', message, attachments: [], guid: '', idempotencyKey: '' });
+      store({
+        locationId: LOCATION,
+        contactId: 'c',
+        message,
+        attachments: [],
+        guid: '',
+        idempotencyKey: '',
+        direction: 'inbound',
+      });
       await clock.advance(200);
     }
     void (await start()).deliver(LEASE, frame('g1', 1, 'hello'));
@@ -321,6 +332,7 @@ describe('I9 after a lost response', () => {
         attachments: [],
         guid: '',
         idempotencyKey: '',
+        direction: 'inbound',
       });
     await clock.advance(60_000);
     await settled((await start()).deliver(LEASE, frame('g1', 1, 'hello')));

@@ -18,6 +18,7 @@ const lost = (more: Partial<LostMessage> = {}): LostMessage => ({
   mayHaveCopies: false,
   claimedAt: CLAIMED_AT,
   maxClockStepMs: 0,
+  direction: 'inbound',
   ...more,
 });
 const stored = (more: Partial<StoredMessage> = {}): StoredMessage => ({
@@ -69,6 +70,8 @@ describe('I9 a message of the CRM', () => {
     ],
     ['has its footer and went the other way', false, {}, { text: withFooter('g1'), isInbound: false }],
     ['has the footer of another message', false, { text: withFooter('g1') }, { text: withFooter('g2') }],
+    ['was typed by the owner too', true, { direction: 'outbound' }, { isInbound: false }],
+    ['came from the customer', false, { direction: 'outbound' }, {}],
     ['has no footer, the lost one has', false, { text: withFooter('g1') }, {}],
   ])('that %s is the lost one: %s', (_name, expected, ours, theirs) => {
     expect(isMatch(lost(ours), stored(theirs))).toBe(expected);

@@ -7,6 +7,7 @@ export interface LostMessage {
   readonly locationId: string;
   readonly guid: string;
   readonly sender: string;
+  readonly direction: 'inbound' | 'outbound';
   /** Undefined when the process that posted it ended: the search decides again. */
   readonly contactId: string | undefined;
   readonly text: string;
@@ -27,7 +28,7 @@ const TOLERANCE_MS = 5000;
  * attachments and time decide.
  */
 export function isMatch(lost: LostMessage, stored: StoredMessage): boolean {
-  if (!stored.isInbound) return false;
+  if (stored.isInbound !== (lost.direction === 'inbound')) return false;
   const guid = parseFooter(stored.text).metadata?.['message_guid'];
   if (guid !== undefined) return guid === lost.guid;
   return isSameText(stored.text, lost.text) && hasSameFiles(lost, stored) && !isBefore(lost, stored);

@@ -75,9 +75,17 @@ export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }
   };
 }
 
-/** Excludes groups: there a word may be meant for someone else. */
-const isPlainText = ({ chat, reaction, sticker, voice, attachments }: MessageReceivedFrame): boolean =>
+/** Excludes groups, where a word may be meant for someone else, and what the owner of the Mac typed. */
+const isPlainText = ({
+  chat,
+  fromMe,
+  reaction,
+  sticker,
+  voice,
+  attachments,
+}: MessageReceivedFrame): boolean =>
   !chat.isGroup &&
+  fromMe !== true &&
   reaction === undefined &&
   sticker === undefined &&
   voice === undefined &&

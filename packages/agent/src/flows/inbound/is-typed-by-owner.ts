@@ -1,0 +1,41 @@
+import { contentKeyOfRow } from '../../ports/messages/content-key.ts';
+import type { StoredRow } from '../../ports/messages/messages.ts';
+import type { ReceiverDeps } from './receiver-deps.ts';
+
+const RECHECK_MS = 100;
+/** How long a row waits for the end of its send and of the job in progress, whose guid is recorded only then. */
+const MAX_WAIT_MS = 30_000;
+/** An engine can send a message twice: a second row with the same content soon after a send is not the owner's. */
+const RECENT_MS = 10 * 60_000;
+/** A send whose outcome is unknown can appear this much later. */
+const UNFINISHED_MS = 3 * 24 * 3_600_000;
+
+/**
+ * Resolves with whether the owner typed an outgoing message, on this Mac or another device, and it was sent. When in doubt it is a send
+ * of this agent: a message that is missing in the CRM does less harm than one that is there twice. Resolves with undefined when the
+ * agent stops first.
+ */
+export async function isTypedByOwner(
+  row: StoredRow,
+  { messages, journal, clock }: Pick<ReceiverDeps, 'messages' | 'journal' | 'clock'>,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  const content = contentKeyOfRow(row);
+  const since = clock.monotonic();
+  while (!signal.aborted) {
+    const now = clock.now();
+    const times = { recentlyAt: now - RECENT_MS, unfinishedAt: now - UNFINISHED_MS };
+    if (journal.jobs.mayHaveSent({ guid: row.guid, content, ...times })) return false;
+    const state = messages.store.sendState(row.guid);
+    if (state === undefined || state.error !== 0) return false;
+    const isOver = clock.monotonic() - since >= MAX_WAIT_MS;
+    if (isOver || (state.sent && journal.jobs.interrupted().length === 0))
+      return state.sent && hasContent(row);
+    await clock.sleep(RECHECK_MS, signal);
+  }
+  return undefined;
+}
+
+function hasContent({ text, attachments }: StoredRow): boolean {
+  return text.trim() !== '' || attachments.length > 0;
+}
