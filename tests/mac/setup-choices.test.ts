@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readFile } from 'node:fs/promises';
 
-import { createCleanup } from '@footbridge/testkit/cleanup';
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { startInstalledMac } from './installed-mac.ts';
@@ -16,6 +16,27 @@ beforeAll(async () => {
 });
 
 afterAll(() => cleanup.run());
+
+it('M12 setup says in one line why a pairing code is wrong, used or expired, and asks again', async () => {
+  const used = await mac.newCode();
+  const otherMac = { FOOTBRIDGE_AGENT_DIR: await tempDir(cleanup) };
+  expect(await mac.command(mac.program, otherMac, 'pair', used)).toMatchObject({ code: 0 });
+  const expired = await mac.newCode();
+  await mac.bridge.clock.skip(15 * 60_000);
+  const terminal = mac.inTerminal({}, 'setup');
+  await terminal.reads('Pairing code');
+  for (const [code, line] of [
+    [`0000-0000@${mac.bridge.url}`, 'is wrong. Check it, or ask the operator of the service for a new one.'],
+    [used, 'was already used. Ask the operator of the service for a new one.'],
+    [expired, 'is older than 15 minutes. Ask the operator of the service for a new one.'],
+  ] as const) {
+    terminal.types(code);
+    await terminal.reads(`\n✖ The pairing code ${line}\nPairing code`);
+  }
+  terminal.interrupts();
+  await terminal.reads('Nothing was changed.');
+  expect(await terminal.exited).toBe(130);
+});
 
 it('M12 setup asks for the address and the license key of a Mac without a code', async () => {
   const { id, key } = await mac.bridge.createLicense(1);
