@@ -68,6 +68,7 @@ const SCHEMA = record(
     steps: { type: 'array', items: step, minItems: 1 },
     tables: byName(names),
     services: names,
+    attribution: record({ program: NAME, isApp: { type: 'boolean' } }),
     liveChats: record({ sameId: NUMBER, forms: byName(NUMBER) }),
     row: byName({ anyOf: [{ type: 'integer' }, { enum: ['number', 'text', 'bytes', null] }] }),
     times: record({ rowMs: NUMBER, sentMs: NUMBER, deliveredMs: NUMBER }, []),

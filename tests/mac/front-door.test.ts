@@ -189,6 +189,7 @@ describe('a Mac, from nothing to ready and back', () => {
     const options = ['--to', OWNER, '--group', group, '--lock', '--kill'];
     const terminal = inTerminal('doctor', '--selftest', ...options);
     await terminal.reads('✔ message store');
+    await terminal.reads('✔ attribution');
     await terminal.reads('✔ text');
     await terminal.reads('✔ groups');
     await terminal.reads('✔ attachments');

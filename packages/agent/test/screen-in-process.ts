@@ -89,7 +89,7 @@ export class ScreenInProcess {
   }
 
   shape(): MacShape {
-    return new MacShape(this.store, this.#deps().osascript);
+    return new MacShape({ ...this.#deps(), log: '' });
   }
 
   close(): void {

@@ -35,7 +35,11 @@ const screen = new Screen(app);
 const privacy = new Privacy(values.home, screen);
 const agentApp = new LaunchedApp(values.home);
 const launchd = new Launchd(values.home);
-const system = new SystemCommands(launchd, () => screen.session().isLocked);
+const system = new SystemCommands(
+  launchd,
+  () => screen.session().isLocked,
+  () => agentApp.responsible,
+);
 const launchAgents = join(values.home, 'Library/LaunchAgents');
 const endProcesses = () => {
   launchd.stopAll();

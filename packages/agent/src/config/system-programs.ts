@@ -8,6 +8,7 @@ export interface SystemPrograms {
   readonly fdesetup: string;
   readonly ioreg: string;
   readonly launchctl: string;
+  readonly log: string;
   readonly open: string;
   readonly osacompile: string;
   readonly osascript: string;
@@ -27,6 +28,7 @@ export function systemPrograms(folder?: string): SystemPrograms {
     fdesetup: path('/usr/bin', 'fdesetup'),
     ioreg: path('/usr/sbin', 'ioreg'),
     launchctl: path('/bin', 'launchctl'),
+    log: path('/usr/bin', 'log'),
     open: path('/usr/bin', 'open'),
     osacompile: path('/usr/bin', 'osacompile'),
     osascript: path('/usr/bin', 'osascript'),

@@ -24,6 +24,7 @@ export interface Commands {
   readonly fdesetup: string;
   readonly ioreg: string;
   readonly launchctl: string;
+  readonly log: string;
   readonly pmset: string;
   readonly sysadminctl: string;
   readonly afconvert: string;
@@ -65,6 +66,7 @@ echo 'a program of Apple' > "$4/Contents/MacOS/applet" && echo '<plist/>' > "$4/
     fdesetup: system('fdesetup'),
     ioreg: system('ioreg'),
     launchctl: system('launchctl'),
+    log: system('log'),
     pmset: system('pmset'),
     sysadminctl: system('sysadminctl'),
     // `afconvert -f caff -d opus@24000 -c 1 -b 32000 INPUT OUTPUT`. It fails for a recording that begins with "damaged".

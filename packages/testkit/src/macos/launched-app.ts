@@ -2,13 +2,16 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+import type { LoggedProgram } from './privacy-log.ts';
 
 /** Footbridge Agent.app, with its launcher or as an applet. */
 export class LaunchedApp {
   readonly #home: string;
   #running: ChildProcess | undefined;
+  #executable = '';
   #refusesLauncher = false;
   /** How often the app was started. */
   starts = 0;
@@ -20,6 +23,12 @@ export class LaunchedApp {
   /** `refusesLauncher`: macOS starts no program without a developer's certificate, as some companies configure it. */
   configure({ refusesLauncher }: { refusesLauncher: boolean }): void {
     this.#refusesLauncher = refusesLauncher;
+  }
+
+  /** The program that macOS judges for what the running agent does. Its signature has the name of its file as the identifier. */
+  get responsible(): LoggedProgram | undefined {
+    const path = this.#executable;
+    return this.#running === undefined ? undefined : { identifier: basename(path), path };
   }
 
   /** Starts the app unless it runs, and with `wait` resolves when it ends. Rejects when macOS does not start it. */
@@ -62,6 +71,7 @@ export class LaunchedApp {
     const info = read('Info.plist');
     const executable = /<key>CFBundleExecutable<\/key>\s*<string>([^<]*)/.exec(info)?.[1] ?? '';
     read(join('MacOS', executable));
+    this.#executable = join(app, 'Contents/MacOS', executable);
     if (executable !== 'applet') {
       if (this.#refusesLauncher) throw new Error('Launch failed');
       return [join(current, 'node'), join(current, 'agent.mjs'), 'run'];

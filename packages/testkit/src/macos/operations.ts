@@ -57,7 +57,11 @@ export function operationsOf(
     accounts: () => events.accounts(),
     chats: () => events.chats(),
     send: events.send.bind(events),
-    recordCall: (call: ProgramCall) => void calls.push(call),
+    /** `pid`: of a process of `osascript`, which uses the permissions of the agent. */
+    recordCall: ({ pid, ...call }: ProgramCall & { pid?: number }) => {
+      calls.push(call);
+      if (pid !== undefined) system.log.record(pid);
+    },
     /** Every call of a system program with its arguments, in order. */
     calls: () => calls,
     breakOsascript: faults.add.bind(faults),

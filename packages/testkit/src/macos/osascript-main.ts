@@ -34,7 +34,7 @@ process.on('uncaughtExceptionMonitor', (error) =>
 );
 
 const calls = openSynchronousCalls(folder);
-calls.call('recordCall', { program: 'osascript', arguments: args });
+calls.call('recordCall', { program: 'osascript', arguments: args, pid: process.pid });
 const fault = calls.call('takeOsascriptFault') as OsascriptFault | null;
 
 const GARBAGE = Buffer.from('\u0000\ufffd not JSON\n{{{\n');

@@ -5,6 +5,8 @@ import { Ioreg } from './ioreg.ts';
 import { Launchctl } from './launchctl.ts';
 import type { JobRunner } from './launchctl.ts';
 import { Pmset } from './pmset.ts';
+import { PrivacyLog } from './privacy-log.ts';
+import type { LoggedProgram } from './privacy-log.ts';
 import { Sysadminctl } from './sysadminctl.ts';
 
 /** How the next calls of a program end instead of doing their work. */
@@ -23,6 +25,7 @@ export type SystemProgram =
   | 'fdesetup'
   | 'ioreg'
   | 'launchctl'
+  | 'log'
   | 'pmset'
   | 'sysadminctl'
   | 'tccutil';
@@ -35,15 +38,21 @@ export class SystemCommands {
   readonly fdesetup = new Fdesetup();
   readonly ioreg: Ioreg;
   readonly launchctl: Launchctl;
+  readonly log: PrivacyLog;
   readonly pmset = new Pmset();
   readonly sysadminctl = new Sysadminctl();
   /** Only its calls are recorded. */
   readonly tccutil = { run: (): CommandResult => ({}) };
   #faults: CommandFault[] = [];
 
-  constructor(runner?: JobRunner, isLocked = () => false) {
+  constructor(
+    runner?: JobRunner,
+    isLocked = () => false,
+    responsible: () => LoggedProgram | undefined = () => undefined,
+  ) {
     this.ioreg = new Ioreg(isLocked);
     this.launchctl = new Launchctl(runner);
+    this.log = new PrivacyLog(responsible);
   }
 
   break({ faults }: { faults: readonly CommandFault[] }): void {

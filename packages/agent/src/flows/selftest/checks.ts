@@ -12,7 +12,7 @@ import type {
   ServiceName,
   TapbackPress,
 } from '../../ports/messages/messages.ts';
-import type { LiveChats, RowShape, WindowShape } from '../../ports/messages/messages-shape.ts';
+import type { Attribution, LiveChats, RowShape, WindowShape } from '../../ports/messages/messages-shape.ts';
 import { measureSend } from './send-times.ts';
 import type { SendTimes } from './send-times.ts';
 
@@ -30,6 +30,8 @@ export interface Findings {
   readonly tables?: Readonly<Record<string, readonly string[]>>;
   /** The services that Messages is signed in to. */
   readonly services?: readonly ServiceName[];
+  /** The program that macOS judges when the agent uses a permission. */
+  readonly attribution?: Attribution;
   readonly liveChats?: LiveChats;
   /** The row of a text that was sent. */
   readonly row?: RowShape;
@@ -82,6 +84,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'message store', run: checkStore },
   { name: 'message bodies', run: checkBodies },
   { name: 'automation', run: (context) => checkPermission('automation', context) },
+  { name: 'attribution', run: checkAttribution },
   { name: 'live chats', run: checkLiveChats },
   { name: 'accessibility', run: (context) => checkPermission('accessibility', context) },
   { name: 'text', capability: 'text', run: checkText },
@@ -132,6 +135,22 @@ async function checkText(context: CheckContext): Promise<CheckResult> {
   if (chatId !== undefined) context.sent = { guid: result.guid, chatId };
   const row = messages.shape?.row(result.guid);
   return { ...VERIFIED, found: { times, ...(row !== undefined && { row }) } };
+}
+
+/** Whether macOS gives the permissions of the agent to its app: only then do they survive an update of the agent. */
+async function checkAttribution({ messages }: CheckContext): Promise<CheckResult> {
+  if (messages.shape === undefined) return NO_SHAPE;
+  const attribution = await messages.shape.attribution();
+  if (attribution === undefined)
+    return {
+      verdict: 'skipped',
+      reason: 'the log of macOS does not show it; only administrators can read it',
+    };
+  const { program, isApp } = attribution;
+  const found = { attribution };
+  return isApp
+    ? { ...VERIFIED, reason: `macOS judges the app (${program})`, found }
+    : { verdict: 'failed', reason: `macOS judges ${program} instead of Footbridge Agent`, found };
 }
 
 async function checkLiveChats({ messages }: CheckContext): Promise<CheckResult> {

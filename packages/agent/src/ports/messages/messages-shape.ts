@@ -11,6 +11,8 @@ export interface MessagesShape {
   row(guid: string): RowShape | undefined;
   /** Compares the chats of the store with those that Messages offers to programs. */
   liveChats(): Promise<LiveChats | ShapeFailure>;
+  /** Returns the program that macOS judges when the agent uses a permission, or undefined when the log of macOS does not show it. */
+  attribution(): Promise<Attribution | undefined>;
   /** Shows a message on the screen and describes the windows of Messages. Nothing is pressed. */
   windows(guid: string): Promise<WindowShape | ShapeFailure>;
 }
@@ -29,6 +31,13 @@ export interface LiveChats {
   readonly sameId: number;
   /** Percent of the live chats by the form of their id, for example `any;-;`. */
   readonly forms: Readonly<Record<string, number>>;
+}
+
+export interface Attribution {
+  /** The identifier in its signature, for example `com.apple.Terminal`. */
+  readonly program: string;
+  /** Whether it belongs to Footbridge Agent.app. */
+  readonly isApp: boolean;
 }
 
 export interface WindowShape {

@@ -46,6 +46,7 @@ export interface MacPrograms {
   readonly open: string;
   readonly swVers: string;
   readonly afconvert: string;
+  readonly log: string;
 }
 
 export interface MacMessagesOptions {
@@ -103,7 +104,13 @@ export class MacMessages implements Messages {
   }
 
   get shape(): MessagesShape {
-    return new MacShape(this.#reader.store, this.#osascript);
+    const { clock, programs } = this.#options;
+    return new MacShape({
+      store: this.#reader.store,
+      osascript: this.#osascript,
+      log: programs.log,
+      clock,
+    });
   }
 
   get store(): MessageStore {

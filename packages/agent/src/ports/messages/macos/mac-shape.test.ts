@@ -69,16 +69,29 @@ describe('the shape of the windows', () => {
   });
 });
 
-it('compares the chats of the store with the live ones by the form of their ids', async () => {
+async function openMacos() {
   const macos = await startSimulatedMacos();
   cleanup.add(() => macos.stop());
-  await macos.messages.write({ from: ANNA, text: 'Hi' });
-  await macos.messages.group({ members: [ANNA, BERT], service: 'iMessage' });
-  await macos.messages.settled();
   const memory = { load: () => undefined, save: () => undefined };
   const options = { home: macos.home, programs: macos.commands, memory, clock: systemClock };
   const messages = await MacMessages.open({ ...options, uiAutomation: true });
   cleanup.add(() => messages.close());
+  return { macos, messages };
+}
+
+it('names the program that macOS judges for its Apple events, if the log can be read', async () => {
+  const { macos, messages } = await openMacos();
+  expect(await messages.shape.attribution()).toEqual({ program: 'com.apple.Terminal', isApp: false });
+  const denied = { program: 'log', exitCode: 1, stderr: 'log: Operation not permitted' } as const;
+  await macos.messages.breakCommands({ faults: [denied] });
+  expect(await messages.shape.attribution()).toBeUndefined();
+});
+
+it('compares the chats of the store with the live ones by the form of their ids', async () => {
+  const { macos, messages } = await openMacos();
+  await macos.messages.write({ from: ANNA, text: 'Hi' });
+  await macos.messages.group({ members: [ANNA, BERT], service: 'iMessage' });
+  await macos.messages.settled();
   const live = await messages.shape.liveChats();
   expect(live).toEqual({ sameId: 100, forms: { 'any;-;': 50, 'any;+;': 50 } });
   await macos.messages.configure({ faults: [{ event: 'chats', error: -1743 }] });

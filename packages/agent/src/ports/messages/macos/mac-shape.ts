@@ -1,8 +1,18 @@
-import type { LiveChats, MessagesShape, RowShape, ShapeFailure, WindowShape } from '../messages-shape.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type {
+  Attribution,
+  LiveChats,
+  MessagesShape,
+  RowShape,
+  ShapeFailure,
+  WindowShape,
+} from '../messages-shape.ts';
 import { ALL_LABELS } from './accessibility/labels.ts';
 import { SCREEN_LIMITS } from './accessibility/run-on-screen.ts';
 import { generalFailure, refusedFailure, screenFailure } from './accessibility/screen-errors.ts';
 import { shownPart } from './accessibility/shown-message.ts';
+import { readAttribution } from './attribution-log.ts';
 import type { MacStore } from './mac-store.ts';
 import type { ProgramRunner } from './osascript.ts';
 import type { DescriptionLine, ScreenLine } from './programs/accessibility.ts';
@@ -14,14 +24,26 @@ import { eventFailure } from './send-errors.ts';
 
 const TIMEOUT_MS = 60_000;
 
+export interface MacShapeDeps {
+  readonly store: MacStore;
+  readonly osascript: ProgramRunner;
+  /** The path of `log`. */
+  readonly log: string;
+  readonly clock: Clock;
+}
+
 /** Messages on this Mac, without content. */
 export class MacShape implements MessagesShape {
   readonly #store: MacStore;
   readonly #osascript: ProgramRunner;
+  readonly #log: string;
+  readonly #clock: Clock;
 
-  constructor(store: MacStore, osascript: ProgramRunner) {
+  constructor({ store, osascript, log, clock }: MacShapeDeps) {
     this.#store = store;
     this.#osascript = osascript;
+    this.#log = log;
+    this.#clock = clock;
   }
 
   tables(): Readonly<Record<string, readonly string[]>> {
@@ -46,6 +68,12 @@ export class MacShape implements MessagesShape {
         Object.entries(forms).map(([form, count]) => [form, percent(count, live.size)]),
       ),
     };
+  }
+
+  /** An Apple event to Messages is a use of a permission that nothing else has to follow. */
+  async attribution(): Promise<Attribution | undefined> {
+    const { pid } = await this.#osascript.run(liveChatsProgram, {}, TIMEOUT_MS);
+    return pid === undefined ? undefined : await readAttribution(pid, this.#log, this.#clock);
   }
 
   async windows(guid: string): Promise<WindowShape | ShapeFailure> {

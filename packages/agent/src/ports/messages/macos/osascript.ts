@@ -22,6 +22,8 @@ export interface ProgramOutput {
    * much, or could not be stopped; lines are missing. `not_started`: there is no such program.
    */
   readonly end: 'ended' | 'stopped' | 'overflowed' | 'not_started';
+  /** The process in which it ran. */
+  readonly pid?: number;
 }
 
 /** One self-contained function, or one that gets what another self-contained function returns. */
@@ -78,12 +80,20 @@ export class Osascript implements ProgramRunner {
     const file = openSync(path, 'a+', 0o600);
     try {
       const begin = fstatSync(file).size;
-      const end = await this.#execute(program, input, timeoutMs, file, record);
+      let pid: number | undefined;
+      const end = await this.#execute(program, input, timeoutMs, file, (started) => {
+        pid = started;
+        record?.started(started);
+      });
       const bytes = Math.max(0, fstatSync(file).size - begin);
       const isTooLong = bytes > MAX_OUTPUT_BYTES;
       // Not by its path: a cleaner may have removed the file while the program ran.
       const lines = isTooLong ? [] : parseLines(readAt(file, begin, bytes));
-      return { lines: end === 'not_started' ? [] : lines, end: isTooLong ? 'overflowed' : end };
+      return {
+        lines: end === 'not_started' ? [] : lines,
+        end: isTooLong ? 'overflowed' : end,
+        ...(pid !== undefined && { pid }),
+      };
     } finally {
       closeSync(file);
       if (record === undefined) rmSync(path, { force: true });
@@ -95,7 +105,7 @@ export class Osascript implements ProgramRunner {
     input: object,
     timeoutMs: number,
     file: number,
-    record: ProgramRecord | undefined,
+    onStarted: (pid: number) => void,
   ): Promise<ProgramOutput['end']> {
     const args = ['-l', 'JavaScript', '-e', sourceOf(program)];
     // In its own process group, so that its children are stopped with it.
@@ -108,7 +118,7 @@ export class Osascript implements ProgramRunner {
       exit(true);
     });
     try {
-      if (child.pid !== undefined) record?.started(child.pid);
+      if (child.pid !== undefined) onStarted(child.pid);
     } catch (error) {
       stop(child);
       throw error;

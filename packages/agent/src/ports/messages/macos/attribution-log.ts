@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { Attribution } from '../messages-shape.ts';
+
+const run = promisify(execFile);
+/** The log of a Mac is large, so reading it takes seconds. */
+const LIMITS = { timeout: 30_000, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const;
+/** A line can be written later than the use of the permission. */
+const ATTEMPTS = 3;
+const PAUSE_MS = 2_000;
+/** Programs without a responsible one are judged themselves. */
+const JUDGED =
+  /(?:responsible|accessing)=\{TCCDProcess: identifier=([^,}]+),[^}]*?(?:responsible_path|binary_path)=([^,}]+)/;
+const IN_APP = /\/Footbridge Agent\.app\/Contents\//;
+/** An identifier that is a path could contain the name of the owner. */
+const IDENTIFIER = /^[A-Za-z][A-Za-z0-9._-]{0,79}$/;
+
+/**
+ * Looks in the log of macOS for the program to which macOS attributed what a process did: its permissions decide. `log` is the path
+ * of the program that reads the log. Resolves with undefined when there is no such line, or the owner may not read the log.
+ */
+export async function readAttribution(
+  pid: number,
+  log: string,
+  clock: Clock,
+): Promise<Attribution | undefined> {
+  const predicate = `subsystem == "com.apple.TCC" AND eventMessage CONTAINS "AUTHREQ_ATTRIBUTION" AND eventMessage CONTAINS "pid=${pid},"`;
+  const args = ['show', '--last', '2m', '--info', '--debug', '--style', 'compact', '--predicate', predicate];
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    if (attempt > 1) await clock.sleep(PAUSE_MS);
+    const output = await run(log, args, LIMITS).catch(() => undefined);
+    if (output === undefined) return undefined;
+    const [, identifier, path] = JUDGED.exec(output.stdout) ?? [];
+    if (identifier !== undefined && path !== undefined)
+      return { program: IDENTIFIER.test(identifier) ? identifier : 'other', isApp: IN_APP.test(path) };
+  }
+  return undefined;
+}
