@@ -51,6 +51,11 @@ describe('the catalogue of codes', () => {
     expect(Object.fromEntries(found)).toEqual(retry);
   });
 
+  it('V2 meanings and advice do not refer to the error text of the Mac, which only the CRM receives', () => {
+    const words = CODES.map(({ meaning, advice }) => `${meaning} ${advice}`);
+    expect(words.filter((text) => text.includes('error.message'))).toEqual([]);
+  });
+
   it('V2 OAuth and enrolment codes have the HTTP status of the contract', () => {
     const codesWithStatus = (channel: string) =>
       CODES.filter((entry) => entry.channel === channel).map((entry) => `${entry.code} ${entry.http}`);

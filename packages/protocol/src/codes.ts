@@ -208,9 +208,10 @@ const STATUS = [
   },
   {
     code: 'IMESSAGE_ERROR',
-    meaning: 'The Messages app could not send the message; error.message has the details.',
+    meaning: 'The Messages app could not send the message.',
     retry: 'sometimes',
-    advice: 'Read error.message: retry after a network failure, but not for an invalid address.',
+    advice:
+      "Check the address and the Mac's network: retry after a network failure, but not for an invalid address.",
   },
   {
     code: 'INVALID_FRAME',
@@ -229,7 +230,8 @@ const STATUS = [
     code: 'AX_DENIED',
     meaning: 'macOS has not granted the Mac client a permission it needs.',
     retry: 'no',
-    advice: 'Grant it in System Settings > Privacy & Security; error.message names the permission.',
+    advice:
+      'Run footbridge-agent doctor on the Mac, which names the permission. Grant it in System Settings > Privacy & Security.',
   },
   {
     code: 'RATE_LIMITED',
