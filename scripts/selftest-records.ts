@@ -71,6 +71,7 @@ const SCHEMA = record(
     attribution: record({ program: NAME, isApp: { type: 'boolean' } }),
     liveChats: record({ sameId: NUMBER, forms: byName(NUMBER) }),
     row: byName({ anyOf: [{ type: 'integer' }, { enum: ['number', 'text', 'bytes', null] }] }),
+    folders: byName(NAME),
     times: record({ rowMs: NUMBER, sentMs: NUMBER, deliveredMs: NUMBER }, []),
     windows: record({
       language: { type: ['string', 'null'], maxLength: 20 },

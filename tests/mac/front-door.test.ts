@@ -193,6 +193,7 @@ describe('a Mac, from nothing to ready and back', () => {
     await terminal.reads('✔ text');
     await terminal.reads('✔ groups');
     await terminal.reads('✔ attachments');
+    await terminal.reads('✔ file folders');
     await terminal.reads('✔ animations');
     await terminal.reads('✔ emoji-reactions');
     await terminal.reads('Lock the screen now');

@@ -58,6 +58,8 @@ export async function startInstalledMac(
   cleanup.add(() => macos.stop());
   for (const name of ['Application Support', 'Caches', 'LaunchAgents', 'Logs'])
     await mkdir(join(macos.home, 'Library', name));
+  await mkdir(join(macos.home, 'Pictures'));
+  await mkdir(join(macos.home, 'Library/Containers/com.apple.MobileSMS/Data/tmp'), { recursive: true });
   await macos.messages.configurePrivacy({ fullDisk, automation: 'undetermined', accessibility: false });
 
   const support = join(macos.home, 'Library/Application Support/Footbridge');

@@ -76,7 +76,13 @@ describe('the selftest', () => {
         'attachments',
       ].concat(['voice', 'replies', 'animations', 'reactions', 'emoji-reactions']),
     );
-    expect(withVerdict('skipped')).toEqual(['attribution', 'live chats', 'windows', 'locked screen']);
+    expect(withVerdict('skipped')).toEqual([
+      'attribution',
+      'live chats',
+      'windows',
+      'file folders',
+      'locked screen',
+    ]);
     expect(withVerdict('failed')).toEqual([]);
     expect(steps).toEqual(record.steps.map(({ name }) => name));
     expect(record).toMatchObject({ format: 1, onMac: false, macos: { version: '26.1' } });

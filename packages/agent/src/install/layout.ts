@@ -38,6 +38,7 @@ export function layoutOf(home: string): Layout {
       join(library, 'Caches', 'Footbridge'),
       join(library, 'Messages', '.send-staging'),
       join(library, 'Containers/com.apple.MobileSMS/Data/tmp/footbridge'),
+      join(home, 'Pictures', '.footbridge'),
     ],
   };
 }

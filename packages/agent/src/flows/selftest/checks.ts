@@ -2,6 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { EFFECTS } from '../../ports/messages/effects.ts';
 import type { Effect } from '../../ports/messages/effects.ts';
+import { FILE_FOLDERS } from '../../ports/messages/messages.ts';
 import type {
   LocalFile,
   Messages,
@@ -36,6 +37,8 @@ export interface Findings {
   /** The row of a text that was sent. */
   readonly row?: RowShape;
   readonly windows?: WindowShape;
+  /** What became of files by the folder that they were sent from: `sent`, an error of Messages or a code. */
+  readonly folders?: Readonly<Record<string, string>>;
   /** How long the row of a text took. */
   readonly times?: SendTimes;
 }
@@ -91,6 +94,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'windows', capability: 'reactions', run: checkWindows },
   { name: 'groups', capability: 'groups', run: checkGroup },
   { name: 'attachments', capability: 'attachments', run: checkFiles },
+  { name: 'file folders', capability: 'attachments', run: checkFolders },
   { name: 'voice', capability: 'voice', run: checkVoice },
   { name: 'replies', capability: 'replies', run: checkReply },
   { name: 'animations', capability: 'animations', run: checkEffects },
@@ -197,6 +201,26 @@ async function checkFiles(context: CheckContext): Promise<CheckResult> {
     if (result.verdict !== 'verified') return { ...result, reason: `${file.mime}: ${result.reason ?? ''}` };
   }
   return VERIFIED;
+}
+
+/** Which folders Messages reads. Both folders that the agent uses have to work; the third one is only recorded. */
+async function checkFolders({ messages, files, to }: CheckContext): Promise<CheckResult> {
+  if (messages.shape === undefined) return NO_SHAPE;
+  if (to === undefined) return NOBODY;
+  const folders: Record<string, string> = {};
+  for (const folder of FILE_FOLDERS) {
+    for (const file of [files.image, files.audio]) {
+      const destination = { to: 'person', handle: to, service: 'iMessage' } as const;
+      const result = await messages.send({ kind: 'file', file }, destination, { folder });
+      folders[folder] =
+        result.result === 'sent' ? 'sent' : (/^error \d+/.exec(result.message)?.[0] ?? result.code);
+      if (folders[folder] !== 'sent') break;
+    }
+  }
+  const { messages: first, container: second } = folders;
+  const reason = FILE_FOLDERS.map((folder) => `${folder}: ${folders[folder]}`).join(', ');
+  const verdict = first === 'sent' && second === 'sent' ? 'verified' : 'failed';
+  return { verdict, reason, found: { folders } };
 }
 
 async function checkVoice(context: CheckContext): Promise<CheckResult> {

@@ -102,7 +102,13 @@ export interface SendOptions {
    * moment never call it.
    */
   readonly onDispatched?: () => void;
+  /** Sends a file from this folder only, to find out whether Messages reads it. Engines that do not stage files ignore it. */
+  readonly folder?: FileFolder;
 }
+
+/** Folders for files that Messages sends: its own, that of its container, and the owner's pictures, which the agent does not use. */
+export const FILE_FOLDERS = ['messages', 'container', 'pictures'] as const;
+export type FileFolder = (typeof FILE_FOLDERS)[number];
 
 export interface SendFailure {
   readonly result: 'failed';

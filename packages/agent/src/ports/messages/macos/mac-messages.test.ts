@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { systemClock } from '@footbridge/runtime/clock';
@@ -8,6 +8,7 @@ import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { FILE_FOLDERS } from '../messages.ts';
 import type { Messages, OutgoingMessage, SendResult } from '../messages.ts';
 import { messagesContract } from '../messages.contract.ts';
 import { readingContract } from '../reading.contract.ts';
@@ -97,6 +98,23 @@ describe('the engine for macOS', () => {
       name: 'report.txt',
       path: expect.stringContaining(join(macos.home, 'Library/Messages/.send-staging')),
     });
+  });
+
+  it('sends a file from one folder only when it is told to, and leaves nothing in the pictures', async () => {
+    const anna = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
+    const photo = await file('photo.png');
+    for (const folder of FILE_FOLDERS)
+      expect(await messages.send(photo, anna, { folder })).toMatchObject({ result: 'sent' });
+    await macos.messages.configure({ sends: { error: 25 } });
+    expect(await messages.send(photo, anna, { folder: 'messages' })).toMatchObject({ result: 'failed' });
+    const paths = (await macos.messages.sent()).map((sent) => sent.file?.path);
+    expect(paths).toEqual([
+      expect.stringContaining('Library/Messages/.send-staging'),
+      expect.stringContaining('Data/tmp/footbridge'),
+      expect.stringContaining('Pictures/.footbridge'),
+      expect.stringContaining('Library/Messages/.send-staging'),
+    ]);
+    expect(existsSync(join(macos.home, 'Pictures/.footbridge'))).toBe(false);
   });
 
   it('W1 says that a person is not on iMessage only when the row says so', async () => {

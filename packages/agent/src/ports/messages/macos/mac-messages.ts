@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -12,6 +13,7 @@ import { StoreUnavailableError } from '../messages.ts';
 import type {
   Destination,
   Environment,
+  FileFolder,
   Messages,
   MessageStore,
   OutgoingMessage,
@@ -68,7 +70,7 @@ export class MacMessages implements Messages {
   readonly #reader: MacReader;
   readonly #osascript: Osascript;
   readonly #lastDispatch: LastDispatch;
-  readonly #stagingFolders: readonly [string, string];
+  readonly #stagingFolders: Readonly<Record<FileFolder, string>>;
   readonly #macos: string;
   readonly #build: string;
   /** Whether macOS let the agent control Messages at its last send. Unknown before the first one. */
@@ -96,11 +98,12 @@ export class MacMessages implements Messages {
     this.#reader = new MacReader({ folders, memory, clock });
     this.#osascript = new Osascript({ path: programs.osascript, clock });
     this.#lastDispatch = new LastDispatch(join(home, 'Library/Caches/Footbridge/last-send.jsonl'));
-    // Messages reads both, and no folder outside of its own.
-    this.#stagingFolders = [
-      join(folders.messages, '.send-staging'),
-      join(home, 'Library/Containers/com.apple.MobileSMS/Data/tmp/footbridge'),
-    ];
+    // Messages reads the first two. Whether it reads the third one depends on the version of macOS.
+    this.#stagingFolders = {
+      messages: join(folders.messages, '.send-staging'),
+      container: join(home, 'Library/Containers/com.apple.MobileSMS/Data/tmp/footbridge'),
+      pictures: join(home, 'Pictures/.footbridge'),
+    };
   }
 
   get shape(): MessagesShape {
@@ -147,19 +150,22 @@ export class MacMessages implements Messages {
   async send(
     message: OutgoingMessage,
     destination: Destination,
-    { onDispatched }: SendOptions = {},
+    { onDispatched, folder }: SendOptions = {},
   ): Promise<SendResult> {
     if (message.kind === 'sticker')
       return failed('COMPOSE_FAILED', 'macOS offers no way to send a sticker. Nothing was sent.');
     if (this.#needsScreen(message, destination)) return this.#sendOnScreen(message, destination);
     this.#sending = new AbortController();
+    const { messages, container, pictures } = this.#stagingFolders;
     const result = await sendMessage(message, destination, {
       ...this.#deps,
       givenUp: this.#sending.signal,
       lastDispatch: this.#lastDispatch,
-      stagingFolders: this.#stagingFolders,
+      stagingFolders: folder === undefined ? [messages, container] : [this.#stagingFolders[folder]],
       onDispatched,
     });
+    // Only a selftest uses it, so no later send would remove the file.
+    if (folder === 'pictures') await rm(pictures, { recursive: true, force: true });
     if (result.result === 'sent') this.#automation = 'granted';
     else if (result.code === 'AX_DENIED') this.#automation = 'denied';
     return result;

@@ -21,8 +21,8 @@ import { removeStaged, stageFile } from './stage-file.ts';
 export interface SendDeps extends DispatchDeps {
   readonly store: MessageStore;
   readonly onDispatched?: (() => void) | undefined;
-  /** Folders that Messages can read, the best one first. */
-  readonly stagingFolders: readonly [string, ...string[]];
+  /** One or two folders that Messages can read, the better one first. */
+  readonly stagingFolders: readonly [first: string, second?: string];
 }
 
 const TEXT_BUDGET_MS = 30_000;
@@ -48,11 +48,13 @@ export async function sendMessage(
   const target = fromStore(() => resolveTarget(destination, deps.store));
   if ('result' in target) return target;
   if (message.kind === 'text') return attempt(message, destination, target, deps);
-  const [first, second = first] = deps.stagingFolders;
+  const [first, second] = deps.stagingFolders;
   const result = await attemptFile(message, destination, target, first, deps);
   const isUnreadable =
     result.result === 'failed' && (FILE_ERRORS.test(result.message) || result.message === NOT_STAGED);
-  return isUnreadable ? attemptFile(message, destination, target, second, deps) : result;
+  return isUnreadable && second !== undefined
+    ? attemptFile(message, destination, target, second, deps)
+    : result;
 }
 
 async function attemptFile(
