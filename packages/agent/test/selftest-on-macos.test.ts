@@ -1,0 +1,53 @@
+import { systemClock } from '@footbridge/runtime/clock';
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { startSimulatedMacos } from '@footbridge/testkit/macos';
+import { afterEach, expect, it } from 'vitest';
+
+import { ScratchFolder } from '../src/edges/scratch.ts';
+import { runSelftest } from '../src/flows/selftest/selftest.ts';
+import { writeTestFiles } from '../src/flows/selftest/test-files.ts';
+import { MacMessages } from '../src/ports/messages/macos/mac-messages.ts';
+
+const OWNER = '+15550100009';
+
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
+
+it('the selftest names the program that macOS judges instead of the app, and the folders that Messages does not read', async () => {
+  const macos = await startSimulatedMacos();
+  cleanup.add(() => macos.stop());
+  const messages = await MacMessages.open({
+    home: macos.home,
+    programs: macos.commands,
+    memory: { load: () => undefined, save: () => undefined },
+    clock: systemClock,
+    uiAutomation: false,
+  });
+  cleanup.add(() => messages.close());
+  await macos.messages.configure({ sends: { error: 25 } });
+  const scratch = new ScratchFolder(await tempDir(cleanup));
+  const { steps, attribution, folders } = await runSelftest(
+    { to: OWNER },
+    {
+      messages,
+      files: await writeTestFiles((name, bytes) => scratch.write(name, bytes)),
+      clock: systemClock,
+      agent: '0.1.0',
+      onMac: false,
+      isScreenLocked: undefined,
+      onStep: () => undefined,
+      onNote: () => undefined,
+    },
+  );
+  const step = (wanted: string) => steps.find(({ name }) => name === wanted);
+  expect(step('attribution')).toMatchObject({
+    verdict: 'failed',
+    reason: 'macOS judges com.apple.Terminal instead of Footbridge Agent',
+  });
+  expect(attribution).toEqual({ program: 'com.apple.Terminal', isApp: false });
+  expect(step('file folders')).toMatchObject({
+    verdict: 'failed',
+    reason: 'messages: error 25, container: error 25, pictures: error 25',
+  });
+  expect(folders).toEqual({ messages: 'error 25', container: 'error 25', pictures: 'error 25' });
+});
