@@ -47,7 +47,9 @@ export const TEXTS = {
   trail: 'What happened',
   request: (number: number, of: number) => `Request ${number} of ${of}`,
   copyCurl: 'Copy as curl',
-  copied: 'Copied',
+  copiedWebhook:
+    'Copied: the webhook of this message. Replace CONTACT_ID, PHONE and TEXT; with the same messageId the Mac sends it at most once.',
+  copiedInbound: 'Copied: the call to the CRM. Replace CONTACT_ID, TEXT and IDEMPOTENCY_KEY.',
   redeliver: 'Redeliver',
   redelivered: 'The Mac was asked to send it again.',
   moreTenants: (count: number) => `Show more (${count})`,

@@ -9,6 +9,7 @@ import { call, session } from '../session.ts';
 import { TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
+import { asCurl } from './as-curl.ts';
 import { CapturedText } from './captured-text.tsx';
 import { StatusChip } from './status-chip.tsx';
 import type { History, Request, Step } from './types.ts';
@@ -60,7 +61,7 @@ export function TrailPage({ id }: { readonly id: string }) {
             />
           ))}
           <p class="actions">
-            <CopyCurl id={history.id} />
+            <CopyCurl message={history} />
             {history.direction === 'inbound' && history.status === 'undeliverable' && (
               <button
                 type="button"
@@ -128,18 +129,21 @@ function RequestTrail({ request, title }: { readonly request: Request; readonly 
 const elapsed = (before: Step | undefined, { at }: Step): string =>
   before === undefined ? '' : `+${Date.parse(at) - Date.parse(before.at)} ms`;
 
-/** Copies the call that returns this trail. The token stays out of it. */
-function CopyCurl({ id }: { readonly id: string }) {
+/** Copies the call that carried the message. */
+function CopyCurl({ message }: { readonly message: History }) {
   const isCopied = useSignal(false);
   async function copy(): Promise<void> {
-    const address = `${window.location.origin}/operator/messages/${encodeURIComponent(id)}`;
-    await navigator.clipboard.writeText(`curl -H "Authorization: Bearer $OPERATOR_TOKEN" '${address}'`);
+    await navigator.clipboard.writeText(asCurl(message));
     isCopied.value = true;
-    setTimeout(() => (isCopied.value = false), 1500);
   }
   return (
-    <button type="button" class="text-button" onClick={() => void copy()}>
-      <Icon name={isCopied.value ? 'check' : 'copy'} /> {isCopied.value ? TEXTS.copied : TEXTS.copyCurl}
-    </button>
+    <>
+      <button type="button" class="text-button" onClick={() => void copy()}>
+        <Icon name={isCopied.value ? 'check' : 'copy'} /> {TEXTS.copyCurl}
+      </button>
+      <span class="hint" role="status">
+        {isCopied.value && (message.direction === 'outbound' ? TEXTS.copiedWebhook : TEXTS.copiedInbound)}
+      </span>
+    </>
   );
 }

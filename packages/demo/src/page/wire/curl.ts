@@ -1,3 +1,5 @@
+import { shellQuoted } from '@footbridge/ui/shell-quoted';
+
 import type { HttpExchange } from '../types.ts';
 
 const OMITTED_HEADERS =
@@ -19,13 +21,13 @@ export function asCurl(entry: HttpExchange, addresses: Addresses): string | unde
   const headers = entry.requestHeaders
     .filter(([name]) => !OMITTED_HEADERS.test(name))
     .map(([name, value]) =>
-      /^authorization$/i.test(name) ? `-H "${name}: Bearer $TOKEN"` : `-H ${quoted(`${name}: ${value}`)}`,
+      /^authorization$/i.test(name)
+        ? `-H "${name}: Bearer $TOKEN"`
+        : `-H ${shellQuoted(`${name}: ${value}`)}`,
     );
   return [
-    `curl -i -X ${entry.method} ${quoted(base + entry.path)}`,
+    `curl -i -X ${entry.method} ${shellQuoted(base + entry.path)}`,
     ...headers,
-    ...(entry.requestBody === '' ? [] : [`--data-binary ${quoted(entry.requestBody)}`]),
+    ...(entry.requestBody === '' ? [] : [`--data-binary ${shellQuoted(entry.requestBody)}`]),
   ].join(' \\\n  ');
 }
-
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
