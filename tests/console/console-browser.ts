@@ -75,3 +75,9 @@ export async function violations(page: Page): Promise<unknown> {
     'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))',
   );
 }
+
+/** The labels that the page shows before the values of the first row of its first table. */
+export const columnLabels = (page: Page): Promise<unknown> =>
+  page.evaluate(`[...document.querySelector('tbody tr').cells]
+    .filter((cell) => getComputedStyle(cell, '::before').content !== 'none')
+    .map((cell) => cell.dataset.label)`);

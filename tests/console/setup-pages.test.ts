@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { LOCATION, PHONE, TestBridge } from '../contract/test-bridge.ts';
-import { startConsoleBrowser, VIEWS, violations, WITHIN } from './console-browser.ts';
+import { columnLabels, startConsoleBrowser, VIEWS, violations, WITHIN } from './console-browser.ts';
 import type { ConsoleBrowser } from './console-browser.ts';
 
 const cleanup = createCleanup();
@@ -197,6 +197,21 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
     await tabTo('Keys');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Keys' }).waitFor(WITHIN);
+  });
+
+  it.each([
+    ['/macs', ['Mac', 'System', 'Connected for', 'Last seen', 'State']],
+    ['/keys', ['Name', 'Header', 'Scheme', 'Fingerprint', 'Locations', 'State']],
+    ['/audit', ['Time', 'Who', 'What', 'Object', 'Details']],
+  ])('S6 names the values in the rows of %s on a small screen, and only there', async (path, names) => {
+    for (const [width, labels] of [
+      [360, names],
+      [1440, []],
+    ] as const) {
+      const page = await browser.open(path, { width });
+      await page.locator('tbody tr').first().waitFor(WITHIN);
+      expect(await columnLabels(page)).toEqual(labels);
+    }
   });
 
   it.each(VIEWS)('S6 has no accessibility violations at $width px, $theme', async (view) => {

@@ -1,5 +1,7 @@
 import { Icon } from '@footbridge/ui/icons';
 import { useSignal } from '@preact/signals';
+import { cloneElement, toChildArray } from 'preact';
+import type { ComponentChildren } from 'preact';
 
 import { session } from './session.ts';
 import { CONFIRM_TEXTS } from './texts.ts';
@@ -120,5 +122,23 @@ export function TableHead({ names }: { readonly names: readonly string[] }) {
         ))}
       </tr>
     </thead>
+  );
+}
+
+interface TableRowProps {
+  readonly names: readonly string[];
+  /** The position in a table that does not draw all of its rows. */
+  readonly rowIndex?: number;
+  readonly children: ComponentChildren;
+}
+
+/** A row of a table with these columns. On small screens its cells show the names of their columns. */
+export function TableRow({ names, rowIndex, children }: TableRowProps) {
+  return (
+    <tr aria-rowindex={rowIndex}>
+      {toChildArray(children).map((cell, index) =>
+        typeof cell === 'object' ? cloneElement(cell, { 'data-label': names[index] }) : cell,
+      )}
+    </tr>
   );
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 
-import { Problem, TableHead } from '../controls.tsx';
+import { Problem, TableHead, TableRow } from '../controls.tsx';
 import { call } from '../session.ts';
 import { ACTION_WORDS, AUDIT_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
@@ -54,15 +54,15 @@ export function AuditPage() {
   );
 }
 
+const COLUMNS = [TEXTS.time, AUDIT_TEXTS.who, AUDIT_TEXTS.what, AUDIT_TEXTS.target, AUDIT_TEXTS.detail];
+
 function Entries({ entries }: { readonly entries: readonly Entry[] }) {
   return (
     <table class="list">
-      <TableHead
-        names={[TEXTS.time, AUDIT_TEXTS.who, AUDIT_TEXTS.what, AUDIT_TEXTS.target, AUDIT_TEXTS.detail]}
-      />
+      <TableHead names={COLUMNS} />
       <tbody>
         {entries.map(({ id, at, actor, name, action, target, detail }) => (
-          <tr key={id}>
+          <TableRow key={id} names={COLUMNS}>
             <td class="nowrap">{timeText(at)}</td>
             <td>
               <bdi>{actor === 'mac' ? AUDIT_TEXTS.mac : (name ?? AUDIT_TEXTS.earlier)}</bdi>
@@ -74,7 +74,7 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
             <td class="hint">
               <bdi>{factsOf(detail)}</bdi>
             </td>
-          </tr>
+          </TableRow>
         ))}
       </tbody>
     </table>

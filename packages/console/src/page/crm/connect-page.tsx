@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
-import { CopyField, Problem, TableHead } from '../controls.tsx';
+import { CopyField, Problem, TableHead, TableRow } from '../controls.tsx';
 import { CRM_TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
@@ -78,6 +78,8 @@ export function ConnectPage() {
   );
 }
 
+const COLUMNS = [CRM_TEXTS.owner, CRM_TEXTS.kind, CRM_TEXTS.grant, CRM_TEXTS.refreshed];
+
 function Installations() {
   const { value, problem } = useData<{ grants: Grant[] }>('/operator/grants', { refresh: true });
   const known = useSignal<ReadonlySet<string> | undefined>(undefined);
@@ -97,10 +99,10 @@ function Installations() {
       {grants?.length === 0 && <p class="hint">{CRM_TEXTS.none}</p>}
       {grants !== undefined && grants.length > 0 && (
         <table class="list">
-          <TableHead names={[CRM_TEXTS.owner, CRM_TEXTS.kind, CRM_TEXTS.grant, CRM_TEXTS.refreshed]} />
+          <TableHead names={COLUMNS} />
           <tbody>
             {grants.map(({ kind, ownerId, state, refreshedAt }) => (
-              <tr key={`${kind} ${ownerId}`}>
+              <TableRow key={`${kind} ${ownerId}`} names={COLUMNS}>
                 <th scope="row">
                   <bdi class="id">{ownerId}</bdi>
                 </th>
@@ -111,7 +113,7 @@ function Installations() {
                   </span>
                 </td>
                 <td class="nowrap">{timeText(refreshedAt)}</td>
-              </tr>
+              </TableRow>
             ))}
           </tbody>
         </table>

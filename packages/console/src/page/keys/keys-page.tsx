@@ -2,7 +2,7 @@ import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import { useEffect } from 'preact/hooks';
 
-import { ChangeButton, Problem, TableHead, fieldsOf, isReadOnly } from '../controls.tsx';
+import { ChangeButton, Problem, TableHead, TableRow, fieldsOf, isReadOnly } from '../controls.tsx';
 import { call } from '../session.ts';
 import { KEYS_TEXTS, STEP_NAMES } from '../texts.ts';
 import { timeText } from '../times.ts';
@@ -71,23 +71,23 @@ export function KeysPage() {
   );
 }
 
+const KEY_COLUMNS = [
+  KEYS_TEXTS.label,
+  KEYS_TEXTS.header,
+  KEYS_TEXTS.scheme,
+  KEYS_TEXTS.fingerprint,
+  KEYS_TEXTS.limitedTo,
+  KEYS_TEXTS.state,
+];
+
 function KeyTable({ keys, action }: { readonly keys: readonly Key[]; readonly action: Action }) {
   const set = (id: string, enabled: boolean) => () => call('PATCH', `/operator/keys/${id}`, { enabled });
   return (
     <table class="list">
-      <TableHead
-        names={[
-          KEYS_TEXTS.label,
-          KEYS_TEXTS.header,
-          KEYS_TEXTS.scheme,
-          KEYS_TEXTS.fingerprint,
-          KEYS_TEXTS.limitedTo,
-          KEYS_TEXTS.state,
-        ]}
-      />
+      <TableHead names={KEY_COLUMNS} />
       <tbody>
         {keys.map(({ id, label, header, scheme, fingerprint, locations, enabled, source }) => (
-          <tr key={id}>
+          <TableRow key={id} names={KEY_COLUMNS}>
             <th scope="row">
               <bdi>{label}</bdi>
             </th>
@@ -128,12 +128,20 @@ function KeyTable({ keys, action }: { readonly keys: readonly Key[]; readonly ac
                 )}
               </div>
             </td>
-          </tr>
+          </TableRow>
         ))}
       </tbody>
     </table>
   );
 }
+
+const REJECTION_COLUMNS = [
+  KEYS_TEXTS.step,
+  KEYS_TEXTS.header,
+  KEYS_TEXTS.count,
+  KEYS_TEXTS.last,
+  KEYS_TEXTS.why,
+];
 
 function RejectionsCard() {
   const { value } = useData<{ rejections: Rejections[] }>('/operator/keys/rejections', { refresh: true });
@@ -144,12 +152,10 @@ function RejectionsCard() {
       {rejections?.length === 0 && <p class="hint">{KEYS_TEXTS.noRejections}</p>}
       {rejections !== undefined && rejections.length > 0 && (
         <table class="list">
-          <TableHead
-            names={[KEYS_TEXTS.step, KEYS_TEXTS.header, KEYS_TEXTS.count, KEYS_TEXTS.last, KEYS_TEXTS.why]}
-          />
+          <TableHead names={REJECTION_COLUMNS} />
           <tbody>
             {rejections.map(({ step, header, locationId, count, lastAt }) => (
-              <tr key={`${step} ${header ?? ''}`}>
+              <TableRow key={`${step} ${header ?? ''}`} names={REJECTION_COLUMNS}>
                 <th scope="row">{STEP_NAMES[step] ?? step}</th>
                 <td>
                   <code>{header}</code>
@@ -160,7 +166,7 @@ function RejectionsCard() {
                   {SIGNATURE_STEPS[step].meaning} {SIGNATURE_STEPS[step].advice}{' '}
                   {locationId !== null && <bdi class="hint">{locationId}</bdi>}
                 </td>
-              </tr>
+              </TableRow>
             ))}
           </tbody>
         </table>

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
-import { ChangeButton, CopyField, Problem, TableHead, fieldsOf, isReadOnly } from '../controls.tsx';
+import { ChangeButton, CopyField, Problem, TableHead, TableRow, fieldsOf, isReadOnly } from '../controls.tsx';
 import { follow, hrefOf } from '../route.ts';
 import { call } from '../session.ts';
 import { MACS_TEXTS } from '../texts.ts';
@@ -133,23 +133,23 @@ function LicenseCard({ license, devices, action }: LicenseCardProps) {
   );
 }
 
+const COLUMNS = [
+  MACS_TEXTS.mac,
+  MACS_TEXTS.system,
+  MACS_TEXTS.locations,
+  MACS_TEXTS.lastSeen,
+  MACS_TEXTS.state,
+];
+
 function DeviceTable({ devices, action }: { readonly devices: readonly Device[]; readonly action: Action }) {
   const change = (id: string, what: 'revoke' | 'restore') => () =>
     call('POST', `/operator/devices/${id}/${what}`);
   return (
     <table class="list">
-      <TableHead
-        names={[
-          MACS_TEXTS.mac,
-          MACS_TEXTS.system,
-          MACS_TEXTS.locations,
-          MACS_TEXTS.lastSeen,
-          MACS_TEXTS.state,
-        ]}
-      />
+      <TableHead names={COLUMNS} />
       <tbody>
         {devices.map(({ id, name, osVersion, appVersion, locations, lastSeenAt, status }) => (
-          <tr key={id}>
+          <TableRow key={id} names={COLUMNS}>
             <th scope="row">
               <bdi>{name}</bdi>
             </th>
@@ -177,7 +177,7 @@ function DeviceTable({ devices, action }: { readonly devices: readonly Device[];
                 )}
               </div>
             </td>
-          </tr>
+          </TableRow>
         ))}
       </tbody>
     </table>

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-import { TableHead } from '../controls.tsx';
+import { TableHead, TableRow } from '../controls.tsx';
 import { follow, goTo, hrefOf, route } from '../route.ts';
 import { call } from '../session.ts';
 import { TEXTS } from '../texts.ts';
@@ -186,7 +186,7 @@ function MessageTable({ list, messages, loadOlder }: TableProps) {
 
 function MessageRow({ message, rowIndex }: { readonly message: Message; readonly rowIndex: number }) {
   return (
-    <tr aria-rowindex={rowIndex}>
+    <TableRow names={COLUMNS} rowIndex={rowIndex}>
       <td>
         <a href={hrefOf(`/messages/${encodeURIComponent(message.id)}`)} onClick={follow}>
           {timeText(message.createdAt)}
@@ -203,6 +203,6 @@ function MessageRow({ message, rowIndex }: { readonly message: Message; readonly
       <td>
         <StatusChip status={message.status} code={message.code} />
       </td>
-    </tr>
+    </TableRow>
   );
 }
