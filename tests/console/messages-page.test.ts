@@ -3,8 +3,8 @@ import { hasChromium } from '@footbridge/testkit/servers/chromium';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { PHONE, TestBridge } from '../contract/test-bridge.ts';
-import { columnLabels, startConsoleBrowser, WITHIN } from './console-browser.ts';
+import { LOCATION, PHONE, TestBridge } from '../contract/test-bridge.ts';
+import { columnLabels, startConsoleBrowser, VIEWS, violations, WITHIN } from './console-browser.ts';
 import type { ConsoleBrowser } from './console-browser.ts';
 
 const cleanup = createCleanup();
@@ -27,6 +27,90 @@ describe.skipIf(!(await hasChromium()))('the messages in the console', { timeout
     await page.locator('[aria-rowindex="4"]').waitFor(WITHIN);
     return page;
   }
+
+  const focused = (page: Page) =>
+    page.evaluate("document.activeElement?.closest('tr')?.getAttribute('aria-rowindex')");
+
+  describe('by keys', () => {
+    it('S6 j and k move between the rows, and Enter opens one', async () => {
+      const page = await openMessages();
+      const rows: unknown[] = [];
+      for (const key of ['k', 'j', 'j', 'k']) {
+        await page.keyboard.press(key);
+        rows.push(await focused(page));
+      }
+      expect(rows).toEqual(['2', '3', '4', '3']);
+      await page.keyboard.press('Enter');
+      await page.getByRole('article').waitFor(WITHIN);
+    });
+
+    it('S6 a slash moves to the search field, where letters are text', async () => {
+      const page = await openMessages();
+      await page.keyboard.press('/');
+      await page.keyboard.type('/jkfp?');
+      expect(await page.getByRole('searchbox').inputValue()).toBe('/jkfp?');
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      expect(await page.getByRole('button', { name: 'Pause' }).getAttribute('aria-pressed')).toBe('false');
+    });
+
+    it('S6 f moves to the filters', async () => {
+      const page = await openMessages();
+      await page.keyboard.press('f');
+      const label = await page.evaluate('document.activeElement?.labels?.[0]?.firstChild?.textContent');
+      expect(label).toBe('Direction');
+    });
+
+    it('S6 p holds new messages back, and shows them when pressed again', async () => {
+      const page = await openMessages();
+      await page.keyboard.press('p');
+      await page.getByText('Paused', { exact: true }).waitFor(WITHIN);
+      await bridge.webhook({ phone: '+15555550171' });
+      await page.getByRole('button', { name: '1 new message' }).waitFor(WITHIN);
+      expect(await page.getByText('+1•••0171').count()).toBe(0);
+      await page.keyboard.press('p');
+      await page.getByText('+1•••0171').waitFor(WITHIN);
+      await page.getByText('Live', { exact: true }).waitFor(WITHIN);
+    });
+
+    it('S6 a click on the held messages ends the pause', async () => {
+      const page = await openMessages();
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await bridge.webhook({ phone: '+15555550172' });
+      await page.getByRole('button', { name: '1 new message' }).click();
+      await page.getByText('+1•••0172').waitFor(WITHIN);
+      await page.getByText('Live', { exact: true }).waitFor(WITHIN);
+    });
+
+    it('S6 keys with Ctrl, Alt or Meta are left to the browser', async () => {
+      const page = await openMessages();
+      for (const modifier of ['Control', 'Alt', 'Meta']) await page.keyboard.press(`${modifier}+j`);
+      expect(await focused(page)).toBeUndefined();
+    });
+
+    it.each(VIEWS)('S6 a question mark lists the keys, at $width px, $theme', async (view) => {
+      const page = await browser.open('', view);
+      await page.getByRole('heading', { name: LOCATION }).waitFor(WITHIN);
+      await page.keyboard.press('?');
+      const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+      await dialog.waitFor(WITHIN);
+      const keys = await dialog.locator('kbd').allInnerTexts();
+      expect(keys).toEqual(['j', 'k', 'Enter', '/', 'f', 'p', '?']);
+      expect(await violations(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ ...WITHIN, state: 'hidden' });
+    });
+
+    it('S6 the keys can be turned off, also for later visits', async () => {
+      const page = await openMessages();
+      await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+      await page.getByLabel('Use these keys').click();
+      await page.getByRole('button', { name: 'Close' }).click();
+      await page.reload();
+      await page.locator('[aria-rowindex="4"]').waitFor(WITHIN);
+      await page.keyboard.press('j');
+      expect(await focused(page)).toBeUndefined();
+    });
+  });
 
   it('S6 names every value of a row on a small screen, and only there', async () => {
     const names = ['Time', 'Direction', 'Location', 'Customer', 'Kind', 'Status'];

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 import { IssuesPage } from './issues/issues-page.tsx';
 import { openIssues } from './issues/open-issues.ts';
-import { isLive } from './live.ts';
+import { isLive, isPaused } from './live.ts';
 import { AuditPage } from './audit/audit-page.tsx';
 import { ConnectPage } from './crm/connect-page.tsx';
 import { KeysPage } from './keys/keys-page.tsx';
@@ -15,6 +15,7 @@ import { TrailPage } from './messages/trail-page.tsx';
 import { OverviewPage } from './overview/overview-page.tsx';
 import { follow, hrefOf, route } from './route.ts';
 import { clockOffsetMs, isReachable, session, signOut } from './session.ts';
+import { ShortcutsHelp } from './shortcuts-help.tsx';
 import { SignIn } from './sign-in.tsx';
 import { TenantsPage } from './tenants/tenants-page.tsx';
 import { AUDIT_TEXTS, CLOCK_TEXTS, CRM_TEXTS, KEYS_TEXTS, MACS_TEXTS, TEXTS } from './texts.ts';
@@ -48,11 +49,7 @@ export function App() {
         <p class="brand">{TEXTS.product}</p>
         {session.value && <Navigation />}
         <div class="top-end">
-          {session.value && (
-            <span class={isLive.value ? 'live is-live' : 'live'} role="status">
-              {isLive.value ? TEXTS.live : TEXTS.reconnecting}
-            </span>
-          )}
+          {session.value && <LiveState />}
           <button type="button" class="text-button" aria-pressed={isUtc.value} onClick={toggleUtc}>
             {TEXTS.utc}
           </button>
@@ -64,6 +61,7 @@ export function App() {
           >
             <Icon name={theme.value === 'dark' ? 'sun' : 'moon'} />
           </button>
+          {session.value && <ShortcutsHelp />}
           {session.value && (
             <button type="button" class="text-button" onClick={() => void signOut()}>
               {TEXTS.signOut}
@@ -85,6 +83,19 @@ export function App() {
         <Page />
       </main>
     </>
+  );
+}
+
+function LiveState() {
+  const [name, text] = !isLive.value
+    ? ['live', TEXTS.reconnecting]
+    : isPaused.value
+      ? ['live is-paused', TEXTS.paused]
+      : ['live is-live', TEXTS.live];
+  return (
+    <span class={name} role="status">
+      {text}
+    </span>
   );
 }
 

@@ -5,6 +5,8 @@ import { session } from './session.ts';
 /** Increases when messages have changed, at most once a second. */
 export const changes = signal(0);
 export const isLive = signal(false);
+/** Whether the user wants new messages to be held back. */
+export const isPaused = signal(false);
 
 const QUIET_MS = 1000;
 const RETRY_MS = 3000;

@@ -8,6 +8,8 @@ export const TEXTS = {
   skip: 'Skip to the content',
   live: 'Live',
   reconnecting: 'Reconnecting',
+  pause: 'Pause',
+  paused: 'Paused',
   lightTheme: 'Switch to light theme',
   darkTheme: 'Switch to dark theme',
   utc: 'UTC',
@@ -83,6 +85,23 @@ export const TEXTS = {
   hop: 'Hop',
   p95: 'Time',
 } as const;
+
+export const SHORTCUT_TEXTS = {
+  title: 'Keyboard shortcuts',
+  typing: 'They do not act while you type in a field.',
+  use: 'Use these keys',
+  close: 'Close',
+} as const;
+
+/** The keys that `shortcuts.ts` and the pages know, with what they do. */
+export const SHORTCUTS: readonly (readonly [keys: readonly string[], action: string])[] = [
+  [['j', 'k'], 'Next or previous message or tenant'],
+  [['Enter'], 'Open it'],
+  [['/'], 'Search messages or tenants'],
+  [['f'], 'Filter messages'],
+  [['p'], 'Pause or resume the list of messages'],
+  [['?'], 'Show this list'],
+];
 
 /** Links to the page on which the next step is taken. */
 export const NEXT_TEXTS = { uncertain: 'Uncertain messages' } as const;

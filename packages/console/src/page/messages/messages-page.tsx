@@ -2,6 +2,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 import { TableHead, TableRow } from '../controls.tsx';
+import { isPaused } from '../live.ts';
 import { follow, goTo, hrefOf, route } from '../route.ts';
 import { call } from '../session.ts';
 import { TEXTS } from '../texts.ts';
@@ -50,6 +51,15 @@ export function MessagesPage() {
     <>
       <div class="page-head">
         <h1>{TEXTS.messages}</h1>
+        <button
+          type="button"
+          class="text-button"
+          aria-pressed={isPaused.value}
+          aria-keyshortcuts="p"
+          onClick={() => (isPaused.value = !isPaused.value)}
+        >
+          {TEXTS.pause}
+        </button>
       </div>
       <Filters filters={filters} />
       {problem.value !== undefined && (
@@ -98,6 +108,7 @@ function Filters({ filters }: { readonly filters: Readonly<Record<string, string
           key={filters['phone'] ?? filters['contactId']}
           type="search"
           name="search"
+          aria-keyshortcuts="/"
           aria-label={TEXTS.search}
           placeholder={TEXTS.search}
           defaultValue={filters['phone'] ?? filters['contactId'] ?? ''}
@@ -109,6 +120,7 @@ function Filters({ filters }: { readonly filters: Readonly<Record<string, string
       <label>
         {TEXTS.direction}
         <select
+          aria-keyshortcuts="f"
           value={filters['direction'] ?? ''}
           onChange={(e) => set({ direction: e.currentTarget.value })}
         >
@@ -188,7 +200,7 @@ function MessageRow({ message, rowIndex }: { readonly message: Message; readonly
   return (
     <TableRow names={COLUMNS} rowIndex={rowIndex}>
       <td>
-        <a href={hrefOf(`/messages/${encodeURIComponent(message.id)}`)} onClick={follow}>
+        <a data-row href={hrefOf(`/messages/${encodeURIComponent(message.id)}`)} onClick={follow}>
           {timeText(message.createdAt)}
         </a>
       </td>

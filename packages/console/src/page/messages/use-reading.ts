@@ -3,7 +3,9 @@ import type { ReadonlySignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** Whether the reader has scrolled down, or has the focus in the list. New rows must not move it then. */
+import { isPaused } from '../live.ts';
+
+/** Whether the reader has paused the list, has scrolled down, or has the focus in the list. New rows must not move it then. */
 export function useReading(list: RefObject<HTMLElement | null>): ReadonlySignal<boolean> {
   const isScrolled = useSignal(false);
   const hasFocus = useSignal(false);
@@ -20,13 +22,15 @@ export function useReading(list: RefObject<HTMLElement | null>): ReadonlySignal<
       window.removeEventListener('scroll', look);
       document.removeEventListener('focusin', look);
       document.removeEventListener('focusout', look);
+      isPaused.value = false;
     };
   }, []);
-  return useComputed(() => isScrolled.value || hasFocus.value);
+  return useComputed(() => isPaused.value || isScrolled.value || hasFocus.value);
 }
 
-/** Ends the reading: goes to the top of the page, from where Tab continues. */
+/** Ends the reading: resumes, and goes to the top of the page, from where Tab continues. */
 export function stopReading(): void {
+  isPaused.value = false;
   document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
   window.scrollTo(0, 0);
 }

@@ -92,6 +92,7 @@ function Search({ search }: { readonly search: Signal<string> }) {
   return (
     <input
       type="search"
+      aria-keyshortcuts="/"
       aria-label={TEXTS.findTenant}
       placeholder={TEXTS.findTenant}
       onInput={(event) => {
@@ -137,7 +138,7 @@ function TenantCard({ tenant: { locationId, license, links, problem } }: { tenan
             <bdi>{license}</bdi>
           </span>
         )}
-        <a href={hrefOf('/messages', { locationId })} onClick={follow}>
+        <a data-row href={hrefOf('/messages', { locationId })} onClick={follow}>
           {TEXTS.messagesOf}
         </a>
       </div>
