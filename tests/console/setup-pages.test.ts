@@ -152,6 +152,22 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
     expect(await page.getByText('Captured text').count()).toBe(0);
   });
 
+  it('S6 shows how far the limits of a line are used', async () => {
+    const mac = await bridge.mac('loc-limited');
+    const page = await browser.open('/macs');
+    mac.send({
+      type: 'state',
+      capabilities: [],
+      pacing: { minGapMs: 0, maxGapMs: 0, newPerHour: 20, newLastHour: 3, newPerDay: 50, held: 1 },
+      lastSentAt: null,
+      lastReceivedAt: null,
+    });
+    await mac.roundTrip();
+    const cell = page.getByRole('cell', { name: 'loc-limited' });
+    await cell.getByText('3 of 20 new conversations in the last hour.').waitFor(WITHIN);
+    await cell.getByText('0 of 50 new conversations in the last day. 1 message waits').waitFor(WITHIN);
+  });
+
   it('S6 shows who changed what', async () => {
     const page = await browser.open('/audit');
     await page.getByRole('row').filter({ hasText: 'signed in' }).first().waitFor(WITHIN);

@@ -161,6 +161,10 @@ export const MACS_TEXTS = {
   revokeWarning: 'The Mac is disconnected, its seat becomes free, and it cannot activate again.',
   restore: 'Restore',
   notConnected: 'not connected',
+  newLastHour: (used: number, limit: number) => `${used} of ${limit} new conversations in the last hour.`,
+  newLastDay: (used: number, limit: number) => `${used} of ${limit} new conversations in the last day.`,
+  held: (count: number) => `${count} ${count === 1 ? 'message waits' : 'messages wait'} for a limit.`,
+  nextSlot: (time: string) => `Next free slot: ${time}.`,
 } as const;
 
 export const PAIR_TEXTS = {

@@ -9,6 +9,8 @@ import { timeText } from '../times.ts';
 import { useAction } from '../use-action.ts';
 import type { Action } from '../use-action.ts';
 import { useData } from '../use-data.ts';
+import { LineUsage } from './line-usage.tsx';
+import type { Line } from './line-usage.tsx';
 
 interface License {
   readonly id: string;
@@ -33,6 +35,7 @@ interface Device {
 export function MacsPage() {
   const licenses = useData<{ licenses: License[] }>('/operator/licenses', { refresh: true });
   const devices = useData<{ devices: Device[] }>('/operator/devices', { refresh: true });
+  const locations = useData<{ locations: Line[] }>('/operator/locations', { refresh: true });
   const action = useAction();
   useEffect(
     () =>
@@ -60,6 +63,7 @@ export function MacsPage() {
             key={license.id}
             license={license}
             devices={devices.value.value?.devices.filter(({ licenseId }) => licenseId === license.id) ?? []}
+            lines={locations.value.value?.locations ?? []}
             action={action}
           />
         ))}
@@ -72,10 +76,11 @@ export function MacsPage() {
 interface LicenseCardProps {
   readonly license: License;
   readonly devices: readonly Device[];
+  readonly lines: readonly Line[];
   readonly action: Action;
 }
 
-function LicenseCard({ license, devices, action }: LicenseCardProps) {
+function LicenseCard({ license, devices, lines, action }: LicenseCardProps) {
   const { id, label, keyHint, status, seats } = license;
   const change = (body: object) => () => call('PATCH', `/operator/licenses/${id}`, body);
   const wanted = useSignal(seats.max);
@@ -127,7 +132,7 @@ function LicenseCard({ license, devices, action }: LicenseCardProps) {
       {devices.length === 0 ? (
         <p class="hint">{MACS_TEXTS.noDevices}</p>
       ) : (
-        <DeviceTable devices={devices} action={action} />
+        <DeviceTable devices={devices} lines={lines} action={action} />
       )}
     </section>
   );
@@ -141,7 +146,7 @@ const COLUMNS = [
   MACS_TEXTS.state,
 ];
 
-function DeviceTable({ devices, action }: { readonly devices: readonly Device[]; readonly action: Action }) {
+function DeviceTable({ devices, lines, action }: Omit<LicenseCardProps, 'license'>) {
   const change = (id: string, what: 'revoke' | 'restore') => () =>
     call('POST', `/operator/devices/${id}/${what}`);
   return (
@@ -159,7 +164,13 @@ function DeviceTable({ devices, action }: { readonly devices: readonly Device[];
               </bdi>
             </td>
             <td>
-              <bdi>{locations.length === 0 ? MACS_TEXTS.notConnected : locations.join(', ')}</bdi>
+              {locations.length === 0 && MACS_TEXTS.notConnected}
+              {locations.map((locationId) => (
+                <div key={locationId}>
+                  <bdi>{locationId}</bdi>
+                  <LineUsage line={lines.find((line) => line.locationId === locationId)} />
+                </div>
+              ))}
             </td>
             <td class="nowrap">{timeText(lastSeenAt)}</td>
             <td>
