@@ -22,7 +22,7 @@ export interface DiagnosisDeps {
 /** The uptime is counted in whole seconds, and a call takes time. */
 const SAME_START_SEC = 3;
 
-/** `GET /operator/diagnosis`: the facts that `footbridge doctor` needs of the service, and what its calls to the CRM and to its own public address find. Contains no secret. */
+/** `GET /operator/diagnosis`: the facts that `footbridge doctor` needs from the service, and what its calls to the CRM and to its own public address find. Contains no secret. */
 export function diagnosisRoutes(deps: DiagnosisDeps) {
   const { version, config, warnings, uptimeSec, now } = deps;
 
