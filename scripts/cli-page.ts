@@ -11,7 +11,7 @@ const HEAD = `# Command line
 
 \`npx footbridge\` manages and inspects a running service. Without a command it says what to do next. It reads the same \`.env\` and data folder as the service, so run it in the folder of the service, or save another service with \`footbridge login\`; \`--verbose\` and \`--help\` say which service it talks to. In a checkout, \`node_modules/.bin/footbridge\` starts faster than \`npx footbridge\`.
 
-Results go to stdout, hints and errors to stderr. On a terminal they are text; with \`--json\`, or when stdout is not a terminal, they are one JSON object per line. An error is one line that says what happened, and often a second one that says what to do. Ctrl-C ends a command at once; what it has created for itself, such as a test key, is removed first.
+Results go to stdout, hints and errors to stderr. On a terminal they are text; with \`--json\`, or when stdout is not a terminal, they are one JSON object per line. An error is one line that says what happened, often followed by one that says what to do. Ctrl-C stops a command after it has removed what it created for itself, such as a test key; a second Ctrl-C stops it at once.
 
 Tab completion: \`footbridge completion bash\`, \`zsh\` or \`fish\` prints a script and where to save it.
 `;
@@ -30,7 +30,7 @@ export async function cliPage(): Promise<string> {
   return [
     HEAD,
     `## Options of all commands\n\n${optionTable(program.options)}`,
-    `## Exit codes\n\nThey do not change.\n\n| code | meaning |\n|---|---|\n${codes.join('\n')}\n`,
+    `## Exit codes\n\nExit codes are stable.\n\n| code | meaning |\n|---|---|\n${codes.join('\n')}\n`,
     ...groups,
   ].join('\n');
 }

@@ -68,7 +68,7 @@ describe('footbridge doctor', () => {
     expect(of('locations')).toEqual([{ check: 'locations', state: 'pass', sentence: 'all 1 can text' }]);
   });
 
-  it('names what is missing, with one remedy each', async () => {
+  it('names what is missing, with one remedy for each finding', async () => {
     const { bridge, doctor, text } = await start({
       oauth: 'off',
       env: { CRM_OAUTH_ENABLED: 'true', CRM_OAUTH_CLIENT_ID: 'a' },
@@ -93,7 +93,7 @@ describe('footbridge doctor', () => {
       { state: 'warn', sentence: expect.stringContaining('BASE_URL is not set') },
     ]);
     expect(findings.filter(({ state, remedy }) => (state === 'pass') === (remedy !== undefined))).toEqual([]);
-    expect((await text()).stdout).toMatch(/✖.* OAuth .* missing\n +Do: set CRM_OAUTH_CLIENT_SECRET/);
+    expect((await text()).stdout).toMatch(/✖.* OAuth .* missing\n +Next: set CRM_OAUTH_CLIENT_SECRET/);
   });
 
   it.each([
@@ -135,7 +135,7 @@ describe('footbridge doctor', () => {
     ]);
   });
 
-  it('says that the service does not run, and what to do', async () => {
+  it('says that the service is not running, and what to do', async () => {
     const { code, stdout } = await runInProcess(['doctor'], {
       env: { FOOTBRIDGE_OPERATOR_URL: 'http://127.0.0.1:1', OPERATOR_TOKEN: 'x' },
     });

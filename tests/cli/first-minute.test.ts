@@ -29,7 +29,7 @@ const parsed = (text: string) => JSON.parse(text) as Record<string, unknown>;
 describe('footbridge without a command', () => {
   const next = async (env: Record<string, string>) => parsed((await runInProcess([], { env })).stdout);
 
-  it('says how to start or reach a service', async () => {
+  it('says how to start a service or log in to one', async () => {
     const home = await tempDir(cleanup);
     const gone = { HOME: home, FOOTBRIDGE_OPERATOR_URL: 'http://127.0.0.1:1', OPERATOR_TOKEN: TOKEN };
     expect(await next(gone)).toMatchObject({
@@ -79,7 +79,7 @@ describe('footbridge without a command', () => {
     const { code, stdout, stderr } = await runInProcess([], { env, isTTY: true });
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^http:\S+ \(FOOTBRIDGE_OPERATOR_URL\): the service runs.*\n\nNext: footbridge keys add/,
+      /^http:\S+ \(FOOTBRIDGE_OPERATOR_URL\): the service is running.*\n\nNext: footbridge keys add/,
     );
     expect(stderr).toContain('footbridge --help');
   });
@@ -143,7 +143,7 @@ describe('login', () => {
     expect(Object.keys(parsed(readFileSync(file, 'utf8')))).toEqual(['office']);
   });
 
-  it('reports a damaged file of profiles', async () => {
+  it('reports a damaged profiles file', async () => {
     const { home, bridge } = await start();
     await runInProcess(['login', '--url', bridge.operatorUrl], { env: { HOME: home }, input: TOKEN });
     writeFileSync(join(home, '.config/footbridge/profiles.json'), '{');
@@ -194,7 +194,7 @@ describe('the program in bin', () => {
     );
   });
 
-  it('ends with 130 after Ctrl-C', async () => {
+  it('exits with 130 after Ctrl-C', async () => {
     const { env } = await start();
     const child = spawn(BIN, ['tail', '--verbose'], { env: { ...process.env, ...env } });
     const ended = new Promise((resolve) => child.once('close', (code) => resolve(code)));

@@ -64,7 +64,7 @@ describe('footbridge opt-out', () => {
     const list = await file(`${PHONE}\nunknown\n+14155550101\n+1\n`);
     const { code, lines, stderr } = await run(['import', list, '--location', LOCATION]);
     expect([code, lines]).toEqual([1, [{ imported: 2, invalid: 2, lines: '2, 4' }]]);
-    expect(stderr).toContain('2 lines have no phone number: 2, 4');
+    expect(stderr).toContain('2 lines without a valid phone number: 2, 4');
     expect(stderr).not.toContain('4155550');
   });
 

@@ -12,7 +12,7 @@ export interface Ran {
 export interface Surroundings {
   readonly env?: Record<string, string>;
   readonly input?: string;
-  /** Stdout and stderr are a terminal. */
+  /** Whether stdout and stderr are a terminal. */
   readonly isTTY?: boolean;
 }
 

@@ -51,7 +51,7 @@ describe('footbridge send', () => {
     expect(await keysOf(bridge)).toEqual(before);
   });
 
-  it('ends with its own exit code when the text fails, when no Mac is connected, and when time is up', async () => {
+  it('exits with a distinct code when the text fails, when no Mac is connected, and when the wait times out', async () => {
     const bridge = await use();
     const env = envOf(bridge);
     expect(await runInProcess([...SEND, 'Hi'], { env })).toMatchObject({

@@ -68,7 +68,9 @@ describe('the service that footbridge talks to', () => {
     writeEnv({ OPERATOR_TOKEN: 'of-another-service' });
     const rejected = await runCli(['keys', 'list'], folder);
     expect(rejected.code).toBe(4);
-    expect(rejected.stderr).toContain(`http://127.0.0.1:${port} has another token than OPERATOR_TOKEN`);
+    expect(rejected.stderr).toContain(
+      `http://127.0.0.1:${port} does not accept the token from OPERATOR_TOKEN`,
+    );
     expect(rejected.stderr).not.toContain('of-another-service');
   });
 

@@ -70,7 +70,7 @@ describe('footbridge trigger', () => {
 });
 
 describe('footbridge listen', () => {
-  it('passes calls to a local program, returns its responses and prints no query and no body', async () => {
+  it('forwards calls to a local program, returns its responses and prints neither query nor body', async () => {
     const { env } = await start();
     const received: string[] = [];
     const local = createServer((request, response) => {

@@ -32,7 +32,7 @@ interface WrongUsage {
 
 let bridge: RunningBridge;
 let folder: string;
-/** Services that are not as they should be, by what is wrong with them. */
+/** Faulty services, by their fault. */
 const faulty = new Map<string, { url: string; codes: readonly number[] }>();
 
 beforeAll(async () => {
@@ -182,8 +182,7 @@ function wrongUsagesOf({ path, command }: Leaf): WrongUsage[] {
 function isClear(text: string, isTTY: boolean): boolean {
   const [first = '', ...rest] = text.trimEnd().split('\n');
   if (/internal error|\n {4}at /.test(text)) return false;
-  if (isTTY)
-    return first.includes('✖') && rest.length <= 1 && rest.every((line) => /^ *(Next|Do): /.test(line));
+  if (isTTY) return first.includes('✖') && rest.length <= 1 && rest.every((line) => /^ *Next: /.test(line));
   const line = JSON.parse(first) as object;
   return rest.length === 0 && ('error' in line || 'remedy' in line);
 }
@@ -212,8 +211,8 @@ describe('wrong usage', () => {
     ['kyes', 'unknown command kyes; did you mean keys?'],
     ['help kyes', 'unknown command kyes; did you mean keys?'],
     ['kyes --help', 'unknown command kyes; did you mean keys?'],
-    ['zzzzzzzz', 'unknown command zzzzzzzz; for all commands: footbridge --help'],
-    ['keys', 'footbridge keys needs one of: add, list, disable, enable, remove, rejections, test'],
+    ['zzzzzzzz', 'unknown command zzzzzzzz; see footbridge --help'],
+    ['keys', 'footbridge keys needs a subcommand: add, list, disable, enable, remove, rejections, test'],
     ['keys lst', "unknown command 'lst'; did you mean list?"],
     ['keys list --jsn', "unknown option '--jsn'; did you mean --json?"],
     ['show', "missing required argument 'id'; see footbridge show --help"],

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import { launch } from '@footbridge/runtime/launch.js';
 
-/** Commands that are programs of their own. */
+/** Commands that are separate programs. */
 const PROGRAMS = new Map([
   ['start', '../../service/src/main.ts'],
   ['demo', '../../demo/src/main.ts'],

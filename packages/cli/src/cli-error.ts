@@ -19,15 +19,15 @@ export type ExitName = keyof typeof EXIT;
 /** What each exit code means, for docs/cli.md. */
 export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   done: 'done',
-  failed: 'what was asked for did not happen',
-  usage: 'wrong usage: an unknown command or option, a missing or invalid value',
+  failed: 'the command failed',
+  usage: 'usage error: an unknown command or option, or a missing or invalid value',
   configuration:
     'the settings are invalid or incomplete: no operator token, an invalid address, an unknown profile',
   notAuthorised: 'not authorised: the token or the signature was rejected (401, 403)',
   notFound: 'not found or not connected (404)',
   rateLimited: 'too many requests (429); the error says how long to wait',
   unreachable: 'the service cannot be reached, or failed (5xx)',
-  timedOut: 'timed out, such as `--wait` before the outcome was known',
+  timedOut: 'timed out, for example `--wait` before the outcome was known',
   checkFailed: '`doctor` or `crm check` found a failure',
   bug: 'a bug in footbridge',
   interrupted: 'interrupted with Ctrl-C',

@@ -24,7 +24,7 @@ export interface CommandContext {
   readonly confirm: (question: string) => Promise<void>;
 }
 
-/** The command `footbridge`, with what its subcommands have of the process. */
+/** The command `footbridge`, with the parts of the process that its subcommands use. */
 export class RootCommand extends Command {
   readonly io: Io;
 
@@ -42,7 +42,7 @@ export function addSharedOptions(program: Command): void {
     .option('-q, --quiet', 'do not print hints')
     .option('-y, --yes', 'do not ask for confirmation')
     .option('-v, --verbose', 'print which service the command talks to')
-    .option('--profile <name>', 'a service that footbridge login has saved')
+    .option('--profile <name>', 'a service saved by footbridge login')
     .option('--url <url>', 'operator API of the service (default: see below)', httpUrl)
     .option('--token-file <file>', 'file with the operator token (default: see below)')
     .option(

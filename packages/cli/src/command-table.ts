@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** One command. Its module is loaded only when it is used, so that the first byte of output comes early. */
+/** One command. Its module is loaded only when it is used, so that the command prints early. */
 export interface CommandEntry {
   readonly name: string;
   readonly aliases?: readonly string[];
@@ -11,10 +11,10 @@ export interface CommandEntry {
 
 /** All commands, by the heading under which the help lists them. */
 export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
-  'Begin:': [
+  'Get started:': [
     {
       name: 'demo',
-      about: 'show the whole path of a message on this machine, with a simulated CRM and Mac',
+      about: 'show the whole path of a message on this machine, with a simulated CRM and a simulated Mac',
       load: async () => (await import('./commands/programs.ts')).demoCommand,
     },
     {
@@ -29,13 +29,13 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     },
     {
       name: 'logout',
-      about: 'remove a profile that login has saved',
+      about: 'remove a profile saved by login',
       load: async () => (await import('./commands/login.ts')).logoutCommand,
     },
     {
       name: 'profiles',
       aliases: ['profile'],
-      about: 'list the services that login has saved',
+      about: 'list the profiles saved by login',
       load: async () => (await import('./commands/login.ts')).profilesCommand,
     },
     {
@@ -86,7 +86,7 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./commands/capture.ts')).captureCommand,
     },
   ],
-  'Trouble:': [
+  'Troubleshooting:': [
     {
       name: 'doctor',
       about: 'check everything between the CRM and the Macs, with one remedy for each finding',
@@ -120,15 +120,15 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./commands/verify.ts')).verifyCommand,
     },
   ],
-  'Develop:': [
+  'Development:': [
     {
       name: 'trigger',
-      about: 'make a simulated Mac receive a text, a reaction, a voice message and more',
+      about: 'make a simulated Mac receive a text, a reaction, a voice message or another event',
       load: async () => (await import('./commands/trigger.ts')).triggerCommand,
     },
     {
       name: 'listen',
-      about: 'pass the calls of the service to the CRM on to a program on this machine',
+      about: 'forward the calls that the service makes to the CRM to a local program',
       load: async () => (await import('./commands/listen.ts')).listenCommand,
     },
   ],

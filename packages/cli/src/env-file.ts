@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 
 import { CliError, EXIT } from './cli-error.ts';
 
-/** Sets variables in a `.env` file at once, and makes the file readable for its owner only. All other lines stay as they are. */
+/** Sets variables in a `.env` file atomically, and makes the file readable only by its owner. All other lines stay as they are. */
 export function updateEnvFile(file: string, values: Readonly<Record<string, string>>): void {
   const written = `${file}.${process.pid}.new`;
   try {

@@ -34,7 +34,7 @@ export function printFindings(output: Output, findings: readonly Finding[]): voi
   for (const finding of findings) {
     const [colour, mark] = MARKS[finding.state];
     const line = `${styleText(colour, mark)} ${finding.check.padEnd(width)}  ${printable(finding.sentence)}`;
-    const remedy = finding.remedy === undefined ? '' : `\n  ${' '.repeat(width)}  Do: ${finding.remedy}`;
+    const remedy = finding.remedy === undefined ? '' : `\n  ${' '.repeat(width)}  Next: ${finding.remedy}`;
     output.result(line + remedy, { ...finding });
   }
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length;

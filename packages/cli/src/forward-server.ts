@@ -11,7 +11,7 @@ export interface ForwardedCall {
   readonly ms: number;
 }
 
-/** These belong to one connection, and fetch decodes bodies. */
+/** Not forwarded: these headers belong to one connection, and fetch decodes bodies. */
 const NOT_FORWARDED = new Set([
   'connection',
   'keep-alive',

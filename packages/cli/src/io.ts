@@ -7,13 +7,13 @@ export interface OutStream {
   write(text: string): unknown;
 }
 
-/** What a command has of its process. */
+/** The parts of the process that a command uses. */
 export interface Io {
   readonly env: Environment;
   readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
   readonly stdout: OutStream;
   readonly stderr: OutStream;
-  /** Work to be done before the process ends, also when the user interrupts it. */
+  /** Work to be done before the process exits, even when the user interrupts it. */
   readonly cleanups: Set<() => Promise<void>>;
 }
 
@@ -27,7 +27,7 @@ export async function withCleanup<T>(
   try {
     return await work();
   } finally {
-    // An interruption has already started it.
+    // After Ctrl-C it has already been started.
     if (cleanups.delete(cleanup)) await cleanup();
   }
 }

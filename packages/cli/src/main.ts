@@ -5,14 +5,14 @@ import { loadEnvFile } from './service-target.ts';
 
 const cleanups: Io['cleanups'] = new Set();
 
-/** Ends quietly when the reader of a pipe, such as `head`, has read enough. */
+/** Exits quietly when the reader of a pipe, such as `head`, has read enough. */
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     process.exit(EXIT.done);
   });
 
-/** The first Ctrl-C ends the command after its cleanups, the second one at once. */
+/** The first Ctrl-C exits after the cleanups, the second one at once. */
 process.once('SIGINT', () => {
   process.once('SIGINT', () => process.exit(EXIT.interrupted));
   const pending = [...cleanups];

@@ -52,7 +52,7 @@ export function createOperatorClient(target: ServiceTarget, timeoutMs: number): 
   };
 }
 
-/** Ends `work` after the deadline. What it has returned by then, such as an event stream, is not affected. */
+/** Ends `work` after the deadline. Its result, such as an event stream, is not affected. */
 async function withDeadline<T>(
   { url, urlFrom }: ServiceTarget,
   timeoutMs: number,
@@ -69,7 +69,7 @@ async function withDeadline<T>(
       timedOut ? `${service} did not respond in time` : `cannot connect to ${service}${reason(error)}`,
       {
         exitCode: timedOut ? EXIT.timedOut : EXIT.unreachable,
-        next: 'check that it is running; for another service run this in its folder, pass --profile or --url, or set ADMIN_HOST and ADMIN_PORT as it has them',
+        next: 'check that it is running; for another service run this in its folder, pass --profile or --url, or set ADMIN_HOST and ADMIN_PORT to its values',
         cause: error,
       },
     );
@@ -78,7 +78,7 @@ async function withDeadline<T>(
   }
 }
 
-/** What the network said, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+/** The error code of the network, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
 function reason(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
@@ -122,7 +122,7 @@ function toError(target: ServiceTarget, response: Response, text: string): CliEr
 
   function nextStep(): string | undefined {
     if (status === 401)
-      return `the service at ${url} has another token than ${tokenFrom}; run this in the folder of that service, or pass --token-file`;
+      return `the service at ${url} does not accept the token from ${tokenFrom}; run this in the folder of that service, or pass --token-file`;
     if (status !== 429) return undefined;
     return delayMs === undefined
       ? 'wait, then try again'

@@ -48,7 +48,7 @@ export function findProfile(name: string, env: Environment): Profile {
   );
 }
 
-/** Replaces the file at once and for its owner only, because it contains tokens. */
+/** Replaces the file atomically. Only its owner can read it, because it contains tokens. */
 export function saveProfiles(env: Environment, profiles: ReadonlyMap<string, Profile>): void {
   const file = profilesFile(env);
   const written = `${file}.${process.pid}.new`;
@@ -64,7 +64,7 @@ export function saveProfiles(env: Environment, profiles: ReadonlyMap<string, Pro
 
 export function checkedProfileName(name: string): string {
   if (NAME.test(name)) return name;
-  throw new CliError('the name of a profile has letters, digits, dots and hyphens only', {
+  throw new CliError('the name of a profile may contain only letters, digits, dots and hyphens', {
     exitCode: EXIT.usage,
   });
 }

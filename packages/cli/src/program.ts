@@ -44,7 +44,7 @@ function whichService({ env }: Io): string {
   const rules = `
 The service: --url, --profile or FOOTBRIDGE_PROFILE, FOOTBRIDGE_OPERATOR_URL, or http://ADMIN_HOST:ADMIN_PORT.
 Its token: --token-file, the profile, OPERATOR_TOKEN, OPERATOR_TOKEN_FILE, or DATA_DIR/operator-token.
-Both come from the environment or from .env in the current folder, as for the service itself. Where none of them
+Both come from the environment or from .env in the current folder, as for the service itself. If none of them
 is set, the profile "default" is used.`;
   try {
     return `${rules}\nHere: ${describeTarget(serviceTarget({}, env))}`;

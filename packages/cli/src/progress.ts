@@ -4,7 +4,7 @@ const BAR_WIDTH = 20;
 const REDRAW_MS = 200;
 const CLEAR_LINE = '\r\u001b[2K';
 
-/** Shows on a terminal how long `work` may still take: a bar that fills until the deadline. Elsewhere it prints nothing. */
+/** Shows how long `work` may still take: a bar that fills until the deadline. Prints nothing unless `stream` is a terminal. */
 export async function withProgress<T>(
   stream: OutStream,
   { title, withinMs }: { readonly title: string; readonly withinMs: number },

@@ -1,7 +1,7 @@
 import { EXIT, CliError } from './cli-error.ts';
 import type { Io } from './io.ts';
 
-/** Asks on stderr, so that stdout has only results. */
+/** Asks on stderr, so that stdout contains only results. */
 export async function ask(
   { stdin, stderr }: Pick<Io, 'stdin' | 'stderr'>,
   question: string,
@@ -17,7 +17,7 @@ export async function ask(
   }
 }
 
-/** Asks without showing what is typed. Reads the first line of stdin where it is not a terminal. */
+/** Asks without showing what is typed. Reads the first line of stdin when it is not a terminal. */
 export async function askHidden(io: Pick<Io, 'stdin' | 'stderr'>, question: string): Promise<string> {
   const { stdin, stderr } = io;
   if (stdin.isTTY !== true || stdin.setRawMode === undefined) return await ask(io, '');

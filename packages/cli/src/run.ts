@@ -24,7 +24,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
 
 async function dispatch(args: readonly string[], io: Io): Promise<void> {
   if (args.includes(''))
-    throw usageError('an argument is empty; check the quotes and the variables of the command line');
+    throw usageError('an argument is empty; check the quotes and variables on the command line');
   const program = await createProgram(io, args.includes('completion') ? undefined : args);
   const words = operandsOf(program, args);
   const [first] = words;
@@ -57,7 +57,7 @@ function unknownCommand({ commands }: Command, word: string): CliError {
   const names = commands.flatMap((command) => [command.name(), ...command.aliases()]);
   const similar = closestName(word, names);
   return usageError(
-    `unknown command ${word}; ${similar === undefined ? 'for all commands: footbridge --help' : `did you mean ${similar}?`}`,
+    `unknown command ${word}; ${similar === undefined ? 'see footbridge --help' : `did you mean ${similar}?`}`,
   );
 }
 
@@ -73,7 +73,10 @@ function inOneLine(error: CommanderError, program: Command, words: readonly stri
   }
   const name = path.join(' ');
   if (error.code === 'commander.help')
-    return usageError(`${name} needs one of: ${command.commands.map((one) => one.name()).join(', ')}`, error);
+    return usageError(
+      `${name} needs a subcommand: ${command.commands.map((one) => one.name()).join(', ')}`,
+      error,
+    );
   const [what = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const advice = suggestion?.replace(/^\(Did you mean (.+)\?\)$/, 'did you mean $1?') ?? `see ${name} --help`;
   return usageError(`${what.replace(/\.$/, '')}; ${advice}`, error);

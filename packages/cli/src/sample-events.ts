@@ -1,6 +1,6 @@
 import type { SimulatedMac } from './simulated-mac.ts';
 
-/** What the user may choose about an event. */
+/** The options of an event. */
 export interface EventOptions {
   readonly from: string;
   readonly text: string;
@@ -10,7 +10,7 @@ export interface EventOptions {
   readonly code: string;
 }
 
-/** What happened on the simulated Mac. `guid` is the message by which the journal knows it; null when there is none. */
+/** What happened on the simulated Mac. `guid` is the id of the message in the journal, or null when there is none. */
 interface Happened {
   readonly guid: string | null;
   readonly sentence: string;
@@ -27,7 +27,7 @@ interface Said {
   readonly chatId: number;
 }
 
-/** A second member makes a group. */
+/** The other member of a group. */
 const OTHER_MEMBER = '+15550100099';
 const VOICE_SECONDS = 1;
 
@@ -70,7 +70,7 @@ export const SAMPLE_EVENTS: readonly SampleEvent[] = [
   },
   {
     name: 'reaction.remove',
-    about: 'a person takes a reaction back: --target, or one made for this',
+    about: 'a person removes a reaction: from --target, or one made for this',
     async trigger(mac, options) {
       const target = options.target ?? (await targetOf(mac, options));
       if (options.target === undefined) await react(mac, { ...options, target }, 'add');
@@ -88,11 +88,11 @@ export const SAMPLE_EVENTS: readonly SampleEvent[] = [
   },
   {
     name: 'message.unsend',
-    about: 'a person takes a text back: --target, or one made for this',
+    about: 'a person unsends a text: --target, or one made for this',
     async trigger(mac, options) {
       const guid = options.target ?? (await targetOf(mac, options));
       await mac.call(person(options.from, 'unsend'), { guid });
-      return { guid, sentence: `${options.from} took a text back.` };
+      return { guid, sentence: `${options.from} unsent a text.` };
     },
   },
   {
@@ -122,7 +122,7 @@ async function react(mac: SimulatedMac, options: EventOptions, action: 'add' | '
   const { guid } = await mac.call<{ guid: string }>(person(from, 'react'), { targetGuid, action, ...kind });
   return {
     guid,
-    sentence: `${from} ${action === 'add' ? 'reacted with' : 'took back'} ${emoji ?? type}.`,
+    sentence: `${from} ${action === 'add' ? 'reacted with' : 'removed'} ${emoji ?? type}.`,
   };
 }
 

@@ -58,7 +58,7 @@ export const describeTarget = ({ url, urlFrom, tokenFrom }: ServiceTarget): stri
 
 export function checkedUrl(url: string, from: string): string {
   if (/^https?:\/\//.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '');
-  throw new CliError(`${from} does not make a valid http address: ${url}`, {
+  throw new CliError(`${from} does not give a valid http address: ${url}`, {
     exitCode: EXIT.configuration,
     next: `the default is http://${DEFAULT_HOST}:${DEFAULT_PORT}`,
   });
@@ -66,7 +66,7 @@ export function checkedUrl(url: string, from: string): string {
 
 type NamedProfile = Profile & { readonly from: string };
 
-/** Returns the profile to use: the named one, or `default` where nothing else names a service. */
+/** Returns the profile to use: the named one, or `default` when nothing else names a service. */
 function profileOf({ profile, url }: TargetOptions, env: Environment): NamedProfile | undefined {
   const named = profile ?? (env['FOOTBRIDGE_PROFILE'] || undefined);
   if (named !== undefined) return { ...findProfile(named, env), from: `the profile ${named}` };
@@ -128,6 +128,6 @@ function readToken(file: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new CliError(`${file} does not contain an operator token`, {
     exitCode: EXIT.configuration,
-    next: 'pass the file that the service made: operator-token in its data folder',
+    next: 'pass the file that the service created: operator-token in its data folder',
   });
 }

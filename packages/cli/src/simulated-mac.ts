@@ -1,6 +1,6 @@
 import { CliError, EXIT } from './cli-error.ts';
 
-/** The control port of a simulated Mac: plays the people on the other side. */
+/** The control port of a simulated Mac, which acts for the people who text with it. */
 export interface SimulatedMac {
   call<T>(path: string, body: object): Promise<T>;
 }

@@ -10,7 +10,7 @@ Examples:
   footbridge completion bash > ~/.local/share/bash-completion/completions/footbridge
   footbridge completion fish > ~/.config/fish/completions/footbridge.fish`;
 
-/** `footbridge completion SHELL`: prints the script itself, also when the output is piped. `program` must have all commands. */
+/** `footbridge completion SHELL`: prints the script as is, even when the output is piped. `program` must have all commands. */
 export function completionCommand(program: Command): void {
   program
     .command('completion')

@@ -22,7 +22,7 @@ export function consoleCommand(program: Command): void {
     });
 }
 
-/** `footbridge open`: opens the console in the browser of this machine, and prints the link where there is none. */
+/** `footbridge open`: opens the console in the browser of this machine, or prints the link if there is none. */
 export function openCommand(program: Command): void {
   program
     .command('open')
@@ -54,8 +54,8 @@ async function signInLink(client: OperatorClient): Promise<SignInLink> {
 const READING_MS = 5000;
 
 /**
- * Opens a page of the user's own that leads to the link: the arguments of a process are visible to all users of the machine. Resolves
- * with whether there is a program to open links.
+ * Opens a private page that redirects to the link, because the arguments of a process are visible to all users of the machine. Resolves
+ * with whether there is a program that opens links.
  */
 async function openInBrowser(io: Io, url: string): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), 'footbridge-'));

@@ -28,7 +28,7 @@ Examples:
   footbridge crm check
   footbridge crm check --location ve9EPM428h8vShlRW1KT --json`;
 const MAX_LOCATIONS = 20;
-/** The links of a tenant that concern the CRM. */
+/** The links in the path of a tenant that concern the CRM. */
 const LINKS = new Set(['installed', 'webhook', 'grant', 'crm']);
 
 /** `footbridge crm check`: diagnoses the app that is installed in the CRM. */
@@ -37,7 +37,7 @@ export function crmCommand(program: Command): void {
     .command('crm')
     .addHelpText('after', EXAMPLES)
     .command('check')
-    .description('try the token of each location and name what is wrong, with one remedy each')
+    .description('try the token of each location, and print what is wrong with one remedy for each finding')
     .option('--location <id>', `only this location (default: the first ${MAX_LOCATIONS}, broken ones first)`)
     .action(async ({ location }: { location?: string }, command: Command) => {
       const { output, operator } = contextOf(command);
@@ -76,7 +76,7 @@ export async function checkCrm(client: OperatorClient, location?: string): Promi
       ? [
           warn(
             'locations',
-            'the app is installed in none',
+            'the app is not installed in any',
             'footbridge setup highlevel prints the install link',
           ),
         ]
@@ -102,7 +102,7 @@ function checkProvider({ settings: { conversationProviderId: id, inboundType: ty
   if (id !== null && type === 'SMS')
     return warn(
       'provider',
-      'CRM_CONVERSATION_PROVIDER_ID is set, but CRM_INBOUND_TYPE is SMS; for an added channel the CRM has rejected that',
+      'CRM_CONVERSATION_PROVIDER_ID is set, but CRM_INBOUND_TYPE is SMS; the CRM rejects that for an added channel',
       'set CRM_INBOUND_TYPE=Custom for an added channel, or remove the provider id for the default SMS provider',
     );
   return pass('provider', id === null ? 'default SMS provider' : `added channel ${id}`);
@@ -141,9 +141,9 @@ function checkCall(locationId: string, { scope, ok, kind, status, reason }: Chec
   const isRejected = status === 401 || status === 403 || kind === 'reauth_required' || kind === 'none';
   return fail(
     check,
-    `the CRM did not accept a test call: ${reason ?? kind ?? 'no response'}${status === 0 ? '' : ` (HTTP ${status})`}`,
+    `the CRM rejected a test call: ${reason ?? kind ?? 'no response'}${status === 0 ? '' : ` (HTTP ${status})`}`,
     isRejected
       ? `add the scope ${scope} to the app if it is missing, and install the app again in this sub-account`
-      : 'try again in a minute; footbridge doctor checks the way to the CRM',
+      : 'try again in a minute; footbridge doctor checks the connection to the CRM',
   );
 }

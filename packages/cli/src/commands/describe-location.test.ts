@@ -87,7 +87,7 @@ describe('footbridge location show on a terminal', () => {
     expect(withState({ pacing })).toEqual(
       expect.arrayContaining([
         'New conversations in the last day: 50 of 50.',
-        'Messages that wait for a limit of the line: 2.',
+        'Messages waiting for a limit of the line: 2.',
         'Next free slot: 2026-05-01 13:00:00 UTC.',
       ]),
     );

@@ -103,7 +103,7 @@ function describePacing(pacing: NonNullable<ReportedState['pacing']>): string[] 
       ? []
       : [`New conversations in the last hour: ${newLastHour} of ${newPerHour}.`]),
     ...(newPerDay === undefined ? [] : [`New conversations in the last day: ${newLastDay} of ${newPerDay}.`]),
-    ...(held === 0 ? [] : [`Messages that wait for a limit of the line: ${held}.`]),
+    ...(held === 0 ? [] : [`Messages waiting for a limit of the line: ${held}.`]),
     ...(nextSlotAt === undefined ? [] : [`Next free slot: ${timeOf(nextSlotAt)}.`]),
   ];
 }

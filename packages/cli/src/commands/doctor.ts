@@ -64,7 +64,7 @@ async function factsOf(client: OperatorClient): Promise<Facts> {
   return { diagnosis, readiness, keys, rejections, tenants, issues };
 }
 
-/** Returns the finding of every check, in the order of the path of a message. */
+/** Returns the finding of every check, in the order in which a message passes them. */
 export function diagnose(facts: Facts): Finding[] {
   const { diagnosis } = facts;
   return [
@@ -85,8 +85,8 @@ const checkVersion = (diagnosis: Diagnosis): Finding =>
     ? pass('version', version)
     : warn(
         'version',
-        `the service has version ${diagnosis.version}, this command ${version}`,
-        'use the command of the same version as the service',
+        `the service has version ${diagnosis.version}, but this command has ${version}`,
+        'use the same version of the command as of the service',
       );
 
 function checkSettings({ settings: { warnings, oauth, missing } }: Diagnosis): Finding[] {
@@ -125,7 +125,7 @@ function checkStorage({
     const title = Object.hasOwn(names, name) ? names[name as keyof typeof names] : name;
     return state === 'ok'
       ? pass(title, 'responds')
-      : fail(title, 'does not respond', `start it, and check its address in the settings of the service`);
+      : fail(title, 'does not respond', 'start it, and check its address in the settings of the service');
   });
   if (status === 'fail')
     found.push(
@@ -140,8 +140,8 @@ function checkStorage({
     found.push(
       warn(
         'nodes',
-        'several nodes with a SQLite file each',
-        'set DATABASE_URL to a PostgreSQL on every node',
+        'several nodes, each with its own SQLite file',
+        'set DATABASE_URL to the same PostgreSQL database on every node',
       ),
     );
   return found;
@@ -162,25 +162,25 @@ function checkPublicAddress({
     return warn(
       name,
       `BASE_URL is not set, so links to attachments and the delivery URL are ${url}`,
-      'set BASE_URL to the https address under which the CRM and the Macs reach this service, and restart it',
+      'set BASE_URL to the https address at which the CRM and the Macs reach this service, and restart it',
     );
   if (identity === 'unknown')
     return fail(
       name,
       `${url} responds with HTTP ${status}, but it is not this service`,
-      'point BASE_URL, or the proxy behind it, to the public listener (PORT), without changing the path',
+      'point BASE_URL, or the proxy behind it, at the public listener (PORT), without changing the path',
     );
   if (identity === 'other' && own.nodes === 'one')
     return fail(
       name,
       `${url} leads to another Footbridge service`,
-      'point BASE_URL, or the proxy behind it, to the public listener (PORT) of this service',
+      'point BASE_URL, or the proxy behind it, at the public listener (PORT) of this service',
     );
   if (!url.startsWith('https:') && !/^http:\/\/(127\.|localhost|\[::1\])/.test(url))
     return warn(
       name,
       `${url} is not encrypted`,
-      'put a proxy with TLS in front of it and set BASE_URL to https',
+      'put a TLS proxy in front of it and set BASE_URL to its https address',
     );
   return pass(name, `${url} leads to this service`);
 }

@@ -69,7 +69,7 @@ async function explainNumber(output: Output, number: number): Promise<void> {
   if (closeCode !== undefined)
     return output.result(describeCloseCode(closeCode), { channel: 'close', ...closeCode });
   const entries = CODES.filter(({ http }) => http === number);
-  // Loaded here: it costs as much as the rest of the command.
+  // Loaded on demand: it takes as long as the rest of the command.
   const { STATUS_CODES } = await import('node:http');
   const name = STATUS_CODES[number];
   if (name === undefined)

@@ -61,7 +61,7 @@ export function findCommand(program: Command): void {
           { title: 'STATUS', value: (row) => String(row['status']) },
           { title: 'CODE', value: ({ code }) => (typeof code === 'string' ? code : '') },
         ],
-        'No message was found. The journal keeps messages for JOURNAL_RETENTION_DAYS, 30 by default.',
+        'No messages found. The journal keeps messages for JOURNAL_RETENTION_DAYS, 30 by default.',
       );
       if (messages.length > 0) output.hint('To see what became of one: footbridge show MESSAGE');
     });

@@ -21,18 +21,18 @@ Examples:
   footbridge listen --forward http://localhost:3000
   footbridge listen --forward http://localhost:3000/crm --port 4700`;
 
-/** `footbridge listen --forward URL`: takes the place of the CRM and passes the calls of the service to a program on this machine. */
+/** `footbridge listen --forward URL`: takes the place of the CRM and forwards the calls of the service to a local program. */
 export function listenCommand(program: Command): void {
   program
     .command('listen')
     .requiredOption(
       '--forward <url>',
-      'the program that gets the calls and whose responses are returned',
+      'address of the program that receives the calls; its responses are returned',
       httpUrl,
     )
     .option(
       '--port <port>',
-      'port to listen on, on 127.0.0.1; 0 picks a free port',
+      'port to listen on at 127.0.0.1; 0 picks a free port',
       wholeNumber(0, 65_535),
       4620,
     )
@@ -50,7 +50,7 @@ export function listenCommand(program: Command): void {
         server.closeAllConnections();
       };
       await withCleanup(io, close, async () => {
-        output.result(`Calls to ${url} are passed to ${forward}. Stop with Ctrl-C.`, { url, forward });
+        output.result(`Calls to ${url} are forwarded to ${forward}. Stop with Ctrl-C.`, { url, forward });
         if (settings.crmHost !== url)
           output.hint(`The service at ${client.url} calls ${settings.crmHost}. ${adviceOf(client, url)}`);
         await once(server, 'close');

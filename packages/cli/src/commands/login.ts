@@ -43,11 +43,11 @@ export function loginCommand(program: Command): void {
         throw usageError('login needs --url, the address of the operator listener of the service');
       const token = tokenFile === undefined ? await askHidden(io, 'Operator token: ') : readToken(tokenFile);
       if (!/^[\x21-\x7e]+$/.test(token))
-        throw new CliError('this is not an operator token: it is empty or has spaces', {
+        throw new CliError('this is not an operator token: it is empty or contains spaces', {
           exitCode: EXIT.usage,
-          next: 'it is in the file operator-token in the data folder of the service; footbridge token create makes one for others',
+          next: 'it is in the file operator-token in the data folder of the service; footbridge token create creates tokens for others',
         });
-      const target = { ...serviceTarget({ url }, {}), token: () => token, tokenFrom: 'what you entered' };
+      const target = { ...serviceTarget({ url }, {}), token: () => token, tokenFrom: 'your input' };
       const session = await createOperatorClient(target, timeoutMs).call<Session>('GET', '/operator/session');
       const profiles = new Map(readProfiles(io.env)).set(profile, { url, token });
       saveProfiles(io.env, profiles);
@@ -62,7 +62,7 @@ export function loginCommand(program: Command): void {
       });
       output.hint(
         profile === DEFAULT_PROFILE
-          ? 'It is used wherever no other service is named.'
+          ? 'It is used whenever no other service is named.'
           : `To use it: footbridge issues --profile ${profile}, or set FOOTBRIDGE_PROFILE.`,
       );
     });

@@ -84,20 +84,20 @@ async function countsOf(client: OperatorClient): Promise<Counts> {
   };
 }
 
-/** Returns the first thing that is missing on the way to a message that arrives. */
+/** Returns the first thing that is missing for messages to arrive. */
 export function nextStepOf({ keys, licenses, locations, issues, hasMessages }: Counts): NextStep {
   const bound = locations.filter(({ state }) => state === 'bound');
   const connected = bound.filter((location) => location.connected !== null).length;
   if (keys === 0)
     return {
       state: 'no_keys',
-      sentence: 'the service runs, but no CRM key is trusted, so every webhook gets 401.',
-      next: 'footbridge keys add --preset highlevel, or footbridge keys add --help for another CRM',
+      sentence: 'the service is running, but no CRM key is trusted, so every webhook gets 401.',
+      next: 'footbridge keys add --preset highlevel; for another CRM, see footbridge keys add --help',
     };
   if (licenses === 0)
     return {
       state: 'no_licenses',
-      sentence: 'the service runs and trusts a CRM. It has no license, so no Mac can connect.',
+      sentence: 'the service is running and trusts a CRM key, but has no license, so no Mac can connect.',
       next: 'footbridge license create "Front office" --seats 1',
     };
   if (bound.length === 0)

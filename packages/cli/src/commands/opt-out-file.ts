@@ -67,7 +67,7 @@ function parseEntry(text: string, line: number): ExportedEntry {
   try {
     entry = Object(JSON.parse(text));
   } catch {
-    // Reported below, like an object without the fields.
+    // Reported below, like an object that lacks the fields.
   }
   const { locationId, key, hash, source, since } = entry;
   if ([locationId, key, hash, source, since].some((field) => typeof field !== 'string'))

@@ -66,11 +66,11 @@ export function optOutCommand(program: Command): void {
           { title: 'LOCATION', value: (row) => String(row['locationId']) },
           { title: 'SINCE', value: (row) => String(row['since']).slice(0, 19).replace('T', ' ') },
           { title: 'SOURCE', value: (row) => SOURCES[row['source'] as OptOut['source']] },
-          { title: 'HASH OF THE NUMBER', value: (row) => String(row['hash']).slice(0, 12) },
+          { title: 'NUMBER HASH', value: (row) => String(row['hash']).slice(0, 12) },
         ],
-        options.phone === undefined ? 'No one opted out.' : 'This person did not opt out.',
+        options.phone === undefined ? 'No one has opted out.' : 'This person has not opted out.',
       );
-      if (cursor !== null) output.hint('There are more. Get all of them with `footbridge opt-out export`.');
+      if (cursor !== null) output.hint('There are more. `footbridge opt-out export` prints all of them.');
     });
 
   for (const [name, optedOut, description] of [
@@ -86,7 +86,7 @@ export function optOutCommand(program: Command): void {
         const phone = phoneOf(options.phone);
         await operator().call('PUT', pathOf(locationId), { phone, optedOut });
         output.result(
-          `${printable(locationId)}: this person ${optedOut ? 'is opted out' : 'can receive texts again'}.`,
+          `${printable(locationId)}: this person ${optedOut ? 'is now opted out' : 'can receive texts again'}.`,
           { locationId, optedOut },
         );
       });
@@ -112,10 +112,13 @@ export function optOutCommand(program: Command): void {
   optOut
     .command('import <file>')
     .description('import phone numbers (one per line, or CSV) or an export; - reads from standard input')
-    .option('--location <id>', 'the location that the numbers opted out of; for an export, only its entries')
+    .option(
+      '--location <id>',
+      'the location that the numbers opted out of; with an export, import only the entries of this location',
+    )
     .option(
       '--decided <date>',
-      'when the numbers opted out, such as 2026-01-31; a later START counts (default: now)',
+      'when the numbers opted out, such as 2026-01-31; a later START overrides it (default: now)',
     )
     .action(async (file: string, options: ImportOptions, command: Command) => {
       const { output, operator } = contextOf(command);
@@ -123,7 +126,7 @@ export function optOutCommand(program: Command): void {
       const lines = `${invalidLines.slice(0, MAX_SHOWN_LINES).join(', ')}${invalidLines.length > MAX_SHOWN_LINES ? ' …' : ''}`;
       output.result(`Imported ${imported} opt-outs.`, { imported, invalid: invalidLines.length, lines });
       if (invalidLines.length > 0)
-        throw new CliError(`${invalidLines.length} lines have no phone number: ${lines}`, {
+        throw new CliError(`${invalidLines.length} lines without a valid phone number: ${lines}`, {
           next: 'correct them, then import the file again; repeated numbers change nothing',
         });
     });
@@ -211,7 +214,7 @@ function isoTime(text: string): string {
 function notFinished(error: unknown, imported: number): unknown {
   if (!(error instanceof CliError) || imported === 0) return error;
   const { exitCode, code } = error;
-  return new CliError(`${error.message} (${imported} opt-outs were imported before)`, {
+  return new CliError(`${error.message} (${imported} opt-outs were imported before the error)`, {
     exitCode,
     code,
     next: 'import the file again; repeated numbers change nothing',

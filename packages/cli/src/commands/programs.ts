@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 
 import { usageError } from '../cli-error.ts';
 
-/** `footbridge start` and `footbridge demo` are programs of their own, which the file in bin starts. Here they are listed. */
+/** Lists `footbridge start` and `footbridge demo` in the help. They are separate programs, which the file in bin starts. */
 const listed = (name: string) => (program: Command) => {
   program.command(name).action(() => {
-    throw usageError(`${name} is a program of its own; it must be the first word after footbridge`);
+    throw usageError(`${name} must be the first word after footbridge`);
   });
 };
 

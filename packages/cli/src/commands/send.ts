@@ -26,11 +26,11 @@ Examples:
   echo "Hello" | footbridge send --to +14155550100 --location ve9EPM428h8vShlRW1KT - --wait 120`;
 
 const DEFAULT_WAIT_SEC = 60;
-/** Every node knows a new key after five seconds (S6). */
+/** Within five seconds, every node knows a new key (S6). */
 const KEY_KNOWN_MS = 6000;
 const RETRY_MS = 500;
 
-/** `footbridge send`: sends a test text as the CRM would, with a key that exists only as long as the command runs. */
+/** `footbridge send`: sends a test text as the CRM would, signed with a key that exists only while the command runs. */
 export function sendCommand(program: Command): void {
   program
     .command('send')

@@ -49,13 +49,15 @@ const DEFAULT_WAIT_SEC = 900;
 const POLL_MS = 1000;
 const VALUE = /^[\x21-\x7e]{4,512}$/;
 
-/** `footbridge setup highlevel`: from nothing to an installed app. */
+/** `footbridge setup highlevel`: guides the operator to an installed app. */
 export function setupCommand(program: Command): void {
   program
     .command('setup')
     .addHelpText('after', EXAMPLES)
     .command('highlevel')
-    .description('print what the marketplace app needs, save its credentials and wait for the installation')
+    .description(
+      'print the values for the form of the marketplace app, save its credentials and wait for the installation',
+    )
     .option('--base-url <url>', 'the public https address of the service (default: BASE_URL)', httpUrl)
     .option('--client-id <id>', 'client id of the app (default: ask)')
     .option(
@@ -68,7 +70,7 @@ export function setupCommand(program: Command): void {
       `how long to wait for the restart and the installation (default: ${DEFAULT_WAIT_SEC})`,
       seconds,
     )
-    .option('--no-wait', 'save the settings and end')
+    .option('--no-wait', 'save the settings and exit')
     .action(async (options: Options, command: Command) => {
       const context = contextOf(command);
       const { output } = context;
@@ -82,7 +84,7 @@ export function setupCommand(program: Command): void {
       };
       updateEnvFile(options.envFile, values);
       const file = resolve(options.envFile);
-      output.result(`Saved in ${file}, readable for its owner only: ${Object.keys(values).join(', ')}.`, {
+      output.result(`Saved in ${file}, readable only by its owner: ${Object.keys(values).join(', ')}.`, {
         file,
         settings: Object.keys(values),
       });
@@ -104,12 +106,12 @@ async function baseUrlOf({ io }: CommandContext, options: Options): Promise<stri
   if (/^https:\/\/[^/]+$/.test(given.replace(/\/+$/, ''))) return given.replace(/\/+$/, '');
   throw usageError(
     given === ''
-      ? 'setup needs --base-url, the public https address under which HighLevel reaches the service'
-      : 'HighLevel accepts https addresses without a path only; pass one with --base-url',
+      ? 'setup needs --base-url, the public https address at which HighLevel reaches the service'
+      : 'HighLevel accepts only https addresses without a path; pass one with --base-url',
   );
 }
 
-/** What HighLevel's form asks for, under the names that it uses. */
+/** Prints the values for HighLevel's form, under the names that it uses. */
 function printForm({ output }: CommandContext, baseUrl: string): void {
   const form = {
     redirectUrl: `${baseUrl}/oauth/callback/crm`,
@@ -118,7 +120,7 @@ function printForm({ output }: CommandContext, baseUrl: string): void {
     scopes: CRM_SCOPES.map(({ scope }) => scope),
   };
   output.result(
-    `In the marketplace of HighLevel (marketplace.gohighlevel.com), under My Apps, create a private app for sub-accounts and enter:
+    `In the HighLevel marketplace (marketplace.gohighlevel.com), under My Apps, create a private app for sub-accounts and enter:
 
   Redirect URL           ${form.redirectUrl}
   Scopes                 ${form.scopes.join(' ')}
@@ -135,13 +137,12 @@ async function credentialsOf({ io }: CommandContext, options: Options) {
   const isTTY = io.stdin.isTTY === true;
   const known = options.clientId ?? (io.env['CRM_OAUTH_CLIENT_ID'] || undefined);
   const clientId = known ?? (isTTY ? await ask(io, 'Client id: ') : undefined);
-  if (clientId === undefined) throw usageError('setup needs --client-id where it cannot ask for it');
+  if (clientId === undefined) throw usageError('setup needs --client-id when stdin is not a terminal');
   const secret = await secretOf(io, options, isTTY);
-  if (secret === undefined)
-    throw usageError('setup needs --client-secret-file where it cannot ask for the secret');
+  if (secret === undefined) throw usageError('setup needs --client-secret-file when stdin is not a terminal');
   if (!VALUE.test(clientId) || !VALUE.test(secret) || /['"#\\]/.test(clientId + secret))
     throw usageError(
-      'the client id or the client secret is empty, or has characters that HighLevel does not use',
+      'the client id or the client secret is empty or contains characters that HighLevel does not use',
     );
   return { CRM_OAUTH_CLIENT_ID: clientId, CRM_OAUTH_CLIENT_SECRET: secret };
 }
@@ -157,7 +158,7 @@ async function secretOf(
   return saved ?? (isTTY ? await askHidden(io, 'Client secret (hidden): ') : undefined);
 }
 
-/** Settings that are necessary and have one sensible value. Those that exist stay. */
+/** Required settings that have one sensible value. Existing ones are kept. */
 function defaultsOf(env: Environment): Record<string, string> {
   const wanted = {
     CRM_OAUTH_TOKEN_URL: TOKEN_URL,
@@ -168,7 +169,7 @@ function defaultsOf(env: Environment): Record<string, string> {
   return Object.fromEntries(Object.entries(wanted).filter(([name]) => !env[name] && !env[`${name}_FILE`]));
 }
 
-/** Waits for the restart of the service and for the installation, tests the new grant and lists what is left to do by hand. */
+/** Waits for the restart of the service and for the installation, tests the new grant and lists the remaining steps. */
 async function finish(context: CommandContext, withinMs: number): Promise<void> {
   const { output, io } = context;
   output.hint('Restart the service now, so that it reads the new settings.');
@@ -190,7 +191,7 @@ async function finish(context: CommandContext, withinMs: number): Promise<void> 
     );
   });
   output.result(`Installed in ${grant.ownerId}.`, { locationId: grant.ownerId });
-  output.hint(`Left to do by hand:
+  output.hint(`Remaining steps:
   1. In HighLevel, Settings > Phone Numbers > Advanced > SMS Provider: choose this app.
   2. footbridge license create, footbridge location assign ${grant.ownerId} LICENSE, footbridge device pair ${grant.ownerId}
   3. Send a text to yourself from a conversation in HighLevel, and watch it: footbridge tail
@@ -198,7 +199,7 @@ async function finish(context: CommandContext, withinMs: number): Promise<void> 
   printFindings(output, await checkCrm(client, grant.ownerId));
 }
 
-/** A key that is registered already is a success. */
+/** Succeeds if the key is already registered. */
 async function trustHighLevel(client: OperatorClient): Promise<void> {
   try {
     await client.call('POST', '/operator/keys', { preset: 'highlevel' });

@@ -31,9 +31,9 @@ export function triggerCommand(program: Command): void {
   program
     .command('trigger')
     .addArgument(new Argument('<event>').choices(SAMPLE_EVENTS.map(({ name }) => name)))
-    .option('--from <number>', 'the person who does it', phoneNumber, '+14155550177')
+    .option('--from <number>', 'the person who causes the event', phoneNumber, '+14155550177')
     .option('--text <text>', 'the text', 'A sample text')
-    .option('--target <guid>', 'the message that it is about')
+    .option('--target <guid>', 'the message that the event refers to')
     .addOption(new Option('--type <type>', 'the Tapback').choices(CLASSIC_TYPES).default('love'))
     .option('--emoji <emoji>', 'an emoji instead of a Tapback')
     .option('--code <code>', 'the code with which the next text fails', 'TIMEOUT')
@@ -51,7 +51,7 @@ export function triggerCommand(program: Command): void {
       const event = SAMPLE_EVENTS.find((one) => one.name === name);
       if (event === undefined) return;
       const client = options.wait === undefined ? undefined : operator();
-      // Nothing is triggered that could not be followed.
+      // Fails before the event if --wait could not follow it.
       await client?.call('GET', '/operator/session');
       const { guid, sentence } = await event.trigger(mac, options);
       output.result(sentence, { event: name, guid });

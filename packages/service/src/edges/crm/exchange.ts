@@ -31,7 +31,7 @@ export interface NoResponse {
   readonly reason: 'timeout' | 'network' | 'answer_too_large';
   /** False when the request certainly never left this machine. */
   readonly sent: boolean;
-  /** What the network said, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+  /** The error code of the network, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
   readonly code?: string | undefined;
 }
 
