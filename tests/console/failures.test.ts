@@ -199,8 +199,8 @@ const ISSUES: readonly [kind: string, cause: (locationId: string) => unknown, ..
       const own = await bridge.mac(locationId);
       await own.ack(own.received({ sender: SENDER, text: 'Hi' }));
     },
-    /may lack 1 inbound message/,
-    /Redeliver what is missing there/,
+    /may be missing 1 inbound message/,
+    /Redeliver those that are missing/,
   ],
   [
     'mac_offline',

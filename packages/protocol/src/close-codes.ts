@@ -77,7 +77,7 @@ export const CLOSE_CODES: readonly CloseCodeEntry[] = [
   {
     code: CLOSE.window,
     name: 'window',
-    meaning: 'Too many frames of the Mac are unacknowledged.',
+    meaning: 'Too many frames from the Mac are unacknowledged.',
     advice: 'The Mac reconnects with backoff. Check whether the CRM accepts calls: footbridge issues.',
   },
   {
@@ -106,7 +106,7 @@ export const CLOSE_CODES: readonly CloseCodeEntry[] = [
   },
 ];
 
-/** Returns the meaning of a close code; of an unknown one in our ranges, what its range says. */
+/** Returns the meaning of a close code; for an unknown one in our ranges, the meaning of its range. */
 export function closeCodeEntry(code: number): CloseCodeEntry | undefined {
   const entry = CLOSE_CODES.find((one) => one.code === code);
   if (entry !== undefined || code < 4000 || code > 4999) return entry;
@@ -114,13 +114,13 @@ export function closeCodeEntry(code: number): CloseCodeEntry | undefined {
     ? {
         code,
         name: 'stay away',
-        meaning: 'A code of a newer version: the Mac must not reconnect by itself.',
+        meaning: 'A code from a newer version: the Mac must not reconnect by itself.',
         advice: 'Update the agent and read the close reason in its log.',
       }
     : {
         code,
         name: 'come back',
-        meaning: 'A code of a newer version: the Mac reconnects by itself.',
+        meaning: 'A code from a newer version: the Mac reconnects by itself.',
         advice: 'Update the agent and read the close reason in its log.',
       };
 }

@@ -88,8 +88,7 @@ const WEBHOOK = [
     code: 'MESSAGE_TOO_OLD',
     http: 422,
     label: 'Message too old',
-    meaning:
-      'The message was written longer ago than MESSAGE_MAX_AGE_SEC allows: the CRM repeated an old webhook.',
+    meaning: 'The message is older than MESSAGE_MAX_AGE_SEC allows: the CRM retried an old webhook.',
     retry: 'no',
     advice: 'Write the message again if it still applies.',
   },
@@ -183,8 +182,7 @@ const STATUS = [
   },
   {
     code: 'MESSAGE_TOO_OLD',
-    meaning:
-      'The webhook request was rejected: the message was written longer ago than MESSAGE_MAX_AGE_SEC allows.',
+    meaning: 'The webhook request was rejected: the message is older than MESSAGE_MAX_AGE_SEC allows.',
     retry: 'no',
     advice: 'Write the message again if it still applies.',
   },
@@ -343,7 +341,7 @@ const INBOUND = [
       'The response of the CRM was lost and its conversation could not be read, so it may already have the message. INBOUND_ON_UNCERTAIN decides: retry posts it again, perhaps twice; park keeps it on the Mac.',
     retry: 'later',
     advice:
-      'Run footbridge show ID. If a scope is missing (conversations.readonly, conversations/message.readonly), grant it and install the app again. Redeliver a parked message if the CRM does not show it; delete the copy of one that it shows twice.',
+      'Run footbridge show ID. If a scope is missing (conversations.readonly, conversations/message.readonly), grant it and install the app again. Redeliver a parked message if the CRM does not show it; delete one copy of a message that it shows twice.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 

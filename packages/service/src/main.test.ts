@@ -54,7 +54,7 @@ describe('the arguments of the service', () => {
 });
 
 describe('the supervisor of the service', () => {
-  it('S5 SIGHUP makes it read the keys of the settings again, and keeps them when the new ones are not valid', async () => {
+  it('S5 makes it reload the keys of the settings with SIGHUP, and it keeps the former ones when the new ones are invalid', async () => {
     const file = join(await tempDir(cleanup), 'keys.json');
     const [former, next] = [ed25519Key('former'), ed25519Key('next')];
     const write = (...keys: (typeof former)[]) =>
@@ -76,12 +76,12 @@ describe('the supervisor of the service', () => {
 
     write(next);
     process.kill(service.pid, 'SIGHUP');
-    await service.logged('keys of the settings read again');
+    await service.logged('keys of the settings reloaded');
     expect([await statusWith(former), await statusWith(next)]).toEqual([401, 404]);
 
     writeFileSync(file, 'not JSON');
     process.kill(service.pid, 'SIGHUP');
-    const { problems } = await service.logged('settings not valid, the former keys stay in use');
+    const { problems } = await service.logged('settings invalid, the former keys stay in use');
     expect(problems).toEqual([expect.stringContaining('CRM_KEYS_FILE is not JSON')]);
     expect([await statusWith(former), await statusWith(next)]).toEqual([401, 404]);
   });

@@ -59,24 +59,24 @@ log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operator
 process.send?.('ready');
 void notifySystemd('READY=1');
 
-/** For units with `Type=notify`. Node has no sockets of this kind, so systemd's own program sends it. */
+/** For units with `Type=notify`. Node has no Unix datagram sockets, so `systemd-notify` sends the state. */
 async function notifySystemd(state: string): Promise<void> {
   if (process.env['NOTIFY_SOCKET'] === undefined) return;
   await run('systemd-notify', [state]).catch((error: unknown) =>
-    log.warn({ event: 'service.notify_failed', state, err: error }, 'systemd could not be told the state'),
+    log.warn({ event: 'service.notify_failed', state, err: error }, 'systemd not notified'),
   );
 }
 
-/** Reads the keys of the settings again: the files may have changed. */
+/** Reloads the keys of the settings: the files may have changed. */
 async function reload(): Promise<void> {
   try {
     await bridge.replaceKeys(loadConfig(process.env).config.crm);
-    log.info({ event: 'service.reloaded' }, 'keys of the settings read again');
+    log.info({ event: 'service.reloaded' }, 'keys of the settings reloaded');
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     log.error(
       { event: 'service.reload_failed', problems: error.problems },
-      'settings not valid, the former keys stay in use',
+      'settings invalid, the former keys stay in use',
     );
   }
 }
@@ -100,7 +100,7 @@ function stop(signal: string): void {
 }
 process.on('SIGTERM', () => stop('SIGTERM'));
 process.on('SIGINT', () => stop('SIGINT'));
-// A closed terminal sends it too.
+// Closing the terminal sends it too.
 process.on('SIGHUP', () => (process.stdin.isTTY ? stop('SIGHUP') : void reload()));
 
 // An unexpected error leaves the state unknown: log it and exit, so that the supervisor restarts the service. Macs resend what was not acknowledged.

@@ -74,7 +74,7 @@ export interface Bridge {
   readonly operatorToken: string;
   /** `close` takes at most this long, unless an engine hangs. */
   readonly closeWithinMs: number;
-  /** Replaces the keys of the settings. Throws StartError when one is not valid; then the former ones stay in use. */
+  /** Replaces the keys of the settings. Throws StartError when one is invalid; the former ones then stay in use. */
   replaceKeys(settings: KeySettings): Promise<void>;
   close(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export interface Bridge {
 export interface Overrides {
   readonly log: Log;
   readonly clock?: Clock;
-  /** About the settings; the operator sees them again in the diagnosis. */
+  /** Warnings about the settings; the diagnosis also shows them to the operator. */
   readonly warnings?: readonly string[];
 }
 

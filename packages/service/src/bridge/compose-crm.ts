@@ -79,7 +79,7 @@ export interface CrmSide {
   /** Undefined without OAuth. */
   readonly handleAppEvent: ((event: AppEvent) => Promise<void>) | undefined;
   readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
-  /** Calls an address once, as the CRM is called. */
+  /** Calls an address once, in the way the CRM is called. */
   readonly probe: (address: string) => Promise<Probe>;
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];

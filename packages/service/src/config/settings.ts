@@ -526,7 +526,7 @@ export const SETTINGS = {
     'MESSAGE_MAX_AGE_SEC',
     '0',
     wholeNumber(0, 30 * 86_400),
-    'Reject webhooks whose timestamp or dateAdded is older than this many seconds with the code MESSAGE_TOO_OLD: the CRM repeats failed ones for days. 0: no limit.',
+    'Reject webhooks whose timestamp or dateAdded is older than this many seconds with the code MESSAGE_TOO_OLD: the CRM retries failed webhooks for days. 0: no limit.',
   ),
   phoneDefaultCountry: define(
     'Limits',

@@ -28,7 +28,7 @@ export interface BlueBubblesSettings {
 
 export type WireForm =
   | 'plain'
-  /** In chunks, each ending in the middle of a character. */
+  /** In chunks that split characters. */
   | 'chunked'
   /** Compressed, although the request does not offer it. */
   | 'gzip'

@@ -9,7 +9,7 @@ export type Probe =
       readonly ms: number;
       /** The time that the response carries. */
       readonly date: number | null;
-      /** The body, as far as it is JSON. */
+      /** The body, if it is JSON. */
       readonly json: unknown;
     }
   | { readonly status: 0; readonly ms: number; readonly code: string };

@@ -1,7 +1,7 @@
-/** How long other work goes first, in multiples of what the last piece took. */
+/** The pause after each piece of work, in multiples of its duration. */
 const PAUSE = 3;
 
-/** Runs pieces of long work in order, one at a time, for at most a quarter of the time: other requests are served in between (T54). */
+/** Runs pieces of work in order, one at a time, in at most a quarter of the event loop's time: other requests are served in between (T54). */
 export class BoundedShare {
   readonly #waiting: (() => void)[] = [];
   #isBusy = false;

@@ -23,7 +23,7 @@ export const WEBHOOK_PATHS: ReadonlyMap<string, Channel> = new Map([
   ['/crm/webhook/sms', 'sms'],
 ]);
 
-/** Larger bodies are parsed for a quarter of the time: some take ten milliseconds, before any signature is checked (T54). */
+/** Parsing larger bodies takes at most a quarter of the event loop's time: one can take ten milliseconds, before its signature is checked (T54). */
 const MAX_PARSED_AT_ONCE = 32_768;
 
 export interface WebhookRouteDeps {

@@ -12,7 +12,7 @@ interface OfLocation {
   Params: { locationId: string };
 }
 
-/** `GET /operator/locations/:locationId/crm-check`: calls the CRM with the token of the location, once for each scope that can be tried without a change. */
+/** `GET /operator/locations/:locationId/crm-check`: calls the CRM with the token of the location, once for each scope that can be tried without changing anything. */
 export function crmCheckRoutes({ calls }: CrmCheckRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.get<OfLocation>(

@@ -11,7 +11,7 @@ type Probe =
 export interface DiagnosisDeps {
   readonly version: string;
   readonly config: Pick<Config, 'crm' | 'oauth' | 'database' | 'cluster' | 'listeners'>;
-  /** About the settings, as logged at the start. */
+  /** Warnings about the settings, as logged at the start. */
   readonly warnings: readonly string[];
   readonly uptimeSec: () => number;
   readonly publicUrl: () => string;

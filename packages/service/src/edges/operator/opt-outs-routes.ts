@@ -12,7 +12,7 @@ export interface OptOutsRoutesDeps {
   readonly imports: OptOutImport;
   /** Returns a phone number in E.164, or an email address. Undefined: it is neither. */
   readonly asHandle: (given: string) => string | undefined;
-  /** The id of the key that new hashes are made with. */
+  /** The id of the key for new hashes. */
   readonly keyId: string;
   readonly audit: Pick<Audit, 'record'>;
 }
@@ -46,7 +46,7 @@ const EXPORTED = z.strictObject({
   hashes: z
     .array(
       z.strictObject({
-        hash: z.string().regex(HASH, 'must be a hash of an export'),
+        hash: z.string().regex(HASH, 'must be a hash from an export'),
         source: z.enum(['crm', 'word', 'operator']),
         since: time,
       }),
@@ -129,7 +129,7 @@ export function optOutsRoutes({ suppressions, imports, asHandle, keyId, audit }:
     if (!(await imports.exported(locationId, key, hashes)))
       throw operatorError(
         'CONFLICT',
-        'This export was made with another key, so its hashes match no number here. Add the key of that service to CRM_OAUTH_ENCRYPTION_KEY (after the own one), restart, and import again.',
+        'This export was made with another key, so its hashes match no number here. Add the key of that service to CRM_OAUTH_ENCRYPTION_KEY (after its own key), restart, and import again.',
       );
     return { imported: hashes.length, invalid: [] };
   }

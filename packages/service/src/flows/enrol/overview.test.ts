@@ -31,7 +31,7 @@ function start(count: number) {
   return { overview, clock, reads };
 }
 
-it('reads many locations at most once a second for the lists that pages ask for often', async () => {
+it('reads many locations at most once a second for the lists that pages request often', async () => {
   const { overview, clock, reads } = start(200);
   expect(await overview.recentLocations()).toHaveLength(200);
   expect(await overview.recentLocations()).toHaveLength(200);

@@ -120,7 +120,7 @@ export class Overview {
     });
   }
 
-  /** The same, at most a second old when there are many: reading them then takes long, and pages ask for them often. */
+  /** The same, at most a second old when there are many: reading them is then slow, and pages request them often. */
   async recentLocations(): Promise<readonly LocationOverview[]> {
     const at = this.#deps.clock.monotonic();
     if (this.#recent !== undefined && at - this.#recent.at < RECENT_MS) return this.#recent.locations;

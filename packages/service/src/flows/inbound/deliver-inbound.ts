@@ -91,7 +91,7 @@ const CLAIM_RETRY_MS = 500;
 const MAX_MARK_ATTEMPTS = 4;
 /** A CRM that stores nothing and says so by 2xx responses without a message id is not asked more often. */
 const MAX_EMPTY_RESPONSES = 8;
-/** The code of a message that the CRM may lack, or may have twice. */
+/** The code of a message that may be missing from the CRM, or be there twice. */
 const UNCERTAIN: InboundCode = 'UNCERTAIN';
 
 export function createInbound(deps: InboundDeps): Inbound {

@@ -61,8 +61,8 @@ test.each<[string, Partial<IssueFacts>, RegExp, RegExp]>([
         { locationId: 'loc1', state: 'delivered', createdAt: AT },
       ],
     },
-    /may lack 1 inbound message. The CRM may have 2 inbound messages twice/,
-    /Redeliver what is missing there. Delete what is there twice/,
+    /may be missing 1 inbound message. The CRM may have 2 inbound messages twice/,
+    /Redeliver those that are missing. Delete the copies of those that are there twice/,
   ],
   [
     'seats_exhausted',

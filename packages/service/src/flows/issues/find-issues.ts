@@ -19,7 +19,7 @@ export interface IssueFacts {
     readonly isMacAway: boolean;
     readonly broken: readonly BrokenLink[];
   }[];
-  /** Inbound messages that the CRM may lack, or may have twice because they were posted again; newest first. */
+  /** Inbound messages that may be missing from the CRM, or be there twice because they were posted again; newest first. */
   readonly uncertain: readonly {
     readonly locationId: string;
     readonly state: string;
@@ -120,14 +120,14 @@ function uncertainDeliveries({ uncertain }: IssueFacts): Finding[] {
         subject: locationId,
         locationIds: [locationId],
         sentence: [
-          ...(parked > 0 ? [`The CRM may lack ${lacks}.`] : []),
+          ...(parked > 0 ? [`The CRM may be missing ${lacks}.`] : []),
           ...(twice > 0 ? [`The CRM may have ${repeats} twice.`] : []),
           'Its responses were lost, and its conversations could not be read.',
         ].join(' '),
         action: [
           'Open each message to see what could not be read, and look it up in the CRM.',
-          ...(parked > 0 ? ['Redeliver what is missing there.'] : []),
-          ...(twice > 0 ? ['Delete what is there twice.'] : []),
+          ...(parked > 0 ? ['Redeliver those that are missing.'] : []),
+          ...(twice > 0 ? ['Delete the copies of those that are there twice.'] : []),
         ].join(' '),
         since: messages.at(-1)?.createdAt ?? null,
       };

@@ -6,7 +6,7 @@ export interface ImportOptOutsDeps {
   readonly suppressions: Pick<Suppressions, 'set' | 'restore'>;
   /** Returns a phone number in E.164, or an email address. Undefined: it is neither. */
   readonly asHandle: (given: string) => string | undefined;
-  /** The ids of the keys that this service hashes with. */
+  /** The ids of the keys with which this service hashes. */
   readonly keyIds: readonly string[];
   readonly now: () => number;
 }
@@ -16,9 +16,9 @@ export type ExportedOptOut = Omit<SuppressionView, 'locationId'>;
 /** Parsing and storing this many numbers takes a few milliseconds. Other requests are handled in between. */
 const NUMBERS_PER_TURN = 100;
 
-/** Imports lists of people who opted out, in the order of the list. A repeated import changes nothing. */
+/** Imports lists of people who opted out, in order. A repeated import changes nothing. */
 export function createOptOutImport({ suppressions, asHandle, keyIds, now }: ImportOptOutsDeps) {
-  /** A later START must count, so no decision is dated in the future. */
+  /** A later START must override it, so no decision is dated in the future. */
   const past = (at: number) => Math.min(at, now());
 
   return {

@@ -48,7 +48,7 @@ export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }
     const word = isPlainText(frame) ? optOutWord(frame.text) : undefined;
     if (word === undefined) return deliver(lease, frame);
     const { locationId } = lease;
-    // The CRM answers: a text that this service sent by itself would not be in the conversation.
+    // The CRM must reply: a text that this service sent by itself would not be in the conversation.
     if (word === 'help') {
       log.info({ event: 'opt_out.help_requested', locationId }, 'customer asked for help');
       return deliver(lease, frame);

@@ -10,13 +10,13 @@ function start(maxAgeMs = 10 * MINUTE_MS) {
   const clock = new FakeClock();
   const check = ageCheck(maxAgeMs, clock);
   const began = clock.now();
-  /** The verdict on a message that is this old by a right clock. */
+  /** The verdict on a message that is this old by a correct clock. */
   const verdict = (ageMs: number) => check(began + clock.monotonic() - ageMs)?.code ?? 'passed';
   return { clock, check, verdict };
 }
 
 describe('the age of a message', () => {
-  it('is limited where the webhook says it', () => {
+  it('is limited when the webhook has a time', () => {
     const { check, verdict } = start();
     expect([0, 10 * MINUTE_MS, 10 * MINUTE_MS + 1, DAY_MS].map(verdict)).toEqual([
       'passed',
@@ -32,13 +32,13 @@ describe('the age of a message', () => {
     expect([0, DAY_MS].map(verdict)).toEqual(['passed', 'passed']);
   });
 
-  it('is named in seconds', () => {
+  it('is reported in seconds', () => {
     const { check, clock } = start();
     check(clock.now());
     expect(check(clock.now() - DAY_MS)?.details).toEqual({ ageSec: 86_400, limitSec: 600 });
   });
 
-  it('grows while no webhook comes', async () => {
+  it('grows while no webhook arrives', async () => {
     const { clock, verdict } = start();
     expect(verdict(0)).toBe('passed');
     await clock.advance(DAY_MS);

@@ -42,7 +42,7 @@ const MAX_CONTACT_ID = 1024;
 const MAX_GUID = 256;
 /** With a time zone: without one the value depends on the machine. */
 const ISO_DATE = /^\d{4}-\d\d-\d\dT[\d:.]{5,18}(?:Z|[+-]\d\d:?\d\d)$/;
-/** A number outside of these years is not in milliseconds. */
+/** A number outside these years is not in milliseconds. */
 const MIN_TIME = Date.UTC(2020);
 const MAX_TIME = Date.UTC(2200);
 

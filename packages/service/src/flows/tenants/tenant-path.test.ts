@@ -127,7 +127,7 @@ describe('the first broken link is the problem', () => {
     const { problem, links } = tenantPath(facts({ mac: mac({ ...waits, pacing }) }));
     expect(problem).toBeNull();
     expect(links.find(({ name }) => name === 'queue')?.sentence).toBe(
-      '3 messages wait on the Mac: 2 over a limit of the line, the next free slot is at 2026-05-01T13:00:00.000Z.',
+      '3 messages wait on the Mac: 2 over a limit of the line; the next free slot is at 2026-05-01T13:00:00.000Z.',
     );
   });
 

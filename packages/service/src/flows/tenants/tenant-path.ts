@@ -253,7 +253,7 @@ function queue({ mac: connected, traffic: { unanswered }, now }: TenantFacts): F
   if (pending === 0) return ok('No message waits on the Mac.');
   const { held = 0, nextSlotAt } = report.state.pacing ?? {};
   if (held > 0) {
-    const slot = nextSlotAt === undefined ? '' : `, the next free slot is at ${nextSlotAt}`;
+    const slot = nextSlotAt === undefined ? '' : `; the next free slot is at ${nextSlotAt}`;
     return ok(`${waits(pending)} on the Mac: ${held} over a limit of the line${slot}.`);
   }
   // The Mac reports changes only. Without one, the oldest message is still the same.

@@ -98,7 +98,7 @@ export class TrafficOverview {
       const until = from + BUCKET_MS;
       const read = known ?? (await this.#deps.journal.counts({ from, until, bucketMs: BUCKET_MS }));
       if (index < BUCKETS - OPEN_BUCKETS) this.#settled.set(from, read);
-      // SQLite runs in this process: webhooks get their turn between two buckets.
+      // SQLite runs in this process: webhooks are served between two buckets.
       if (known === undefined) await nextTurn();
       counts.push(...read);
     }

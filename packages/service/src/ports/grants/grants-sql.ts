@@ -156,7 +156,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     recordFailure: (grant, failure) => guarded(() => recordFailure(grant, failure)),
     list: () =>
       guarded(async () => {
-        // Not the tokens: they are most of the table, and the operator's lists read it often.
+        // Without the tokens, which are most of the table: the operator's lists read it often.
         const rows = await db
           .selectFrom('oauth_grants')
           .select(VIEWED)

@@ -5,7 +5,7 @@ export interface KeyedHash {
   /** By the newest key first, for writing, and by all keys, for searching. */
   handle(handle: string): string[];
   contact(contactId: string): string[];
-  /** Ids of the keys, in the same order. Hashes can be compared only when they were made with the same key. */
+  /** Ids of the keys, in the same order. Only hashes made with the same key can be compared. */
   readonly keyIds: readonly string[];
 }
 

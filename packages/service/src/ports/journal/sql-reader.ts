@@ -46,7 +46,7 @@ const DELETE_BATCH = 1000;
 const HOUR_MS = 3_600_000;
 const MAX_SENDS = 30;
 const MAX_REQUESTS = 100;
-/** For the few rows of one message id. PostgreSQL without statistics would search the index of `created_at` for them, all of it. */
+/** For the few rows of one message id. Without statistics, PostgreSQL would scan the whole index of `created_at` for them. */
 const BY_AGE = sql<number>`created_at + 0`;
 
 /** Reads the journal's tables. */
@@ -333,7 +333,7 @@ export function createReader(db: Database, hash: KeyedHash) {
       from === undefined
         ? rows
         : rows
-            // Repeats what follows, in a form that an index can use.
+            // Implied by the next condition, but in a form that an index can use.
             .where('created_at', '<=', from.createdAt)
             .where((row) =>
               row.or([

@@ -168,7 +168,7 @@ export interface Licenses {
   /** Lets a revoked device activate again. */
   restoreDevice(deviceRow: string): Promise<DeviceChangeOutcome>;
   listDevices(): Promise<Device[]>;
-  /** Lists the same devices, in any order. Cheaper, for lists that are read often. */
+  /** Lists the same devices, in any order. Cheaper than `listDevices`, for lists that are read often. */
   listDeviceNames(): Promise<DeviceName[]>;
   /** Resolves with the devices that have these tokens, in any state, by token hash. */
   standingsByToken(tokenHashes: readonly string[]): Promise<Map<string, Standing>>;

@@ -55,7 +55,7 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
       guarded(() =>
         write(
           changes.flatMap(({ locationId, handle, isSuppressed, source, at = clock.now() }) =>
-            // With a former key too: a suppression that was recorded under it must not outlive this decision.
+            // Under a former key too: a suppression that was recorded under it must not outlive this decision.
             hashes(handle).map((hash) => ({ locationId, hash, isSuppressed, source, at })),
           ),
         ),

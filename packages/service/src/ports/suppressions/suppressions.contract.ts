@@ -45,7 +45,7 @@ export function suppressionsContract(name: string, open: () => Promise<OpenDatab
       expect(await suppressions.has('loc1', PHONE)).toBe(true);
     });
 
-    it('E4 records several decisions at once, also about one number', async () => {
+    it('E4 records several decisions at once, even about one number', async () => {
       const change = { locationId: 'loc1', source: 'operator' as const };
       await suppressions.set(
         { ...change, handle: PHONE, isSuppressed: false, at: 2000 },

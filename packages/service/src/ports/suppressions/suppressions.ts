@@ -23,7 +23,7 @@ export interface SuppressionView {
  *
  * - `set` records decisions, each unless a newer one is known: decisions may arrive twice and in any order.
  * - `list` returns a page in order of location and hash, after the given entry. With a handle, only its entries. `restore` adds what `list`
- *   returned, also of another database with the same key.
+ *   returned, even from another database with the same key.
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Suppressions {

@@ -50,7 +50,7 @@ export interface HandedOver {
   readonly isLast: boolean;
 }
 
-/** Tells all nodes that the sender keeps unconfirmed frames of devices that are not connected to it, or that other nodes need copies of. */
+/** Tells all nodes that the sender keeps unconfirmed frames: of devices that are not connected to it, or of which other nodes need copies. */
 export interface KeptNotice {
   readonly type: 'kept';
   readonly from: string;
@@ -68,7 +68,7 @@ export interface CopyNotice extends MacName {
   readonly type: 'copy';
   readonly from: string;
   readonly frames: readonly HandedFrame[];
-  /** Present in the first part of all frames that the sender has of the device. They replace earlier copies. */
+  /** Present in the first part when the sender copies all its frames of the device. They replace earlier copies. */
   readonly isFirst?: boolean;
 }
 
@@ -84,7 +84,7 @@ export interface TakenNotice extends MacName {
   readonly requestIds: readonly string[];
 }
 
-/** The device has confirmed the frames: no node needs them any more. */
+/** The device has confirmed the frames: the other nodes can forget their copies. */
 export interface ConfirmedNotice extends MacName {
   readonly type: 'confirmed';
   readonly requestIds: readonly string[];

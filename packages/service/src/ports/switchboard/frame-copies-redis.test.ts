@@ -107,13 +107,13 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
   const unconfirmedAt = ({ ledger }: TestNode, deviceId = DEVICE) =>
     requestIdsOf(ledger.handOver(location, deviceId));
 
-  /** Redis's clock does not skip: a request teaches the node its time again. */
+  /** The clock of Redis does not skip: a request makes the node read its time again. */
   async function skip(at: TestNode, ms: number): Promise<void> {
     await at.clock.skip(ms);
     expect(await at.board.send(freshLocation(), sendFrame())).toBe('not_connected');
   }
 
-  /** The Mac does not confirm for so long that the frames are copied. */
+  /** Lets enough time pass without a confirmation for the frames to be copied. */
   async function copyFrames(owner: TestNode, frames: number): Promise<void> {
     await skip(owner, COPY_AFTER_MS + 100);
     await until(() => owner.copied === frames);
@@ -184,7 +184,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
     expect(unconfirmedAt(third)).toEqual(idsOf([frames[2], last]));
   });
 
-  it('M10 are found by a node that was not there when they were made, and stay until the Mac confirms', async () => {
+  it('M10 are found by a node that was not running when they were made, and stay until the Mac confirms', async () => {
     const [owner, other] = [await node(), await node()];
     await connect(owner);
     const frame = sendFrame();

@@ -7,8 +7,8 @@ import { LEDGER_LIMITS, SendLedger, requestIdsOf } from './send-ledger.ts';
 import type { HandedFrame, MacLedger } from './send-ledger.ts';
 
 /**
- * A frame that is not confirmed for this long may be on a link that is dead. Confirmations take milliseconds (see `UNCONFIRMED_MS`) plus
- * the round trip to the Mac, so hardly any frame is copied in normal operation: a copy costs more than routing the frame.
+ * A frame that stays unconfirmed for this long may be on a dead link. Confirmations take milliseconds (see `UNCONFIRMED_MS`) plus the
+ * round trip to the Mac, so few frames are copied in normal operation: a copy costs more than routing the frame.
  */
 export const COPY_AFTER_MS = 200;
 const RETRY_MS = 1000;
@@ -25,8 +25,8 @@ export interface FrameCopiesDeps {
 }
 
 /**
- * Copies of unconfirmed frames in the memory of all other nodes, because a node that is killed takes its ledger with it (M10). A copy that
- * outlives the confirmation, because a notice was lost, costs a repeat that the Mac recognises.
+ * Copies of unconfirmed frames in the memory of all other nodes, because the ledger of a killed node is lost (M10). A copy that outlives
+ * the confirmation, because a notice was lost, causes only a repeat that the Mac recognises.
  */
 export class FrameCopies {
   readonly #deps: FrameCopiesDeps;
@@ -35,13 +35,13 @@ export class FrameCopies {
 
   constructor(deps: FrameCopiesDeps) {
     this.#deps = deps;
-    // The node that wrote a frame records when it gives it up.
+    // The node that wrote a frame records that it was given up.
     this.#copies = new SendLedger({ clock: deps.clock, limits: COPY_LIMITS, onDrop: () => {} });
   }
 
   /**
-   * A frame was written to the device. While the link is in doubt the copy is on its way before the webhook is answered: this node publishes
-   * it before the result of the write.
+   * Called when a frame was written to the device. While the link is in doubt, the copy is sent before the webhook is answered: this node
+   * publishes it before the result of the write.
    */
   written({ locationId, deviceId }: MacName): void {
     const mac = this.#deps.ledger.find(locationId, deviceId);
@@ -73,7 +73,7 @@ export class FrameCopies {
     return this.#copies.handOver(locationId, deviceId);
   }
 
-  /** The device is connected to this node: returns the copies, which this node no longer needs as such. */
+  /** Returns the copies and forgets them: the device is now connected to this node. */
   take(mac: MacName): HandedFrame[] {
     const frames = this.of(mac);
     this.forget(mac, requestIdsOf(frames));
@@ -88,7 +88,7 @@ export class FrameCopies {
     this.#copies.forget(locationId, deviceId, requestIds);
   }
 
-  /** Another node has frames of the device. This one may have started, or may have been cut off, since they were copied. */
+  /** Called when another node has frames of the device. This node may have been cut off, or not running, when they were copied. */
   onKept(from: string, { locationId, deviceId }: MacName): void {
     if (!this.has({ locationId, deviceId })) this.#deps.bus.requestCopies(from, { locationId, deviceId });
   }

@@ -52,7 +52,7 @@ export class HandOver implements FrameHandler {
     ledger.adopt(locationId, deviceId, merged([...handed.flat(), copies.take(lease)]));
   }
 
-  /** Returns all frames of the device that this node has, oldest first, for a node that has bound it. A frame may be there twice. */
+  /** Returns all frames of the device that this node has, oldest first, for a node that has bound it. A frame may be in the list twice. */
   framesOf(mac: MacName): HandedFrame[] {
     const { ledger, copies } = this.#deps;
     // The other node forgets its copies of what the Mac has confirmed before it gets the rest.
@@ -66,8 +66,8 @@ export class HandOver implements FrameHandler {
   }
 
   /**
-   * Redis may not name this node to the node that binds a device, or this node may have missed its request. Other nodes may have missed
-   * the copies.
+   * Offers frames to the other nodes. Redis may not have named this node to the node that bound the device, this node may have missed the
+   * request, or other nodes may have missed the copies.
    */
   offer(): void {
     const { bus, ledger, holderOf } = this.#deps;
@@ -114,7 +114,7 @@ export class HandOver implements FrameHandler {
     if (holder?.lease.deviceId === deviceId) holder.connection.repeat(adopted);
   }
 
-  /** Copies stay: the node that has taken the frames may be killed, too. */
+  /** Keeps the copies: the node that has taken the frames may be killed, too. */
   onTaken({ locationId, deviceId, requestIds }: TakenNotice): void {
     this.#deps.ledger.forget(locationId, deviceId, requestIds);
   }
@@ -159,6 +159,6 @@ export class HandOver implements FrameHandler {
   }
 }
 
-/** Nodes that missed a notice have fewer copies, so the order of the longest list is right. The ledger takes each frame once. */
+/** Nodes that missed a notice have fewer copies, so the longest list has the right order. The ledger takes each frame once. */
 const merged = (lists: readonly (readonly HandedFrame[])[]): HandedFrame[] =>
   lists.toSorted((one, other) => other.length - one.length).flat();

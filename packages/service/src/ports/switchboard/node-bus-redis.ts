@@ -141,7 +141,7 @@ export class NodeBus {
   }
 
   /**
-   * Asks one node, or `all` others. When that one is gone it asks all, which may have copies. Resolves with the frames that arrive in time,
+   * Asks one node, or `all` others. When that node is gone it asks all others, which may have copies. Resolves with the frames that arrive in time,
    * a list for each node; `onLateFrames` gets the others.
    */
   async takeOver(

@@ -102,7 +102,7 @@ describe('the ledger of unconfirmed frames', () => {
     expect([ledger.size, ledger.hasUnconfirmed('loc1', 'device-1'), mac.bytes]).toEqual([0, false, 0]);
   });
 
-  it('M10 takes a frame once that several nodes hand over', () => {
+  it('M10 takes a frame once when several nodes hand it over', () => {
     const { ledger } = setUp();
     const mac = ledger.open('loc1', 'device-1');
     ledger.adopt('loc1', 'device-1', [handed('a'), handed('b'), handed('a'), handed('b')]);

@@ -112,7 +112,7 @@ export class SendLedger {
   handOver(locationId: string, deviceId: string): HandedFrame[] {
     const entries = [...(this.find(locationId, deviceId)?.entries.values() ?? [])];
     const frames = this.handedFrames(entries);
-    // The other node has them now, and makes copies itself.
+    // The other node has them now, and makes the copies.
     for (const entry of entries) this.setCopied(entry, true);
     return frames;
   }
@@ -135,7 +135,7 @@ export class SendLedger {
     return this.#macs.get(nameOf(locationId, deviceId));
   }
 
-  /** Returns the Macs with a frame that has no copy and was not confirmed for this long. */
+  /** Returns the Macs with a frame that has no copy and has been unconfirmed for this long. */
   macsWithoutCopies(ms: number): ReadonlySet<MacLedger> {
     const before = this.#clock.monotonic() - ms;
     const macs = new Set<MacLedger>();

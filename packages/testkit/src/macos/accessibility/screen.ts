@@ -40,7 +40,7 @@ export interface ScreenSettings {
   readonly effectsStayClosed: number;
   readonly acceptsRecipients: boolean;
   readonly press: 'works' | 'has_no_effect' | 'hits_another_bubble';
-  /** The Accessibility error of a press on a Tapback or on the send button. With `press: 'works'` the press is made all the same. */
+  /** The Accessibility error of a press on a Tapback or on the send button. With `press: 'works'` the press takes effect nevertheless. */
   readonly pressError: number | undefined;
   /** Until the row of a press or a send is written. */
   readonly rowMs: number;
