@@ -47,7 +47,7 @@ it('a record of a simulated macOS verifies nothing', async () => {
   expect(verifiedPage(root)).toContain('| `text` | not yet verified on a Mac |');
 });
 
-it('a file that is not a record is named', async () => {
+it('names a file that is not a record', async () => {
   const root = await rootWith({ onMac: true, macos: { version: '26.1' }, steps: [{ name: 'text' }] });
   expect(() => verifiedPage(root)).toThrow(/0\.json is not a record of a selftest: .*verdict/);
 });

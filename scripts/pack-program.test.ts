@@ -154,7 +154,7 @@ describe('the packed footbridge', () => {
     const env = {
       ...withNodeFirst(node),
       DATA_DIR: mkdtempSync(join(scratch, 'data-')),
-      // Vitest has another meaning for it.
+      // Vitest sets it to another value.
       BASE_URL: 'http://127.0.0.1',
       PORT: '0',
       ADMIN_PORT: '0',

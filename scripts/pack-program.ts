@@ -27,16 +27,16 @@ const OWN_IMPORT = /(['"])@footbridge\/([^/'"]+)(?:\/([^'"]+?)(?:\.js)?)?\1/g;
 /** The dependencies are part of the archive, so that `npm install` of it needs no registry and the agent can copy itself as one folder. */
 const BUNDLED = 'node_modules';
 
-/** What a dependency has besides what runs: its own dependencies, types, source maps, documents, tests, and binaries for phones. */
+/** Files of a dependency that are not needed to run it: its own dependencies, types, source maps, documents, tests, and binaries for phones. */
 const NOT_BUNDLED =
   /(?:^|[\\/])(?:node_modules|test|tests|__tests__|benchmarks?|(?:android|ios)-[\w-]+|[^\\/]+\.(?:map|md|d\.[cm]?ts))$/;
 
 interface Program {
   /** The package with the command, and the packages with programs that the command starts. */
   readonly packages: readonly [string, ...string[]];
-  /** Files besides the code, by place in the folder. A source that ends in a slash is a folder. */
+  /** Files other than code, by their path in the folder. A source that ends in a slash is a folder. */
   readonly extras: Readonly<Record<string, string>>;
-  /** Modules that only a checkout uses, although others import them. */
+  /** Modules that are imported, but used only in a checkout. */
   readonly leftOut: readonly string[];
   /** A file at the top that starts the program. */
   readonly entry?: string;
@@ -71,7 +71,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
 };
 
-/** Files that the code reads at run time, by their place below `src`. */
+/** Files that the code reads at run time, by their path below `src`. */
 const READ_AT_RUN_TIME = 'src/**/*.{lua,pem}';
 
 interface Manifest {
@@ -91,7 +91,7 @@ type Manifests = ReadonlyMap<string, Manifest>;
 /** Writes a program and the packages of ours that it needs. The folder keeps the layout of `packages`. */
 export async function packProgram(name: string, folder: string): Promise<void> {
   const program = PROGRAMS[name];
-  if (program === undefined) throw new Error(`There is no program ${name}`);
+  if (program === undefined) throw new Error(`Unknown program: ${name}`);
   await prepareOutputFolder(folder);
   const manifests = await ownPackages(program.packages);
   const names = [...manifests.keys()];
@@ -234,7 +234,7 @@ function installedAt(dependency: string, dependent: string): string {
   return installedAt(dependency, parent);
 }
 
-/** Makes imports of our packages relative, and started modules the compiled ones. Returns the code. */
+/** Makes imports of our packages relative, and replaces started modules by the compiled ones. Returns the code. */
 async function relink(folder: string, file: string): Promise<string> {
   const path = join(folder, file);
   const code = await readFile(path, 'utf8');
@@ -253,7 +253,7 @@ async function relink(folder: string, file: string): Promise<string> {
 function binsOf({ packages: [own] }: Program, manifests: Manifests): Map<string, string> {
   const bin = manifests.get(own)?.bin;
   if (bin === undefined) throw new Error(`packages/${own} has no bin`);
-  // A bin without an extension starts the Node of a checkout. The file in JavaScript beside it starts any Node.
+  // A bin without an extension uses the Node of a checkout. The JavaScript file beside it runs on any Node.
   const inJavaScript = (path: string) => (path.endsWith('.mjs') ? path : `${path}.mjs`);
   return new Map(
     Object.entries(bin).map(([command, path]) => [command, posix.join(own, inJavaScript(path))]),
@@ -310,7 +310,7 @@ async function main(name: string | undefined, target: string | undefined): Promi
     return 1;
   }
   const path = relative(process.cwd(), folder) || '.';
-  console.log(`The program is in ${path}. Make an archive of it with: npm pack ./${path}`);
+  console.log(`The program is in ${path}. To make an archive of it: npm pack ./${path}`);
   return 0;
 }
 

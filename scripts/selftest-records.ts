@@ -1,4 +1,4 @@
-// The records of selftests that owners of Macs handed in.
+// Selftest records from owners of Macs.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -20,9 +20,9 @@ export interface SelftestRecord {
 
 const TEXT = { type: 'string', maxLength: 300 };
 const NUMBER = { type: 'number', minimum: 0 };
-/** A name that Apple gave: a number or an address is not one. */
+/** A name given by Apple: matches neither a number nor an address. */
 const NAME = { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_.;+ -]{0,79}$' };
-/** Keys of labels can have any characters, but not an address or a number of a person. */
+/** Keys of labels can have any characters, but must not contain an address or a number of a person. */
 const KEYS = { type: 'array', items: { type: 'string', pattern: '^(?!.*(@|[0-9]{5})).{1,300}$' } };
 const names = { type: 'array', items: NAME };
 const record = (properties: object, required = Object.keys(properties)) => ({
@@ -83,7 +83,7 @@ const SCHEMA = record(
 );
 const validate = new Ajv({ allErrors: true, strict: false }).compile<SelftestRecord>(SCHEMA);
 
-/** Returns the record in a text. Throws an error that names what is not as the agent writes it. */
+/** Parses a record. Throws an error that lists everything that does not match the schema. */
 export function readRecord(name: string, text: string): SelftestRecord {
   const value: unknown = JSON.parse(text);
   if (validate(value)) return value;

@@ -46,7 +46,7 @@ it('M12 setup asks for the address and the license key of a Mac without a code',
   terminal.types('');
   await terminal.reads('Service address');
   terminal.types('not an address');
-  await terminal.reads('✖ This is not an address');
+  await terminal.reads('✖ This is not a valid address');
   await terminal.reads('Service address');
   terminal.types(mac.bridge.url);
   await terminal.reads('License key');

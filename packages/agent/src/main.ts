@@ -67,8 +67,8 @@ command({
   options: [
     ['--code <code>', 'pairing code from the operator of the service'],
     ['--to <number>', 'own mobile number, which gets a test text'],
-    ['--no-screen', 'no reactions, replies, effects and new groups, so that Accessibility is not needed'],
-    ['--screen', 'reactions, replies, effects and new groups again'],
+    ['--no-screen', 'switch off reactions, replies, effects and new groups, which need Accessibility'],
+    ['--screen', 'switch reactions, replies, effects and new groups on again'],
   ],
   action: (flags, output) =>
     withSettings((settings) =>
@@ -181,9 +181,9 @@ command({
     ['--to <number>', 'own mobile number, which gets the messages of the selftest'],
     [
       '--group <numbers>',
-      'two or more own numbers or addresses, separated by commas, for a group of the selftest',
+      'two or more of your own numbers or addresses, separated by commas, for the group of the selftest',
     ],
-    ['--lock', 'let the selftest ask you to lock the screen, and send a text meanwhile'],
+    ['--lock', 'let the selftest ask you to lock the screen, and send a text while it is locked'],
     ['--kill', 'let the selftest kill the agent while it sends a text; macOS starts it again'],
   ],
   action: (flags, output) =>

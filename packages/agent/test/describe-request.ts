@@ -6,7 +6,7 @@ import type { ScriptedService } from './scripted-service.ts';
 const MAX_EVENTS = 40;
 const MAX_LOG_LINES = 20;
 
-/** Returns all that decides the status of a request: its job in the journal, the frames since it was sent, and the log of the agent. */
+/** Returns everything that determines the status of a request: its job in the journal, the frames since it was sent, and the log of the agent. */
 export function describeRequest(
   requestId: string,
   { service, agent }: { service: ScriptedService; agent: { dataDir: string; logs: readonly LogLine[] } },

@@ -17,7 +17,7 @@ interface KilledSend {
   readonly dataDir: string;
 }
 
-/** Kills the agent between the dispatch of a text and its row. The agent that macOS starts next has to find out that it was sent. */
+/** Kills the agent between the dispatch of a text and its row. The agent that macOS starts next has to find that the text was sent. */
 export async function killedSend(
   options: KilledSend,
   installation: ReturnType<typeof thisInstallation>,
@@ -32,7 +32,7 @@ export async function killedSend(
 async function tryKilledSend({ to, kill, dataDir }: KilledSend, isInstalled: boolean): Promise<Result> {
   if (to === undefined) return skipped('no recipient; pass --to with your own number');
   if (!kill) return skipped('pass --kill');
-  if (!isInstalled) return skipped('the agent is not installed, so it would not be started again');
+  if (!isInstalled) return skipped('the agent is not installed, so macOS would not start it again');
   try {
     return await callAgent(dataDir, { call: 'interruptSend', to });
   } catch (error) {

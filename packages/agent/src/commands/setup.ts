@@ -164,14 +164,14 @@ async function pairingWith(
   return undefined;
 }
 
-/** Asks for what a pairing code contains. Returns undefined when no person answers. */
+/** Asks for what a pairing code contains. Returns undefined when there is no one to answer. */
 async function askLicense(settings: Settings, terminal: Terminal): Promise<Settings | undefined> {
   for (;;) {
     const address = await terminal.ask('Service address, such as bridge.example.com:');
     if (address === undefined) return undefined;
     const url = readAddress(address);
     if (url === undefined) {
-      terminal.complain('✖ This is not an address.');
+      terminal.complain('✖ This is not a valid address.');
       continue;
     }
     const license = await terminal.askSecret('License key (not shown while you type):');

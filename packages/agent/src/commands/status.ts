@@ -79,7 +79,7 @@ function canWrite(journal: Journal): boolean {
 
 /** What keeps this Mac from sending and receiving texts. */
 function whatIsMissing(link: SavedLinkState, report: AgentReport | undefined): string[] {
-  // The saved state of the link is that of an earlier process until the agent has started.
+  // Until the agent has started, the saved state of the link is that of an earlier process.
   if (report === undefined) return ['the agent does not respond yet'];
   const { permissions, messages } = report.state;
   // The other states of the store have their own lines.

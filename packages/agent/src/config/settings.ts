@@ -246,7 +246,7 @@ export const SETTINGS = {
   maxAnswers: count(
     'FOOTBRIDGE_MAX_ANSWERS',
     undefined,
-    'maximum number of answers to one person in ten minutes, so that two programs cannot answer each other without end; 0 for no limit',
+    'maximum number of answers to one person in ten minutes, so that two programs do not reply to each other endlessly; 0 for no limit',
     '0',
     50,
   ),

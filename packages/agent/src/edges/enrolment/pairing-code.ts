@@ -15,7 +15,7 @@ export function readPairingCode(typed: string): TypedPairingCode | undefined {
   return url === undefined ? undefined : { code, url };
 }
 
-/** Returns the address of a service that was typed with or without `https://`, or undefined for another text. */
+/** Returns the address of a service that was typed with or without `https://`, or undefined when the text is not an address. */
 export function readAddress(typed: string): string | undefined {
   const text = typed.trim();
   if (text === '') return undefined;

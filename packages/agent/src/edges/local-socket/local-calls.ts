@@ -30,7 +30,7 @@ export interface LocalCalls {
   sendText(to: string, text: string): Promise<SendResult>;
   /** Resolves with the record of all steps. */
   selftest(options: SelftestOptions, listener: SelftestListener): Promise<SelftestRecord>;
-  /** Kills the agent while it sends a text. Resolves only when it could not. */
+  /** Kills the agent while it sends a text. Resolves only if that fails. */
   interruptSend(to: string): Promise<CheckResult>;
   /** Resolves with what became of the text during which the agent was killed. */
   resolveInterruptedSend(): Promise<CheckResult>;

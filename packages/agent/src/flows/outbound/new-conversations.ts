@@ -13,13 +13,13 @@ export interface NewConversationLimits {
   /** The maximum number of new conversations. 0: no limit. */
   readonly newPerHour: number;
   readonly newPerDay: number;
-  /** The maximum of each of the first days of a new line. Afterwards only `newPerDay` applies. Empty: no warm-up. */
+  /** The maximum for each of the first days of a new line. Afterwards only `newPerDay` applies. Empty: no warm-up. */
   readonly warmUp: readonly number[];
 }
 
 export interface NewConversationDeps {
   readonly limits: NewConversationLimits;
-  /** Keeps the times over a restart. */
+  /** Keeps the times across restarts. */
   readonly memory: Pick<Journal, 'note' | 'setNote'>;
   readonly clock: Clock;
 }
@@ -59,7 +59,7 @@ export class NewConversations {
       memory.setNote(WARM_UP_BEGAN, String(clock.now()));
   }
 
-  /** Returns the limits that apply now, and how far they are used. */
+  /** Returns the limits that apply now, and how much of them is used. */
   usage(): Readonly<Record<string, number>> {
     const { limits, clock } = this.#deps;
     const now = clock.now();

@@ -58,7 +58,7 @@ export class Pacing {
     if (isNew(destination, store)) this.#newConversations.count();
   }
 
-  /** Returns the limits and how far they are used, or undefined when there are none. */
+  /** Returns the limits and how much of them is used, or undefined when there are none. */
   state(held: { readonly count: number; readonly nextSlotAt: number | undefined }): StateFrame['pacing'] {
     const { gap, maxUnanswered, maxAnswers } = this.#deps.limits;
     const isLimited = this.#newConversations.isLimited();
@@ -87,7 +87,7 @@ function isNew(destination: Destination, store: MessageStore): boolean {
   );
 }
 
-/** Returns the one person of a destination, undefined for a group. */
+/** Returns the person of a destination, or undefined for a group. */
 function personOf(destination: Destination, store: MessageStore): string | undefined {
   if (destination.to === 'person') return destination.handle;
   const chat = destination.to === 'chat' ? store.chat(destination.chatId) : undefined;

@@ -28,7 +28,7 @@ export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outco
   return await sendSticker(request, deps);
 }
 
-/** The limits are checked before the first send of a job: one that has begun is completed. A reaction is not a message. */
+/** The limits are checked only before the first send of a job: a job that has begun is completed. Reactions are not limited. */
 function reachedLimit(request: ParsedRequest, { messages, pacing, steps }: JobDeps): Held | undefined {
   if (request.kind === 'reaction' || steps.haveBegun()) return undefined;
   const destination = destinationOf(request, messages.store);

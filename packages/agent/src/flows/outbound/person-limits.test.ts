@@ -130,7 +130,7 @@ describe('the limit of answers', () => {
     ['them', 5 * MINUTE_MS],
   ];
 
-  it('stops two programs that answer each other, until the first answer is ten minutes old', () => {
+  it('stops two programs that keep replying to each other, until the first answer is ten minutes old', () => {
     expect(heldFor(loop, limit)).toBe(6 * MINUTE_MS);
     expect(heldFor(loop.slice(2), limit)).toBeUndefined();
   });
@@ -140,7 +140,7 @@ describe('the limit of answers', () => {
     expect(heldFor([...texts, ['them', 5]], limit)).toBeUndefined();
   });
 
-  it('does not count answers from before', () => {
+  it('does not count answers older than ten minutes', () => {
     const earlier = loop.map(([from, age]): Past => [from, age + 7 * MINUTE_MS]);
     expect(heldFor(earlier, limit)).toBeUndefined();
   });

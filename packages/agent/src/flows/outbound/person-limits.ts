@@ -5,13 +5,13 @@ const DAY_MS = 24 * 3_600_000;
 /** Older texts without a reply do not count. */
 const SILENCE_MS = 30 * DAY_MS;
 const LOOP_MS = 10 * 60_000;
-/** Covers the largest limits that can be set, also when every message was tried by two services. */
+/** Covers the largest limits that can be set, even if every message was tried with two services. */
 const MAX_ROWS = 200;
 
 export interface PersonLimits {
   /** The maximum number of texts to one person without a reply. 0: no limit. */
   readonly maxUnanswered: number;
-  /** The maximum number of answers to one person in ten minutes: two programs that answer each other exceed it. 0: no limit. */
+  /** The maximum number of answers to one person in ten minutes: two programs that keep replying to each other exceed it. 0: no limit. */
   readonly maxAnswers: number;
 }
 
@@ -40,13 +40,13 @@ export function personLimit(
   return undefined;
 }
 
-/** Returns the times of the own messages after the newest reply, the newest first. */
+/** Returns the times of the messages sent after the newest reply, newest first. */
 function sentSinceReply(rows: readonly StoredRow[], since: number): number[] {
   const reply = rows.findIndex((row) => !row.fromMe);
   return datedSince(reply === -1 ? rows : rows.slice(0, reply), since);
 }
 
-/** Returns the times of the own messages that directly follow one of the person, the newest first. */
+/** Returns the times of the sent messages that directly follow one from the person, newest first. */
 function answersSince(rows: readonly StoredRow[], since: number): number[] {
   return datedSince(
     rows.filter((row, index) => row.fromMe && rows[index + 1]?.fromMe === false),
@@ -58,7 +58,7 @@ function datedSince(rows: readonly StoredRow[], since: number): number[] {
   return rows.flatMap(({ sentAt }) => (sentAt !== undefined && sentAt > since ? [sentAt] : []));
 }
 
-/** A failed row did not reach the person: a number that is not on iMessage gets one before the SMS. */
+/** The message of a failed row did not reach the person: a number that is not on iMessage gets such a row before the SMS. */
 function wasSent(row: StoredRow, store: Pick<MessageStore, 'sendState'>): boolean {
   return (store.sendState(row.guid)?.error ?? 0) === 0;
 }

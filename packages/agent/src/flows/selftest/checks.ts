@@ -21,7 +21,7 @@ export interface CheckResult {
   readonly verdict: 'verified' | 'failed' | 'skipped';
   readonly code?: string;
   readonly reason?: string;
-  /** For the record. Has no text, name, number or id. */
+  /** For the record. Contains no text, name, number or id. */
   readonly found?: Findings;
 }
 
@@ -100,7 +100,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'animations', capability: 'animations', run: checkEffects },
   { name: 'reactions', capability: 'reactions', run: checkReactions },
   { name: 'emoji-reactions', capability: 'emoji-reactions', run: checkEmojiReaction },
-  // The last one: the owner unlocks the screen when it is over.
+  // The last check: the owner unlocks the screen when it is over.
   { name: 'locked screen', run: checkLockedScreen },
 ];
 
@@ -177,7 +177,7 @@ async function checkWindows({ messages, sent }: CheckContext): Promise<CheckResu
 
 async function checkGroup({ messages, group }: CheckContext): Promise<CheckResult> {
   if (group === undefined)
-    return { verdict: 'skipped', reason: 'no group; pass --group with two addresses of your own' };
+    return { verdict: 'skipped', reason: 'no group; pass --group with two of your own addresses' };
   const destination = { to: 'group', recipients: group, service: 'iMessage' } as const;
   return outcome(await messages.send({ kind: 'text', text: TEST_TEXT }, destination));
 }
@@ -187,7 +187,7 @@ async function checkLockedScreen(context: CheckContext): Promise<CheckResult> {
   const { to, lock, isScreenLocked, onNote, clock } = context;
   if (to === undefined) return NOBODY;
   if (isScreenLocked === undefined) return { verdict: 'skipped', reason: 'this engine has no screen' };
-  if (!lock) return { verdict: 'skipped', reason: 'pass --lock, and lock the screen when you are asked' };
+  if (!lock) return { verdict: 'skipped', reason: 'pass --lock, and lock the screen when asked' };
   onNote('Lock the screen now with Control-Command-Q, and unlock it after half a minute.');
   for (const end = clock.monotonic() + LOCK_WAIT_MS; clock.monotonic() < end; await clock.sleep(POLL_MS))
     if (await isScreenLocked()) return outcome(await send({ kind: 'text', text: TEST_TEXT }, context));

@@ -58,7 +58,7 @@ export interface Job {
   readonly frame: SendFrame | undefined;
   readonly guid: string | undefined;
   readonly error: StatusError | undefined;
-  /** When it was queued; of a job that has ended, when it ended. */
+  /** When it was queued; for a job that has ended, when it ended. */
   readonly changedAt: number;
 }
 

@@ -43,7 +43,7 @@ export interface Attribution {
 export interface WindowShape {
   /** For example `en`. */
   readonly language: string | null;
-  /** The labels that the agent looks for, in the language of the system. Null: this macOS does not have it. */
+  /** The labels that the agent looks for, in the language of the system. Null: this macOS does not have the label. */
   readonly labels: Readonly<Record<string, string | null>>;
   /** Without the list of conversations, and without the bubbles of other messages. */
   readonly elements: readonly ElementShape[];

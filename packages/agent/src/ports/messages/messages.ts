@@ -195,7 +195,7 @@ export interface MessageStore {
   groupOf(recipients: readonly string[], service: ServiceName): Chat | 'ambiguous' | undefined;
   /** Returns the chat with this person alone that a message of this service belongs to. */
   directChat(handle: string, service: ServiceName): Chat | undefined;
-  /** Returns the newest messages and Tapbacks in the chats with this person alone, over all services, the newest first. */
+  /** Returns the newest messages and Tapbacks in the chats with this person alone, over all services, newest first. */
   history(handle: string, limit: number): StoredRow[];
   /** The addresses that this Mac sends from. */
   ownHandles(): readonly string[];

@@ -17,7 +17,7 @@ export interface Limits {
   readonly rowAfterReplyMs: number;
   /** How long to wait for the response once the row shows the outcome: it names the row, and another copy may follow. */
   readonly replyAfterRowMs: number;
-  /** How long to look for a row after a refusal: the command may have been carried out all the same. */
+  /** How long to look for a row after a refusal: the command may have been carried out nevertheless. */
   readonly certainMs: number;
   /** How long to wait for the row of a call that was interrupted: the server goes on with it. */
   readonly recoveryMs: number;

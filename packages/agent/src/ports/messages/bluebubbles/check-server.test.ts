@@ -128,7 +128,7 @@ describe('a check of BlueBubbles', () => {
     expect(await findBlueBubbles(systemClock, url)).toBe('other_program');
   });
 
-  it.each([{}, [], null, 'pong'])('does not take %j from the helper for its response', async (data) => {
+  it.each([{}, [], null, 'pong'])('does not accept %j as a response of the helper', async (data) => {
     const url = await otherProgram((_, response) => response.end(JSON.stringify({ status: 200, data })));
     const { state, findings } = await check(url);
     expect(state).toBe('waiting');

@@ -87,7 +87,7 @@ export class Osascript implements ProgramRunner {
       });
       const bytes = Math.max(0, fstatSync(file).size - begin);
       const isTooLong = bytes > MAX_OUTPUT_BYTES;
-      // Not by its path: a cleaner may have removed the file while the program ran.
+      // By its descriptor: a cleanup tool may have removed the file while the program ran.
       const lines = isTooLong ? [] : parseLines(readAt(file, begin, bytes));
       return {
         lines: end === 'not_started' ? [] : lines,

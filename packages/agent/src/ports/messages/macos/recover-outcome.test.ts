@@ -54,7 +54,7 @@ describe('M4 an interrupted send', () => {
     expect(await recovered()).toMatchObject(NOT_SENT);
   });
 
-  it('M4 was made when its row is there, although a cleaner removed the record', async () => {
+  it('M4 was made when its row is there, although a cleanup tool removed the record', async () => {
     const outcome = recover();
     app.write({ from: 'me', chat: { members: [ANNA], service: 'iMessage' }, text: 'Hello' });
     await app.settled();

@@ -11,7 +11,7 @@ const POLL_MS = 100;
 const PROGRAM_MS = 10_000;
 /** How long the row of a message may take that Messages got before the agent was interrupted. */
 const ROW_MS = 30_000;
-/** The same for a message that Messages did not get, unless the record of it is wrong: it is in a folder that cleaners empty. */
+/** The same for a message that Messages did not get according to the record, which may be gone: cleanup tools empty its folder. */
 const UNLIKELY_ROW_MS = 5_000;
 
 export interface RecoveryDeps {
@@ -42,7 +42,7 @@ export async function recoverOutcome(
   return result.result === 'unknown' && progress === 'nothing' ? NOT_SENT : result;
 }
 
-/** Resolves when the program has ended or sends, or after a time. */
+/** Resolves when the program has ended or is sending, or after the timeout. */
 async function programProgress(
   message: OutgoingMessage,
   lastDispatch: LastDispatch,

@@ -22,8 +22,8 @@ export const SCREEN_LIMITS: ScreenLimits = { idleSec: 3, idleWaitSec: 20, showSe
 const PROGRAM_TIMEOUT_MS = 90_000;
 const START_WAIT_MS = 20_000;
 /**
- * Accessibility errors that mean that the element does not exist or does not have the action. Some applications return them after
- * the action all the same.
+ * Accessibility errors that mean that the element does not exist or does not have the action. Some applications return them
+ * although they performed the action.
  */
 const NOT_PERFORMED: ReadonlySet<number> = new Set([-25200, -25201, -25202, -25205, -25206, -25211]);
 

@@ -214,7 +214,7 @@ export function accessibilityLibrary() {
     labelsWith(english, 'en')
       .map((label) => labelOf(label) ?? '')
       .filter((label) => label !== '');
-  /** Returns the keys of a text in the language of the user. None: it is not a label of the system. */
+  /** Returns the keys of a text in the language of the user. Empty: it is not a label of the system. */
   const keysOf = (text: string): string[] =>
     labelsWith(text, language() ?? '').map(({ table, key }) => `${table} ${key}`);
 

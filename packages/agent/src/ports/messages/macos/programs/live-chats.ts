@@ -9,8 +9,8 @@ declare const $: Jxa['$'];
 declare const Application: Jxa['Application'];
 
 /**
- * Lists the ids under which Messages offers its chats. Runs inside `osascript`: it must not refer to anything outside of itself, and
- * may use ES2021 only.
+ * Lists the ids under which Messages offers its chats. Runs inside `osascript`: it must not refer to anything outside itself, and
+ * may use only ES2021.
  */
 export function liveChatsProgram(): void {
   const UTF8 = 4;
