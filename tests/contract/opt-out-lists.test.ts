@@ -26,7 +26,7 @@ async function text(bridge: TestBridge, phone: string): Promise<unknown> {
 }
 
 describe('the list of opt-outs', () => {
-  it('E4 an operator adds and removes a number, in any spelling, and the webhook follows', async () => {
+  it('E4 an operator adds and removes a number, in any format, and the webhook follows', async () => {
     const bridge = await startWithMac({ env: { OPT_OUT_ENFORCED: 'true' } });
     expect((await decide(bridge, '(415) 555-0100', true)).status).toBe(204);
     expect(await text(bridge, PHONE)).toBe('OPTED_OUT');
@@ -55,7 +55,7 @@ describe('the list of opt-outs', () => {
     );
   });
 
-  it('E4 a list of an earlier date does not undo a later START, and a date in the future counts as now', async () => {
+  it('E4 a list with an earlier date does not undo a later START, and a date in the future counts as now', async () => {
     const bridge = await start({ stoppedClock: true });
     await decide(bridge, PHONE, false);
     const at = (ms: number) => new Date(bridge.clock.now() + ms).toISOString();
@@ -87,7 +87,7 @@ describe('the list of opt-outs', () => {
     expect((await list(other)).optOuts).toEqual([]);
   });
 
-  it('E4 rejects malformed lists without changing anything, and never repeats a number', async () => {
+  it('E4 rejects malformed lists without changing anything, and never echoes a number', async () => {
     const bridge = await start({});
     for (const body of [
       undefined,

@@ -49,7 +49,7 @@ describe.skipIf(!(await hasCaddy()))('deploy/docker/Caddyfile', () => {
 });
 
 describe.skipIf(!(await hasNginx()))('deploy/docker/nginx.conf', () => {
-  it('ends TLS and goes on with the next node while one does not listen', async () => {
+  it('terminates TLS, and uses the next node while one is down', async () => {
     const node = await service();
     const folder = await tempDir(cleanup);
     const { key, cert } = certificateFor('bridge.example.com');

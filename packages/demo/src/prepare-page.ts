@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import type { BuiltPage } from '@footbridge/ui/build-page';
 
-/** An installed package has the built page, and not its sources. */
+/** An installed package has the built page instead of its sources. */
 const BUILT_PAGE = join(import.meta.dirname, '../dist/page.json');
 
 export async function preparePage(): Promise<BuiltPage> {

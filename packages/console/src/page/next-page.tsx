@@ -14,7 +14,7 @@ const CONNECT: NextPage = { title: CRM_TEXTS.title, path: '/highlevel', isOperat
 const PAIR: NextPage = { title: PAIR_TEXTS.title, path: '/macs/pair', isOperators: true };
 const MACS: NextPage = { title: MACS_TEXTS.title, path: '/macs', isOperators: true };
 
-/** Where the next step is taken, by the broken link of a tenant or the kind of an issue. `no_mac`: none has ever connected. */
+/** The page for the next step, by the broken link of a tenant or the kind of an issue. `no_mac`: no Mac has ever connected. */
 const PAGES: Readonly<Record<string, NextPage>> = {
   installed: CONNECT,
   grant: CONNECT,

@@ -103,7 +103,7 @@ export const SHORTCUTS: readonly (readonly [keys: readonly string[], action: str
   [['?'], 'Show this list'],
 ];
 
-/** Links to the page on which the next step is taken. */
+/** Texts of links to the page for the next step. */
 export const NEXT_TEXTS = { uncertain: 'Uncertain messages' } as const;
 
 /** The names of the links of a tenant, in the order of a message. */

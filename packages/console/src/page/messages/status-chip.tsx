@@ -8,7 +8,7 @@ const TONES: Readonly<Record<string, { tone: string; icon: IconName }>> = {
   undeliverable: { tone: 'bad', icon: 'cross' },
 };
 const WAITING = { tone: 'waiting', icon: 'clock' } as const;
-/** Delivered, but a person has to look at it. */
+/** Delivered, but a person has to check it. */
 const DOUBTFUL = { tone: 'waiting', icon: 'check' } as const;
 
 /** A status by icon, word and colour. */

@@ -18,10 +18,10 @@ interface Loaded extends Page {
 export interface Messages {
   /** Newest first. Undefined: not known yet. */
   readonly messages: readonly Message[] | undefined;
-  /** New ones that are held back; `isMore`: at least this many. */
+  /** New messages that are held back; `isMore`: at least this many. */
   readonly held: { readonly count: number; readonly isMore: boolean };
   readonly hasOlder: boolean;
-  /** No more can be loaded, though there are older ones. */
+  /** No more can be loaded, although there are older ones. */
   readonly isFull: boolean;
   readonly problem: ReadonlySignal<string | undefined>;
   readonly loadOlder: () => Promise<void>;
@@ -33,8 +33,8 @@ const PAGE = 200;
 const NONE = { count: 0, isMore: false };
 
 /**
- * The messages that match the filters: the newest page, kept up to date, and as many older ones as were loaded. New ones are held back
- * during reading.
+ * The messages that match the filters: the newest page, kept up to date, and all older ones that were loaded. New ones are held back while
+ * the user reads.
  */
 export function useMessages(path: string, isReading: ReadonlySignal<boolean>): Messages {
   const { value, of, problem } = useData<Page>(path, { refresh: true });
