@@ -123,7 +123,7 @@ describe('settings', () => {
   it('are all documented with their defaults', () => {
     const docs = readFileSync(new URL('../../../../docs/agent.md', import.meta.url), 'utf8');
     for (const { name, flag, fallback } of Object.values<Setting>(SETTINGS)) {
-      const row = docs.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``));
+      const row = docs.split('\n').find((line) => line.startsWith(`| \`${name}\``));
       expect(row, name).toBeDefined();
       if (flag !== undefined) expect(row).toContain(`\`${flag.split(' ')[0]}`);
       if (fallback !== undefined && name !== 'FOOTBRIDGE_AGENT_DIR') expect(row).toContain(`\`${fallback}\``);
