@@ -117,7 +117,7 @@ describe('alerts', () => {
     expect(receivers.find(({ name }) => name === 'slack')).toMatchObject({
       target: new URL(slack.url).host,
       pending: 1,
-      lastError: 'the receiver redirects (307), which is not followed',
+      lastError: 'the receiver redirects (307); redirects are not followed',
     });
     const { lines, code } = await cli('list', '--json');
     expect(code).toBe(0);

@@ -74,7 +74,7 @@ describe('liveness of a line', () => {
     expect(await secondsUntilIssue(bridge, 'queue_old')).toBeLessThanOrEqual(300);
     expect(await livenessAt(bridge, '/operator/locations')).toMatchObject({
       state: 'dead',
-      reason: { sentence: expect.stringContaining('none was sent since') },
+      reason: { sentence: expect.stringContaining('none has been sent since') },
     });
   });
 

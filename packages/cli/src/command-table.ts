@@ -101,7 +101,7 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     {
       name: 'alerts',
       aliases: ['alert'],
-      about: 'show where alerts are sent to, and test it',
+      about: 'show where alerts are sent, and send a test alert',
       load: async () => (await import('./commands/alerts.ts')).alertsCommand,
     },
     {

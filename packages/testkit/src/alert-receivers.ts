@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 import { SMTPServer } from 'smtp-server';
 
-/** `lose`: takes the request and drops the connection. `huge`: 200 with a body without end. */
+/** `lose`: takes the request and drops the connection. `huge`: 200 with an endless body. */
 export type HttpBehaviour = 'accept' | 'fail' | 'hang' | 'redirect' | 'reset' | 'lose' | 'huge';
 
 export interface ReceivedPost {

@@ -25,13 +25,13 @@ Examples:
 
 const NONE = 'No receiver is set. Set ALERT_SLACK_URL, ALERT_TEAMS_URL, ALERT_WEBHOOK_URL or ALERT_SMTP_URL.';
 
-/** `footbridge alerts`: where alerts are sent to, and a test. */
+/** `footbridge alerts`: where alerts are sent, and a test alert. */
 export function alertsCommand(program: Command): void {
   const alerts = program.command('alerts').addHelpText('after', EXAMPLES);
 
   alerts
     .command('list')
-    .description('list the receivers of alerts, and what waits for them')
+    .description('list the receivers of alerts, and how many alerts wait for each')
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
       const { receivers } = await operator().call<{ receivers: Receiver[] }>('GET', '/operator/alerts');
@@ -50,7 +50,7 @@ export function alertsCommand(program: Command): void {
 
   alerts
     .command('test')
-    .description('send a test alert to every receiver, also during quiet hours')
+    .description('send a test alert to every receiver, even during quiet hours')
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
       const { results } = await operator().call<{ results: Result[] }>('POST', '/operator/alerts/test');

@@ -63,7 +63,7 @@ export function privacyCommand(program: Command): void {
 
   ofPerson(privacy.command('erase'))
     .description(
-      'delete messages from the journal, stored files and cached contacts of a person; an opt-out stays',
+      'delete the journal entries, stored files and cached contacts of a person; opt-outs are kept',
     )
     .action(async (options: PersonOptions, command: Command) => {
       const { output, operator, confirm } = contextOf(command);
@@ -72,7 +72,7 @@ export function privacyCommand(program: Command): void {
       await confirm(`Erase the data of this person in ${where}? This cannot be undone.`);
       const erased = await operator().call<Erased>('POST', '/operator/privacy/erase', person);
       output.result(
-        `Erased ${erased.messages} messages and ${erased.files} files. Opt-outs kept, so that the person is not texted again: ${erased.optOutsKept}.`,
+        `Erased ${erased.messages} messages and ${erased.files} files. Kept ${erased.optOutsKept} opt-outs, so that the person is not texted again.`,
         { ...erased },
       );
     });
@@ -99,14 +99,14 @@ interface RetentionOptions {
 function retentionCommand(privacy: Command): void {
   privacy
     .command('retention [location]')
-    .description('list how many days data is kept, or change it for a location')
+    .description('list how many days data is kept, or change this for a location')
     .option(
       '--journal-days <days>',
-      'days to keep the journal of this location; default: the setting of the service',
+      'days to keep the journal of this location; "default" for the setting of the service',
     )
     .option(
       '--asset-days <days>',
-      'days to keep the files of this location; default: the setting of the service',
+      'days to keep the files of this location; "default" for the setting of the service',
     )
     .action(async (locationId: string | undefined, options: RetentionOptions, command: Command) => {
       const { output, operator, confirm } = contextOf(command);
@@ -155,7 +155,7 @@ function daysOf(option: string, text: string | undefined, current: number | null
 const ofPerson = (command: Command): Command =>
   command
     .requiredOption('--phone <number>', PHONE_HELP)
-    .option('--location <id>', 'only in this location (default: in all)');
+    .option('--location <id>', 'only this location (default: all)');
 
 const bodyOf = ({ phone, location }: PersonOptions) => ({
   phone: phoneOf(phone),

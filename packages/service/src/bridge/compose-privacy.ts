@@ -30,7 +30,7 @@ export interface PrivacyDeps {
   readonly publicUrl: () => string;
 }
 
-/** The operator's routes about single people: who opted out, and the data that the service has about a person. */
+/** The operator's routes about individual people: who opted out, and the data that the service has about a person. */
 export function composePrivacy(
   { config, clock, life }: BridgeContext,
   deps: PrivacyDeps,

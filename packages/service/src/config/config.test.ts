@@ -138,7 +138,7 @@ describe('settings', () => {
     expect(loadConfig({ CRM_HOSTNAME: given }).config.crm.host).toBe(meant);
   });
 
-  it('warns about half of the settings of an added channel', () => {
+  it('warns when only some settings of an added channel are present', () => {
     const ID = { CRM_CONVERSATION_PROVIDER_ID: '5f0e1d2c3b4a596877665544' };
     const named = (env: Record<string, string>) =>
       loadConfig(env).warnings.map((warning) => warning.split(':')[0]);

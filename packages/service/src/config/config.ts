@@ -152,7 +152,7 @@ export function loadConfig(env: Environment): LoadedConfig {
   };
 }
 
-/** HighLevel accepts half of the settings of an added channel, and then loses messages in one direction. */
+/** HighLevel accepts incomplete settings of an added channel, and then loses messages in one direction. */
 function channelWarnings({
   conversationProviderId,
   inboundType,

@@ -136,7 +136,7 @@ const databaseUrl = (value: string) =>
 const receiverUrl = (value: string): URL => {
   const url = URL.parse(value);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.hash !== '')
-    return fail('must be an http(s) address without credentials and fragment');
+    return fail('must be an http(s) address without credentials or fragment');
   return url;
 };
 
@@ -733,7 +733,7 @@ export const SETTINGS = {
     'ALERT_QUIET_HOURS',
     undefined,
     quietHours,
-    'Hours without alerts, such as 22:00-07:00 Europe/Berlin; without a time zone in UTC. What happens then is sent afterwards, as a digest.',
+    'Hours without alerts, such as 22:00-07:00 Europe/Berlin; UTC unless a time zone is given. What happens during these hours is sent afterwards, as a digest.',
   ),
   alertReminderHours: define(
     'Alerts',
@@ -747,7 +747,7 @@ export const SETTINGS = {
     'ALERT_ALLOW_PRIVATE',
     'false',
     flag,
-    'true allows receivers with private addresses and http: addresses.',
+    'Allow receivers with private addresses and http: addresses.',
   ),
 
   allowInsecure: define(

@@ -287,7 +287,7 @@ const rareMessages: Migration = {
   },
 };
 
-/** By the sender, the files of one person can be found. */
+/** Finds the files of one person by the sender. */
 const assetSenders: Migration = {
   async up(db: Kysely<unknown>) {
     await db.schema.alterTable('assets').addColumn('sender_hash', 'text').execute();

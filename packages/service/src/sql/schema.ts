@@ -128,7 +128,7 @@ export interface Schema {
     /** A keyed hash of the sender's phone number or email address. Null until the message of the file is delivered. */
     sender_hash: string | null;
   };
-  /** Locations whose data is kept for a time of their own. Null: the setting of the service. */
+  /** Locations with their own retention. Null: the setting of the service. */
   location_retention: { location_id: string; journal_days: number | null; asset_days: number | null };
   /** Opt-outs. An inactive row is kept, so that an older decision cannot replace it. */
   suppressions: {
@@ -195,7 +195,7 @@ export interface Schema {
   };
   /** The changes of issues for which a receiver has an alert: `opened`, `closed` or `reminder-` and a number. */
   alert_changes: { receiver: string; issue_id: string; change: string; at: number };
-  /** When each receiver was used first. */
+  /** When each receiver was first used. */
   alert_receivers: { receiver: string; since: number };
   /** Codes that sign a browser in once. */
   sign_in_codes: { code_hash: string; token_hash: string; expires_at: number };

@@ -25,7 +25,7 @@ export class LaunchedApp {
     this.#refusesLauncher = refusesLauncher;
   }
 
-  /** The program that macOS judges for what the running agent does. Its signature has the name of its file as the identifier. */
+  /** The program whose permissions macOS checks for the running agent. Its signature has the name of its file as the identifier. */
   get responsible(): LoggedProgram | undefined {
     const path = this.#executable;
     return this.#running === undefined ? undefined : { identifier: basename(path), path };

@@ -11,7 +11,7 @@ export interface AlertsRoutesDeps {
   readonly sender: Pick<AlertSender, 'test'>;
 }
 
-/** `GET /operator/alerts`: where alerts go, how many wait, and why. `POST /operator/alerts/test` sends a test to every receiver. */
+/** `GET /operator/alerts`: where alerts are sent, how many wait, and why. `POST /operator/alerts/test` sends a test to every receiver. */
 export function alertsRoutes({ receivers, outbox, sender }: AlertsRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.get('/operator/alerts', async () => ({

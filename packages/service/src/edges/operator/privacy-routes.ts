@@ -30,8 +30,8 @@ const EXPORT = PERSON.extend({
 const FILTERED = { config: { locations: 'filtered' } } as const;
 
 /**
- * `POST /operator/privacy/export`, `POST /operator/privacy/erase`: the data of one person. The number is in the body, because addresses are
- * logged by proxies; it never appears in the audit log.
+ * `POST /operator/privacy/export`, `POST /operator/privacy/erase`: the data of one person. The number is in the body, because proxies log
+ * URLs; it never appears in the audit log.
  */
 export function privacyRoutes({ person, asHandle, textOf, publicUrl, audit }: PrivacyRoutesDeps) {
   function queryOf(request: FastifyRequest, { phone, locationId }: z.infer<typeof PERSON>): PersonQuery {

@@ -23,7 +23,7 @@ test.each([
   expect(isQuiet({ from: 12 * 60, until: 13 * 60 + 30, timeZone: 'UTC' }, at(time))).toBe(isExpected);
 });
 
-test('the time zone counts, also in summer', () => {
+test('the time zone counts, including daylight saving time', () => {
   const berlin = { ...NIGHT, timeZone: 'Europe/Berlin' };
   expect(isQuiet(berlin, at('21:00'))).toBe(true);
   expect(isQuiet(berlin, at('06:00'))).toBe(false);

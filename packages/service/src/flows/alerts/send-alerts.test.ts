@@ -142,14 +142,14 @@ it('sends nothing during quiet hours, and everything afterwards', async () => {
   expect(told()).toEqual(['opened loc1', 'opened loc2', 'closed loc1']);
 });
 
-it('reminds of an issue that stays open', async () => {
+it('sends a reminder of an issue that stays open', async () => {
   const { open, pass, told } = await start({ reminderMs: HOUR });
   await open(1);
   await pass(2 * HOUR + 120_000, 60_000);
   expect(told()).toEqual(['opened loc1', 'reminder loc1', 'reminder loc1']);
 });
 
-it('gives an alert up after three days, and goes on with the next', async () => {
+it('gives up an alert after three days, and continues with the next', async () => {
   const { open, pass, webhook, counted, told } = await start();
   webhook.behaviour = () => 'fail';
   await open(1);
@@ -163,7 +163,7 @@ it('gives an alert up after three days, and goes on with the next', async () => 
   expect(told()).toEqual(['opened loc2']);
 });
 
-it('a receiver that hangs delays neither the others nor the end of the service', async () => {
+it('a receiver that hangs delays neither the others nor the shutdown of the service', async () => {
   const { open, clock, senders, webhook, slack, mail } = await start();
   webhook.behaviour = () => 'hang';
   await open(1);
@@ -174,7 +174,7 @@ it('a receiver that hangs delays neither the others nor the end of the service',
   await closing;
 });
 
-it('repeats an alert whose response was lost under the same id', async () => {
+it('sends an alert whose response was lost again, with the same id', async () => {
   const { open, pass, webhook } = await start();
   webhook.behaviour = () => (webhook.requests === 1 ? 'lose' : 'accept');
   await open(1);

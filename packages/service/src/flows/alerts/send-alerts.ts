@@ -28,7 +28,7 @@ const MAX_IN_DIGEST = 100;
 const CLOSE_MS = 1000;
 const FIRST_RETRY_MS = 5000;
 const MAX_RETRY_MS = 900_000;
-/** After that an alert is not worth waiting for: a later one is, and `footbridge issues` has them all. */
+/** After this time an alert is outdated: later ones go first, and `footbridge issues` lists all issues. */
 const GIVE_UP_MS = 3 * 86_400_000;
 
 /**
@@ -51,7 +51,7 @@ export class AlertSender {
     });
   }
 
-  /** Sends a test alert to every receiver, past the queue and at any hour. */
+  /** Sends a test alert to every receiver, bypassing the queue and quiet hours. */
   test(): Promise<{ receiver: AlertReceiver; result: SendResult }[]> {
     const alert: Alert = { id: `alert_${randomUUID()}`, at: this.#deps.clock.now(), changes: [] };
     return Promise.all(
@@ -67,7 +67,7 @@ export class AlertSender {
     await Promise.all(this.#working.values());
   }
 
-  /** Lets attempts end for a moment: one that is aborted may have arrived, and would be repeated. */
+  /** Waits briefly for attempts in progress: an aborted one may have arrived, and would be sent again. */
   async close(): Promise<void> {
     this.#stop();
     this.#isClosing = true;
@@ -136,7 +136,7 @@ export class AlertSender {
   }
 }
 
-/** A few changes are an alert each, many are digests. */
+/** A few changes become one alert each, many become digests. */
 function group(changes: Alert['changes']): Alert['changes'][] {
   const size = changes.length > MAX_SINGLE ? MAX_IN_DIGEST : 1;
   return Array.from({ length: Math.ceil(changes.length / size) }, (_, index) =>

@@ -84,7 +84,7 @@ export class TextCapture {
     return until;
   }
 
-  /** Forgets the texts that this node has. Captures go on. */
+  /** Forgets the texts that this node has. Captures continue. */
   forgetTexts(): void {
     this.#texts.clear();
   }

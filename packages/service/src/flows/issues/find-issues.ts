@@ -75,7 +75,7 @@ const OF_MAC: ReadonlySet<IssueKind> = new Set([
   'line_silent',
 ]);
 
-/** Returns the issues of which these facts say neither that they persist nor that they are gone. */
+/** Returns the issues that these facts neither confirm nor refute. */
 export function undecided<T extends Pick<Finding, 'kind' | 'subject'>>(
   { tenants }: IssueFacts,
   issues: readonly T[],

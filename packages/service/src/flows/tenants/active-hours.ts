@@ -2,9 +2,9 @@ export const HOUR_MS = 3_600_000;
 const WEEK = 168;
 /** Hours that are remembered: four weeks to compare with, and the current one. */
 export const REMEMBERED_HOURS = 5 * WEEK;
-/** With fewer weeks to compare an hour with, nothing is usual. */
+/** With fewer weeks to compare with, no activity counts as usual. */
 const MIN_WEEKS = 2;
-/** Silence is unusual from this score on; for a line whose texts arrive independently its probability is below 1 in 100,000. */
+/** Silence is unusual from this score on; for a line whose texts arrive independently, its probability is then below 1 in 100,000. */
 const MIN_SCORE = 12;
 /** It must also exceed the longest earlier silence by this factor. A line that had a quiet holiday may have another one. */
 const MIN_RATIO = 2;
@@ -27,7 +27,7 @@ export class ActiveHours {
   }
 
   /**
-   * Returns the first hour since the last active one in which a text was to be expected, if no text until `hour` is unusual for this line;
+   * If silence until `hour` is unusual for this line, returns the first hour since the last active one in which a text was expected;
    * otherwise null.
    */
   unusualSilence(hour: number): number | null {
@@ -58,7 +58,7 @@ export class ActiveHours {
     return score;
   }
 
-  /** The share of the other weeks in which the line was active in this hour of the week, a little too low. */
+  /** The share of the other weeks in which the line was active in this hour of the week, slightly underestimated. */
   #share(hour: number): number {
     let weeks = 0;
     let active = 0;

@@ -2,13 +2,13 @@ import type { RecentSend } from '../../ports/journal/journal.ts';
 import { FROZEN_MS } from './tenant-path.ts';
 import type { LineTraffic } from './tenant-path.ts';
 
-/** Codes that Messages may cause. The others are about one message. */
+/** Codes whose cause may be Messages itself. The others concern a single message. */
 const CODES_OF_MESSAGES = new Set(['IMESSAGE_ERROR', 'TIMEOUT', 'INTERNAL_ERROR']);
 const MIN_FAILURES = 5;
-/** A workflow may try one wrong number again and again. */
+/** A workflow may retry one wrong number repeatedly. */
 const MIN_PEOPLE = 3;
 
-/** Returns the texts that the Mac has had for too long, if it has reported the result of no text since. `sends` lists the newest first. */
+/** Returns the texts that the Mac has had for too long, if it has reported no result since. `sends` lists the newest first. */
 export function unanswered(sends: readonly RecentSend[], now: number): LineTraffic['unanswered'] {
   const lastResultAt = Math.max(0, ...sends.filter(isSettled).map(({ updatedAt }) => updatedAt));
   const old = sends.filter(
@@ -18,7 +18,7 @@ export function unanswered(sends: readonly RecentSend[], now: number): LineTraff
   return oldest === undefined ? null : { count: old.length, since: oldest.createdAt };
 }
 
-/** Returns the failures in a row up to now, if they are many, to several people, and such that Messages may be the cause. */
+/** Returns the latest consecutive failures if there are many, to several people, and Messages may be the cause. */
 export function failing(sends: readonly RecentSend[]): LineTraffic['failing'] {
   const settled = sends.filter(isSettled);
   const end = settled.findIndex(

@@ -87,13 +87,13 @@ describe('the first broken link is the problem', () => {
     [
       'queue',
       { mac: mac({ queue: { pending: 1, oldestSec: 60 } }), now: AT + 180_000 },
-      /1 message waits .* for 4 minutes, and none was sent since/,
+      /1 message waits .* for 4 minutes, and none has been sent since/,
       /doctor/,
     ],
     [
       'queue',
       { mac: { ...mac(), stateReport: null }, traffic: UNANSWERED, now: AT + 240_000 },
-      /2 messages wait .* for 4 minutes, and none was sent since/,
+      /2 messages wait .* for 4 minutes, and none has been sent since/,
       /doctor/,
     ],
     [

@@ -30,7 +30,7 @@ export interface Link {
 /** A broken link, and what to do about it. */
 export interface Problem {
   readonly link: LinkName;
-  /** The kind of issue that it is; null: a location that is not set up yet has no issue. */
+  /** The kind of its issue; null: a location that is not set up yet has no issue. */
   readonly kind: IssueKind | null;
   /** Whether nothing gets through. */
   readonly isDead: boolean;
@@ -72,7 +72,7 @@ export interface LineTraffic {
   readonly unanswered: { readonly count: number; readonly since: number } | null;
   /** The last texts, all of which failed. */
   readonly failing: { readonly count: number; readonly code: string; readonly since: number } | null;
-  /** Since when nothing arrives although that is unusual, and the texts sent since then. */
+  /** Since when the line has been unusually silent, and the number of texts sent since then. */
   readonly silent: { readonly since: number; readonly sent: number } | null;
 }
 
@@ -239,13 +239,13 @@ function queue({ mac: connected, traffic: { unanswered }, now }: TenantFacts): F
   const waits = (count: number) => (count === 1 ? '1 message waits' : `${count} messages wait`);
   const old = (count: number, since: number, isFrozen: boolean) =>
     broken(
-      `${waits(count)} on the Mac ${quoted(connected.name)}, the oldest for ${Math.floor((now - since) / 60_000)} minutes${isFrozen ? ', and none was sent since' : ''}.`,
+      `${waits(count)} on the Mac ${quoted(connected.name)}, the oldest for ${Math.floor((now - since) / 60_000)} minutes${isFrozen ? ', and none has been sent since' : ''}.`,
       'Check that Messages responds on this Mac, then run `footbridge-agent doctor` there.',
       { kind: 'queue_old', isDead: isFrozen, since },
     );
   const report = connected.stateReport;
   if (report?.state.queue === undefined)
-    // The Mac may have been offline: it gets the same time again.
+    // The Mac may have been offline, so the time is counted from its connection.
     return unanswered !== null && now - connected.since >= FROZEN_MS
       ? old(unanswered.count, unanswered.since, true)
       : unknown();
@@ -256,7 +256,7 @@ function queue({ mac: connected, traffic: { unanswered }, now }: TenantFacts): F
     const slot = nextSlotAt === undefined ? '' : `; the next free slot is at ${nextSlotAt}`;
     return ok(`${waits(pending)} on the Mac: ${held} over a limit of the line${slot}.`);
   }
-  // The Mac reports changes only. Without one, the oldest message is still the same.
+  // The Mac reports only changes. Without one, the oldest message is still the same.
   const since = report.at - oldestSec * 1000;
   const lastSentAt = Date.parse(report.state.lastSentAt ?? '') || 0;
   const isFrozen = now - since >= FROZEN_MS && now - lastSentAt >= FROZEN_MS;

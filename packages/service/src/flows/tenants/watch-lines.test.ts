@@ -72,7 +72,7 @@ async function start(seed: number) {
       for (const [name, rate] of Object.entries(LINES)) {
         const perStep = rate(sinceMonday) / 4;
         if (random() < 1 - Math.exp(-perStep) && receives(name)) record(name, 'inbound');
-        // The business texts at any time, also when no one replies.
+        // The business texts at any time, even when no one replies.
         if (random() < 0.3 && sends()) record(name, 'outbound');
       }
       await clock.advance(step);
@@ -102,7 +102,7 @@ describe('silence of a line', () => {
     expect(alarms).toEqual([]);
   });
 
-  it('of a busy office is reported within a working day, also by a node that has just started', async () => {
+  it('of a busy office is reported within a working day, even by a node that has just started', async () => {
     const { clock, watch, pass, silentLines } = await start(3);
     await pass(5 * WEEK);
     await pass(8 * HOUR);
@@ -130,7 +130,7 @@ describe('silence of a line', () => {
     expect(await silentLines()).toEqual(['busy office']);
   });
 
-  it('ends with the next text, also with one that only the Mac knows', async () => {
+  it('ends with the next text, even one that only the Mac knows of', async () => {
     const { clock, watch, pass } = await start(4);
     await pass(5 * WEEK + 18 * HOUR, { receives: () => clock.now() < START + 5 * WEEK });
     const check = async (lastReceivedAt: number | null) => {

@@ -25,7 +25,7 @@ interface Line {
 
 const NO_TRAFFIC: LineTraffic = { unanswered: null, failing: null, silent: null };
 
-/** Sends older than this say nothing about now. */
+/** Older sends say nothing about the current state. */
 const SENDS_MS = 24 * HOUR_MS;
 /** Other nodes write their journals in batches, and clocks differ. */
 const OVERLAP_MS = 300_000;

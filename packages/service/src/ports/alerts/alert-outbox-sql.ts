@@ -188,7 +188,7 @@ async function dueChanges(
   ].slice(0, MAX_CHANGES);
 }
 
-/** Records when this receiver was used first. */
+/** Records when this receiver was first used. */
 async function firstUse(db: Database, receiver: ReceiverName, now: number): Promise<number> {
   await db
     .insertInto('alert_receivers')
@@ -222,7 +222,7 @@ async function toldAbout(
   return told;
 }
 
-/** Of several reminders that were due during quiet hours or a stop, only the newest counts. */
+/** Of several reminders that were due during quiet hours or while the service was stopped, only the newest counts. */
 async function dueReminders(
   db: Database,
   receiver: ReceiverName,

@@ -37,7 +37,7 @@ export function alertOutboxContract(name: string, open: () => Promise<Opened>): 
       }
     };
 
-    it('makes one alert per change and receiver, also when several nodes look at once', async () => {
+    it('makes one alert per change and receiver, even when several nodes look at once', async () => {
       const { outbox, openIssue, closeIssue } = opened;
       await openIssue('one');
       await openIssue('two');
@@ -88,7 +88,7 @@ export function alertOutboxContract(name: string, open: () => Promise<Opened>): 
       expect((await outbox.claim('webhook', 'b'))?.alert).toEqual(first?.alert);
     });
 
-    it('repeats a failed alert when its time has come, before any later one', async () => {
+    it('retries a failed alert when it is due, before any later one', async () => {
       const { outbox, clock, openIssue } = opened;
       await openIssue('one');
       await outbox.enqueue('webhook', SINGLE);
@@ -114,7 +114,7 @@ export function alertOutboxContract(name: string, open: () => Promise<Opened>): 
       });
     });
 
-    it('reminds of an open issue once per period, and skips periods that were missed', async () => {
+    it('sends a reminder of an open issue once per period, and skips missed periods', async () => {
       const { outbox, clock, openIssue, closeIssue } = opened;
       const reminding = { ...SINGLE, reminderMs: HOUR };
       const look = async (wait: number) => {
@@ -133,7 +133,7 @@ export function alertOutboxContract(name: string, open: () => Promise<Opened>): 
       expect(await look(HOUR)).toEqual([]);
     });
 
-    it('prunes alerts that were sent, and tells nothing twice afterwards', async () => {
+    it('prunes alerts that were sent, and sends none of them again', async () => {
       const { outbox, clock, openIssue, closeIssue, removeIssue } = opened;
       await openIssue('gone');
       await openIssue('open');

@@ -18,7 +18,7 @@ export interface ClaimedAlert {
 export interface ReceiverState {
   readonly pending: number;
   readonly lastSentAt: number | null;
-  /** The reason of the last attempt for the oldest alert, if it failed. */
+  /** Why the last attempt for the oldest alert failed, if it did. */
   readonly lastError: string | null;
 }
 
@@ -43,5 +43,5 @@ export interface AlertOutbox {
   prune(before: number): Promise<void>;
 }
 
-/** Longer than an attempt by far: the clocks of nodes may differ by minutes. */
+/** Much longer than an attempt: the clocks of nodes may differ by minutes. */
 export const CLAIM_MS = 300_000;

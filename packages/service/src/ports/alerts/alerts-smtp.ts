@@ -19,7 +19,7 @@ export interface SmtpTarget {
 const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
 /**
- * Sends alerts by e-mail. `smtps:` uses TLS from the start; `smtp:` uses STARTTLS where the server offers it, and requires it before it sends
+ * Sends alerts by e-mail. `smtps:` uses TLS from the start; `smtp:` uses STARTTLS if the server offers it, and requires it before it sends
  * a password.
  */
 export function createSmtpReceiver(target: SmtpTarget): AlertReceiver {

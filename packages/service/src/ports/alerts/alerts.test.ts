@@ -75,7 +75,7 @@ describe.each(HTTP)('%s', (name, create) => {
 
   it.each<[HttpBehaviour, RegExp]>([
     ['fail', /^the receiver responded with 503$/],
-    ['redirect', /^the receiver redirects \(307\), which is not followed$/],
+    ['redirect', /^the receiver redirects \(307\); redirects are not followed$/],
     ['reset', /^the connection failed \(ECONNRESET\)$/],
     ['lose', /^the connection failed/],
   ])('a receiver that does this is a failure: %s', async (behaviour, reason) => {
@@ -91,7 +91,7 @@ describe.each(HTTP)('%s', (name, create) => {
     expect(result).toEqual({ ok: false, reason: 'the receiver did not respond within 0.2 s' });
   });
 
-  it('ends at once when it is aborted', async () => {
+  it('stops at once when it is aborted', async () => {
     const { server, target } = await startHttp('hang');
     const stop = new AbortController();
     const sending = create(target).send(ALERT, stop.signal);
@@ -100,7 +100,7 @@ describe.each(HTTP)('%s', (name, create) => {
     expect(await sending).toEqual({ ok: false, reason: 'the service was stopped' });
   });
 
-  it('does not read a response without end', async () => {
+  it('does not read an endless response', async () => {
     const { server, target } = await startHttp('huge');
     expect(await create(target).send(ALERT)).toEqual({ ok: true });
     const written = await until(async () => {

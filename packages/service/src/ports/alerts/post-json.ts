@@ -36,7 +36,7 @@ export async function postJson(
     const { statusCode } = response;
     if (statusCode >= 200 && statusCode < 300) return { ok: true };
     if (statusCode >= 300 && statusCode < 400)
-      return failed(`the receiver redirects (${statusCode}), which is not followed`);
+      return failed(`the receiver redirects (${statusCode}); redirects are not followed`);
     return failed(`the receiver responded with ${statusCode}`);
   } catch (error) {
     if (stopped?.aborted === true) return failed('the service was stopped');

@@ -53,6 +53,6 @@ test('a digest counts, lists some changes and names the common next step', () =>
   );
 });
 
-test('control characters of names do not get into an alert', () => {
+test('control characters in names do not reach an alert', () => {
   expect(render(['opened', issue('x', { sentence: 'A\r\nBcc: b\u0000' })]).title).toBe('Open: A Bcc: b ');
 });

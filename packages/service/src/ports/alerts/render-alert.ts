@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000;
 export function renderAlert({ changes }: Alert): RenderedAlert {
   const [first] = changes;
   if (first === undefined)
-    return { title: 'Test alert', lines: ['Alerts of this Footbridge service arrive here.'] };
+    return { title: 'Test alert', lines: ['Alerts from this Footbridge service arrive here.'] };
   if (changes.length > 1) return digest(changes);
   const { change, issue } = first;
   return {

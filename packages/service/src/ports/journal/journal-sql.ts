@@ -29,7 +29,7 @@ import { createWriteBatch } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
 
 export interface SqlJournal extends Journal, JournalReader, PersonJournal, JournalFeed {
-  /** Deletes messages older than that, for some locations older than their own time. Resolves with their number. */
+  /** Deletes messages that are older than the retention of their location. Resolves with their number. */
   prune(olderThanMs: number, byLocation?: ReadonlyMap<string, number>): Promise<number>;
   /** Writes all changes now. Never rejects: what cannot be written is kept. */
   flush(): Promise<void>;

@@ -366,7 +366,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await list({ contactId: 'contact-2' })).toEqual(['other']);
     });
 
-    it('finds and erases the messages of a person, also requests without a number for the same contact', async () => {
+    it('finds and erases the messages of a person, including requests without a number for the same contact', async () => {
       const out = entry({ id: 'out', contactId: 'contact-1' });
       journal.open(out, 'accepted');
       journal.open(entry({ id: 'in', direction: 'inbound', locationId: 'loc2' }), 'received');

@@ -36,7 +36,7 @@ export interface RequestStatus {
 /** Messages from before these times are deleted. */
 export interface PruneTimes {
   readonly before: number;
-  /** For locations with a time of their own. */
+  /** For locations with their own retention. */
   readonly byLocation: ReadonlyMap<string, number>;
   /** Not later than any of the others. */
   readonly stepsBefore: { readonly at: number; readonly requestId: string };

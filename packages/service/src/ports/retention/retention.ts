@@ -9,7 +9,7 @@ export interface LocationRetention extends RetentionDays {
 }
 
 /**
- * The locations whose data is kept for a time of their own.
+ * The locations with their own retention.
  *
  * - `set` replaces both values of a location. With both null, the location no longer has its own.
  * - `of` resolves with nulls for a location without its own values.
