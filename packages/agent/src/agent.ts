@@ -131,7 +131,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       settings,
       onSend: (frame) => queue.accept(frame),
       onInvalidSend: (request, reason) => queue.rejectInvalid(request, reason),
-      // An older service would take a mirrored message for one of the customer.
+      // An older service would mistake a mirrored message for one from the customer.
       onRegistered: ({ mirror = false }) => journal.setNote('mirror', String(mirror)),
       onState: (state) => {
         recordLinkState(state, { journal, log, clock, locationId: config.location });

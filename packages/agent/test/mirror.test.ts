@@ -81,7 +81,7 @@ describe.each(ENGINES)('the mirror on %s Messages', (engine) => {
 });
 
 describe('the mirror', () => {
-  it('is off when the service does not want it', async () => {
+  it('is off when the service does not accept it', async () => {
     const service = await new ScriptedService().start();
     cleanup.add(() => service.stop());
     service.mirror = false;

@@ -53,7 +53,7 @@ export class ScriptedService {
   autoRegister = true;
   autoAck = true;
   window = 64;
-  /** Whether it wants the messages that the owner types. */
+  /** Whether it accepts the messages that the owner types. */
   mirror = true;
 
   readonly registrations: RegisterFrame[] = [];

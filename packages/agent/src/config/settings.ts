@@ -275,7 +275,7 @@ export const SETTINGS = {
   mirror: bool(
     'FOOTBRIDGE_MIRROR',
     undefined,
-    'report messages that the owner types on this Mac or another device, if the service wants them (CRM_MIRROR_SENT)',
+    'report messages that the owner types on this Mac or another device, if the service accepts them (CRM_MIRROR_SENT)',
     false,
   ),
   attachmentWaitMs: seconds(

@@ -15,7 +15,7 @@ const MAX_DESCRIPTION = 1000;
 /** The text of a message of which nothing can be shown: an empty message would look like a fault of the CRM. */
 export const UNREADABLE = '[This message could not be read on the Mac.]';
 
-/** Whether a row can be a message to report. Group events and app updates are not, and outgoing messages only when they are mirrored. */
+/** Whether a row can be a message to report. Group events and app updates are not reported, and outgoing messages only when they are mirrored. */
 export function isCandidate(row: StoredRow, mirrors: boolean): boolean {
   if (!row.isMessage || row.unsent) return false;
   if (row.fromMe) return mirrors && row.tapback === undefined;

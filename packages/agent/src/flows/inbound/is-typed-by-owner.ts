@@ -12,7 +12,7 @@ const UNFINISHED_MS = 3 * 24 * 3_600_000;
 
 /**
  * Resolves with whether the owner typed an outgoing message, on this Mac or another device, and it was sent. When in doubt it is a send
- * of this agent: a message that is missing in the CRM does less harm than one that is there twice. Resolves with undefined when the
+ * of this agent: a message that is missing from the CRM does less harm than one that is there twice. Resolves with undefined when the
  * agent stops first.
  */
 export async function isTypedByOwner(

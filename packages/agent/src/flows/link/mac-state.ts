@@ -16,7 +16,7 @@ const FULL_DISK: Readonly<Record<StoreState, Permission>> = {
   absent: 'unknown',
 };
 
-/** Nothing else in the report shows these states. */
+/** States that nothing else in the report shows. */
 const UNREADABLE = new Set<StoreState>(['absent', 'corrupt', 'locked']);
 
 /** Returns what the operator needs to know about this Mac. No text, phone number or id of a message is in it. */

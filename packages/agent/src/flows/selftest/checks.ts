@@ -31,7 +31,7 @@ export interface Findings {
   readonly tables?: Readonly<Record<string, readonly string[]>>;
   /** The services that Messages is signed in to. */
   readonly services?: readonly ServiceName[];
-  /** The program that macOS judges when the agent uses a permission. */
+  /** The program whose permissions macOS checks when the agent uses one. */
   readonly attribution?: Attribution;
   readonly liveChats?: LiveChats;
   /** The row of a text that was sent. */
@@ -153,8 +153,12 @@ async function checkAttribution({ messages }: CheckContext): Promise<CheckResult
   const { program, isApp } = attribution;
   const found = { attribution };
   return isApp
-    ? { ...VERIFIED, reason: `macOS judges the app (${program})`, found }
-    : { verdict: 'failed', reason: `macOS judges ${program} instead of Footbridge Agent`, found };
+    ? { ...VERIFIED, reason: `macOS checks the permissions of the app (${program})`, found }
+    : {
+        verdict: 'failed',
+        reason: `macOS checks the permissions of ${program} instead of Footbridge Agent`,
+        found,
+      };
 }
 
 async function checkLiveChats({ messages }: CheckContext): Promise<CheckResult> {

@@ -7,7 +7,7 @@ const FRAME_SAMPLES = 1024;
 const FRAMES = 43;
 const DURATION = FRAMES * FRAME_SAMPLES;
 const UNITY_MATRIX = u32(0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000);
-/** `und` in three times five bits. */
+/** `und`, in five bits per letter. */
 const NO_LANGUAGE = 0x55c4;
 const FULL_VOLUME = 0x0100;
 

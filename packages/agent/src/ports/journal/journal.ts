@@ -103,7 +103,7 @@ export interface Jobs {
   /** Whether a step of the job began. */
   hasSteps(key: string): boolean;
   /**
-   * Whether a step caused, or may have caused, an own row of the message store: the guid is recorded for it, or the content is the
+   * Whether a step caused, or may have caused, an outgoing row of the message store: the guid is recorded for it, or the content is the
    * same and the step began since `recentlyAt`, or since `unfinishedAt` and has no known guid.
    */
   mayHaveSent(row: {
@@ -116,7 +116,7 @@ export interface Jobs {
   unfinishedSteps(key: string): Step[];
 }
 
-/** By what the row of a step is recognised while its guid is not known. */
+/** Identifies the row of a step while its guid is not known. */
 export interface StepTrace {
   /** See `contentKey`. */
   readonly content: string;

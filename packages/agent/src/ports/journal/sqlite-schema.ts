@@ -62,7 +62,7 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE held;
   `,
   'CREATE INDEX seen_by_time ON seen (seen_at);',
-  // By these a row that the owner typed is told from one that a step of a job caused.
+  // These distinguish a row that the owner typed from one that a step of a job caused.
   `
   ALTER TABLE step ADD COLUMN content TEXT;
   ALTER TABLE step ADD COLUMN begun_at INTEGER NOT NULL DEFAULT 0;

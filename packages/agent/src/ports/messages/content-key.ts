@@ -6,7 +6,7 @@ import { fold } from './own-rows.ts';
 /** Engines rename and convert files, so all messages with files have the same key. */
 const FILES = 'files';
 
-/** Returns a key that a message and its row in the store have in common. It does not reveal the text. */
+/** Returns a key that a message and its row in the store share. It does not reveal the text. */
 export function contentKey(message: OutgoingMessage): string {
   return message.kind === 'text' ? textKey(message.text) : FILES;
 }

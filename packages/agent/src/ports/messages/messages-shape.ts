@@ -11,7 +11,7 @@ export interface MessagesShape {
   row(guid: string): RowShape | undefined;
   /** Compares the chats of the store with those that Messages offers to programs. */
   liveChats(): Promise<LiveChats | ShapeFailure>;
-  /** Returns the program that macOS judges when the agent uses a permission, or undefined when the log of macOS does not show it. */
+  /** Returns the program whose permissions macOS checks when the agent uses one, or undefined when the log of macOS does not show it. */
   attribution(): Promise<Attribution | undefined>;
   /** Shows a message on the screen and describes the windows of Messages. Nothing is pressed. */
   windows(guid: string): Promise<WindowShape | ShapeFailure>;

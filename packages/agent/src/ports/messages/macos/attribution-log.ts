@@ -11,7 +11,7 @@ const LIMITS = { timeout: 30_000, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 
 /** A line can be written later than the use of the permission. */
 const ATTEMPTS = 3;
 const PAUSE_MS = 2_000;
-/** Programs without a responsible one are judged themselves. */
+/** A program without a responsible one is checked itself. */
 const JUDGED =
   /(?:responsible|accessing)=\{TCCDProcess: identifier=([^,}]+),[^}]*?(?:responsible_path|binary_path)=([^,}]+)/;
 const IN_APP = /\/Footbridge Agent\.app\/Contents\//;

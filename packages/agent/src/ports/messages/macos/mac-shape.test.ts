@@ -79,7 +79,7 @@ async function openMacos() {
   return { macos, messages };
 }
 
-it('names the program that macOS judges for its Apple events, if the log can be read', async () => {
+it('names the program whose permissions macOS checks for its Apple events, if the log can be read', async () => {
   const { macos, messages } = await openMacos();
   expect(await messages.shape.attribution()).toEqual({ program: 'com.apple.Terminal', isApp: false });
   const denied = { program: 'log', exitCode: 1, stderr: 'log: Operation not permitted' } as const;

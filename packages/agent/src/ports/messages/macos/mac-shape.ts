@@ -70,7 +70,7 @@ export class MacShape implements MessagesShape {
     };
   }
 
-  /** An Apple event to Messages is a use of a permission that nothing else has to follow. */
+  /** An Apple event to Messages uses a permission and has no other effect. */
   async attribution(): Promise<Attribution | undefined> {
     const { pid } = await this.#osascript.run(liveChatsProgram, {}, TIMEOUT_MS);
     return pid === undefined ? undefined : await readAttribution(pid, this.#log, this.#clock);
