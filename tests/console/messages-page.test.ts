@@ -100,7 +100,7 @@ describe.skipIf(!(await hasChromium()))('the messages in the console', { timeout
       await dialog.waitFor({ ...WITHIN, state: 'hidden' });
     });
 
-    it('S6 the keys can be turned off, also for later visits', async () => {
+    it('S6 the keys can be turned off, and stay off on later visits', async () => {
       const page = await openMessages();
       await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
       await page.getByLabel('Use these keys').click();

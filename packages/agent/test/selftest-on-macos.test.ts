@@ -13,7 +13,7 @@ const OWNER = '+15550100009';
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-it('the selftest names the program that macOS judges instead of the app, and the folders that Messages does not read', async () => {
+it('the selftest names the program whose permissions macOS checks instead of the app, and the folders that Messages does not read', async () => {
   const macos = await startSimulatedMacos();
   cleanup.add(() => macos.stop());
   const messages = await MacMessages.open({
@@ -42,7 +42,7 @@ it('the selftest names the program that macOS judges instead of the app, and the
   const step = (wanted: string) => steps.find(({ name }) => name === wanted);
   expect(step('attribution')).toMatchObject({
     verdict: 'failed',
-    reason: 'macOS judges com.apple.Terminal instead of Footbridge Agent',
+    reason: 'macOS checks the permissions of com.apple.Terminal instead of Footbridge Agent',
   });
   expect(attribution).toEqual({ program: 'com.apple.Terminal', isApp: false });
   expect(step('file folders')).toMatchObject({

@@ -37,7 +37,7 @@ export interface Findings {
   /** The row of a text that was sent. */
   readonly row?: RowShape;
   readonly windows?: WindowShape;
-  /** What became of files by the folder that they were sent from: `sent`, an error of Messages or a code. */
+  /** The result of sending files, by folder: `sent`, an error of Messages or a code. */
   readonly folders?: Readonly<Record<string, string>>;
   /** How long the row of a text took. */
   readonly times?: SendTimes;

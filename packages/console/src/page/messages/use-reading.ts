@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks';
 
 import { isPaused } from '../live.ts';
 
-/** Whether the reader has paused the list, has scrolled down, or has the focus in the list. New rows must not move it then. */
+/** Whether the user has paused the list, has scrolled down, or has the focus in it. New rows must not move the list then. */
 export function useReading(list: RefObject<HTMLElement | null>): ReadonlySignal<boolean> {
   const isScrolled = useSignal(false);
   const hasFocus = useSignal(false);
@@ -28,7 +28,7 @@ export function useReading(list: RefObject<HTMLElement | null>): ReadonlySignal<
   return useComputed(() => isPaused.value || isScrolled.value || hasFocus.value);
 }
 
-/** Ends the reading: resumes, and goes to the top of the page, from where Tab continues. */
+/** Resumes the list and scrolls to the top of the page, from where Tab continues. */
 export function stopReading(): void {
   isPaused.value = false;
   document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
