@@ -98,6 +98,8 @@ const SAMPLE_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'opt-out import': ['--location', 'loc1'],
   'opt-out add': ['--phone', '+14155550100'],
   'opt-out remove': ['--phone', '+14155550100'],
+  'privacy export': ['--phone', '+14155550100'],
+  'privacy erase': ['--phone', '+14155550100', '--yes'],
   'keys add': ['--preset', 'highlevel'],
   send: ['--to', '+14155550100', '--location', 'loc1'],
   find: ['--phone', '+14155550100'],
