@@ -25,7 +25,11 @@ const send = (input: Partial<SendInput>, timeoutMs = 60_000) =>
     { service: 'iMessage', target: { person: '+15550001111' }, content: { text: 'hello' }, ...input },
     timeoutMs,
   );
-const DISPATCHED = { end: 'ended', lines: [{ step: 'dispatching' }, { step: 'dispatched' }] };
+const DISPATCHED = {
+  pid: expect.any(Number),
+  end: 'ended',
+  lines: [{ step: 'dispatching' }, { step: 'dispatched' }],
+};
 
 const DISPATCHING = { step: 'dispatching' };
 const group = (ids: readonly string[], members: readonly string[]) => ({ target: { group: ids, members } });
@@ -68,7 +72,11 @@ describe('the send program', () => {
         { service: 'SMS', enabled: false, connection: 'connected' },
       ],
     });
-    const unresolved = { end: 'ended', lines: [{ step: 'unresolved', reason: 'no_account' }] };
+    const unresolved = {
+      pid: expect.any(Number),
+      end: 'ended',
+      lines: [{ step: 'unresolved', reason: 'no_account' }],
+    };
     expect(await send({})).toEqual(unresolved);
     expect(await send({ service: 'SMS' })).toEqual(unresolved);
     expect(await send({ service: 'RCS' })).toEqual(unresolved);
@@ -123,7 +131,7 @@ describe('osascript', () => {
     const program = (): void => {
       throw new Error('out of order');
     };
-    expect(await osascript.run(program, {}, 60_000)).toEqual({ end: 'ended', lines: [] });
+    expect(await osascript.run(program, {}, 60_000)).toMatchObject({ end: 'ended', lines: [] });
     expect(macos.osascriptCrashes).toContain('out of order');
   });
 
@@ -143,7 +151,7 @@ describe('osascript', () => {
 
   it('that hangs is stopped at the deadline, and the next program runs', async () => {
     await macos.messages.breakOsascript({ faults: ['hang_before'] });
-    expect(await send({}, 1500)).toEqual({ end: 'stopped', lines: [] });
+    expect(await send({}, 1500)).toEqual({ pid: expect.any(Number), end: 'stopped', lines: [] });
     expect(await send({})).toEqual(DISPATCHED);
   });
 
