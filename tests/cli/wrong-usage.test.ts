@@ -103,6 +103,7 @@ const SAMPLE_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'keys add': ['--preset', 'highlevel'],
   send: ['--to', '+14155550100', '--location', 'loc1'],
   find: ['--phone', '+14155550100'],
+  reach: ['--phone', '+14155550100'],
   sign: ['--key-file', 'package.json', '--body', 'package.json'],
   verify: ['--body', 'package.json', '--signature', 'AAAA'],
   'keys test': ['--body', 'package.json', '--signature', 'AAAA'],

@@ -53,6 +53,17 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     expect(there.frames.filter(({ type }) => type === 'send')).toHaveLength(1);
   });
 
+  it('M1 the reach of a person comes from the Mac at another node', async () => {
+    const location = await cluster.location();
+    const there = await cluster.mac(1, location, undefined, { capabilities: ['reach'] });
+    cleanup.add(() => there.terminate());
+    const path = `/operator/locations/${location}/reach?phone=%2B14155550100`;
+    const asked = cluster.node(0).service.operator('GET', path);
+    const { requestId } = await there.nextFrame('reach_request', 60_000);
+    there.send({ type: 'reach_result', requestId, reach: 'SMS', reason: 'The person last wrote by SMS.' });
+    expect((await asked).body).toMatchObject({ phone: '+1•••0100', reach: 'SMS' });
+  });
+
   it('M1 the events of all nodes are in the live feed of each, and a client continues at another node', async () => {
     const location = await cluster.location();
     const there = await mac(1, location);

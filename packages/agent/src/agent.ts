@@ -42,6 +42,7 @@ import { Pacing } from './flows/outbound/pacing.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
 import { Queue } from './flows/outbound/queue.ts';
 import { stepsOf } from './flows/outbound/steps.ts';
+import { readReach } from './flows/reach/read-reach.ts';
 import { interruptSend, resolveInterruptedSend } from './flows/selftest/interrupted-send.ts';
 import { runSelftest } from './flows/selftest/selftest.ts';
 import { writeTestFiles } from './flows/selftest/test-files.ts';
@@ -133,6 +134,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       onInvalidSend: (request, reason) => queue.rejectInvalid(request, reason),
       // An older service would mistake a mirrored message for one from the customer.
       onRegistered: ({ mirror = false }) => journal.setNote('mirror', String(mirror)),
+      readReach: (phone) => readReach(phone, messages.store),
       onState: (state) => {
         recordLinkState(state, { journal, log, clock, locationId: config.location });
         if (state.state === 'registered') reporter.registered();

@@ -9,6 +9,7 @@ import type {
   MacFrame,
   MessageReceivedFrame,
   MessageStatusFrame,
+  ReachResultFrame,
   RegisterFrame,
   SendFrame,
   StateFrame,
@@ -64,6 +65,7 @@ export class ScriptedService {
   /** The `requestId` of every `received` frame. */
   readonly confirmed: string[] = [];
   readonly states: StateFrame[] = [];
+  readonly reachResults: ReachResultFrame[] = [];
   /** The `seq` of every frame in order of arrival, including repeats. */
   readonly seqs: number[] = [];
   readonly invalid: string[] = [];
@@ -165,6 +167,16 @@ export class ScriptedService {
     this.write(writeFrame({ type: 'redeliver', seq }));
   }
 
+  /** Sends a `reach_request` and resolves with the reply. */
+  reachOf(phone: string): Promise<ReachResultFrame> {
+    this.#requests += 1;
+    const requestId = `reach-${this.#requests}`;
+    this.write(writeFrame({ type: 'reach_request', requestId, phone }));
+    return until(() => this.reachResults.find((frame) => frame.requestId === requestId), {
+      what: 'a reach result',
+    });
+  }
+
   close(code: number, reason = ''): void {
     for (const socket of this.#connections) socket.close(code, reason);
   }
@@ -260,6 +272,10 @@ export class ScriptedService {
     }
     if (frame.type === 'state') {
       this.states.push(frame);
+      return;
+    }
+    if (frame.type === 'reach_result') {
+      this.reachResults.push(frame);
       return;
     }
     this.seqs.push(frame.seq);

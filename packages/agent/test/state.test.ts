@@ -44,7 +44,7 @@ describe('state frames', () => {
   it('the agent reports what it knows about the Mac after its registration', async () => {
     const { service } = await start();
     const [registration] = service.registrations;
-    const capabilities = registration?.capabilities.filter((name) => name !== 'received');
+    const capabilities = registration?.capabilities.filter((name) => name !== 'received' && name !== 'reach');
     expect(service.states).toEqual([
       {
         type: 'state',

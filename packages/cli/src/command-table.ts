@@ -66,6 +66,12 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./commands/find.ts')).findCommand,
     },
     {
+      name: 'reach',
+      about:
+        'say whether a person is reached by iMessage or SMS, from the history of the Mac; nothing is sent',
+      load: async () => (await import('./commands/reach.ts')).reachCommand,
+    },
+    {
       name: 'tail',
       about: 'show messages live',
       load: async () => (await import('./commands/tail.ts')).tailCommand,

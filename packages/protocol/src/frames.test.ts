@@ -91,6 +91,7 @@ const macFrames: MacFrame[] = [
   delivered,
   failed,
   received,
+  { type: 'reach_result', requestId: 'r-2', reach: 'unknown', reason: 'no message with this number yet' },
   ...Object.entries(contents).map(([name, value]) => ({ ...received, [name]: value })),
 ];
 
@@ -109,6 +110,7 @@ const serviceFrames: ServiceFrame[] = [
   send,
   { ...send, message: null, messageId: null, attachments: ['http://files.test/a'], channel: 'sms' },
   { type: 'redeliver', seq: 9 },
+  { type: 'reach_request', requestId: 'r-2', phone: '+14155550100' },
   { type: 'ack', seq: 3, outcome: 'delivered' },
   { type: 'ack', seq: 3, outcome: 'rejected', reason: 'no such contact' },
 ];

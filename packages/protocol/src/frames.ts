@@ -10,7 +10,7 @@ export const MAX_ATTACHMENTS = 20;
 /** Attachments of one `message_received`. */
 export const MAX_RECEIVED_ATTACHMENTS = 100;
 export const MAX_CONTACT_ID = 1024;
-/** Length of `error.message` in `message_status` and of `reason` in `ack`. */
+/** Length of `error.message` in `message_status` and of `reason` in `ack` and `reach_result`. */
 export const MAX_EXPLANATION = 1000;
 
 const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
@@ -145,6 +145,16 @@ const MAC_FRAMES = {
     },
     required: ['type', 'seq', 'guid', 'sender', 'service', 'text', 'sentAt', 'chat', 'attachments'],
   },
+  reach_result: {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: ['reach_result'] },
+      requestId,
+      reach: { type: 'string', enum: ['iMessage', 'SMS', 'unknown'] },
+      reason: { type: 'string', maxLength: MAX_EXPLANATION },
+    },
+    required: ['type', 'requestId', 'reach', 'reason'],
+  },
 } as const;
 
 /** Frames that the service sends to a Mac. */
@@ -180,6 +190,11 @@ const SERVICE_FRAMES = {
     properties: { type: { type: 'string', enum: ['redeliver'] }, seq },
     required: ['type', 'seq'],
   },
+  reach_request: {
+    type: 'object',
+    properties: { type: { type: 'string', enum: ['reach_request'] }, requestId, phone: handle },
+    required: ['type', 'requestId', 'phone'],
+  },
   ack: {
     type: 'object',
     properties: {
@@ -200,11 +215,19 @@ export type MessageStatusFrame = FromSchema<typeof MAC_FRAMES.message_status>;
 export type MessageReceivedFrame = FromSchema<typeof MAC_FRAMES.message_received>;
 export type ReceivedFrame = FromSchema<typeof MAC_FRAMES.received>;
 export type StateFrame = FromSchema<typeof MAC_FRAMES.state>;
-export type MacFrame = RegisterFrame | ReceivedFrame | StateFrame | MessageStatusFrame | MessageReceivedFrame;
+export type ReachResultFrame = FromSchema<typeof MAC_FRAMES.reach_result>;
+export type MacFrame =
+  | RegisterFrame
+  | ReceivedFrame
+  | StateFrame
+  | MessageStatusFrame
+  | MessageReceivedFrame
+  | ReachResultFrame;
 
 export type RegisteredFrame = FromSchema<typeof SERVICE_FRAMES.registered>;
 export type SendFrame = FromSchema<typeof SERVICE_FRAMES.send>;
 export type RedeliverFrame = FromSchema<typeof SERVICE_FRAMES.redeliver>;
+export type ReachRequestFrame = FromSchema<typeof SERVICE_FRAMES.reach_request>;
 export type AckFrame = FromSchema<typeof SERVICE_FRAMES.ack>;
 /** What became of a frame from a Mac. `retry`: it is not acknowledged, so the Mac keeps it and sends it again. */
 export type AckOutcome =
@@ -212,7 +235,7 @@ export type AckOutcome =
   | { readonly outcome: 'skipped' }
   | { readonly outcome: 'rejected'; readonly reason: string }
   | 'retry';
-export type ServiceFrame = RegisteredFrame | SendFrame | RedeliverFrame | AckFrame;
+export type ServiceFrame = RegisteredFrame | SendFrame | RedeliverFrame | ReachRequestFrame | AckFrame;
 
 /**
  * `unknown`: a frame type of a later version, to be ignored and counted. `invalid`: the sender violated the protocol; `seq`

@@ -28,6 +28,8 @@ export interface SessionSettings {
 const MAX_MISSED_PINGS = 3;
 /** Tells the service that this session confirms `send` frames (M10). */
 const CONFIRMS = 'received';
+/** Tells the service that this session replies to `reach_request` frames. */
+const REPLIES = 'reach';
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /** One WebSocket connection to the service. */
@@ -76,7 +78,7 @@ export class WebSocketSession implements Session {
     socket.on('open', () => {
       this.#expectPing();
       const registration = this.#deps.registration();
-      const capabilities = [...registration.capabilities, CONFIRMS];
+      const capabilities = [...registration.capabilities, CONFIRMS, REPLIES];
       socket.send(writeFrame({ ...registration, capabilities }));
     });
     socket.on('ping', () => this.#expectPing());
@@ -123,6 +125,7 @@ export class WebSocketSession implements Session {
       this.#confirm(frame);
     } else if (frame.type === 'ack') handlers.onAck(frame);
     else if (frame.type === 'redeliver') handlers.onRedeliver(frame.seq);
+    else if (frame.type === 'reach_request') handlers.onReachRequest(frame);
     else handlers.onRegistered(frame);
   }
 

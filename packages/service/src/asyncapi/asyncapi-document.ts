@@ -16,9 +16,13 @@ const SUMMARIES: Readonly<Record<FrameType, string>> = {
   message_status: 'The outcome of a message from a `send` frame. `error` is present when it failed.',
   message_received:
     'A message that arrived on the Mac. At most one of `reaction`, `sticker`, `voice` and `animation` is present.',
+  reach_result:
+    'The reply to `reach_request`, from the history of Messages. Not acknowledged. A Mac that sends it lists `reach` in the `capabilities` of `register`.',
   registered: 'The location is bound to this Mac. `window` frames may be unacknowledged at a time.',
   send: 'A message to send. Written again with `again` after a reconnect, until `received` confirms it; a repeat has the same `requestId`.',
   redeliver: 'Requests a rejected frame again, under a new `seq`.',
+  reach_request:
+    'Asks whether a person was last reached by iMessage or by SMS. Nothing is sent to the person.',
   ack: 'The outcome of the frame with this `seq`; acks arrive in any order. `reason` is present when it was rejected.',
 };
 

@@ -93,4 +93,11 @@ export const EXAMPLES: readonly (MacFrame | ServiceFrame)[] = [
   { type: 'ack', seq: 17, outcome: 'delivered' },
   { type: 'ack', seq: 19, outcome: 'rejected', reason: 'The CRM does not know this contact.' },
   { type: 'redeliver', seq: 19 },
+  { type: 'reach_request', requestId, phone: '+14155550100' },
+  {
+    type: 'reach_result',
+    requestId,
+    reach: 'iMessage',
+    reason: 'The newest message to this person was delivered by iMessage.',
+  },
 ];

@@ -346,6 +346,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     files,
     capture,
     changes,
+    switchboard,
     publicUrl: () => address.url,
   });
   const alertsApi = composeAlerts(context, database);

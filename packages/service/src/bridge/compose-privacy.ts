@@ -4,18 +4,21 @@ import type { AssetSide } from './compose-assets.ts';
 import type { BridgeContext } from './context.ts';
 import { optOutsRoutes } from '../edges/operator/opt-outs-routes.ts';
 import { privacyRoutes } from '../edges/operator/privacy-routes.ts';
+import { reachRoutes } from '../edges/operator/reach-routes.ts';
 import { retentionRoutes } from '../edges/operator/retention-routes.ts';
 import type { TextCapture } from '../flows/capture/text-capture.ts';
 import { createOptOutImport } from '../flows/opt-out/import-opt-outs.ts';
 import { phoneCheck } from '../flows/outbound/check-phone.ts';
 import { createPersonData } from '../flows/privacy/person-data.ts';
 import type { ContactMemory } from '../flows/privacy/person-data.ts';
+import { createReach } from '../flows/reach/ask-reach.ts';
 import type { Audit } from '../ports/audit/audit.ts';
 import type { Changes } from '../ports/changes/changes.ts';
 import type { PersonJournal } from '../ports/journal/journal.ts';
 import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
 import type { Retention } from '../ports/retention/retention.ts';
 import type { Suppressions } from '../ports/suppressions/suppressions.ts';
+import type { Switchboard } from '../ports/switchboard/switchboard.ts';
 
 export interface PrivacyDeps {
   readonly suppressions: Suppressions;
@@ -27,20 +30,23 @@ export interface PrivacyDeps {
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
   readonly capture: TextCapture;
   readonly changes: Changes;
+  readonly switchboard: Switchboard;
   readonly publicUrl: () => string;
 }
 
-/** The operator's routes about individual people: who opted out, and the data that the service has about a person. */
+/** The operator's routes about individual people: who opted out, how they are reached, and the data that the service has about a person. */
 export function composePrivacy(
   { config, clock, life }: BridgeContext,
   deps: PrivacyDeps,
 ): (app: FastifyInstance) => void {
   const { suppressions, handleHash, audit, capture, contacts, changes } = deps;
+  const reach = createReach({ switchboard: deps.switchboard, handleHash, clock });
   life.add(
     'erased people',
     changes.listen('person_erased', () => {
       contacts.forgetContacts();
       capture.forgetTexts();
+      reach.forget();
     }),
   );
   const checkPhone = phoneCheck(config.limits.phoneDefaultCountry);
@@ -60,6 +66,7 @@ export function composePrivacy(
       publicUrl: deps.publicUrl,
       audit,
     })(app);
+    reachRoutes({ reachOf: (...person) => reach.of(...person), asHandle })(app);
     retentionRoutes({
       retention: deps.retention,
       index: deps.files.index,

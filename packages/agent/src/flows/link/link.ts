@@ -1,5 +1,5 @@
 import { writeFrame } from '@footbridge/protocol/frames';
-import type { RegisteredFrame, StateFrame } from '@footbridge/protocol/frames';
+import type { ReachResultFrame, RegisteredFrame, StateFrame } from '@footbridge/protocol/frames';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
@@ -52,6 +52,8 @@ export interface LinkDeps extends Pick<SessionHandlers, 'onSend' | 'onInvalidSen
   readonly settings: LinkSettings;
   readonly onState: (state: LinkState) => void;
   readonly onRegistered: (frame: RegisteredFrame) => void;
+  /** Returns how a person is reached, for the operator. */
+  readonly readReach: (phone: string) => Pick<ReachResultFrame, 'reach' | 'reason'>;
 }
 
 /** Keeps the agent connected to the service: opens a session, and after it ends applies the rules of `afterClose`. */
@@ -139,7 +141,7 @@ export class Link {
   }
 
   async #runSession(token: string): Promise<NextAction> {
-    const { openSession, clock, settings, onSend, onInvalidSend } = this.#deps;
+    const { openSession, clock, settings, onSend, onInvalidSend, readReach } = this.#deps;
     this.#registeredAt = undefined;
     const session = openSession(token, {
       onSend,
@@ -147,6 +149,8 @@ export class Link {
       onRegistered: (frame) => this.#registered(frame, sender),
       onAck: (frame) => sender.acknowledge(frame),
       onRedeliver: (seq) => sender.redeliver(seq),
+      onReachRequest: ({ requestId, phone }) =>
+        session.send(writeFrame({ type: 'reach_result', requestId, ...readReach(phone) })),
       onIgnored: () => {
         this.#framesIgnored += 1;
       },

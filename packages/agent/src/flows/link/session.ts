@@ -1,4 +1,10 @@
-import type { AckFrame, RegisteredFrame, RequestNames, SendFrame } from '@footbridge/protocol/frames';
+import type {
+  AckFrame,
+  ReachRequestFrame,
+  RegisteredFrame,
+  RequestNames,
+  SendFrame,
+} from '@footbridge/protocol/frames';
 
 import type { SessionEnd } from './after-close.ts';
 
@@ -18,6 +24,7 @@ export interface SessionHandlers {
   readonly onSend: (frame: SendFrame) => void;
   readonly onAck: (frame: AckFrame) => void;
   readonly onRedeliver: (seq: number) => void;
+  readonly onReachRequest: (frame: ReachRequestFrame) => void;
   /** An invalid `send` frame that still names its request. */
   readonly onInvalidSend: (request: RequestNames, reason: string) => void;
   /** A frame of an unknown type, or an invalid one that names no request. */

@@ -2,7 +2,7 @@ import type { Destination, MessageStore, OutgoingMessage, SendResult } from './m
 import { findSentRows } from './own-rows.ts';
 import type { SentRows } from './own-rows.ts';
 
-const NOT_ON_IMESSAGE = 22;
+export const NOT_ON_IMESSAGE = 22;
 
 /**
  * Looks in the store for the outcome of a send after `since`, a position of the store. An own row with this content in this

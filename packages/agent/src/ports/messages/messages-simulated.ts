@@ -18,7 +18,7 @@ import type {
   StoredAttachment,
   TapbackPress,
 } from './messages.ts';
-import { findOutcome } from './find-outcome.ts';
+import { findOutcome, NOT_ON_IMESSAGE } from './find-outcome.ts';
 import { capabilitiesSince } from './feature-versions.ts';
 import { SimulatedPeople } from './simulated-people.ts';
 import { SimulatedStore } from './simulated-store.ts';
@@ -46,7 +46,6 @@ export interface SimulationOptions {
 }
 
 /** Error numbers in the rows of Messages. */
-const NOT_ON_IMESSAGE = 22;
 const SEND_FAILED = 4;
 
 /** Faults that show only in the store: the press succeeds and no reaction appears. */

@@ -152,6 +152,8 @@ const FRAMES: Record<string, string> = {
   state: 'Mac reports its state',
   message_received: 'Message received',
   redeliver: 'Request to resend',
+  reach_request: 'iMessage or SMS?',
+  reach_result: 'Mac says how it reaches a person',
 };
 
 const OUTCOMES: Record<string, string> = {

@@ -7,6 +7,8 @@ import type {
   AckOutcome,
   MessageReceivedFrame,
   MessageStatusFrame,
+  ReachRequestFrame,
+  ReachResultFrame,
   RegisterFrame,
   SendFrame,
   ServiceFrame,
@@ -84,7 +86,7 @@ export interface SessionHost {
 }
 
 export interface SessionDeps {
-  readonly switchboard: Pick<Switchboard, 'bind' | 'release' | 'isCurrent'>;
+  readonly switchboard: Pick<Switchboard, 'bind' | 'release' | 'isCurrent' | 'reply'>;
   readonly admission: Admission;
   readonly inbound: Inbound;
   readonly statuses: Statuses;
@@ -129,6 +131,12 @@ const CLOSE_BY_STATUS: Readonly<Record<Exclude<AuthStatus, 'active'>, readonly [
 /** What a Mac that confirms `send` frames lists among its capabilities (M10). */
 const CONFIRMS = 'received';
 
+/** What a Mac that replies to `reach_request` lists among its capabilities. */
+const REPLIES = 'reach';
+/** Requests for which a session accepts a reply. The oldest ones have timed out by then. */
+const MAX_REACH_REQUESTS = 64;
+const NOT_CAPABLE = 'The agent on the Mac cannot tell. Update it with `footbridge-agent update`.';
+
 /** Frames that are acknowledged. */
 type Acknowledged = MessageStatusFrame | MessageReceivedFrame;
 
@@ -157,6 +165,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #ledger: MacLedger | undefined;
   /** Present until the frames that the device has not confirmed are all written again. */
   #backlog: Backlog | undefined;
+  /** The `reach_request` frames without a reply. Undefined for a Mac that does not reply. */
+  #reachRequests: Set<string> | undefined;
   #unacknowledged = 0;
   #unacknowledgedBytes = 0;
   #unanswered = 0;
@@ -221,6 +231,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (frame.type === 'register') return this.#registered(frame);
     if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
     if (frame.type === 'state') return this.#reported(frame, data.length);
+    if (frame.type === 'reach_result') return this.#replied(frame);
     if (frame.type === 'received') {
       // A confirmation of a frame that was not sent, or that was confirmed before, has no effect but counts.
       return this.#confirm(frame.requestId) ? this.#leaveIfDone() : this.#limitUncounted();
@@ -228,6 +239,12 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (frame.type === 'message_status') this.#confirm(frame.requestId);
     // A character beyond ASCII makes V8 store the text with two bytes a character.
     this.#take(frame, text.length === data.length ? data.length : 2 * text.length);
+  }
+
+  /** Only the Mac that was asked may reply. */
+  #replied(frame: ReachResultFrame): void {
+    if (this.#reachRequests?.delete(frame.requestId) === true) this.#deps.switchboard.reply(frame);
+    else this.#limitUncounted();
   }
 
   #confirm(requestId: string): boolean {
@@ -271,6 +288,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
       this.#ledger = this.#deps.ledger.open(locationId, this.deviceId);
       this.#backlog = { entries: undefined, written: Promise.withResolvers() };
     }
+    if (frame.capabilities.includes(REPLIES)) this.#reachRequests = new Set();
     this.#deps.host.settled(this);
     this.#deps.admission.introduced(this.device, {
       osVersion: frame.os.version,
@@ -423,11 +441,32 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#enter({ locationId: this.#locationId, deviceId: this.deviceId, sessionId: this.sessionId, epoch });
     const lease = this.#lease;
     if (lease?.epoch !== epoch) return 'overloaded';
+    if (frame.type === 'reach_request') return this.#ask(frame);
     if (frame.type !== 'send') return this.#put(frame) === undefined ? 'overloaded' : 'written';
     if (!this.#send(frame)) return 'overloaded';
     const { requestId, messageId } = frame;
     this.#deps.journal.step(requestId, 'written', { state: 'written', detail: { epoch } });
     this.#deps.statuses.published({ requestId, messageId, locationId: lease.locationId, lease });
+    return 'written';
+  }
+
+  /** Replies at once for a Mac that does not reply itself. */
+  #ask(frame: ReachRequestFrame): 'written' | 'overloaded' {
+    const requests = this.#reachRequests;
+    const { requestId } = frame;
+    if (requests === undefined) {
+      this.#deps.switchboard.reply({
+        type: 'reach_result',
+        requestId,
+        reach: 'unknown',
+        reason: NOT_CAPABLE,
+      });
+      return 'written';
+    }
+    if (this.#put(frame) === undefined) return 'overloaded';
+    requests.add(requestId);
+    const [oldest] = requests;
+    if (requests.size > MAX_REACH_REQUESTS && oldest !== undefined) requests.delete(oldest);
     return 'written';
   }
 

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
+import type { ReachResultFrame } from '@footbridge/protocol/frames';
 import type Sodium from 'sodium-native';
 
 import { sodium } from '../../sodium.ts';
@@ -135,6 +136,8 @@ export type BusMessage =
   | StatusQuestion
   | { readonly type: 'status'; readonly id: string; readonly known?: ReportedStatus | undefined }
   | { readonly type: 'leases_lost'; readonly from: string }
+  /** The reply of a Mac to a request of another node. */
+  | { readonly type: 'mac_reply'; readonly frame: ReachResultFrame }
   /** A node of an earlier version sends no `withStates`. */
   | { readonly type: 'list'; readonly id: string; readonly from: string; readonly withStates?: boolean }
   | { readonly type: 'list_result'; readonly id: string; readonly macs: BoundMac[] };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
+import type { ReachResultFrame } from '@footbridge/protocol/frames';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
@@ -62,6 +63,7 @@ export interface BusHandler {
   /** Resolves when this node has no call for the location in flight, with the milliseconds for which an earlier owner may. Never rejects. */
   onSettle(request: SettleRequest): Promise<number>;
   onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined>;
+  onMacReply(frame: ReachResultFrame): void;
   /** Whether this node can keep frames of a node that is shutting down. */
   isStaying(): boolean;
   /** Returns the Macs connected to this node. */
@@ -285,6 +287,11 @@ export class NodeBus {
       });
   }
 
+  /** Tells the node that asked, which is not known here. */
+  replied(frame: ReachResultFrame): void {
+    this.#notify(ALL_NODES, { type: 'mac_reply', frame });
+  }
+
   leasesLost(): void {
     this.#notify(ALL_NODES, { type: 'leases_lost', from: this.#node });
   }
@@ -360,6 +367,8 @@ export class NodeBus {
         return this.#questions.get(message.id)?.(message.known);
       case 'leases_lost':
         return message.from === this.#node ? undefined : this.#handler.onLeasesLost();
+      case 'mac_reply':
+        return this.#handler.onMacReply(message.frame);
       case 'list': {
         const { id, from, withStates = false } = message;
         const macs = this.#handler.localMacs(withStates);

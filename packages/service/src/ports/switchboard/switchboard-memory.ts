@@ -1,3 +1,4 @@
+import type { ReachResultFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
@@ -9,6 +10,7 @@ import type {
   DisconnectReason,
   Lease,
   MacConnection,
+  ReachListener,
   RoutedFrame,
   BoundMac,
   SendOutcome,
@@ -44,6 +46,7 @@ class MemorySwitchboard implements Switchboard {
   readonly #contention: Contention;
   readonly #bindings = new Map<LocationId, Binding>();
   readonly #displacements = new Map<LocationId, DisplacementHistory>();
+  #replies: ReachListener | undefined;
   #sweepAt = 0;
   #epoch: number;
   #closed = false;
@@ -107,6 +110,14 @@ class MemorySwitchboard implements Switchboard {
   }
 
   keepStatuses(): void {}
+
+  reply(frame: ReachResultFrame): void {
+    this.#replies?.(frame);
+  }
+
+  onReply(listener: ReachListener): void {
+    this.#replies = listener;
+  }
 
   async disconnect(locationId: LocationId): Promise<void> {
     this.#drop(locationId, 'closed');

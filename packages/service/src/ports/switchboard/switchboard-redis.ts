@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
+import type { ReachResultFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
@@ -40,6 +41,7 @@ import type {
   MacConnection,
   RoutedFrame,
   BoundMac,
+  ReachListener,
   ReportedStatus,
   SendOutcome,
   StatusKeeper,
@@ -113,6 +115,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   #handledBefore = new Set<string>();
   readonly #settlement: Settlement;
   #statuses: StatusKeeper | undefined;
+  #replies: ReachListener | undefined;
   #tick = 0;
   #tickedAt: number;
   #stalledAt = -Infinity;
@@ -268,6 +271,14 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#statuses = keeper;
   }
 
+  reply(frame: ReachResultFrame): void {
+    if (this.#replies?.(frame) !== true) this.#bus.replied(frame);
+  }
+
+  onReply(listener: ReachListener): void {
+    this.#replies = listener;
+  }
+
   async release(lease: Lease): Promise<void> {
     const held = this.#held.get(lease.locationId);
     if (held?.lease.epoch === lease.epoch) this.#remove(held);
@@ -340,6 +351,10 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     const { from, locationId, messageId, isRejected = false } = question;
     if (isRejected) this.#settlement.noteRejection(from, locationId, messageId);
     return this.#statuses?.statusOf(locationId, messageId);
+  }
+
+  onMacReply(frame: ReachResultFrame): void {
+    this.#replies?.(frame);
   }
 
   isStaying(): boolean {

@@ -76,6 +76,23 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       expect(mac.taken().map(({ frame }) => frame)).toEqual([{ type: 'redeliver', seq: 7 }]);
     });
 
+    it('M1 passes the reply of a Mac to the node that asked', async () => {
+      const { engine, last } = await start();
+      const reply = { type: 'reach_result', requestId: 'r-1', reach: 'SMS', reason: 'sent by SMS' } as const;
+      for (const asking of engine.nodes) {
+        const heard: (typeof asking)[] = [];
+        for (const node of engine.nodes)
+          node.onReply((frame) => {
+            expect(frame).toEqual(reply);
+            if (node === asking) heard.push(node);
+            return node === asking;
+          });
+        last.reply(reply);
+        await until(() => heard.length > 0, { what: 'the reply' });
+        expect(heard).toEqual([asking]);
+      }
+    });
+
     it('M1 reports an overloaded connection as not connected', async () => {
       const { first, last } = await start();
       const location = freshLocation();

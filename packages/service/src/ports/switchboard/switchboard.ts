@@ -1,4 +1,10 @@
-import type { RedeliverFrame, SendFrame, StateFrame } from '@footbridge/protocol/frames';
+import type {
+  ReachRequestFrame,
+  ReachResultFrame,
+  RedeliverFrame,
+  SendFrame,
+  StateFrame,
+} from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
@@ -6,7 +12,7 @@ import { EngineError } from '../../errors.ts';
 import type { LedgerEntry } from './send-ledger.ts';
 
 /** The frames that the switchboard routes to a Mac. A session sends its acknowledgements itself. */
-export type RoutedFrame = SendFrame | RedeliverFrame;
+export type RoutedFrame = SendFrame | RedeliverFrame | ReachRequestFrame;
 
 /** The socket of a Mac on this node, as the switchboard uses it. */
 export interface MacConnection {
@@ -125,6 +131,9 @@ export function newerStatus<Known extends Pick<ReportedStatus, 'status' | 'epoch
   return other === undefined || one.status === 'delivered' || one.epoch > other.epoch ? one : other;
 }
 
+/** Takes the reply of a Mac. Returns false when this node did not ask. */
+export type ReachListener = (reply: ReachResultFrame) => boolean;
+
 export type SendOutcome = 'written' | 'not_connected';
 
 /** `send` failed, and it is unknown whether the frame was written. */
@@ -171,6 +180,8 @@ export interface BoundMac {
  * - `isUnderWayElsewhere` is for a request that was rejected on this node, right before that is reported: it asks all other nodes whether the
  *   message is on its way or was delivered, and resolves with `unknown` when none says so and some did not respond within a second. From then
  *   on, a node that accepts a request for the message ends the report first (`statusElsewhere`). Never rejects.
+ * - `reply` passes the reply of a Mac to the `onReply` listener of this node or, when that did not ask, to those of the other nodes. A reply
+ *   may get lost on the way: the node that asked has a timeout.
  * - `release` gives up the location if the lease is current, and does nothing otherwise.
  * - When the engine is down, `bind`, `send` and `confirm` reject with EngineError. One exception: while the engine is down for
  *   all nodes, `send` still writes to a connection of this node until its lease expires. A node that may only be partitioned
@@ -187,6 +198,9 @@ export interface Switchboard {
   isUnderWayElsewhere(locationId: string, messageId: string): Promise<boolean | 'unknown'>;
   /** `settled` and `statusElsewhere` of other nodes ask this one for its statuses. */
   keepStatuses(keeper: StatusKeeper): void;
+  reply(frame: ReachResultFrame): void;
+  /** Replaces the listener of this node. */
+  onReply(listener: ReachListener): void;
   /** Disconnects the Mac that holds the location, on any node. */
   disconnect(locationId: LocationId): Promise<void>;
   /**

@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+
+import { contextOf } from '../command-context.ts';
+import { printable } from '../output.ts';
+import { PHONE_HELP, phoneOf } from '../phone-option.ts';
+
+interface Reach {
+  readonly phone: string;
+  readonly reach: 'iMessage' | 'SMS' | 'unknown';
+  readonly reason: string;
+  readonly at: string;
+}
+
+const EXAMPLES = `
+Examples:
+  footbridge reach ve9EPM428h8vShlRW1KT --phone +15555550100
+  footbridge reach ve9EPM428h8vShlRW1KT --phone - < number.txt`;
+
+/** `footbridge reach LOCATION --phone NUMBER`: asks the Mac of a location how it reaches a person. */
+export function reachCommand(program: Command): void {
+  program
+    .command('reach <location>')
+    .requiredOption('--phone <number>', PHONE_HELP)
+    .addHelpText('after', EXAMPLES)
+    .action(async (location: string, options: { phone: string }, command: Command) => {
+      const { output, operator } = contextOf(command);
+      const query = new URLSearchParams({ phone: phoneOf(options.phone) }).toString();
+      const path = `/operator/locations/${encodeURIComponent(location)}/reach?${query}`;
+      const found = await operator().call<Reach>('GET', path);
+      output.result(`${found.phone}: ${found.reach}. ${printable(found.reason)}`, { ...found });
+    });
+}

@@ -1,0 +1,40 @@
+import type { LocationId } from '@footbridge/protocol/ids';
+import { maskHandle } from '@footbridge/protocol/mask-handle';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+
+import type { Reach } from '../../flows/reach/ask-reach.ts';
+import { asLocation, isoTime, operatorError, readBody } from './operator-request.ts';
+
+export interface ReachRoutesDeps {
+  readonly reachOf: (locationId: LocationId, phone: string) => Promise<Reach | 'not_connected'>;
+  /** Returns a phone number in E.164, or an email address. Undefined: it is neither. */
+  readonly asHandle: (given: string) => string | undefined;
+}
+
+interface OfLocation {
+  Params: { locationId: string };
+}
+
+const QUERY = z.strictObject({ phone: z.string().max(256) });
+const NAMED = { config: { locations: 'named' } } as const;
+
+/** `GET /operator/locations/:locationId/reach`: whether a person is reached by iMessage or SMS. */
+export function reachRoutes({ reachOf, asHandle }: ReachRoutesDeps) {
+  return (app: FastifyInstance): void => {
+    app.get<OfLocation>('/operator/locations/:locationId/reach', NAMED, async (request) => {
+      const locationId = asLocation(request.params.locationId);
+      const phone = asHandle(readBody(QUERY, request.query).phone);
+      if (phone === undefined)
+        throw operatorError(
+          'INVALID_REQUEST',
+          'phone: not a phone number or an email address. Write the number with its country code, such as +15555550100.',
+        );
+      const found = await reachOf(locationId, phone);
+      if (found === 'not_connected')
+        throw operatorError('CONFLICT', 'The Mac of this location is not connected. Try again when it is.');
+      const { reach, reason, at } = found;
+      return { phone: maskHandle(phone), reach, reason, at: isoTime(at) };
+    });
+  };
+}
