@@ -99,7 +99,7 @@ const SAMPLE_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'opt-out add': ['--phone', '+14155550100'],
   'opt-out remove': ['--phone', '+14155550100'],
   'privacy export': ['--phone', '+14155550100'],
-  'privacy erase': ['--phone', '+14155550100', '--yes'],
+  'privacy erase': ['--phone', '+14155550100'],
   'keys add': ['--preset', 'highlevel'],
   send: ['--to', '+14155550100', '--location', 'loc1'],
   find: ['--phone', '+14155550100'],

@@ -67,10 +67,11 @@ export function privacyCommand(program: Command): void {
     )
     .action(async (options: PersonOptions, command: Command) => {
       const { output, operator, confirm } = contextOf(command);
+      const client = operator();
       const person = bodyOf(options);
       const where = options.location === undefined ? 'all locations' : printable(options.location);
       await confirm(`Erase the data of this person in ${where}? This cannot be undone.`);
-      const erased = await operator().call<Erased>('POST', '/operator/privacy/erase', person);
+      const erased = await client.call<Erased>('POST', '/operator/privacy/erase', person);
       output.result(
         `Erased ${erased.messages} messages and ${erased.files} files. Kept ${erased.optOutsKept} opt-outs, so that the person is not texted again.`,
         { ...erased },
