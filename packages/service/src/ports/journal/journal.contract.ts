@@ -628,6 +628,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       await clock.advance(20 * DAY);
       for (const locationId of ['short', 'long', 'other'])
         journal.open(entry({ id: `${locationId} new`, locationId }), 'accepted');
+      await journal.show('wait for the flush');
       await clock.advance(20 * DAY);
       const kept = new Map([
         ['short', 10 * DAY],
