@@ -115,7 +115,7 @@ export const LINK_NAMES: Readonly<Record<string, string>> = {
   messages: 'Messages',
   permissions: 'Permissions',
   queue: 'Queue',
-  traffic: 'Texts get through',
+  traffic: 'Traffic',
   crm: 'CRM accepts',
 };
 
