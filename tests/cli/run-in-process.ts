@@ -38,3 +38,11 @@ export async function runInProcess(args: readonly string[], surroundings: Surrou
   const code = await run(args, io);
   return { code, ...io.written };
 }
+
+/** The objects that a command printed as JSON, one per line. */
+export function jsonLines(output: string): Record<string, unknown>[] {
+  return output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}

@@ -11,7 +11,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { bridges, LOCATION, PHONE } from '../contract/test-bridge.ts';
 import type { TestBridge } from '../contract/test-bridge.ts';
-import { runInProcess } from './run-in-process.ts';
+import { jsonLines, runInProcess } from './run-in-process.ts';
 
 const BIN = join(import.meta.dirname, '../../packages/cli/bin/footbridge');
 const cleanup = createCleanup();
@@ -23,11 +23,6 @@ const envOf = ({ bridge }: TestBridge) => ({
   OPERATOR_TOKEN: bridge.operatorToken,
 });
 const SEND = ['send', '--to', PHONE, '--location', LOCATION];
-const lines = (text: string) =>
-  text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 const keysOf = async (bridge: TestBridge) => (await bridge.operator('GET', '/operator/keys')).body['keys'];
 
 describe('footbridge send', () => {
@@ -41,7 +36,7 @@ describe('footbridge send', () => {
     await mac.ack(mac.status({ requestId: frame.requestId, messageId: null, status: 'delivered' }));
     const { code, stdout, stderr } = await sending;
     expect(code).toBe(0);
-    const printed = lines(stdout);
+    const printed = jsonLines(stdout);
     expect(printed[0]).toMatchObject({ requestId: frame.requestId, locationId: LOCATION });
     expect(printed.map(({ step }) => step).filter(Boolean)).toEqual(
       expect.arrayContaining(['accepted', 'written', 'mac_says']),
@@ -111,7 +106,9 @@ describe('footbridge find', () => {
     const find = (...args: string[]) => runInProcess(['find', ...args], { env });
     const { code, stdout } = await find('--phone', '+1 (415) 555-0100', '--dir', 'out', '--since', '1d');
     expect(code).toBe(0);
-    expect(lines(stdout)).toEqual(expect.arrayContaining([expect.objectContaining({ messageId: 'found' })]));
+    expect(jsonLines(stdout)).toEqual(
+      expect.arrayContaining([expect.objectContaining({ messageId: 'found' })]),
+    );
     expect(stdout).not.toContain('canary');
     expect(stdout).not.toContain(PHONE);
     expect((await find('--phone', '+14155559999')).stdout).toBe('');
@@ -159,7 +156,7 @@ describe('footbridge open', () => {
   it('prints a sign-in link where there is no terminal', async () => {
     const bridge = await use();
     const { code, stdout } = await runInProcess(['open'], { env: envOf(bridge) });
-    expect([code, lines(stdout)]).toEqual([
+    expect([code, jsonLines(stdout)]).toEqual([
       0,
       [expect.objectContaining({ url: expect.stringContaining('/console#code=') })],
     ]);
@@ -173,7 +170,7 @@ describe('footbridge explain', () => {
   ])('V2 lists the codes of HTTP status %s', async (status, codes) => {
     const { code, stdout } = await runInProcess(['explain', status]);
     expect(code).toBe(0);
-    expect(lines(stdout).map((entry) => entry['code'])).toEqual(expect.arrayContaining(codes));
+    expect(jsonLines(stdout).map((entry) => entry['code'])).toEqual(expect.arrayContaining(codes));
   });
 
   it.each([
@@ -185,7 +182,7 @@ describe('footbridge explain', () => {
     ['4100', { channel: 'close', name: 'come back' }],
   ])('V2 explains %s', async (number, expected) => {
     const { stdout } = await runInProcess(['explain', number]);
-    expect(lines(stdout)).toMatchObject([expected]);
+    expect(jsonLines(stdout)).toMatchObject([expected]);
   });
 
   it('suggests the nearest code, and rejects a number without a meaning', async () => {

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { LOCATION, TestBridge } from '../contract/test-bridge.ts';
 import type { TestBridgeOptions } from '../contract/test-bridge.ts';
-import { recordedIo, runInProcess } from './run-in-process.ts';
+import { jsonLines, recordedIo, runInProcess } from './run-in-process.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -22,13 +22,6 @@ async function start(options: TestBridgeOptions = {}) {
   const { operatorUrl, operatorToken } = bridge.bridge;
   return { bridge, env: { FOOTBRIDGE_OPERATOR_URL: operatorUrl, OPERATOR_TOKEN: operatorToken } };
 }
-
-const lines = (output: string) =>
-  output
-    .trim()
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe('footbridge setup highlevel', () => {
   it('prints the form, and saves the credentials for their owner only without losing other settings', async () => {
@@ -47,7 +40,7 @@ describe('footbridge setup highlevel', () => {
     ];
     const { code, stdout, stderr } = await runInProcess([...BASE, ...args], { env: { HOME: folder } });
     expect(code).toBe(0);
-    expect(lines(stdout)).toMatchObject([
+    expect(jsonLines(stdout)).toMatchObject([
       {
         redirectUrl: 'https://bridge.example.com/oauth/callback/crm',
         deliveryUrl: 'https://bridge.example.com/crm/webhook',
@@ -102,7 +95,7 @@ describe('footbridge setup highlevel', () => {
     await until(() => io.written.stdout.includes('installUrl'));
     await bridge.authorise(LOCATION);
     expect(await running).toBe(0);
-    const printed = lines(io.written.stdout);
+    const printed = jsonLines(io.written.stdout);
     expect(printed).toEqual(
       expect.arrayContaining([
         { locationId: LOCATION },
@@ -118,7 +111,7 @@ describe('footbridge setup highlevel', () => {
 describe('footbridge crm check', () => {
   const check = async (env: Record<string, string>, ...args: string[]) => {
     const { code, stdout, stderr } = await runInProcess(['crm', 'check', ...args], { env });
-    const findings = lines(stdout);
+    const findings = jsonLines(stdout);
     return { code, stderr, of: (name: string) => findings.find((one) => one['check'] === name) };
   };
 

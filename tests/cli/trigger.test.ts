@@ -10,7 +10,7 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { LOCATION, TestBridge } from '../contract/test-bridge.ts';
-import { recordedIo, runInProcess } from './run-in-process.ts';
+import { jsonLines, recordedIo, runInProcess } from './run-in-process.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -21,12 +21,6 @@ async function start() {
   const { operatorUrl, operatorToken } = bridge.bridge;
   return { bridge, env: { FOOTBRIDGE_OPERATOR_URL: operatorUrl, OPERATOR_TOKEN: operatorToken } };
 }
-
-const lines = (output: string) =>
-  output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe('footbridge trigger', () => {
   it('makes every event happen on a simulated Mac, and follows it into the CRM', async () => {
@@ -43,11 +37,11 @@ describe('footbridge trigger', () => {
     for (const { name } of SAMPLE_EVENTS) {
       const { code, stdout, stderr } = await trigger(name);
       expect([name, code, stderr]).toEqual([name, 0, '']);
-      expect(lines(stdout)).toMatchObject([{ event: name }]);
+      expect(jsonLines(stdout)).toMatchObject([{ event: name }]);
     }
     const followed = await trigger('inbound.text', '--from', '+14155550188', '--text', 'canary', '--wait');
     expect(followed.code).toBe(0);
-    expect(lines(followed.stdout).at(-1)).toMatchObject({ outcome: 'delivered' });
+    expect(jsonLines(followed.stdout).at(-1)).toMatchObject({ outcome: 'delivered' });
     expect(followed.stdout).not.toContain('canary');
     expect(await trigger('reaction.add', '--target', 'unknown')).toMatchObject({
       code: 1,
@@ -85,7 +79,9 @@ describe('footbridge listen', () => {
 
     const io = recordedIo({ env });
     const running = run(['listen', '--forward', forward, '--port', '0'], io);
-    const { url } = await until(() => (io.written.stdout === '' ? undefined : lines(io.written.stdout)[0]));
+    const { url } = await until(() =>
+      io.written.stdout === '' ? undefined : jsonLines(io.written.stdout)[0],
+    );
     const response = await fetch(`${String(url)}/messages?number=%2B14155550100`, {
       method: 'POST',
       headers: { Authorization: 'Bearer canary-token' },
@@ -99,7 +95,7 @@ describe('footbridge listen', () => {
     expect(received).toEqual([
       'POST /api/messages?number=%2B14155550100 Bearer canary-token {"message":"canary"}',
     ]);
-    const second = await until(() => lines(io.written.stdout)[1]);
+    const second = await until(() => jsonLines(io.written.stdout)[1]);
     expect(second).toEqual({ method: 'POST', path: '/messages', status: 201, ms: expect.any(Number) });
 
     local.closeAllConnections();

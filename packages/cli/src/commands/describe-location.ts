@@ -1,3 +1,5 @@
+import type { StateFrame } from '@footbridge/protocol/frames';
+
 import { printable } from '../output.ts';
 
 export interface Location {
@@ -21,14 +23,7 @@ export interface ReportedState {
   readonly messages?: { readonly running?: boolean; readonly signedIn?: boolean };
   readonly session?: string;
   readonly queue?: { readonly pending: number; readonly oldestSec?: number };
-  readonly pacing?: {
-    readonly newPerHour?: number;
-    readonly newLastHour?: number;
-    readonly newPerDay?: number;
-    readonly newLastDay?: number;
-    readonly held?: number;
-    readonly nextSlotAt?: string;
-  };
+  readonly pacing?: Partial<NonNullable<StateFrame['pacing']>>;
   readonly lastSentAt: string | null;
   readonly lastReceivedAt: string | null;
 }

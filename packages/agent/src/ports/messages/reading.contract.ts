@@ -82,7 +82,8 @@ export function readingContract(
   });
 }
 
-function emptyMemory(): StoreMemory {
+/** A memory that was never used, for a store that is opened for the first time. */
+export function emptyMemory(): StoreMemory {
   let saved: string | undefined;
   return {
     load: () => saved,

@@ -1,19 +1,14 @@
+import type { StateFrame } from '@footbridge/protocol/frames';
+
 import { MACS_TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 
 /** A location with the limits of its line, as the connected Mac reports them. */
 export interface Line {
   readonly locationId: string;
-  readonly connected: { readonly state: { readonly pacing?: Pacing } | null } | null;
-}
-
-interface Pacing {
-  readonly newPerHour?: number;
-  readonly newLastHour?: number;
-  readonly newPerDay?: number;
-  readonly newLastDay?: number;
-  readonly held?: number;
-  readonly nextSlotAt?: string;
+  readonly connected: {
+    readonly state: { readonly pacing?: Partial<NonNullable<StateFrame['pacing']>> } | null;
+  } | null;
 }
 
 /** How far the limits of a line are used. */

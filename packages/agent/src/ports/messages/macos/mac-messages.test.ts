@@ -11,8 +11,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FILE_FOLDERS } from '../messages.ts';
 import type { Messages, OutgoingMessage, SendResult } from '../messages.ts';
 import { messagesContract } from '../messages.contract.ts';
-import { readingContract } from '../reading.contract.ts';
-import type { StoreMemory } from '../store-generation.ts';
+import { emptyMemory, readingContract } from '../reading.contract.ts';
 import { MacMessages } from './mac-messages.ts';
 
 const ANNA = '+15550100001';
@@ -39,16 +38,6 @@ async function open(clock = systemClock, memory = emptyMemory()): Promise<Messag
   });
   cleanup.add(() => opened.close());
   return opened;
-}
-
-function emptyMemory(): StoreMemory {
-  let saved: string | undefined;
-  return {
-    load: () => saved,
-    save: (value) => {
-      saved = value;
-    },
-  };
 }
 
 const text = (body: string): OutgoingMessage => ({ kind: 'text', text: body });
