@@ -110,6 +110,21 @@ describe.skipIf(!(await hasChromium()))('the chats of the page', { timeout: 240_
     },
   );
 
+  it('does not move an open emoji panel when a message arrives', async () => {
+    const { page, phone } = await open({ height: 700 });
+    await phone.getByRole('article').last().waitFor(WITHIN);
+    await expect.poll(() => isAtEnd(phone), WITHIN).toBe(true);
+    await phone.getByRole('article').last().focus();
+    await page.keyboard.press('t');
+    const panel = phone.getByRole('toolbar', { name: 'React' });
+    const before = await boxOf(panel);
+    await test.demo.mac.say(CUSTOMER, { text: 'Below the panel' });
+    await bubble(phone, 'Below the panel').waitFor({ ...WITHIN, state: 'attached' });
+    expect(await boxOf(panel)).toEqual(before);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => isAtEnd(phone), WITHIN).toBe(true);
+  });
+
   it('accepts one emoji as a reaction, and rejects words and several emoji', async () => {
     const { page, phone, inbox } = await open();
     await type(phone, 'Any emoji will do');

@@ -47,7 +47,11 @@ export function Feed({
   const [open, setOpen] = useState<string>();
   const stop = items.some(({ id }) => id === current) ? current : items.at(-1)?.id;
 
-  const { unseen, follow, listProps } = useFollow(feed, { count: items.length, restart: followAgain });
+  const { unseen, follow, listProps } = useFollow(feed, {
+    count: items.length,
+    restart: followAgain,
+    isPaused: open !== undefined,
+  });
 
   function focusOn(id: string | undefined): void {
     setCurrent(id);
