@@ -121,7 +121,10 @@ class HttpCrmClient implements CrmClient {
     const fenced = guard.fence?.() ?? true;
     if (fenced !== true) {
       const mayProceed = await Promise.resolve(fenced).catch(() => undefined);
-      if (mayProceed !== true) return mayProceed === undefined ? LEASE_STORE_AWAY : CANCELLED;
+      if (mayProceed !== true) {
+        throttle.leave();
+        return mayProceed === undefined ? LEASE_STORE_AWAY : CANCELLED;
+      }
     }
     return this.#exchange(call, bearer, throttle, guard.previous);
   }
@@ -132,7 +135,10 @@ class HttpCrmClient implements CrmClient {
     guard: SendGuard,
   ): Promise<FailedAttempt | undefined> {
     if (throttle.queued >= MAX_QUEUED && !isUrgent) return QUEUE_FULL;
-    return (await throttle.enter(isUrgent, guard.signal)) ? circuitFailure(throttle) : CANCELLED;
+    if (!(await throttle.enter(isUrgent, guard.signal))) return CANCELLED;
+    const blocked = circuitFailure(throttle);
+    if (blocked !== undefined) throttle.leave();
+    return blocked;
   }
 
   async #exchange<T>(
@@ -144,6 +150,7 @@ class HttpCrmClient implements CrmClient {
     throttle.begin();
     const sentAt = this.#clock.monotonic();
     const response = await this.#transport.send(this.#request(call, bearer));
+    throttle.leave();
     const now = this.#clock.monotonic();
     const result = 'reason' in response ? response.reason : String(response.status);
     this.#observe?.(call.operation, result, (now - sentAt) / 1000, call.locationId);

@@ -8,23 +8,35 @@ function openCircuit(throttle: LocationThrottle): void {
   for (let failures = 0; failures < 20; failures++) throttle.failed();
 }
 
+function enterAndLeave(throttle: LocationThrottle, isUrgent = false): void {
+  expect(throttle.tryEnter(isUrgent)).toBe(true);
+  throttle.leave();
+}
+
 describe('the rate limit of a location', () => {
-  it('never exceeds the limit in any ten seconds, and delays no call longer than that requires', async () => {
+  it('never exceeds the limit where the calls arrive, and sends all of them', async () => {
+    const call = fc.record({ gap: fc.nat(3000), toCrm: fc.nat(2000), back: fc.nat(2000) });
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(3000), { maxLength: 60 }), async (gaps) => {
+      fc.asyncProperty(fc.array(call, { maxLength: 60 }), async (calls) => {
         const clock = new FakeClock();
         const throttle = new LocationThrottle(clock, 5);
-        const times: number[] = [];
-        for (const gap of gaps) {
+        const sent: number[] = [];
+        const arrived: number[] = [];
+        const send = (toCrm: number, back: number) => {
+          sent.push(clock.monotonic());
+          arrived.push(clock.monotonic() + toCrm);
+          clock.after(toCrm + back, () => throttle.leave());
+        };
+        for (const { gap, toCrm, back } of calls) {
           await clock.advance(gap);
-          if (throttle.tryEnter()) times.push(clock.monotonic());
-          else void throttle.enter(false).then(() => times.push(clock.monotonic()));
+          if (throttle.tryEnter()) send(toCrm, back);
+          else void throttle.enter(false).then(() => send(toCrm, back));
         }
-        await clock.advance(10_000 * (gaps.length / 5 + 1));
-        expect(times).toHaveLength(gaps.length);
-        expect(times).toEqual(times.toSorted((left, right) => left - right));
-        times.forEach((time, index) => {
-          const fifthNext = times[index + 5];
+        await clock.advance(14_000 * (calls.length / 5 + 1));
+        expect(sent).toHaveLength(calls.length);
+        const inOrder = arrived.toSorted((left, right) => left - right);
+        inOrder.forEach((time, index) => {
+          const fifthNext = inOrder[index + 5];
           if (fifthNext !== undefined) expect(fifthNext - time).toBeGreaterThanOrEqual(10_000);
         });
       }),
@@ -32,14 +44,32 @@ describe('the rate limit of a location', () => {
     );
   });
 
+  it('waits for a response when all calls are in flight', async () => {
+    const clock = new FakeClock();
+    const throttle = new LocationThrottle(clock, 2);
+    const sent: string[] = [];
+    for (let calls = 0; calls < 2; calls++) expect(throttle.tryEnter()).toBe(true);
+    void throttle.enter(false).then(() => sent.push('third'));
+    await clock.advance(30_000);
+    throttle.leave();
+    await clock.advance(9_999);
+    expect(sent).toEqual([]);
+    await clock.advance(1);
+    expect(sent).toEqual(['third']);
+  });
+
   it('serves the queue in order, and a cancelled call takes no slot', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 1);
     const sent: string[] = [];
     expect(throttle.tryEnter()).toBe(true);
+    throttle.leave();
     const stop = new AbortController();
     const enter = (name: string, signal?: AbortSignal) =>
-      throttle.enter(false, signal).then((entered) => sent.push(entered ? name : `no ${name}`));
+      throttle.enter(false, signal).then((entered) => {
+        sent.push(entered ? name : `no ${name}`);
+        if (entered) throttle.leave();
+      });
     void enter('first');
     void enter('second', stop.signal);
     void enter('third');
@@ -55,11 +85,11 @@ describe('the rate limit of a location', () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 10);
     const sent: string[] = [];
-    for (let calls = 0; calls < 9; calls++) expect(throttle.tryEnter()).toBe(true);
+    for (let calls = 0; calls < 9; calls++) enterAndLeave(throttle);
     expect(throttle.tryEnter()).toBe(false);
     await clock.advance(1000);
     void throttle.enter(false).then(() => sent.push('ordinary'));
-    expect(throttle.tryEnter(true)).toBe(true);
+    enterAndLeave(throttle, true);
     expect(throttle.tryEnter(true)).toBe(false);
     void throttle.enter(true).then(() => sent.push('urgent'));
     await clock.advance(8999);
@@ -72,10 +102,10 @@ describe('the rate limit of a location', () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 20);
     const sent: string[] = [];
-    for (let calls = 0; calls < 2; calls++) expect(throttle.tryEnter(true)).toBe(true);
+    for (let calls = 0; calls < 2; calls++) enterAndLeave(throttle, true);
     await clock.advance(5000);
-    for (let calls = 0; calls < 16; calls++) expect(throttle.tryEnter()).toBe(true);
-    for (let calls = 0; calls < 2; calls++) expect(throttle.tryEnter(true)).toBe(true);
+    for (let calls = 0; calls < 16; calls++) enterAndLeave(throttle);
+    for (let calls = 0; calls < 2; calls++) enterAndLeave(throttle, true);
     void throttle.enter(false).then(() => sent.push('ordinary'));
     void throttle.enter(true).then(() => sent.push('urgent'));
     await clock.advance(5000);
@@ -151,7 +181,7 @@ describe('throttles', () => {
     const clock = new FakeClock();
     const throttles = new LocationThrottles(clock, 90);
     const first = throttles.of('first');
-    first.tryEnter();
+    enterAndLeave(first);
     const failing = throttles.of('failing');
     failing.failed();
     expect(throttles.of('first')).toBe(first);

@@ -12,13 +12,16 @@ const SWEEP_AT = 10_000;
  * Rate limiter and circuit breaker for the calls of one location: at most `max` calls in any ten seconds, none while the CRM asked us to
  * wait, and after 20 failures in a row one probe at a time until a call succeeds. A tenth of the calls is reserved for urgent ones,
  * which also go first: a thousand messages that a Mac catches up with must not delay a webhook.
+ *
+ * A call counts until ten seconds after its response, because the CRM counts a call when it arrives there: at any time between the two.
  */
 export class LocationThrottle {
   readonly #clock: Clock;
   readonly #max: number;
-  /** Times of the latest calls: a ring buffer whose newest entry is before `#next`. */
+  /** When the latest calls ended: a ring buffer whose newest entry is before `#next`. */
   readonly #times: number[] = [];
   #next = 0;
+  #inFlight = 0;
   readonly #urgent: (() => void)[] = [];
   readonly #ordinary: (() => void)[] = [];
   #cancelDrain = () => {};
@@ -51,7 +54,11 @@ export class LocationThrottle {
   isIdle(now: number): boolean {
     const latest = this.#times.length === 0 ? 0 : Math.max(...this.#times);
     return (
-      this.queued === 0 && this.#failures === 0 && now - latest > IDLE_MS && now - this.#lastSuccess > IDLE_MS
+      this.queued === 0 &&
+      this.#inFlight === 0 &&
+      this.#failures === 0 &&
+      now - latest > IDLE_MS &&
+      now - this.#lastSuccess > IDLE_MS
     );
   }
 
@@ -67,16 +74,18 @@ export class LocationThrottle {
     if (this.isOpen) this.#isProbing = true;
   }
 
-  /** Counts a call if the limit allows one and no queued call goes first. */
+  /** Counts a call if the limit allows one and no queued call goes first. Its end is reported with `leave`. */
   tryEnter(isUrgent = false): boolean {
     if ((isUrgent ? this.#urgent.length : this.queued) > 0) return false;
-    const now = this.#clock.monotonic();
-    if (this.#roomAt(isUrgent) > now) return false;
-    this.#count(now);
+    if (this.#roomAt(isUrgent) > this.#clock.monotonic()) return false;
+    this.#inFlight++;
     return true;
   }
 
-  /** Queues a call. Resolves with true once it may be sent, and then it is counted; with false when `signal` aborts first. */
+  /**
+   * Queues a call. Resolves with true once it may be sent: then it is counted, and its end is reported with `leave`. Resolves with
+   * false when `signal` aborts first.
+   */
   enter(isUrgent: boolean, signal?: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve(false);
@@ -94,6 +103,14 @@ export class LocationThrottle {
       queue.push(onTurn);
       this.#drain();
     });
+  }
+
+  /** A call that entered has its response, or will not be sent. */
+  leave(): void {
+    this.#inFlight--;
+    this.#times[this.#next] = this.#clock.monotonic();
+    this.#next = (this.#next + 1) % this.#max;
+    this.#drain();
   }
 
   /** The CRM asks this location to wait. */
@@ -126,29 +143,26 @@ export class LocationThrottle {
     this.#openMs = FIRST_OPEN_MS;
   }
 
-  /** When the limit allows one more call. */
+  /** When the limit allows one more call, or Infinity while it depends on the end of another one. */
   #roomAt(isUrgent: boolean): number {
     const limit = isUrgent ? this.#max : this.#max - Math.floor(this.#max / 10);
-    const oldest = this.#times[(this.#next - limit + this.#max) % this.#max] ?? Number.NEGATIVE_INFINITY;
+    const free = limit - this.#inFlight;
+    if (free <= 0) return Number.POSITIVE_INFINITY;
+    const oldest = this.#times[(this.#next - free + this.#max) % this.#max] ?? Number.NEGATIVE_INFINITY;
     return Math.max(oldest + WINDOW_MS, this.#pausedUntil);
-  }
-
-  #count(now: number): void {
-    this.#times[this.#next] = now;
-    this.#next = (this.#next + 1) % this.#max;
   }
 
   #drain(): void {
     this.#cancelDrain();
     while (this.queued > 0) {
       const isUrgent = this.#urgent.length > 0;
-      const now = this.#clock.monotonic();
-      const waitMs = this.#roomAt(isUrgent) - now;
+      const waitMs = this.#roomAt(isUrgent) - this.#clock.monotonic();
+      if (waitMs === Number.POSITIVE_INFINITY) return;
       if (waitMs > 0) {
         this.#cancelDrain = this.#clock.after(Math.ceil(waitMs), () => this.#drain());
         return;
       }
-      this.#count(now);
+      this.#inFlight++;
       (isUrgent ? this.#urgent : this.#ordinary).shift()?.();
     }
   }
