@@ -1,9 +1,11 @@
 // The floor: the least code that does the work. One key, no limits, no logs, no retries, no persistence.
-// With FAST_PARTS it uses the fastest available libraries: libsodium, and undici's dispatcher.
+// With FAST_PARTS it uses the fastest available libraries: libsodium, and undici's dispatcher. With DURABLE, the file of a database, it
+// claims and marks every inbound message on disk, in one commit each, so that a crash neither loses nor duplicates it.
 import { createPublicKey, randomUUID, verify as opensslVerify } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
+import { DatabaseSync } from 'node:sqlite';
 
 import { Agent, request } from 'undici';
 import { WebSocketServer } from 'ws';
@@ -15,10 +17,25 @@ const rawKey = key.export({ type: 'spki', format: 'der' }).subarray(-32);
 const fast = process.env['FAST_PARTS'] !== undefined;
 const sodium = fast ? (await import('sodium-native')).default : undefined;
 const dispatcher = new Agent({ connections: 256, ...(fast && { headersTimeout: 0, bodyTimeout: 0 }) });
+const claims = process.env['DURABLE'] === undefined ? undefined : openClaims(process.env['DURABLE']);
 const macs = new Map<string, WebSocket>();
 const pending = new Map<string, Promise<void>>();
 const contacts = new Map<string, string>();
 const seen = new Set<string>();
+
+function openClaims(file: string) {
+  const database = new DatabaseSync(file);
+  database.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;' +
+      'CREATE TABLE claims (guid TEXT PRIMARY KEY, claimed_at INTEGER NOT NULL, marked_at INTEGER)',
+  );
+  const claim = database.prepare('INSERT INTO claims (guid, claimed_at) VALUES (?, ?)');
+  const mark = database.prepare('UPDATE claims SET marked_at = ? WHERE guid = ?');
+  return {
+    claim: (guid: string) => claim.run(guid, Date.now()),
+    mark: (guid: string) => mark.run(Date.now(), guid),
+  };
+}
 
 const verify = (body: Buffer, signature: Buffer): boolean =>
   sodium?.crypto_sign_verify_detached(signature, body, rawKey) ?? opensslVerify(null, body, key, signature);
@@ -138,6 +155,7 @@ async function handleFrame(mac: WebSocket, locationId: string, frame: Frame): Pr
     const { guid, sender, text } = frame;
     if (!seen.has(guid)) {
       seen.add(guid);
+      claims?.claim(guid);
       const contactId = contacts.get(locationId + sender) ?? (await findContact(locationId, sender));
       await call('POST', '/conversations/messages/inbound', locationId, {
         type: 'SMS',
@@ -145,6 +163,7 @@ async function handleFrame(mac: WebSocket, locationId: string, frame: Frame): Pr
         locationId,
         message: text,
       });
+      claims?.mark(guid);
     }
   }
   mac.send(JSON.stringify({ type: 'ack', seq: frame.seq, outcome: 'delivered' }));

@@ -19,7 +19,7 @@ const TOLERANCE = 1.5;
 
 export function recordRatios({ when, command, machine, costs }: Results): void {
   const toFloor = Object.fromEntries(
-    Object.entries(costs).map(([path, of]) => [path, rounded(of['footbridge']?.toFloor.median)]),
+    Object.entries(costs).map(([path, of]) => [path, rounded(of['footbridge']?.to.floor?.median)]),
   );
   const place = `${machine['cores']} × ${machine['cpu']}, load average ${machine['loadBefore']} before`;
   const record = { when, command, machine: place, toFloor };
@@ -61,7 +61,7 @@ async function measureNow(): Promise<Ratios> {
     for (const [path, work] of Object.entries({ outbound, inbound })) {
       await warmUp(harness, candidates, work, 1000);
       const costs = await measureCosts(harness, candidates, work, { rounds: 7, messages: 300 });
-      now[path] = rounded(pathCosts(costs)['footbridge']?.toFloor.median);
+      now[path] = rounded(pathCosts(costs)['footbridge']?.to.floor?.median);
     }
     return now;
   } finally {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { Candidate, CandidateProcess } from './candidates/candidate.ts';
 import type { Pinning } from './measure/pinning.ts';
+import { createCertificate } from './environment/certificate.ts';
 import { locationNames, startEnvironment } from './environment/environment.ts';
 import type { BenchEnvironment } from './environment/environment.ts';
 
@@ -24,11 +25,14 @@ export interface Harness {
 
 export async function openHarness(options: {
   pinning: Pinning;
+  /** Whether the CRM speaks TLS, as the real one does. Default true. */
+  crmTls?: boolean;
   profileFolder?: string | undefined;
 }): Promise<Harness> {
-  const { pinning, profileFolder } = options;
+  const { pinning, crmTls = true, profileFolder } = options;
   const root = await mkdtemp(join(tmpdir(), 'footbridge-bench-'));
-  const environment = await startEnvironment(pinning);
+  const certificate = crmTls ? await createCertificate(root) : undefined;
+  const environment = await startEnvironment(pinning, certificate);
   const started: CandidateProcess[] = [];
 
   const connectMacs = async (running: CandidateProcess, locations: readonly string[]): Promise<void> => {
@@ -45,6 +49,7 @@ export async function openHarness(options: {
       await mkdir(folder);
       const running = await candidate.start({
         crmUrl: environment.crmUrl,
+        crmCertificate: certificate?.file,
         publicKey: environment.key.publicKey,
         pinning,
         folder,

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { openHarness } from './harness.ts';
 import type { Harness, RunningCandidate } from './harness.ts';
 import { footbridge } from './candidates/footbridge.ts';
-import { fastFloor, floor, reference } from './candidates/plain.ts';
+import { durableFloor, fastFloor, floor, reference } from './candidates/plain.ts';
 import { guard, recordRatios } from './guard.ts';
 import { residentBytes } from './measure/process-costs.ts';
 import { findPinning } from './measure/pinning.ts';
@@ -24,7 +24,7 @@ import { measureMemory } from './scenarios/memory.ts';
 import { measureNodes } from './scenarios/nodes.ts';
 import { forged, inbound, notConnected, outbound, unsigned } from './scenarios/work.ts';
 import type { Work } from './scenarios/work.ts';
-import { judge } from './targets.ts';
+import { CRM_LATENCIES_MS, judge, slowCrmLoad } from './targets.ts';
 
 const QUICK_MS = 80_000;
 const PATHS: Record<'outbound' | 'inbound' | 'rejections', Record<string, Work>> = {
@@ -50,7 +50,7 @@ async function bench(run: Options): Promise<void> {
   if (pinning.note !== undefined) console.log(`note: ${pinning.note}`);
   const results = emptyResults(pinning.note === undefined);
   const profiles = run.profileFolder === undefined ? undefined : new Profiles(run.profileFolder);
-  const harness = await openHarness({ pinning, profileFolder: profiles?.folder });
+  const harness = await openHarness({ pinning, crmTls: run.crmTls, profileFolder: profiles?.folder });
   const wants = (section: Section) => run.sections.includes(section);
   try {
     const candidates = SHARED_SECTIONS.some(wants) ? await startAll(harness, run) : [];
@@ -89,7 +89,8 @@ function say(progress: string): void {
 
 async function startAll(harness: Harness, run: Options): Promise<RunningCandidate[]> {
   const running: RunningCandidate[] = [];
-  for (const candidate of [floor(), floor('floor again'), fastFloor(), reference(), footbridge()]) {
+  const all = [floor(), floor('floor again'), fastFloor(), durableFloor(), reference(), footbridge()];
+  for (const candidate of all) {
     if (run.without.includes(candidate.name)) continue;
     say(`${candidate.name}: starting, ${run.macs} Macs connecting`);
     running.push(await harness.start(candidate, run.macs));
@@ -150,13 +151,12 @@ async function slowCrm(
   candidates: readonly RunningCandidate[],
   results: Results,
 ): Promise<void> {
-  say('800 per second with a CRM that responds in 50 ms');
-  const rates = { outbound: 800, inbound: 0, seconds: 8, repeats: 3, crmLatencyMs: 50 };
-  results.latencies['800 per second, CRM responds in 50 ms'] = await measureLatencies(
-    harness,
-    candidates,
-    () => rates,
-  );
+  for (const crmLatencyMs of CRM_LATENCIES_MS) {
+    const when = slowCrmLoad(crmLatencyMs);
+    say(when);
+    const rates = { outbound: 800, inbound: 0, seconds: 8, repeats: 3, crmLatencyMs };
+    results.latencies[when] = await measureLatencies(harness, candidates, () => rates);
+  }
 }
 
 async function flatOverMacs(harness: Harness, run: Options, results: Results): Promise<void> {

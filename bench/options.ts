@@ -16,7 +16,14 @@ export const SECTIONS = [
 
 export type Section = (typeof SECTIONS)[number];
 
-export const CANDIDATES = ['floor', 'floor again', 'fast floor', 'reference', 'footbridge'] as const;
+export const CANDIDATES = [
+  'floor',
+  'floor again',
+  'fast floor',
+  'durable floor',
+  'reference',
+  'footbridge',
+] as const;
 
 export interface Options {
   readonly quick: boolean;
@@ -27,6 +34,7 @@ export interface Options {
   readonly messages: number;
   readonly macs: number;
   readonly memoryMessages: number;
+  readonly crmTls: boolean;
   readonly profileFolder: string | undefined;
   readonly record: boolean;
   readonly guard: boolean;
@@ -41,6 +49,7 @@ const HELP = `npm run bench -- [options]
   --messages N           messages per candidate and round (1000)
   --macs N               connected Macs (1000)
   --memory-messages N    number of messages in the memory run (200000)
+  --crm tls|http         whether the CRM is behind TLS, as the real one is (tls)
   --profile FOLDER       also write V8 CPU profiles and a summary of the time by path to this folder
   --record               record the ratios for --guard on this architecture
   --guard                only compare a short run with the record; exit code 1 if a message costs 50 % more
@@ -58,6 +67,7 @@ export function readOptions(args: string[]): Options | string {
       messages: { type: 'string' },
       macs: { type: 'string', default: '1000' },
       'memory-messages': { type: 'string', default: '200000' },
+      crm: { type: 'string', default: 'tls' },
       profile: { type: 'string' },
       record: { type: 'boolean', default: false },
       guard: { type: 'boolean', default: false },
@@ -70,6 +80,7 @@ export function readOptions(args: string[]): Options | string {
   const sections = SECTIONS.filter((section) => wanted.includes(section));
   if (sections.length !== wanted.length)
     return `--only must be one or more of ${SECTIONS.join(', ')}\n\n${HELP}`;
+  if (values.crm !== 'tls' && values.crm !== 'http') return `--crm must be tls or http\n\n${HELP}`;
   return {
     quick,
     sections,
@@ -78,6 +89,7 @@ export function readOptions(args: string[]): Options | string {
     messages: Number(values.messages ?? (quick ? 250 : 1000)),
     macs: Number(values.macs),
     memoryMessages: Number(values['memory-messages']),
+    crmTls: values.crm === 'tls',
     profileFolder: values.profile === undefined ? undefined : resolve(values.profile),
     record: values.record,
     guard: values.guard,

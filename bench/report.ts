@@ -16,6 +16,8 @@ export function report(results: Results, verdicts: readonly Verdict[]): string {
     .join('\n\n');
 }
 
+const OTHER_BASES = ['fast floor', 'durable floor', 'reference'] as const;
+
 function costTable({ costs }: Results): string {
   const paths = Object.entries(costs);
   if (paths.length === 0) return '';
@@ -25,14 +27,16 @@ function costTable({ costs }: Results): string {
     return [
       path,
       all['floor']?.micros.median.toFixed(0) ?? '',
-      ...others.map((name) => (all[name] === undefined ? '' : ratio(all[name].toFloor))),
+      ...others.map((name) => ratio(all[name]?.to.floor)),
       ...(ours === undefined
         ? []
-        : [ours.micros.median.toFixed(0), ours.toReference ? ratio(ours.toReference) : '']),
+        : [ours.micros.median.toFixed(0), ...OTHER_BASES.map((base) => ratio(ours.to[base]))]),
       String(all['floor']?.micros.rounds ?? ''),
     ];
   });
-  const ours = others.includes('footbridge') ? ['ours µs', 'ours × reference'] : [];
+  const ours = others.includes('footbridge')
+    ? ['ours µs', ...OTHER_BASES.map((base) => `ours × ${base}`)]
+    : [];
   return table(
     ['CPU per message', 'floor µs', ...others.map((name) => `${name} × floor`), ...ours, 'rounds'],
     rows,
@@ -116,7 +120,8 @@ function verdictTable(verdicts: readonly Verdict[]): string {
   return rows.length === 0 ? '' : table(['target', 'measured', 'limit', ''], rows);
 }
 
-const ratio = ({ median, q1, q3 }: Spread) => `${median.toFixed(2)} (${q1.toFixed(2)}–${q3.toFixed(2)})`;
+const ratio = (of: Spread | undefined) =>
+  of === undefined ? '' : `${of.median.toFixed(2)} (${of.q1.toFixed(2)}–${of.q3.toFixed(2)})`;
 const megabytes = (bytes = Number.NaN) => (bytes / 1024 / 1024).toFixed(0);
 
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -10,9 +10,13 @@ import type { Memory } from './scenarios/memory.ts';
 /** The cost per message of one candidate on one path. */
 export interface PathCost {
   readonly micros: Spread;
-  readonly toFloor: Spread;
-  readonly toReference: Spread | undefined;
+  /** Per-round ratio to each of the bases that was measured. */
+  readonly to: Readonly<Partial<Record<Base, Spread>>>;
 }
+
+/** The candidates that the others are compared with. */
+const BASES = ['floor', 'fast floor', 'durable floor', 'reference'] as const;
+type Base = (typeof BASES)[number];
 
 export interface FlatRow {
   readonly name: string;
@@ -65,16 +69,13 @@ export function emptyResults(pinned: boolean): Results {
 }
 
 export function pathCosts(costs: Costs): Record<string, PathCost> {
-  const floor = costs['floor'] ?? [];
-  const reference = costs['reference'];
   return Object.fromEntries(
-    Object.entries(costs).map(([name, micros]) => [
-      name,
-      {
-        micros: spread(micros),
-        toFloor: spread(ratios(micros, floor)),
-        toReference: reference && spread(ratios(micros, reference)),
-      },
-    ]),
+    Object.entries(costs).map(([name, micros]) => {
+      const to = BASES.flatMap((base) => {
+        const ofBase = costs[base];
+        return ofBase === undefined ? [] : [[base, spread(ratios(micros, ofBase))]];
+      });
+      return [name, { micros: spread(micros), to: Object.fromEntries(to) }];
+    }),
   );
 }

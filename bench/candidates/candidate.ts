@@ -16,6 +16,8 @@ export interface Candidate {
 
 export interface StartOptions {
   readonly crmUrl: string;
+  /** The certificate file of a CRM behind TLS. */
+  readonly crmCertificate: string | undefined;
   readonly publicKey: string;
   readonly pinning: Pinning;
   /** An empty folder for logs and data. */
@@ -51,7 +53,7 @@ export async function startProcess(
   args: readonly string[],
   env: Record<string, string>,
   port: number,
-  { folder, pinning, profileFolder }: StartOptions,
+  { folder, pinning, profileFolder, crmCertificate }: StartOptions,
 ): Promise<ServiceProcess> {
   const logFile = join(folder, 'output.log');
   const output = openSync(logFile, 'a');
@@ -62,6 +64,7 @@ export async function startProcess(
       PATH: process.env['PATH'] ?? '',
       NODE_ENV: 'production',
       NODE_OPTIONS: nodeOptions(profileFolder),
+      ...(crmCertificate !== undefined && { NODE_EXTRA_CA_CERTS: crmCertificate }),
       ...env,
     },
   });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { freePort } from '@footbridge/testkit/ports';
@@ -6,7 +7,11 @@ import { startProcess } from './candidate.ts';
 import type { Candidate } from './candidate.ts';
 
 /** Candidates that accept any Mac, without licenses and grants. */
-function plain(name: string, entry: URL, more: Record<string, string> = {}): Candidate {
+function plain(
+  name: string,
+  entry: URL,
+  more: (folder: string) => Record<string, string> = () => ({}),
+): Candidate {
   return {
     name,
     async start(start) {
@@ -16,7 +21,7 @@ function plain(name: string, entry: URL, more: Record<string, string> = {}): Can
         CRM_URL: start.crmUrl,
         CRM_PUBLIC_KEY: start.publicKey,
         RATE_LIMIT: '1000000',
-        ...more,
+        ...more(start.folder),
       };
       const service = await startProcess(name, [fileURLToPath(entry)], env, port, start);
       return {
@@ -33,5 +38,8 @@ const FLOOR = new URL('../floor.ts', import.meta.url);
 
 export const floor = (name = 'floor') => plain(name, FLOOR);
 /** The floor with the fastest available libraries. */
-export const fastFloor = () => plain('fast floor', FLOOR, { FAST_PARTS: 'yes' });
+export const fastFloor = () => plain('fast floor', FLOOR, () => ({ FAST_PARTS: 'yes' }));
+/** The floor that claims and marks every inbound message on disk, as Footbridge must. */
+export const durableFloor = () =>
+  plain('durable floor', FLOOR, (folder) => ({ DURABLE: join(folder, 'claims.sqlite') }));
 export const reference = () => plain('reference', new URL('../reference/main.ts', import.meta.url));

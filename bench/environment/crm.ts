@@ -1,6 +1,7 @@
 // The CRM of the benchmark. Responds like HighLevel at minimal cost and records when each call arrives.
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 
 import { now } from './clock.ts';
 import { HttpMessages, httpResponse } from './http-messages.ts';
@@ -21,6 +22,9 @@ let arrivals = empty(0, 0);
 let wrong: string[] = [];
 let latencyMs = 0;
 
+/** The share of the latency by which a response is earlier or later. */
+const JITTER = 0.25;
+
 function empty(outbound: number, inbound: number) {
   return {
     pending: new Float64Array(outbound),
@@ -29,15 +33,17 @@ function empty(outbound: number, inbound: number) {
   };
 }
 
-const server = createServer({ noDelay: true }, (socket) => {
+function handle(socket: Socket): void {
   const messages = new HttpMessages((head, body) => {
     const response = respond(head, body);
     if (latencyMs === 0) socket.write(response);
-    else setTimeout(() => socket.write(response), latencyMs);
+    else setTimeout(() => socket.write(response), withJitter(latencyMs));
   });
   socket.on('data', (chunk) => messages.push(chunk));
   socket.on('error', () => socket.destroy());
-});
+}
+
+const withJitter = (ms: number) => ms * (1 + JITTER * (2 * Math.random() - 1));
 
 function respond(head: string, body: Buffer): string {
   const line = head.slice(0, head.indexOf('\r\n'));
@@ -113,10 +119,16 @@ function token(body: string): string {
 }
 
 const calls = {
-  listen: () =>
+  /** Serves TLS with a certificate, and plain HTTP without one. */
+  listen: (certificate: { key: string; cert: string } | undefined) =>
     new Promise<string>((resolve) => {
+      const server =
+        certificate === undefined
+          ? createServer({ noDelay: true }, handle)
+          : createTlsServer({ ...certificate, noDelay: true }, handle);
+      const scheme = certificate === undefined ? 'http' : 'https';
       server.listen(0, '127.0.0.1', () => {
-        resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+        resolve(`${scheme}://localhost:${(server.address() as AddressInfo).port}`);
       });
     }),
   begin(next: { run: number; outbound: number; inbound: number; latencyMs?: number }) {

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 
 import type { Pinning } from '../measure/pinning.ts';
+import type { CrmCertificate } from './certificate.ts';
 import type { CrmCalls } from './crm.ts';
 import type { LoadCalls } from './load.ts';
 import type { MacsCalls } from './macs.ts';
@@ -19,7 +20,11 @@ export interface BenchEnvironment {
   stop(): Promise<void>;
 }
 
-export async function startEnvironment(pinning: Pinning): Promise<BenchEnvironment> {
+/** The CRM speaks TLS with a certificate, and plain HTTP without one. */
+export async function startEnvironment(
+  pinning: Pinning,
+  certificate: CrmCertificate | undefined,
+): Promise<BenchEnvironment> {
   const crm = startWorker<CrmCalls>(new URL('crm.ts', import.meta.url), pinning);
   const macs = startWorker<MacsCalls>(new URL('macs.ts', import.meta.url), pinning);
   const load = startWorker<LoadCalls>(new URL('load.ts', import.meta.url), pinning);
@@ -32,7 +37,7 @@ export async function startEnvironment(pinning: Pinning): Promise<BenchEnvironme
     crm,
     macs,
     load,
-    crmUrl: await crm.call('listen'),
+    crmUrl: await crm.call('listen', certificate),
     key,
     nextRun: () => ++run,
     async stop() {

@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { create, isAxiosError } from 'axios';
@@ -10,6 +11,7 @@ const http = create({
   timeout: 10_000,
   maxRedirects: 0,
   httpAgent: new Agent({ keepAlive: true }),
+  httpsAgent: new TlsAgent({ keepAlive: true }),
   headers: { Version: '2021-07-28' },
 });
 
