@@ -25,6 +25,9 @@ export interface Heard {
   readonly requestId: string;
   readonly messageId: string;
   readonly binding: Binding;
+  /** Whether the service marked it as sent before. */
+  readonly again: boolean;
+  readonly at: number;
 }
 
 const LOOK_MS = 5;
@@ -163,7 +166,7 @@ export class ReconnectingMac {
     if (mac.isOpen) mac.confirm(requestId);
     // The journal recognises a frame that is sent again because its confirmation was lost (M10).
     if (again && this.heard.some((before) => before.requestId === requestId)) return;
-    this.heard.push({ requestId, messageId: messageId ?? '', binding });
+    this.heard.push({ requestId, messageId: messageId ?? '', binding, again, at: performance.now() });
     this.#put({ type: 'message_status', requestId, messageId, status: 'delivered' });
   }
 

@@ -24,7 +24,7 @@ class Run {
       device: 'mac-a',
       locationId: 'loc1',
       bindings: [this.binding],
-      heard: [{ requestId: 'r1', messageId: 'm1', binding: this.binding }],
+      heard: [{ requestId: 'r1', messageId: 'm1', binding: this.binding, again: false, at: 0 }],
       said: new Map([['mac-a 0', ['mac-a 0 1', 'mac-a 0 2']]]),
     },
   ];
@@ -41,7 +41,7 @@ class Run {
   ];
 
   heard(requestId: string, messageId: string, binding = this.binding): void {
-    this.#replaceMac({ heard: [...this.#mac.heard, { requestId, messageId, binding }] });
+    this.#replaceMac({ heard: [...this.#mac.heard, { requestId, messageId, binding, again: false, at: 0 }] });
   }
 
   hearNothing(): void {

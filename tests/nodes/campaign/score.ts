@@ -95,7 +95,7 @@ export const FLAWLESS: Readonly<Violations> = {
 
 /** Compares the ledgers of the Macs with those of the CRM. */
 export function judge({ crm, macs, agents, sent, startedAt }: Ledgers): Score {
-  const findings = new Findings((message) => historyOf(message, crm, startedAt));
+  const findings = new Findings(startedAt, (message) => historyOf(message, crm, startedAt));
   const bindings = Map.groupBy(
     macs.flatMap((mac) => mac.bindings.map((binding) => ({ binding, locationId: mac.locationId }))),
     ({ locationId }) => locationId,
@@ -163,14 +163,24 @@ const UNCONFIRMED_MS = 6000;
 class Findings {
   readonly counts: Violations = { ...FLAWLESS };
   readonly evidence: string[] = [];
+  readonly #startedAt: number;
   readonly #describe: (message: Sent) => string;
 
-  constructor(describe: (message: Sent) => string) {
+  constructor(startedAt: number, describe: (message: Sent) => string) {
+    this.#startedAt = startedAt;
     this.#describe = describe;
   }
 
   noteMessage(violation: keyof Violations, message: Sent, detail = ''): void {
     this.note(violation, `${this.#describe(message)} ${detail}`.trim());
+  }
+
+  noteFrames(message: Sent, frames: readonly Heard[]): void {
+    const known = frames.map(
+      ({ requestId, again, at, binding }) =>
+        `${requestId}${again ? ' again' : ''} at ${Math.round(at - this.#startedAt)} on ${binding.device}, node ${binding.node}`,
+    );
+    this.noteMessage('doubled', message, `${frames.length} frames: ${known.join('; ')}`);
   }
 
   note(violation: keyof Violations, known: string): void {
@@ -237,8 +247,7 @@ function judgeFrames(
   }
   const doubts = attempts.filter(({ status }) => status !== 200 && status !== 404).length;
   const isRepeated = new Set(frames.map(({ requestId }) => requestId)).size < frames.length;
-  if (isRepeated || frames.length > 1 + doubts)
-    findings.noteMessage('doubled', message, `${frames.length} frames`);
+  if (isRepeated || frames.length > 1 + doubts) findings.noteFrames(message, frames);
   return forgotten;
 }
 
