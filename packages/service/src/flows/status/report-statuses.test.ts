@@ -33,6 +33,7 @@ const lease = (epoch = 1, locationId = LOCATION): Lease => ({
 /** Other nodes that know no message. */
 const OTHER_NODES: OtherNodes = {
   settled: async () => 20_000,
+  mayLackStatuses: () => false,
   statusElsewhere: async () => undefined,
   isUnderWayElsewhere: async () => false,
 };
@@ -290,6 +291,24 @@ describe('the CRM receives', () => {
     await tick();
     expect(statuses()).toEqual(['failed', 'failed']);
   });
+
+  it.each([
+    ['delivered', []],
+    ['pending', ['delivered']],
+    ['absent', ['pending', 'delivered']],
+  ] as const)(
+    'A5 only what it does not show yet (%s: %j) when a node that is gone may have told it more than the journal has',
+    async (shown, expected) => {
+      const { put, updates } = openCalls();
+      const otherNodes = { ...OTHER_NODES, mayLackStatuses: () => true };
+      const { reports, clock } = setUp(put, { otherNodes }, async () => succeeded(shown));
+      const requestId = newRequestId();
+      reports.published({ requestId, locationId: LOCATION, messageId: 'm1', lease: lease() });
+      await clock.advance(0);
+      await reports.reported(lease(), frame(requestId));
+      expect(updates.map(({ status }) => status)).toEqual(expected);
+    },
+  );
 
   it('A5 no rejection that could not be sent in 1.5 s when there are other nodes', async () => {
     const put = async () => failed('crowded', { unsent: true, retryAfterMs: 1000 });

@@ -12,7 +12,10 @@ import type { ShownStatus, StatusCalls } from './status-calls.ts';
 import { statusRetryPolicy } from './status-retry-policy.ts';
 
 /** The part of the switchboard that asks other nodes. */
-export type OtherNodes = Pick<Switchboard, 'settled' | 'statusElsewhere' | 'isUnderWayElsewhere'>;
+export type OtherNodes = Pick<
+  Switchboard,
+  'settled' | 'mayLackStatuses' | 'statusElsewhere' | 'isUnderWayElsewhere'
+>;
 
 export interface StatusHistoryDeps {
   readonly calls: Pick<StatusCalls, 'read'>;
@@ -62,8 +65,10 @@ export class StatusHistory {
     try {
       const written = (await past.lastStatus(locationId, messageId, requestId)) ?? 'none';
       if (written !== 'delivered' && reported !== 'none') return reported;
-      if (written === 'none' || written === 'pending' || written === 'delivered') return written;
-      // A node may have reported a request of which the journal knows less, and died before it recorded that.
+      const isComplete = lease === undefined || otherNodes?.mayLackStatuses(lease) !== true;
+      if (written === 'pending' || written === 'delivered' || (written === 'none' && isComplete))
+        return written;
+      // A node may have reported more than the journal has, and died before it recorded that.
       return await this.#shownOr(written, locationId, messageId, lease);
     } catch (error) {
       log.warn(

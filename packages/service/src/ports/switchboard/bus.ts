@@ -91,6 +91,14 @@ export interface ConfirmedNotice extends MacName {
   readonly requestIds: readonly string[];
 }
 
+/** What a former owner of a location leaves to the next one, in milliseconds from now. */
+export interface Settled {
+  /** A still earlier owner may have calls in flight. */
+  readonly unsettledMs: number;
+  /** A still earlier owner may have told the CRM statuses that it did not record. */
+  readonly unrecordedMs: number;
+}
+
 /**
  * Asks the former owner of a location to end its calls for it and to record their results. With a message it asks a node that rejected a
  * request to end the reports of that, because the message was accepted now.
@@ -131,8 +139,7 @@ export type BusMessage =
   | CopyRequest
   | ConfirmedNotice
   | SettleRequest
-  /** For `unsettledMs` a still earlier owner may have calls in flight. */
-  | { readonly type: 'settled'; readonly id: string; readonly unsettledMs: number }
+  | ({ readonly type: 'settled'; readonly id: string } & Settled)
   | StatusQuestion
   | { readonly type: 'status'; readonly id: string; readonly known?: ReportedStatus | undefined }
   | { readonly type: 'leases_lost'; readonly from: string }

@@ -18,6 +18,7 @@ import type {
   KeptNotice,
   MacName,
   SettleRequest,
+  Settled,
   StatusQuestion,
   TakenNotice,
   TakeOverRequest,
@@ -61,7 +62,7 @@ export interface BusHandler {
   /** Returns the frames that the device has not confirmed, and stops writing to it: another node has bound it. */
   onTakeOver(request: TakeOverRequest): HandedFrame[];
   /** Resolves when this node has no call for the location in flight, with the milliseconds for which an earlier owner may. Never rejects. */
-  onSettle(request: SettleRequest): Promise<number>;
+  onSettle(request: SettleRequest): Promise<Settled>;
   onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined>;
   onMacReply(frame: ReachResultFrame): void;
   /** Whether this node can keep frames of a node that is shutting down. */
@@ -93,7 +94,7 @@ export class NodeBus {
   readonly #writes = new Map<string, (result: WriteResult) => void>();
   readonly #lists = new Map<string, (macs: BoundMac[]) => void>();
   readonly #takeOvers = new Map<string, (part: HandedOver) => void>();
-  readonly #settlements = new Map<string, (unsettledMs: number) => void>();
+  readonly #settlements = new Map<string, (settled: Settled) => void>();
   readonly #questions = new Map<string, (known: ReportedStatus | undefined) => void>();
   readonly #offers = new Map<string, (node: string) => void>();
   #forged = 0;
@@ -190,9 +191,9 @@ export class NodeBus {
     to: string,
     request: Omit<SettleRequest, 'type' | 'id' | 'from'>,
     timeoutMs: number,
-  ): Promise<number | undefined> {
+  ): Promise<Settled | undefined> {
     const id = randomUUID();
-    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const { promise, resolve } = Promise.withResolvers<Settled | undefined>();
     this.#settlements.set(id, resolve);
     const cancel = this.#clock.after(timeoutMs, () => setImmediate(() => resolve(undefined)));
     try {
@@ -360,7 +361,7 @@ export class NodeBus {
       case 'settle':
         return void this.#settle(message);
       case 'settled':
-        return this.#settlements.get(message.id)?.(message.unsettledMs);
+        return this.#settlements.get(message.id)?.(message);
       case 'status_of':
         return message.from === this.#node ? undefined : void this.#answer(message);
       case 'status':
@@ -385,8 +386,8 @@ export class NodeBus {
   }
 
   async #settle(request: SettleRequest): Promise<void> {
-    const unsettledMs = await this.#handler.onSettle(request);
-    this.#notify(channelOf(request.from), { type: 'settled', id: request.id, unsettledMs });
+    const settled = await this.#handler.onSettle(request);
+    this.#notify(channelOf(request.from), { type: 'settled', id: request.id, ...settled });
   }
 
   async #answer(question: StatusQuestion): Promise<void> {

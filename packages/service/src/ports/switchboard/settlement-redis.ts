@@ -7,6 +7,8 @@ import type { Lease } from './switchboard.ts';
 
 /** How long a call to the CRM may be in flight. */
 const CALL_TIMEOUT_MS = 11_000;
+/** CRMs repeat most webhooks within this time. */
+const UNRECORDED_MS = 600_000;
 
 export interface SettlementDeps {
   readonly bus: Pick<NodeBus, 'settle'>;
@@ -22,6 +24,8 @@ export class Settlement {
    * time until which calls of a node that is gone may be in flight.
    */
   readonly #formerOwners = new Map<string, Promise<number>>();
+  /** The locations that a node which is gone had lately, and the monotonic time until which its unrecorded statuses matter. */
+  readonly #unrecorded = new Map<string, number>();
   readonly #rejecting = new RejectingNodes();
 
   constructor(deps: SettlementDeps) {
@@ -49,6 +53,11 @@ export class Settlement {
     return Math.max(0, until - this.#deps.clock.monotonic());
   }
 
+  unrecordedMs(locationId: string): number {
+    const until = this.#unrecorded.get(locationId) ?? -Infinity;
+    return Math.max(0, until - this.#deps.clock.monotonic());
+  }
+
   noteRejection(node: string, locationId: string, messageId: string): void {
     this.#rejecting.note(node, locationId, messageId);
   }
@@ -65,9 +74,17 @@ export class Settlement {
   async #settle(node: string, { locationId, epoch }: Lease): Promise<number> {
     const { bus, clock } = this.#deps;
     const boundAt = clock.monotonic();
-    const unsettledMs = await bus
-      .settle(node, { locationId, epoch }, SETTLE_TIMEOUT_MS)
-      .catch(() => undefined);
-    return unsettledMs === undefined ? boundAt + SETTLE_TIMEOUT_MS : clock.monotonic() + unsettledMs;
+    const settled = await bus.settle(node, { locationId, epoch }, SETTLE_TIMEOUT_MS).catch(() => undefined);
+    this.#noteUnrecorded(locationId, settled?.unrecordedMs ?? UNRECORDED_MS);
+    return settled === undefined ? boundAt + SETTLE_TIMEOUT_MS : clock.monotonic() + settled.unsettledMs;
+  }
+
+  #noteUnrecorded(locationId: string, ms: number): void {
+    if (ms <= this.unrecordedMs(locationId)) return;
+    const { clock } = this.#deps;
+    this.#unrecorded.set(locationId, clock.monotonic() + ms);
+    clock.after(ms, () => {
+      if (this.unrecordedMs(locationId) === 0) this.#unrecorded.delete(locationId);
+    });
   }
 }

@@ -103,6 +103,10 @@ class MemorySwitchboard implements Switchboard {
     return 0;
   }
 
+  mayLackStatuses(): boolean {
+    return false;
+  }
+
   async statusElsewhere(): Promise<undefined> {}
 
   async isUnderWayElsewhere(): Promise<boolean> {

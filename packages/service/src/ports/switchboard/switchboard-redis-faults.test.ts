@@ -469,6 +469,23 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     expect(await here.board.settled(lease)).toBe(0);
   });
 
+  it('A5 says for ten minutes, at every next owner, that statuses of an owner that is gone may be missing', async () => {
+    const [gone, here, next] = [await node(), await node(), await node()];
+    const location = freshLocation();
+    const first = await bound(gone.board, location, connect('device-1'));
+    expect(gone.board.mayLackStatuses(first)).toBe(false);
+    await gone.redis.close();
+    const second = await bound(here.board, location, connect('device-1'));
+    await here.board.settled(second);
+    expect(here.board.mayLackStatuses(second)).toBe(true);
+    await skip(60_000);
+    const third = await bound(next.board, location, connect('device-1'));
+    await next.board.settled(third);
+    expect(next.board.mayLackStatuses(third)).toBe(true);
+    await skip(541_000);
+    expect(next.board.mayLackStatuses(third)).toBe(false);
+  });
+
   it('A4 waits for a former owner that is silent at most 20 s', async () => {
     const [silent, here] = [await node({ through: deaf }), await node()];
     const location = freshLocation();

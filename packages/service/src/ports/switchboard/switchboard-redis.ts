@@ -11,6 +11,7 @@ import type { Redis } from '../../redis/open-redis.ts';
 import type {
   DisconnectNotice,
   SettleRequest,
+  Settled,
   StatusQuestion,
   TakeOverRequest,
   WriteRequest,
@@ -253,6 +254,10 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     return this.#settlement.settled(locationId);
   }
 
+  mayLackStatuses({ locationId }: { readonly locationId: string }): boolean {
+    return this.#settlement.unrecordedMs(locationId) > 0;
+  }
+
   async statusElsewhere(messageId: string, lease: Lease): Promise<ReportedStatus | undefined> {
     const { locationId } = lease;
     await this.#settlement.endRejections(messageId, lease);
@@ -335,16 +340,18 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     return this.frames.framesOf({ locationId, deviceId });
   }
 
-  async onSettle({ locationId, epoch, messageId }: SettleRequest): Promise<number> {
+  async onSettle({ locationId, epoch, messageId }: SettleRequest): Promise<Settled> {
     if (messageId !== undefined) {
       await this.#statuses?.settle(locationId, messageId);
-      return 0;
+      return { unsettledMs: 0, unrecordedMs: 0 };
     }
     const held = this.#held.get(locationId as LocationId);
     // The Mac is back here: the node that asks has lost the location.
-    if (held !== undefined && held.lease.epoch > epoch) return SETTLE_TIMEOUT_MS;
+    if (held !== undefined && held.lease.epoch > epoch)
+      return { unsettledMs: SETTLE_TIMEOUT_MS, unrecordedMs: 0 };
     await this.#statuses?.settle(locationId);
-    return this.settled({ locationId });
+    const unsettledMs = await this.settled({ locationId });
+    return { unsettledMs, unrecordedMs: this.#settlement.unrecordedMs(locationId) };
   }
 
   async onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined> {

@@ -173,6 +173,8 @@ export interface BoundMac {
  * - `settled` resolves with 0 once the nodes that owned the location before have ended their calls for it and recorded the results. When one
  *   of them is gone or does not say so within `SETTLE_TIMEOUT_MS`, it resolves with the milliseconds for which a call of it may still be
  *   in flight, and after that time with 0. Never rejects.
+ * - `mayLackStatuses` returns whether a node that had the location in the last ten minutes is gone without settling: it may have told the CRM
+ *   statuses that are not in the journal. Call it after `settled`.
  * - `statusElsewhere` is for a request that was accepted under the lease. Other nodes that rejected a request for the same message end their
  *   reports of it first, as far as they respond. Then it asks all other nodes what they know of the message, and resolves with the newest. A
  *   node that does not respond within a second is left out. It asks only when another node has owned the location in the last
@@ -194,6 +196,7 @@ export interface Switchboard {
   confirm(lease: Lease): Promise<boolean>;
   release(lease: Lease): Promise<void>;
   settled(lease: Lease): Promise<number>;
+  mayLackStatuses(lease: Lease): boolean;
   statusElsewhere(messageId: string, lease: Lease): Promise<ReportedStatus | undefined>;
   isUnderWayElsewhere(locationId: string, messageId: string): Promise<boolean | 'unknown'>;
   /** `settled` and `statusElsewhere` of other nodes ask this one for its statuses. */
