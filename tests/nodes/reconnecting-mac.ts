@@ -19,6 +19,15 @@ export interface Binding {
   droppedAt: number;
   /** The node was killed, and with it went the frames that this Mac had not confirmed. */
   nodeKilledAt: number;
+  /** Since when no other node could take copies of the frames of that node, when it was killed. */
+  aloneSince: number;
+}
+
+/** That node was killed. */
+export function noteKill(bindings: readonly Binding[], node: number, aloneSince: number): void {
+  for (const binding of bindings)
+    if (binding.node === node && binding.nodeKilledAt === Infinity)
+      Object.assign(binding, { nodeKilledAt: performance.now(), aloneSince });
 }
 
 export interface Heard {
@@ -113,10 +122,8 @@ export class ReconnectingMac {
     if (this.#mac?.isOpen && binding?.node === node) binding.droppedAt = performance.now();
   }
 
-  /** That node was killed. */
-  noteKill(node: number): void {
-    for (const binding of this.bindings)
-      if (binding.node === node) binding.nodeKilledAt = Math.min(binding.nodeKilledAt, performance.now());
+  noteKill(node: number, aloneSince: number): void {
+    noteKill(this.bindings, node, aloneSince);
   }
 
   stop(): void {
@@ -136,6 +143,7 @@ export class ReconnectingMac {
         boundAt: performance.now(),
         droppedAt: Infinity,
         nodeKilledAt: Infinity,
+        aloneSince: Infinity,
       };
       this.bindings.push(binding);
       this.#mac = mac;

@@ -26,7 +26,7 @@ export class AgentMac {
   readonly said = new Map<string, string[]>();
   readonly #crm: Crm;
   readonly #balancer: Balancer;
-  readonly #kills: { readonly node: number; readonly at: number }[] = [];
+  readonly #kills: (Pick<Binding, 'nodeKilledAt' | 'aloneSince'> & { readonly node: number })[] = [];
   readonly #unsaid: Utterance[] = [];
   /** Whether a fault stops and starts it at the moment. */
   #isHeldByFault = false;
@@ -70,9 +70,8 @@ export class AgentMac {
     this.#unsaid.push({ handle: `+1415555${2000 + chat}`, text });
   }
 
-  /** That node was killed. */
-  noteKill(node: number): void {
-    this.#kills.push({ node, at: performance.now() });
+  noteKill(node: number, aloneSince: number): void {
+    this.#kills.push({ node, nodeKilledAt: performance.now(), aloneSince });
   }
 
   async killAndStart(pauseMs: number): Promise<void> {
@@ -93,9 +92,10 @@ export class AgentMac {
       );
       if (event !== 'link.registered' || connection === undefined) return [];
       const { node, openedAt: askedAt, closedAt: droppedAt } = connection;
-      const kill = this.#kills.find((one) => one.node === node && one.at >= askedAt);
+      const { nodeKilledAt = Infinity, aloneSince = Infinity } =
+        this.#kills.find((one) => one.node === node && one.nodeKilledAt >= askedAt) ?? {};
       const device = this.locationId;
-      return [{ device, node, askedAt, boundAt, droppedAt, nodeKilledAt: kill?.at ?? Infinity }];
+      return [{ device, node, askedAt, boundAt, droppedAt, nodeKilledAt, aloneSince }];
     });
   }
 

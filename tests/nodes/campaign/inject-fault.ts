@@ -12,6 +12,7 @@ import type { ReconnectingMac } from '../reconnecting-mac.ts';
 import type { AgentMac } from './agent-mac.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import type { PostgresDisk } from './postgres-disk.ts';
+import { Outages } from './outages.ts';
 import type { ScheduledFault } from './schedule.ts';
 import { stepClock } from './stepped-clock.ts';
 
@@ -43,8 +44,12 @@ const LOST_RESPONSES: readonly Fault[] = [
 export function createInjector({ cluster, locations, agents, disk }: FaultTargets) {
   const { crm, nodes } = cluster;
   const takeTurns = createTurns();
+  const outages = new Outages(nodes.length);
   const node = (fault: ScheduledFault, act: (one: Node) => Promise<unknown>) =>
     takeTurns(choose(nodes, fault.target), act);
+  /** While the node does not hear the others. */
+  const lost = (fault: ScheduledFault, act: (one: Node) => Promise<unknown>) =>
+    node(fault, (one) => outages.during(nodes.indexOf(one), () => act(one)));
   const agent = (fault: ScheduledFault, act: (one: AgentMac) => Promise<unknown>) =>
     takeTurns(choose(agents, fault.target), act);
   const redis = (act: (server: Cluster['redis']) => Promise<unknown>) => takeTurns(cluster.redis, act);
@@ -84,15 +89,17 @@ export function createInjector({ cluster, locations, agents, disk }: FaultTarget
 
   const actions: Record<FaultKind, (fault: ScheduledFault) => Promise<unknown>> = {
     'node killed': (fault) =>
-      node(fault, async (one) => {
+      lost(fault, async (one) => {
         const { service } = one;
-        for (const mac of [...locations.flat(), ...agents]) mac.noteKill(nodes.indexOf(one));
+        const index = nodes.indexOf(one);
+        const aloneSince = outages.aloneSince(index);
+        for (const mac of [...locations.flat(), ...agents]) mac.noteKill(index, aloneSince);
         await service.kill9();
         await sleep(fault.durationMs);
         await cluster.startAgain(service);
       }),
     'node frozen': (fault) =>
-      node(fault, async ({ service }) => {
+      lost(fault, async ({ service }) => {
         service.pause();
         await sleep(fault.durationMs);
         service.resume();
@@ -104,22 +111,25 @@ export function createInjector({ cluster, locations, agents, disk }: FaultTarget
         stepClock(service, 0);
       }),
     'node cut off from Redis': (fault) =>
-      node(fault, (one) => disturb(one.redis, { type: 'timeout' }, fault)),
+      lost(fault, (one) => disturb(one.redis, { type: 'timeout' }, fault)),
     'node deaf to Redis': (fault) =>
-      node(fault, (one) => disturb(one.redis, { type: 'timeout', direction: 'down' }, fault)),
+      lost(fault, (one) => disturb(one.redis, { type: 'timeout', direction: 'down' }, fault)),
     'Redis replies delayed': (fault) =>
       node(fault, (one) =>
         disturb(one.redis, { type: 'latency', direction: 'down', ms: 200, jitterMs: 1200 }, fault),
       ),
     'Redis sockets cut': (fault) => node(fault, async (one) => one.redis.cut()),
     'Redis flushed': () => redis((server) => server.flush()),
-    'Redis restarted': ({ variant }) => redis((server) => server.restart({ keepData: variant < 0.3 })),
+    'Redis restarted': ({ variant }) =>
+      redis((server) => outages.during(undefined, () => server.restart({ keepData: variant < 0.3 }))),
     'Redis frozen': ({ durationMs }) =>
-      redis(async (server) => {
-        server.pause();
-        await sleep(durationMs);
-        server.resume();
-      }),
+      redis((server) =>
+        outages.during(undefined, async () => {
+          server.pause();
+          await sleep(durationMs);
+          server.resume();
+        }),
+      ),
     'PostgreSQL sockets cut': (fault) => node(fault, async (one) => one.postgres.cut()),
     'PostgreSQL restarted': () => postgres((server) => server.restart()),
     'PostgreSQL killed': ({ durationMs }) =>

@@ -13,6 +13,7 @@ class Run {
     boundAt: 20,
     droppedAt: Infinity,
     nodeKilledAt: Infinity,
+    aloneSince: Infinity,
   };
   readonly stored = [stored('mac-a 0 1', 100), stored('mac-a 0 2', 200), stored('agent 0 1', 100, 'loc2')];
   readonly statuses = new Map<string, { status: string; error?: unknown }[]>([
@@ -130,6 +131,7 @@ describe('the score of a campaign', () => {
     boundAt: 45,
     droppedAt: Infinity,
     nodeKilledAt: Infinity,
+    aloneSince: Infinity,
   };
 
   it.each<[string, Partial<Violations>, (run: Run) => void]>([
@@ -325,6 +327,14 @@ describe('the score of a campaign', () => {
         run.binding.droppedAt = 55;
         run.bind({ ...run.binding, askedAt: 140, boundAt: 145, droppedAt: 160, nodeKilledAt: 400 });
         run.bind({ ...run.binding, askedAt: 540, boundAt: 545, droppedAt: Infinity });
+      },
+    ],
+    [
+      'a 200 whose node was killed before any other node could be reached',
+      (run) => {
+        run.hearNothing();
+        Object.assign(run.binding, { droppedAt: 55, nodeKilledAt: 12_000, aloneSince: 40 });
+        run.bind({ ...later, device: 'mac-a', askedAt: 12_240, boundAt: 12_245 });
       },
     ],
     [

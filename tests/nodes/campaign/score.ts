@@ -73,7 +73,7 @@ export interface Score {
   readonly unknownOutcomes: number;
   /**
    * Answered 200 and forgotten: the Mac had not confirmed the frame when another device took over, or when the node was killed within a
-   * second (M10).
+   * second or before any other node could be reached (M10).
    */
   readonly forgotten: number;
   readonly violations: Readonly<Violations>;
@@ -315,19 +315,19 @@ export const isForgottenByAgent = (
 
 /**
  * No connection of the Mac lasted long enough to confirm the frame, and it cannot be sent again: the node that had it was killed before it
- * had copied it to the others, or another device took the location over (M10).
+ * had copied it to the others or while none of them could be reached, or another device took the location over (M10).
  */
 function isForgotten({ answeredAt }: Attempt, all: readonly Binding[], unconfirmedMs: number): boolean {
   const inTime = all.toSorted((one, other) => one.boundAt - other.boundAt);
   const first = inTime.findLastIndex(({ boundAt }) => boundAt < answeredAt);
   if (first < 0) return false;
-  for (const [index, { device, boundAt, droppedAt, nodeKilledAt }] of inTime.entries()) {
+  for (const [index, { device, boundAt, droppedAt, nodeKilledAt, aloneSince }] of inTime.entries()) {
     if (index < first) continue;
     const next = inTime[index + 1];
     const since = Math.max(answeredAt, boundAt);
     if (Math.min(droppedAt, nodeKilledAt) >= since + unconfirmedMs) return false;
     if (next !== undefined && next.device !== device) return true;
-    if (nodeKilledAt < since + COPIED_MS) return true;
+    if (Math.min(nodeKilledAt, aloneSince) < since + COPIED_MS) return true;
   }
   return false;
 }
